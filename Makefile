@@ -1,0 +1,44 @@
+# kraft-spark: every target sets up what it needs by itself. `make help` lists them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+SEEDS ?= 200
+MINUTES ?= 10
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check fix bench sim soak lock clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY) ## Make .venv from pinned versions and look for Java 17
+
+$(READY): requirements/tools.txt pyproject.toml build_kernel.py datasource/columns/kernel.c scripts/ensure_java.sh
+	PYTHON=$(PYTHON) VENV=$(VENV) bash scripts/setup.sh
+	@touch $@
+
+demo: $(READY) ## Metadata changes through a quorum into Spark and back, the leader killed on the way
+	$(BIN)/python -m examples.demo
+
+test: check ## Everything that CI runs
+	$(BIN)/pytest
+
+check: $(READY) ## Style, types and import rules; reads only
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fix: $(READY) ## Mend what ruff can mend by itself
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## Remove everything that make made
+	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -f datasource/columns/libkernel.*
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+lock: ## Write requirements/tools.txt anew from tools.in
+	$(PYTHON) -m venv .cache/lock && .cache/lock/bin/pip install --quiet -r requirements/tools.in
+	.cache/lock/bin/pip freeze > requirements/tools.txt && rm -rf .cache/lock

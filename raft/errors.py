@@ -1,0 +1,114 @@
+"""The errors of raft, as a tree, and Kafka's error codes by name.
+
+    RaftError
+      ConfigError              a configuration key, value or directory that cannot be used
+      ProtocolError            (abstract)
+        LocalProtocolError     we used the protocol wrongly
+        RemoteProtocolError    the other side did
+          DecodeError          bytes that are no message, batch or file of ours
+      RequestError             a request was refused; carries Kafka's code
+        NotLeaderError, FencedLeaderEpochError, OffsetOutOfRangeError, ...
+      StorageError             the disk refused or lied
+        CorruptBatchError      a damaged batch, with file and position
+      QuorumUnavailableError   no answer within the time allowed
+
+A refusal inside the core is an effect with an error code, never an exception.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ErrorCode(IntEnum):
+    """Kafka's error codes that this project sends or reacts to. Others stay plain numbers."""
+
+    UNKNOWN_SERVER_ERROR = -1
+    NONE = 0
+    OFFSET_OUT_OF_RANGE = 1
+    CORRUPT_MESSAGE = 2
+    UNKNOWN_TOPIC_OR_PARTITION = 3
+    LEADER_NOT_AVAILABLE = 5
+    NOT_LEADER_OR_FOLLOWER = 6
+    REQUEST_TIMED_OUT = 7
+    BROKER_NOT_AVAILABLE = 8
+    MESSAGE_TOO_LARGE = 10
+    CLUSTER_AUTHORIZATION_FAILED = 31
+    UNSUPPORTED_VERSION = 35
+    INVALID_REQUEST = 42
+    UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
+    OUT_OF_ORDER_SEQUENCE_NUMBER = 45
+    DUPLICATE_SEQUENCE_NUMBER = 46
+    INVALID_PRODUCER_EPOCH = 47
+    INVALID_TXN_STATE = 48
+    STORAGE_ERROR = 56
+    FENCED_LEADER_EPOCH = 74
+    UNKNOWN_LEADER_EPOCH = 75
+    UNSUPPORTED_COMPRESSION_TYPE = 76
+    OFFSET_NOT_AVAILABLE = 78
+    INVALID_RECORD = 87
+    INCONSISTENT_VOTER_SET = 94
+    SNAPSHOT_NOT_FOUND = 98
+    POSITION_OUT_OF_RANGE = 99
+    UNKNOWN_TOPIC_ID = 100
+    INCONSISTENT_CLUSTER_ID = 104
+    INVALID_VOTER_KEY = 125
+
+
+def error_name(code: int) -> str:
+    """Name of a code in words an operator can look up; unknown codes keep their number."""
+    try:
+        return ErrorCode(code).name
+    except ValueError:
+        return f"error {code}"
+
+
+class RaftError(Exception):
+    """Base of every error that raft raises on purpose."""
+
+
+class ConfigError(RaftError):
+    """A configuration key, value or directory that cannot be used; says which, and what is allowed."""
+
+
+class ProtocolError(RaftError):
+    """The protocol was broken; see the two children for by whom."""
+
+
+class LocalProtocolError(ProtocolError):
+    """This side used the protocol wrongly."""
+
+
+class RemoteProtocolError(ProtocolError):
+    """The other side broke the protocol."""
+
+
+class DecodeError(RemoteProtocolError):
+    """Bytes that are not what they should be: cut short, out of bounds, or of an unknown form."""
+
+
+class RequestError(RaftError):
+    """A request was refused.
+
+    Args:
+        code: Kafka's error code.
+        message: what was asked and why it was refused.
+        retriable: whether the same request may succeed later, as it is.
+    """
+
+    def __init__(self, code: int, message: str, *, retriable: bool = False) -> None:
+        super().__init__(message)
+        self.code = code
+        self.retriable = retriable
+
+
+class StorageError(RaftError):
+    """The disk refused or lied. The node that meets it stops; the rest of the quorum goes on."""
+
+
+class CorruptBatchError(StorageError):
+    """A batch that its checksum or length gives away, with file and position."""
+
+
+class QuorumUnavailableError(RaftError):
+    """No node answered, or no leader was found, within the time allowed."""
