@@ -63,6 +63,23 @@ class OffsetAndEpoch:
     offset: Offset
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElectionState:
+    """What a node must not forget of an election: its epoch, the leader it knows, and whom it voted for."""
+
+    epoch: Epoch
+    leader_id: NodeId | None = None
+    voted_key: ReplicaKey | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpochStart:
+    """One entry of the epoch cache: the first offset of a leader epoch."""
+
+    epoch: Epoch
+    start_offset: Offset
+
+
 class ControlType(IntEnum):
     """Types of control records (second int16 of the key)."""
 

@@ -1,0 +1,138 @@
+"""What a node makes of the answers to its requests (rules GEN-9, VOTE-16..23, BEGIN-10, END-12, PREVOTE-16..19)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from raft.core.events import Failure
+from raft.core.following import on_fetch_answer
+from raft.core.messages import (
+    BeginQuorumEpochRequest,
+    BeginQuorumEpochResponse,
+    EndQuorumEpochRequest,
+    EndQuorumEpochResponse,
+    FetchRequest,
+    FetchResponse,
+    RequestRefused,
+    Response,
+    VoteRequest,
+    VoteResponse,
+)
+from raft.core.moves import adopt, become_candidate, settle_election
+from raft.core.peers import Pending
+from raft.core.roles import Candidate, Leader, Prospective, Resigned
+from raft.core.state import State
+from raft.errors import ErrorCode, error_name
+
+_PartitionResponse = VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse
+
+_EXPECTED: dict[type, type] = {
+    VoteRequest: VoteResponse,
+    BeginQuorumEpochRequest: BeginQuorumEpochResponse,
+    EndQuorumEpochRequest: EndQuorumEpochResponse,
+    FetchRequest: FetchResponse,
+}
+
+
+def on_response(state: State, number: int, response: Response, now_ms: int) -> None:
+    """Take an answer in; one that nobody waits for any more changes nothing (GEN-7)."""
+    pending = state.peers.take(number)
+    if pending is None:
+        return
+    if isinstance(response, RequestRefused):
+        _on_refusal(state, pending, response, now_ms)
+        return
+    assert isinstance(response, _EXPECTED[type(pending.request)]), "the runtime matched an answer to the wrong request"
+    if _is_settled_by_epoch_or_error(state, pending, response, now_ms):
+        return
+    match response:
+        case VoteResponse():
+            _on_vote(state, pending, response, now_ms)
+        case BeginQuorumEpochResponse():
+            _on_endorsement(state, pending)
+        case EndQuorumEpochResponse():
+            _on_farewell_heard(state, pending)
+        case FetchResponse():
+            on_fetch_answer(state, pending.node_id, response, now_ms)
+
+
+def on_failure(state: State, number: int, failure: Failure, now_ms: int) -> None:
+    """A request got no answer. An old peer that cannot do pre-votes makes us ask for standard votes at once, so that
+    a mixed quorum still elects (PREVOTE-18); everything else is tried again after a pause (GEN-8).
+    """
+    pending = state.peers.take(number)
+    if pending is None:
+        return
+    state.peers.back_off(pending.node_id, now_ms)
+    is_pre_vote = isinstance(pending.request, VoteRequest) and pending.request.pre_vote
+    if failure is Failure.UNSUPPORTED_VERSION and is_pre_vote and isinstance(state.role, Prospective):
+        become_candidate(state, now_ms=now_ms, reason=f"node {pending.node_id} does not know pre-votes")
+
+
+def _on_refusal(state: State, pending: Pending, response: RequestRefused, now_ms: int) -> None:
+    """A whole request was refused: wrong cluster, wrong partition, no rights (CLUSTERID-5, ERROR-6)."""
+    what = f"node {pending.node_id} refuses {type(pending.request).__name__}: {error_name(response.error)}"
+    if response.error == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+        state.halt(what)
+        return
+    state.report(what)
+    state.peers.back_off(pending.node_id, now_ms)
+
+
+def _is_settled_by_epoch_or_error(state: State, pending: Pending, response: _PartitionResponse, now_ms: int) -> bool:
+    """Apply what holds for every answer (GEN-9); return False where the answer's own handler must go on."""
+    error = response.error
+    if response.epoch < state.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:
+        # From the past, or from one who has yet to hear of our epoch: a short pause, not a storm of repeats.
+        state.peers.back_off(pending.node_id, now_ms)
+        return True
+    knew_leader, epoch_before = state.leader_id, state.epoch
+    name = type(pending.request).__name__.removesuffix("Request")
+    reason = f"{name} answer of node {pending.node_id} names leader {response.leader_id} of epoch {response.epoch}"
+    adopt(state, response.epoch, response.leader_id, response.leader_endpoints, now_ms=now_ms, reason=reason)
+    if state.is_stopped or state.epoch > epoch_before:
+        return True
+    if error == ErrorCode.NONE:
+        return False
+    if knew_leader is None and state.leader_id is not None:
+        return True  # the answer's news was the leader: ask there
+    _complain(state, pending, error)
+    state.peers.back_off(pending.node_id, now_ms)
+    return True
+
+
+_NOT_THE_LEADER = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+
+def _complain(state: State, pending: Pending, error: int) -> None:
+    """Tell an operator of errors that no election explains."""
+    if error in (*_NOT_THE_LEADER, ErrorCode.BROKER_NOT_AVAILABLE):
+        return
+    name = type(pending.request).__name__
+    state.report(f"node {pending.node_id} answers {error_name(error)} to our {name} at epoch {state.epoch}")
+
+
+def _on_vote(state: State, pending: Pending, response: VoteResponse, now_ms: int) -> None:
+    """Count an answer of the round it belongs to; in a standard election nobody may change its mind (VOTE-23)."""
+    role, request = state.role, pending.request
+    assert isinstance(request, VoteRequest), "matched before"
+    if not isinstance(role, Prospective if request.pre_vote else Candidate):
+        return
+    assert isinstance(role, Prospective | Candidate), "checked just now"
+    voter = pending.node_id
+    if isinstance(role, Candidate) and voter not in role.tally.unanswered:
+        state.report(f"node {voter} votes twice in epoch {role.epoch}")
+        return
+    state.role = replace(role, tally=role.tally.with_answer(voter, granted=response.vote_granted))
+    settle_election(state, now_ms)
+
+
+def _on_endorsement(state: State, pending: Pending) -> None:
+    if isinstance(state.role, Leader):
+        state.role.progress.voter_endorsed(pending.node_id)
+
+
+def _on_farewell_heard(state: State, pending: Pending) -> None:
+    role = state.role
+    if isinstance(role, Resigned):
+        state.role = replace(role, unacknowledged=role.unacknowledged - {pending.node_id})

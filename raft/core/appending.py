@@ -1,0 +1,64 @@
+"""Appends of clients (rules CLIENT-6, CLIENT-8; LOG-5; the exactly-once mechanism)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from raft.core.events import AppendRequested
+from raft.core.fetching import wake_fetches
+from raft.core.parking import PendingAppend
+from raft.core.roles import Leader
+from raft.core.state import State
+from raft.errors import ErrorCode
+from raft.types import Batch, Offset
+from raft.writers import Accepted, Refused, Repeated
+
+
+def on_append(state: State, event: AppendRequested, now_ms: int) -> None:
+    """Append a batch, or recognise it; the answer comes when it is committed (HW-6).
+
+    The judgement is made against the whole log up to its end: a client never decides by reading, because what it lost
+    may sit uncommitted in the next leader's log and commit later.
+    """
+    if not isinstance(state.role, Leader):
+        state.answer_append(event.request_id, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        return
+    verdict = state.writers.judge(event.batch.header)
+    match verdict:
+        case Accepted():
+            batch = _placed(state, event.batch)
+            state.append((batch,))
+            _wait_for_commit(state, event, batch.header.base_offset, batch.header.end_offset, ErrorCode.NONE, now_ms)
+            wake_fetches(state, now_ms, high_watermark_moved=False)
+        case Repeated():
+            _wait_for_commit(state, event, verdict.base_offset, verdict.end_offset, ErrorCode.NONE, now_ms)
+        case Refused(base_offset=int() as base_offset, end_offset=int() as end_offset):
+            _wait_for_commit(state, event, Offset(base_offset), Offset(end_offset), verdict.error, now_ms)
+        case Refused():
+            state.answer_append(event.request_id, verdict.error)
+        case _:
+            assert_never(verdict)
+
+
+def _placed(state: State, batch: Batch) -> Batch:
+    """The batch at the end of the log, in this leader's epoch; its records are not touched."""
+    header = batch.header
+    base_offset = state.log.end_offset
+    last_offset = Offset(base_offset + header.last_offset - header.base_offset)
+    return replace(batch, header=replace(header, base_offset=base_offset, last_offset=last_offset, epoch=state.epoch))
+
+
+def _wait_for_commit(
+    state: State, event: AppendRequested, base_offset: Offset, end_offset: Offset, error: ErrorCode, now_ms: int
+) -> None:
+    if state.high_watermark is not None and end_offset <= state.high_watermark:
+        state.answer_append(event.request_id, error, base_offset)
+        return
+    state.appends[event.request_id] = PendingAppend(
+        request_id=event.request_id,
+        base_offset=base_offset,
+        end_offset=end_offset,
+        error=error,
+        deadline_ms=now_ms + event.timeout_ms,
+    )

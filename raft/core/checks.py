@@ -1,0 +1,62 @@
+"""The checks that requests have in common, in the order that is part of the protocol (rules, section 17)."""
+
+from __future__ import annotations
+
+from raft.core.messages import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    FetchRequest,
+    Request,
+    RequestRefused,
+    VoteRequest,
+)
+from raft.core.state import State
+from raft.errors import ErrorCode
+
+
+def whole_request_refusal(state: State, request: Request) -> RequestRefused | None:
+    """Refuse what is not meant for this quorum: another cluster first of all, then another partition.
+
+    A request of another cluster changes nothing here, not even the epoch (CLUSTERID-3); one without a cluster id is not
+    checked, nor is any while we know none ourselves (CLUSTERID-4).
+    """
+    ours = state.config.cluster_id
+    if ours is not None and request.cluster_id not in (None, ours):
+        return RequestRefused(error=ErrorCode.INCONSISTENT_CLUSTER_ID)
+    if not request.is_for_our_partition:
+        return RequestRefused(error=ErrorCode.INVALID_REQUEST)
+    return None
+
+
+def partition_error(state: State, request: Request) -> ErrorCode:
+    """The error of a request's fields against our epoch, NONE when it may be judged."""
+    match request:
+        case VoteRequest():
+            return _vote_error(state, request)
+        case BeginQuorumEpochRequest() | EndQuorumEpochRequest():
+            if request.epoch < state.epoch:
+                return ErrorCode.FENCED_LEADER_EPOCH
+            return ErrorCode.INVALID_REQUEST if request.leader_id < 0 else ErrorCode.NONE
+        case FetchRequest():
+            return _fetch_error(state, request)
+
+
+def _vote_error(state: State, request: VoteRequest) -> ErrorCode:
+    log_end = request.candidate_log_end
+    # A candidate has raised its epoch above that of its log; a pre-vote comes before that (VOTE-4, PREVOTE-4).
+    highest_log_epoch = request.epoch if request.pre_vote else request.epoch - 1
+    if log_end.offset < 0 or not 0 <= log_end.epoch <= highest_log_epoch:
+        return ErrorCode.INVALID_REQUEST
+    if request.epoch < state.epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    return ErrorCode.INVALID_REQUEST if request.candidate.node_id < 0 else ErrorCode.NONE
+
+
+def _fetch_error(state: State, request: FetchRequest) -> ErrorCode:
+    if request.max_wait_ms < 0 or request.fetch_offset < 0 or not 0 <= request.last_fetched_epoch <= request.epoch:
+        return ErrorCode.INVALID_REQUEST
+    if request.epoch < state.epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    if request.epoch > state.epoch:
+        return ErrorCode.UNKNOWN_LEADER_EPOCH
+    return ErrorCode.NONE

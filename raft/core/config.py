@@ -1,0 +1,66 @@
+"""What a core is told when it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from raft.core.quorum import VoterSet
+from raft.types import Endpoint, NodeId, ReplicaKey
+
+Draw = Callable[[int], int]
+"""Dice: `draw(n)` gives a number from 0 to n - 1, evenly."""
+
+FETCH_MAX_WAIT_MS = 500
+"""How long a leader may hold our fetch (TIMER-6)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoreConfig:
+    """One node's place in the quorum, and its timeouts (rules, section 4; names without `controller.quorum.`).
+
+    `bootstrap_servers` are asked for the leader; while empty, the voters are.
+    """
+
+    replica: ReplicaKey
+    cluster_id: str | None
+    voters: VoterSet
+    bootstrap_servers: tuple[Endpoint, ...] = ()
+    election_timeout_ms: int = 1000
+    fetch_timeout_ms: int = 2000
+    election_backoff_max_ms: int = 1000
+    request_timeout_ms: int = 2000
+    retry_backoff_ms: int = 20
+    fetch_max_bytes: int = 1 << 20
+
+    @property
+    def node_id(self) -> NodeId:
+        """This node."""
+        return self.replica.node_id
+
+    @property
+    def is_voter(self) -> bool:
+        """Whether this node votes; else it is an observer."""
+        return self.voters.is_voter(self.replica)
+
+    @property
+    def is_only_voter(self) -> bool:
+        """Whether this node is the whole quorum."""
+        return self.is_voter and len(self.voters) == 1
+
+    @property
+    def check_quorum_ms(self) -> int:
+        """A leader not fetched from by a majority for so long resigns (TIMER-4)."""
+        return self.fetch_timeout_ms * 3 // 2
+
+    @property
+    def begin_interval_ms(self) -> int:
+        """Time between two announcements of a leader (TIMER-5)."""
+        return self.fetch_timeout_ms // 2
+
+    def bootstrap_nodes(self) -> tuple[tuple[NodeId, Endpoint], ...]:
+        """Whom to ask for the leader; servers known by address alone get ids -2, -3, ... (BOOT-9)."""
+        if self.bootstrap_servers:
+            return tuple((NodeId(-2 - index), endpoint) for index, endpoint in enumerate(self.bootstrap_servers))
+        others = self.voters.others(self.node_id)
+        return tuple((voter, self.voters.endpoints(voter)[0]) for voter in others)

@@ -1,0 +1,140 @@
+"""What the core orders: the only way out.
+
+The runtime carries effects out strictly in the order of the list. `StoreElectionState` is done only when it is on
+disk, so that "persist before send" is the order of a list. `FlushLog` alone does not hold up the rest: it is answered
+later by `LogFlushed`, and only that event counts as durable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from raft.core.messages import AppendResponse, Request, Response
+from raft.core.roles import Role
+from raft.types import Batch, ElectionState, Endpoint, Epoch, NodeId, Offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreElectionState:
+    """Write the quorum-state file; done when it is on disk."""
+
+    state: ElectionState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendBatches:
+    """Append these batches; their headers hold the offsets and epochs to write into the bytes."""
+
+    batches: tuple[Batch, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendLeaderChange:
+    """Append the control batch that opens an epoch (CONTROL-1): one LeaderChange record, version 0."""
+
+    base_offset: Offset
+    epoch: Epoch
+    leader_id: NodeId
+    voters: tuple[NodeId, ...]
+    granting_voters: tuple[NodeId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TruncateLog:
+    """Remove every record from `end_offset` on."""
+
+    end_offset: Offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlushLog:
+    """Bring the log up to `end_offset` to disk, then answer with `LogFlushed`.
+
+    One flush may serve several orders: then the newest number answers for the older ones.
+    """
+
+    number: int
+    end_offset: Offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Send:
+    """Send a request to a node. Its fate comes back as `ResponseReceived` or `RequestFailed` with that number."""
+
+    number: int
+    node_id: NodeId
+    endpoint: Endpoint
+    request: Request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disconnect:
+    """Drop the connections to a node: a request got no answer in time, and the next one deserves a fresh one."""
+
+    node_id: NodeId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRange:
+    """Whole batches from the one that holds `start_offset` on, none past `end_offset`, at most `max_bytes` in all but
+    at least one batch.
+    """
+
+    start_offset: Offset
+    end_offset: Offset
+    max_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """Answer a request; where `read` is set, the records read from the log now go into the answer."""
+
+    request_id: int
+    response: Response | AppendResponse
+    read: ReadRange | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleChanged:
+    """For the log of events and the metrics."""
+
+    old: Role
+    new: Role
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportFault:
+    """Something an operator may have to act on; the node goes on."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShutdownFinished:
+    """The node may stop now. `handed_over` is False when the time ran out first."""
+
+    handed_over: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Halt:
+    """Stop this node at once: to go on could break what the quorum promised. Always the last effect of a node."""
+
+    reason: str
+
+
+Effect = (
+    StoreElectionState
+    | AppendBatches
+    | AppendLeaderChange
+    | TruncateLog
+    | FlushLog
+    | Send
+    | Disconnect
+    | Reply
+    | RoleChanged
+    | ReportFault
+    | ShutdownFinished
+    | Halt
+)

@@ -1,0 +1,166 @@
+"""Fetches as the answering node sees them (rules FETCH, leader side; DIVERGE; CLIENT-1..4)."""
+
+from __future__ import annotations
+
+from raft.core.checks import partition_error, whole_request_refusal
+from raft.core.commits import maybe_advance_high_watermark
+from raft.core.effects import ReadRange
+from raft.core.log_view import Agreement
+from raft.core.messages import ClientFetchRequest, FetchRequest
+from raft.core.parking import ParkedFetch
+from raft.core.roles import Follower, Leader
+from raft.core.state import State
+from raft.errors import ErrorCode
+from raft.types import Offset, OffsetAndEpoch
+
+
+def on_fetch(state: State, request_id: int, request: FetchRequest, now_ms: int) -> None:
+    """Serve a replica: records up to the log end, committed or not, or word of where its log leaves ours."""
+    refusal = whole_request_refusal(state, request)
+    if refusal:
+        state.reply(request_id, refusal)
+        return
+    fetch = ParkedFetch(request_id=request_id, request=request, deadline_ms=now_ms + request.max_wait_ms)
+    if _turn_away(state, request_id, request):
+        return
+    _note_progress(state, request, now_ms)
+    _answer_or_park(state, fetch, request, now_ms, is_news=False)
+
+
+def on_client_fetch(state: State, request_id: int, request: ClientFetchRequest, now_ms: int) -> None:
+    """Serve a client: committed records only, from the leader or a follower (CLIENT-2)."""
+    fetch = ParkedFetch(request_id=request_id, request=request, deadline_ms=now_ms + request.max_wait_ms)
+    _serve_client(state, fetch, request, now_ms)
+
+
+def wake_fetches(state: State, now_ms: int, *, high_watermark_moved: bool) -> None:
+    """There is news: judge every parked fetch again. A moved high watermark is an answer for replicas (FETCH-12).
+
+    A fetch that wakes up is no sign of life: only its arrival was.
+    """
+    parked, state.parked = list(state.parked.values()), {}
+    for fetch in parked:
+        match fetch.request:
+            case FetchRequest() as request:
+                if not _turn_away(state, fetch.request_id, request):
+                    _answer_or_park(state, fetch, request, now_ms, is_news=high_watermark_moved)
+            case ClientFetchRequest() as request:
+                _serve_client(state, fetch, request, now_ms)
+
+
+def end_overdue_fetches(state: State, now_ms: int) -> None:
+    """Give the empty answer to fetches that have waited long enough, or what little a client has asked to wait past."""
+    overdue = [fetch for fetch in state.parked.values() if fetch.deadline_ms <= now_ms]
+    for fetch in overdue:
+        del state.parked[fetch.request_id]
+        match fetch.request:
+            case FetchRequest():
+                state.reply(fetch.request_id, state.fetch_response())
+            case ClientFetchRequest() as request:
+                _serve_client(state, fetch, request, now_ms)
+
+
+def _turn_away(state: State, request_id: int, request: FetchRequest) -> bool:
+    """Answer a replica that gets no records: an error, or a log that leaves ours. Nothing is learnt of it (FETCH-7)."""
+    error = _replica_error(state, request)
+    if error != ErrorCode.NONE:
+        state.reply(request_id, state.fetch_response(error=error))
+        return True
+    if state.log.agreement(request.fetch_offset, request.last_fetched_epoch) is Agreement.DIVERGING:
+        diverging = state.log.end_of_epoch(request.last_fetched_epoch)
+        state.reply(request_id, state.fetch_response(diverging=diverging))
+        return True
+    return False
+
+
+def _replica_error(state: State, request: FetchRequest) -> ErrorCode:
+    error = partition_error(state, request)
+    if error != ErrorCode.NONE:
+        return error
+    if not isinstance(state.role, Leader):
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if state.is_shutting_down:
+        return ErrorCode.BROKER_NOT_AVAILABLE
+    if request.replica.node_id == state.config.node_id:
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+    return ErrorCode.NONE
+
+
+def _note_progress(state: State, request: FetchRequest, now_ms: int) -> None:
+    role = state.role
+    assert isinstance(role, Leader), "only a leader keeps count"
+    leader_end = state.log.end_offset
+    if state.config.voters.is_voter(request.replica):
+        voter = request.replica.node_id
+        before = role.progress.voters[voter].fetch_offset
+        if before is not None and request.fetch_offset < before:
+            state.report(f"voter {voter} fetches from {request.fetch_offset}, after {before}: did it lose its disk?")
+        role.progress.voter_fetched(voter, request.fetch_offset, leader_end=leader_end, now_ms=now_ms)
+        if maybe_advance_high_watermark(state):
+            wake_fetches(state, now_ms, high_watermark_moved=True)
+    elif request.replica.node_id >= 0:
+        role.progress.observer_fetched(request.replica, request.fetch_offset, leader_end=leader_end, now_ms=now_ms)
+
+
+def _answer_or_park(state: State, fetch: ParkedFetch, request: FetchRequest, now_ms: int, *, is_news: bool) -> None:
+    end_offset = state.log.end_offset
+    if request.fetch_offset < end_offset:
+        read = ReadRange(start_offset=request.fetch_offset, end_offset=end_offset, max_bytes=request.max_bytes)
+        state.reply(fetch.request_id, state.fetch_response(), read)
+    elif is_news or fetch.deadline_ms <= now_ms or _knows_less(state, request):
+        state.reply(fetch.request_id, state.fetch_response())
+    else:
+        state.parked[fetch.request_id] = fetch
+
+
+def _knows_less(state: State, request: FetchRequest) -> bool:
+    """Whether the follower waits for a high watermark that we have (KIP-1166)."""
+    ours, theirs = state.high_watermark, request.high_watermark
+    return request.wants_high_watermark and ours is not None and (theirs is None or theirs < ours)
+
+
+def _serve_client(state: State, fetch: ParkedFetch, request: ClientFetchRequest, now_ms: int) -> None:
+    error = _client_error(state, request)
+    if error != ErrorCode.NONE:
+        state.reply(fetch.request_id, state.fetch_response(error=error))
+        return
+    diverging = _client_divergence(state, request)
+    if diverging:
+        state.reply(fetch.request_id, state.fetch_response(diverging=diverging))
+        return
+    committed_end = state.high_watermark or Offset(0)
+    enough = max(request.fetch_offset, request.wait_until_past or Offset(0))
+    is_over = fetch.deadline_ms <= now_ms
+    if committed_end > enough or (is_over and committed_end > request.fetch_offset):
+        read = ReadRange(start_offset=request.fetch_offset, end_offset=committed_end, max_bytes=request.max_bytes)
+        state.reply(fetch.request_id, state.fetch_response(), read)
+    elif is_over:
+        state.reply(fetch.request_id, state.fetch_response())
+    else:
+        state.parked[fetch.request_id] = fetch
+
+
+def _client_error(state: State, request: ClientFetchRequest) -> ErrorCode:
+    if request.epoch is not None and request.epoch < state.epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    if request.epoch is not None and request.epoch > state.epoch:
+        return ErrorCode.UNKNOWN_LEADER_EPOCH
+    if not isinstance(state.role, Leader | Follower):
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if request.fetch_offset < state.log.start_offset:
+        return ErrorCode.OFFSET_OUT_OF_RANGE
+    if isinstance(state.role, Leader):
+        # Between the high watermark and the end it waits: what is there may still commit (CLIENT-3).
+        return ErrorCode.OFFSET_OUT_OF_RANGE if request.fetch_offset > state.log.end_offset else ErrorCode.NONE
+    # A follower may just not know yet. OFFSET_OUT_OF_RANGE would make a client start over.
+    behind = request.fetch_offset > (state.high_watermark or Offset(0))
+    return ErrorCode.OFFSET_NOT_AVAILABLE if behind else ErrorCode.NONE
+
+
+def _client_divergence(state: State, request: ClientFetchRequest) -> OffsetAndEpoch | None:
+    if request.last_fetched_epoch is None:
+        return None
+    if state.log.agreement(request.fetch_offset, request.last_fetched_epoch) is Agreement.VALID:
+        return None
+    end = state.log.end_of_epoch(request.last_fetched_epoch)
+    return OffsetAndEpoch(epoch=end.epoch, offset=min(end.offset, state.high_watermark or Offset(0)))

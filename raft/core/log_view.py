@@ -1,0 +1,105 @@
+"""What the rules know of the log: where it starts and ends, and which epoch wrote what. No bytes."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from enum import Enum
+
+from raft.types import BatchHeader, Epoch, EpochStart, Offset, OffsetAndEpoch
+
+
+class Agreement(Enum):
+    """How a fetcher's position relates to this log."""
+
+    VALID = "the logs agree up to there"
+    DIVERGING = "the fetcher must cut first"
+
+
+class LogView:
+    """Start, end and epoch cache of the log (LOG-10): one entry for each epoch that wrote, both columns rising."""
+
+    __slots__ = ("_epochs", "_starts", "end_offset", "start_offset")
+
+    def __init__(
+        self, *, start_offset: Offset = Offset(0), end_offset: Offset = Offset(0), epochs: Iterable[EpochStart] = ()
+    ) -> None:
+        self.start_offset = start_offset
+        self.end_offset = end_offset
+        self._epochs: list[Epoch] = []
+        self._starts: list[Offset] = []
+        for entry in epochs:
+            self.start_epoch(entry.epoch, entry.start_offset)
+
+    @property
+    def last_epoch(self) -> Epoch:
+        """Epoch of the last record, 0 for an empty log (GEN-13)."""
+        return self._epochs[-1] if self._epochs else Epoch(0)
+
+    @property
+    def end(self) -> OffsetAndEpoch:
+        """The log's end as elections compare it."""
+        return OffsetAndEpoch(epoch=self.last_epoch, offset=self.end_offset)
+
+    @property
+    def epochs(self) -> tuple[EpochStart, ...]:
+        """The epoch cache, oldest first."""
+        return tuple(
+            EpochStart(epoch=epoch, start_offset=start) for epoch, start in zip(self._epochs, self._starts, strict=True)
+        )
+
+    def start_epoch(self, epoch: Epoch, start_offset: Offset) -> None:
+        """Enter an epoch; entries at or past it in either column go (LOG-12). The newest epoch again is no news."""
+        if self._epochs and self._epochs[-1] == epoch:
+            return
+        while self._epochs and (self._epochs[-1] >= epoch or self._starts[-1] >= start_offset):
+            self._epochs.pop()
+            self._starts.pop()
+        self._epochs.append(epoch)
+        self._starts.append(start_offset)
+
+    def append(self, header: BatchHeader) -> None:
+        """Count a batch in; it must begin where the log ends (LOG-5)."""
+        assert header.base_offset == self.end_offset, f"batch at {header.base_offset}, log ends at {self.end_offset}"
+        self.start_epoch(header.epoch, header.base_offset)
+        self.end_offset = header.end_offset
+
+    def truncate(self, end_offset: Offset) -> None:
+        """Forget what lies at `end_offset` or past it, epochs that began there too (DIVERGE-6)."""
+        self.end_offset = min(self.end_offset, end_offset)
+        while self._starts and self._starts[-1] >= end_offset:
+            self._epochs.pop()
+            self._starts.pop()
+
+    def end_of_epoch(self, epoch: Epoch) -> OffsetAndEpoch:
+        """Return the largest epoch at or below `epoch` and where it ends here (DIVERGE-2).
+
+        An epoch below the first one gives (epoch, start of the first); above the last, or in an empty log, the end.
+        """
+        if not self._epochs or epoch >= self._epochs[-1]:
+            return self.end
+        position = bisect_right(self._epochs, epoch)
+        if position == 0:
+            return OffsetAndEpoch(epoch=epoch, offset=self._starts[0])
+        return OffsetAndEpoch(epoch=self._epochs[position - 1], offset=self._starts[position])
+
+    def epoch_at(self, offset: Offset) -> Epoch:
+        """Epoch of the record just before `offset`, 0 at the very start."""
+        position = bisect_right(self._starts, offset - 1)
+        return self._epochs[position - 1] if position else Epoch(0)
+
+    def agreement(self, fetch_offset: Offset, last_fetched_epoch: Epoch) -> Agreement:
+        """Judge a fetcher's position (DIVERGE-3); the start of the next epoch is a valid one."""
+        if self.start_offset == 0 and fetch_offset == 0:
+            return Agreement.VALID
+        end = self.end_of_epoch(last_fetched_epoch)
+        if end.epoch == last_fetched_epoch and end.offset >= fetch_offset:
+            return Agreement.VALID
+        return Agreement.DIVERGING
+
+    def cut_for(self, diverging: OffsetAndEpoch) -> Offset:
+        """Where to cut when a leader names `diverging` as the largest epoch both logs may share (DIVERGE-5)."""
+        if diverging.epoch == 0:
+            return min(diverging.offset, self.end_offset)
+        local = self.end_of_epoch(diverging.epoch)
+        return min(local.offset, diverging.offset) if local.epoch == diverging.epoch else local.offset

@@ -1,0 +1,191 @@
+"""The core: one event in, a list of effects out. No clock, no dice, no disk, no wire of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from raft.core.answers import on_failure, on_response
+from raft.core.appending import on_append
+from raft.core.commits import maybe_advance_high_watermark
+from raft.core.config import CoreConfig, Draw
+from raft.core.effects import Effect, RoleChanged
+from raft.core.elections import on_begin_quorum_epoch, on_end_quorum_epoch, on_vote_request
+from raft.core.events import (
+    AppendRequested,
+    Event,
+    LogFlushed,
+    RequestFailed,
+    RequestReceived,
+    ResignRequested,
+    ResponseReceived,
+    ShutdownRequested,
+    Started,
+    TimePassed,
+)
+from raft.core.fetching import on_client_fetch, on_fetch, wake_fetches
+from raft.core.log_view import LogView
+from raft.core.messages import (
+    BeginQuorumEpochRequest,
+    ClientFetchRequest,
+    EndQuorumEpochRequest,
+    FetchRequest,
+    VoteRequest,
+)
+from raft.core.moves import become_resigned, settle_election
+from raft.core.requesting import send_requests
+from raft.core.roles import Leader, Role, Unattached
+from raft.core.startup import starting_role
+from raft.core.state import State
+from raft.core.timers import keep_deadlines, next_deadline_ms
+from raft.errors import LocalProtocolError
+from raft.types import BatchHeader, ElectionState, Epoch, NodeId, Offset
+from raft.writers import WriterTable
+
+
+class RaftCore:
+    """One node's share of the quorum protocol.
+
+    Args:
+        config: the node's place in the quorum.
+        stored: the election state on disk; None on the very first start.
+        log: the log as recovered, all of it on disk.
+        headers: the headers of the whole log in order; the table of writers is rebuilt from them.
+        draw: dice; the only randomness there is.
+
+    The first event is `Started`. Times are milliseconds of one monotonic clock. Once an event has led to `Halt` or
+    `ShutdownFinished`, further events do nothing.
+    """
+
+    def __init__(
+        self,
+        config: CoreConfig,
+        *,
+        stored: ElectionState | None,
+        log: LogView,
+        headers: Iterable[BatchHeader] = (),
+        draw: Draw,
+    ) -> None:
+        writers = WriterTable()
+        for header in headers:
+            writers.appended(header)
+        nobody = Unattached(epoch=Epoch(0), election_deadline_ms=None)
+        self._state = State(config, role=nobody, stored=stored, log=log, writers=writers, draw=draw)
+
+    def handle(self, event: Event, now_ms: int) -> list[Effect]:
+        """Take in one event and return what has to happen, in this order.
+
+        Raises:
+            StorageError: (on `Started`) the stored election state cannot be this node's.
+            LocalProtocolError: (on `ResignRequested`) this node does not lead that epoch, nor a later one.
+            AssertionError: an invariant is broken; the node must stop.
+        """
+        state = self._state
+        if state.is_stopped:
+            return []
+        self._dispatch(event, now_ms)
+        if not state.is_stopped:
+            keep_deadlines(state, now_ms)
+        if not state.is_stopped:
+            send_requests(state, now_ms)
+        effects, state.effects = state.effects, []
+        return effects
+
+    def _dispatch(self, event: Event, now_ms: int) -> None:
+        state = self._state
+        match event:
+            case Started():
+                self._start(now_ms)
+            case TimePassed():
+                pass
+            case RequestReceived():
+                self._on_request(event, now_ms)
+            case ResponseReceived():
+                on_response(state, event.number, event.response, now_ms)
+            case RequestFailed():
+                on_failure(state, event.number, event.failure, now_ms)
+            case AppendRequested():
+                on_append(state, event, now_ms)
+            case LogFlushed():
+                self._on_flushed(event, now_ms)
+            case ResignRequested():
+                self._resign(event.epoch, now_ms)
+            case ShutdownRequested():
+                state.shutdown_deadline_ms = now_ms + event.timeout_ms
+            case _:
+                assert_never(event)
+
+    def _start(self, now_ms: int) -> None:
+        state = self._state
+        old = state.role
+        state.role, reason = starting_role(state.config, state.stored, state.log, draw=state.draw, now_ms=now_ms)
+        state.store_election_state()
+        state.emit(RoleChanged(old=old, new=state.role, reason=reason))
+        settle_election(state, now_ms)
+
+    def _resign(self, epoch: Epoch, now_ms: int) -> None:
+        state = self._state
+        if epoch < 0 or epoch > state.epoch or (epoch == state.epoch and not isinstance(state.role, Leader)):
+            raise LocalProtocolError(f"cannot resign from epoch {epoch}: this node does not lead it")
+        if epoch == state.epoch:
+            become_resigned(state, now_ms=now_ms, reason="asked to resign")
+
+    def _on_request(self, event: RequestReceived, now_ms: int) -> None:
+        state, request = self._state, event.request
+        match request:
+            case VoteRequest():
+                on_vote_request(state, event.request_id, request, now_ms)
+            case BeginQuorumEpochRequest():
+                on_begin_quorum_epoch(state, event.request_id, request, now_ms)
+            case EndQuorumEpochRequest():
+                on_end_quorum_epoch(state, event.request_id, request, now_ms)
+            case FetchRequest():
+                on_fetch(state, event.request_id, request, now_ms)
+            case ClientFetchRequest():
+                on_client_fetch(state, event.request_id, request, now_ms)
+            case _:
+                assert_never(request)
+
+    def _on_flushed(self, event: LogFlushed, now_ms: int) -> None:
+        state = self._state
+        if not state.flushes.done(event.number, event.end_offset) or not isinstance(state.role, Leader):
+            return
+        if maybe_advance_high_watermark(state):
+            wake_fetches(state, now_ms, high_watermark_moved=True)
+
+    # What others may look at, but not change
+
+    @property
+    def deadline_ms(self) -> int | None:
+        """When to call `handle` again with `TimePassed`, if nothing else happens before; None for never."""
+        return None if self._state.is_stopped else next_deadline_ms(self._state)
+
+    @property
+    def role(self) -> Role:
+        """The present role."""
+        return self._state.role
+
+    @property
+    def epoch(self) -> Epoch:
+        """The present epoch."""
+        return self._state.epoch
+
+    @property
+    def leader_id(self) -> NodeId | None:
+        """The leader of the present epoch, if known."""
+        return self._state.leader_id
+
+    @property
+    def high_watermark(self) -> Offset | None:
+        """Everything below is committed; None while unknown."""
+        return self._state.high_watermark
+
+    @property
+    def durable_end(self) -> Offset:
+        """Everything below is on this node's disk."""
+        return self._state.flushes.durable_end
+
+    @property
+    def log(self) -> LogView:
+        """The log's ends and epochs."""
+        return self._state.log

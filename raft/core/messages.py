@@ -1,0 +1,181 @@
+"""Requests and responses as the rules see them: no versions, no topics, no -1.
+
+`raft.wire` turns the bytes of every supported version into these and back. `is_for_our_partition` is False where a
+request names another topic or more than one partition: that is judged here, because the order of checks is part of the
+protocol (ERROR-1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from raft.errors import ErrorCode
+from raft.types import Batch, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoteRequest:
+    """Asks for a vote (KIP-595) or, with `pre_vote`, for a forecast of one (KIP-996).
+
+    Fields:
+        epoch: the candidate's epoch; for a pre-vote not raised yet.
+        candidate_log_end: end of the candidate's log and the epoch of its last record.
+        voter: whom the sender means to ask; None where the version cannot say.
+    """
+
+    cluster_id: str | None
+    epoch: Epoch
+    candidate: ReplicaKey
+    candidate_log_end: OffsetAndEpoch
+    pre_vote: bool
+    voter: ReplicaKey | None = None
+    is_for_our_partition: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeginQuorumEpochRequest:
+    """A new leader announces itself to a voter."""
+
+    cluster_id: str | None
+    epoch: Epoch
+    leader_id: NodeId
+    leader_endpoints: tuple[Endpoint, ...] = ()
+    voter: ReplicaKey | None = None
+    is_for_our_partition: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndQuorumEpochRequest:
+    """A leader resigns, and says in which order it would like the others to try."""
+
+    cluster_id: str | None
+    epoch: Epoch
+    leader_id: NodeId
+    preferred_successors: tuple[ReplicaKey, ...] = ()
+    leader_endpoints: tuple[Endpoint, ...] = ()
+    is_for_our_partition: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchRequest:
+    """A replica, voter or observer, asks for what follows its log.
+
+    Fields:
+        replica: who fetches; everything below `fetch_offset` is on its disk.
+        last_fetched_epoch: epoch of the record just before `fetch_offset`, 0 for an empty log.
+        high_watermark: the highest one it knows, None while it knows none.
+        wants_high_watermark: whether it is to be answered as soon as ours is higher (Fetch v18, KIP-1166).
+    """
+
+    cluster_id: str | None
+    replica: ReplicaKey
+    epoch: Epoch
+    fetch_offset: Offset
+    last_fetched_epoch: Epoch
+    max_wait_ms: int
+    max_bytes: int
+    high_watermark: Offset | None = None
+    wants_high_watermark: bool = False
+    is_for_our_partition: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientFetchRequest:
+    """A client, not a replica, asks for committed records.
+
+    Fields:
+        epoch: the leader epoch the client counts on; None is not checked.
+        last_fetched_epoch: None is not checked.
+        wait_until_past: the answer waits (up to `max_wait_ms`) until the high watermark is past this offset.
+    """
+
+    fetch_offset: Offset
+    max_wait_ms: int
+    max_bytes: int
+    epoch: Epoch | None = None
+    last_fetched_epoch: Epoch | None = None
+    wait_until_past: Offset | None = None
+
+
+Request = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest
+"""What one replica asks another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestRefused:
+    """The whole request is refused: the error stands at the top level and there is no partition in the answer."""
+
+    error: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoteResponse:
+    """A judged vote: not granted is no error (VOTE-12)."""
+
+    error: int = ErrorCode.NONE
+    epoch: Epoch
+    leader_id: NodeId | None
+    leader_endpoints: tuple[Endpoint, ...] = ()
+    vote_granted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeginQuorumEpochResponse:
+    """Answer to a new leader's announcement."""
+
+    error: int = ErrorCode.NONE
+    epoch: Epoch
+    leader_id: NodeId | None
+    leader_endpoints: tuple[Endpoint, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndQuorumEpochResponse:
+    """Answer to a leader that resigns."""
+
+    error: int = ErrorCode.NONE
+    epoch: Epoch
+    leader_id: NodeId | None
+    leader_endpoints: tuple[Endpoint, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchResponse:
+    """Answer to a Fetch.
+
+    Fields:
+        high_watermark: None while the answering node knows none.
+        diverging: where the fetcher's log may leave ours: the largest epoch both may share, and its end here.
+        snapshot: id of the snapshot to load instead, from leaders that cut the start of their log.
+        batches: whole batches from the fetch offset on, as they came from the wire, checksums checked. Answers that
+            this node gives carry none: `Reply.read` says what the runtime adds from the log.
+    """
+
+    error: int = ErrorCode.NONE
+    epoch: Epoch
+    leader_id: NodeId | None
+    leader_endpoints: tuple[Endpoint, ...] = ()
+    high_watermark: Offset | None = None
+    log_start_offset: Offset = Offset(0)
+    diverging: OffsetAndEpoch | None = None
+    snapshot: OffsetAndEpoch | None = None
+    batches: tuple[Batch, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendResponse:
+    """What became of an append.
+
+    `base_offset` is that of the records asked for, new or there already; None when nothing is known of them. After
+    NOT_LEADER_OR_FOLLOWER or REQUEST_TIMED_OUT the outcome is unknown, and the client repeats the same batch.
+    """
+
+    error: int = ErrorCode.NONE
+    base_offset: Offset | None = None
+    epoch: Epoch
+    leader_id: NodeId | None
+    leader_endpoints: tuple[Endpoint, ...] = ()
+
+
+Response = RequestRefused | VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse
+"""What one replica answers another."""

@@ -1,0 +1,220 @@
+"""How a node changes role: what each role begins with, and what it takes over from the one before."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from raft.core.effects import AppendLeaderChange
+from raft.core.progress import QuorumProgress
+from raft.core.quorum import Tally
+from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
+from raft.core.state import State
+from raft.types import BatchHeader, ControlType, Endpoint, Epoch, NodeId, Offset
+
+
+def become_unattached(state: State, epoch: Epoch, *, leader_id: NodeId | None, now_ms: int, reason: str) -> None:
+    """Know no leader to fetch from, at this epoch or a higher one.
+
+    The election timer goes on with what was left where elections were under way already; else it is drawn fresh
+    (TIMER-3). A Prospective that only lost its round waits afresh, and fetches meanwhile (PREVOTE-14).
+    """
+    old = state.role
+    same_epoch = epoch == old.epoch
+    match old:
+        case _ if not state.config.is_voter:
+            deadline_ms = None
+        case Unattached() | Candidate() | Resigned():
+            deadline_ms = old.election_deadline_ms
+        case Prospective() if not same_epoch:
+            deadline_ms = old.election_deadline_ms
+        case Prospective() | Leader() | Follower():
+            deadline_ms = state.fresh_election_deadline_ms(now_ms)
+        case _:
+            assert_never(old)
+    state.move_to(
+        Unattached(
+            epoch=epoch,
+            leader_id=leader_id,
+            voted_key=old.voted_key if same_epoch else None,
+            election_deadline_ms=deadline_ms,
+        ),
+        reason,
+    )
+
+
+def become_prospective(state: State, *, now_ms: int, reason: str) -> None:
+    """Open a round of pre-votes at the present epoch; alone in the quorum, win it at once."""
+    old = state.role
+    assert not isinstance(old, Leader | Resigned), "a leader resigns and leaves its epoch first"
+    state.move_to(
+        Prospective(
+            epoch=old.epoch,
+            leader_id=state.leader_id,
+            leader_endpoints=state.leader_endpoints,
+            voted_key=old.voted_key,
+            election_deadline_ms=state.fresh_election_deadline_ms(now_ms),
+            tally=Tally.opened_by(state.config.node_id, state.config.voters),
+        ),
+        reason,
+    )
+    settle_election(state, now_ms)
+
+
+def become_candidate(state: State, *, now_ms: int, reason: str) -> None:
+    """Raise the epoch and vote for itself, on disk before anybody is asked (VOTE-1)."""
+    state.move_to(
+        Candidate(
+            epoch=Epoch(state.epoch + 1),
+            voted_key=state.config.replica,
+            election_deadline_ms=state.fresh_election_deadline_ms(now_ms),
+            tally=Tally.opened_by(state.config.node_id, state.config.voters),
+        ),
+        reason,
+    )
+    settle_election(state, now_ms)
+
+
+def become_leader(state: State, *, now_ms: int) -> None:
+    """Lead the epoch: on disk first, then the LeaderChange record, and only then the announcements (VOTE-20)."""
+    won = state.role
+    assert isinstance(won, Candidate), "only a candidate becomes leader"
+    assert won.tally.is_won, "only with a majority"
+    config = state.config
+    progress = QuorumProgress(
+        config.voters,
+        config.node_id,
+        check_quorum_ms=config.check_quorum_ms,
+        begin_interval_ms=config.begin_interval_ms,
+        now_ms=now_ms,
+    )
+    start_offset = state.log.end_offset
+    state.high_watermark = None  # unknown until a record of this epoch is on a majority (HW-4)
+    state.move_to(
+        Leader(
+            epoch=won.epoch,
+            leader_id=config.node_id,
+            voted_key=won.voted_key,
+            epoch_start_offset=start_offset,
+            progress=progress,
+        ),
+        f"won with votes of {sorted(won.tally.granted)}",
+    )
+    state.log.append(_leader_change_header(won.epoch, start_offset))
+    state.emit(
+        AppendLeaderChange(
+            base_offset=start_offset,
+            epoch=won.epoch,
+            leader_id=config.node_id,
+            voters=config.voters.ids,
+            granting_voters=tuple(sorted(won.tally.granted)),
+        )
+    )
+    state.order_flush()
+
+
+def become_resigned(state: State, *, now_ms: int, reason: str) -> None:
+    """Give up the epoch, and tell the others in which order they should try (END-1, END-3)."""
+    leader = state.role
+    assert isinstance(leader, Leader), "only a leader resigns"
+    voters = state.config.voters
+    state.move_to(
+        Resigned(
+            epoch=leader.epoch,
+            leader_id=leader.leader_id,
+            voted_key=leader.voted_key,
+            election_deadline_ms=state.fresh_election_deadline_ms(now_ms),
+            preferred_successors=tuple(voters.key(voter) for voter in leader.progress.successors()),
+            unacknowledged=frozenset(voters.others(leader.leader_id)),
+        ),
+        reason,
+    )
+
+
+def become_follower(
+    state: State, epoch: Epoch, leader_id: NodeId, endpoints: tuple[Endpoint, ...], *, now_ms: int, reason: str
+) -> None:
+    """Follow a leader whose address is known: on disk before the first fetch (STATE-5)."""
+    is_voter = state.config.is_voter
+    state.move_to(
+        Follower(
+            epoch=epoch,
+            leader_id=leader_id,
+            leader_endpoints=endpoints,
+            voted_key=state.role.voted_key if epoch == state.epoch else None,
+            fetch_deadline_ms=now_ms + state.config.fetch_timeout_ms if is_voter else None,
+        ),
+        reason,
+    )
+
+
+def settle_election(state: State, now_ms: int) -> None:
+    """Go on from a round that is decided: won, a step up; lost pre-votes, back. A lost Candidate waits (VOTE-19)."""
+    match state.role:
+        case Prospective(tally=tally) if tally.is_won:
+            become_candidate(state, now_ms=now_ms, reason=f"won pre-votes of {sorted(tally.granted)}")
+        case Candidate(tally=tally) if tally.is_won:
+            become_leader(state, now_ms=now_ms)
+        case Prospective(tally=tally) if tally.is_lost:
+            leave_prospective(state, now_ms=now_ms, reason=f"lost: pre-votes refused by {sorted(tally.refused)}")
+        case _:
+            pass
+
+
+def leave_prospective(state: State, *, now_ms: int, reason: str) -> None:
+    """Return to the leader of before, if its address is known, else to waiting (PREVOTE-13)."""
+    role = state.role
+    assert isinstance(role, Prospective), "only a prospective node can lose its pre-votes"
+    if role.leader_id is not None and role.leader_endpoints:
+        become_follower(state, role.epoch, role.leader_id, role.leader_endpoints, now_ms=now_ms, reason=reason)
+    else:
+        become_unattached(state, role.epoch, leader_id=role.leader_id, now_ms=now_ms, reason=reason)
+
+
+def adopt(
+    state: State, epoch: Epoch, leader_id: NodeId | None, endpoints: tuple[Endpoint, ...], *, now_ms: int, reason: str
+) -> None:
+    """Take over what a message says of epoch and leader (GEN-10), or stop if it breaks what is promised (GEN-12)."""
+    if epoch < state.epoch:
+        return
+    problem = contradiction(state, epoch, leader_id)
+    if problem:
+        state.halt(problem)
+    elif leader_id is not None and leader_id != state.config.node_id:
+        _adopt_leader(state, epoch, leader_id, endpoints, now_ms=now_ms, reason=reason)
+    elif epoch > state.epoch:
+        become_unattached(state, epoch, leader_id=None, now_ms=now_ms, reason=reason)
+
+
+def contradiction(state: State, epoch: Epoch, leader_id: NodeId | None) -> str | None:
+    """Say what is wrong with a claim that cannot be true while every node keeps the rules; None for a sound one."""
+    if leader_id is None or epoch < state.epoch:
+        return None
+    leads_or_led = isinstance(state.role, Leader | Resigned) and epoch == state.epoch
+    if leader_id == state.config.node_id and not leads_or_led:
+        return f"a message names this node leader of epoch {epoch}, which it never led"
+    if epoch == state.epoch and state.leader_id not in (None, leader_id):
+        return f"two leaders in epoch {epoch}: {state.leader_id} is known, a message names {leader_id}"
+    return None
+
+
+def _adopt_leader(
+    state: State, epoch: Epoch, leader_id: NodeId, told: tuple[Endpoint, ...], *, now_ms: int, reason: str
+) -> None:
+    endpoints = told or state.config.voters.endpoints(leader_id)
+    is_news = epoch > state.epoch or state.leader_id is None
+    if endpoints and (is_news or len(endpoints) > len(state.leader_endpoints)):
+        become_follower(state, epoch, leader_id, endpoints, now_ms=now_ms, reason=reason)
+    elif is_news:
+        become_unattached(state, epoch, leader_id=leader_id, now_ms=now_ms, reason=reason)
+
+
+def _leader_change_header(epoch: Epoch, base_offset: Offset) -> BatchHeader:
+    """The header as the log view needs it; size and time are the runtime's business."""
+    return BatchHeader(
+        base_offset=base_offset,
+        last_offset=base_offset,
+        epoch=epoch,
+        size_bytes=0,
+        record_count=1,
+        control_types=(ControlType.LEADER_CHANGE,),
+    )

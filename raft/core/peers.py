@@ -1,0 +1,87 @@
+"""The requests under way: at most one a node, and whom to leave alone for a while (GEN-6..8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from raft.core.messages import Request
+from raft.types import NodeId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """A request that waits for its answer."""
+
+    number: int
+    node_id: NodeId
+    request: Request
+    deadline_ms: int
+
+
+class Peers:
+    """For each node: ready, waiting for an answer, or backing off after a failure."""
+
+    __slots__ = ("_back_off_until_ms", "_next_number", "_pending", "_request_timeout_ms", "_retry_backoff_ms")
+
+    def __init__(self, *, request_timeout_ms: int, retry_backoff_ms: int) -> None:
+        self._request_timeout_ms = request_timeout_ms
+        self._retry_backoff_ms = retry_backoff_ms
+        self._pending: dict[NodeId, Pending] = {}
+        self._back_off_until_ms: dict[NodeId, int] = {}
+        self._next_number = 0
+
+    def forget(self) -> None:
+        """Drop all requests under way: a change of role makes their answers meaningless (GEN-7)."""
+        self._pending.clear()
+        self._back_off_until_ms.clear()
+
+    def is_ready(self, node_id: NodeId, now_ms: int) -> bool:
+        """Whether a request may go to this node now."""
+        return node_id not in self._pending and not self.is_backing_off(node_id, now_ms)
+
+    def is_backing_off(self, node_id: NodeId, now_ms: int) -> bool:
+        """Whether this node failed us just now."""
+        return now_ms < self._back_off_until_ms.get(node_id, now_ms)
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether any answer is out."""
+        return bool(self._pending)
+
+    def sent(self, node_id: NodeId, request: Request, now_ms: int) -> int:
+        """Note a request that goes out now; return its number."""
+        assert node_id not in self._pending, f"two requests at once to node {node_id}"
+        number = self._next_number
+        self._next_number += 1
+        self._pending[node_id] = Pending(
+            number=number, node_id=node_id, request=request, deadline_ms=now_ms + self._request_timeout_ms
+        )
+        return number
+
+    def take(self, number: int) -> Pending | None:
+        """The request of that number, which is no longer under way; None when nobody waits for it any more."""
+        for node_id, pending in self._pending.items():
+            if pending.number == number:
+                return self._pending.pop(node_id)
+        return None
+
+    def take_overdue(self, now_ms: int) -> list[Pending]:
+        """The requests whose time is over; they are no longer under way."""
+        overdue = [pending for pending in self._pending.values() if pending.deadline_ms <= now_ms]
+        for pending in overdue:
+            del self._pending[pending.node_id]
+        return overdue
+
+    def back_off(self, node_id: NodeId, now_ms: int) -> None:
+        """Leave this node alone for the time of a retry."""
+        self._back_off_until_ms[node_id] = now_ms + self._retry_backoff_ms
+
+    def deadlines_ms(self) -> list[int]:
+        """When a request is overdue, or a back-off ends."""
+        return [*(pending.deadline_ms for pending in self._pending.values()), *self._back_off_until_ms.values()]
+
+    def forget_past_back_offs(self, now_ms: int) -> None:
+        """Drop back-offs that are over, so that they no longer wake anybody."""
+        self._back_off_until_ms = {
+            node_id: until for node_id, until in self._back_off_until_ms.items() if until > now_ms
+        }

@@ -1,0 +1,132 @@
+"""What a node asks of the others, by role: each request as soon as its node is free for it.
+
+Rules FETCH-19, 20; BEGIN-1, 2; END-4; VOTE-16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import assert_never
+
+from raft.core.config import FETCH_MAX_WAIT_MS
+from raft.core.effects import Send
+from raft.core.messages import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    FetchRequest,
+    Request,
+    VoteRequest,
+)
+from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
+from raft.core.state import State
+from raft.types import Endpoint, NodeId
+
+
+def send_requests(state: State, now_ms: int) -> None:
+    """Send every request that is due now."""
+    role = state.role
+    match role:
+        case Unattached():
+            if not state.is_shutting_down:
+                _fetch_from_anybody(state, now_ms)
+        case Follower():
+            if not state.is_shutting_down:
+                _fetch_from_best(state, role, now_ms)
+        case Prospective() | Candidate():
+            if not role.tally.is_lost:
+                _send_to_voters(state, sorted(role.tally.unanswered), _vote_request, now_ms)
+        case Leader():
+            _announce(state, role, now_ms)
+        case Resigned():
+            _send_to_voters(state, sorted(role.unacknowledged), _end_request, now_ms)
+        case _:
+            assert_never(role)
+
+
+def _announce(state: State, role: Leader, now_ms: int) -> None:
+    if now_ms < role.progress.begin_deadline_ms:
+        return
+    _send_to_voters(state, role.progress.voters_to_remind(now_ms), _begin_request, now_ms)
+    role.progress.reminded(now_ms)
+
+
+def _send_to_voters(
+    state: State, voters: Iterable[NodeId], make: Callable[[State, NodeId], Request], now_ms: int
+) -> None:
+    for voter in voters:
+        if state.peers.is_ready(voter, now_ms):
+            _send(state, voter, state.config.voters.endpoints(voter)[0], make(state, voter), now_ms)
+
+
+def _fetch_from_best(state: State, role: Follower, now_ms: int) -> None:
+    """Fetch from the leader; while it fails us, from anybody, who may know of a newer one (FETCH-20)."""
+    if state.peers.is_backing_off(role.leader_id, now_ms):
+        _fetch_from_anybody(state, now_ms)
+    else:
+        _fetch(state, role.leader_id, role.leader_endpoints[0], now_ms)
+
+
+def _fetch_from_anybody(state: State, now_ms: int) -> None:
+    ready = [
+        (node_id, endpoint)
+        for node_id, endpoint in state.config.bootstrap_nodes()
+        if state.peers.is_ready(node_id, now_ms)
+    ]
+    if ready and not state.peers.has_pending:
+        node_id, endpoint = ready[state.draw(len(ready))]
+        _fetch(state, node_id, endpoint, now_ms)
+
+
+def _fetch(state: State, node_id: NodeId, endpoint: Endpoint, now_ms: int) -> None:
+    """Fetch, one at a time in the whole node (GEN-6), and only once what was fetched before is on disk (FETCH-25)."""
+    if state.peers.has_pending or state.flushes.durable_end < state.log.end_offset:
+        return
+    request = FetchRequest(
+        cluster_id=state.config.cluster_id,
+        replica=state.config.replica,
+        epoch=state.epoch,
+        fetch_offset=state.log.end_offset,
+        last_fetched_epoch=state.log.last_epoch,
+        max_wait_ms=FETCH_MAX_WAIT_MS,
+        max_bytes=state.config.fetch_max_bytes,
+        high_watermark=state.high_watermark,
+        wants_high_watermark=True,
+    )
+    _send(state, node_id, endpoint, request, now_ms)
+
+
+def _vote_request(state: State, voter: NodeId) -> VoteRequest:
+    return VoteRequest(
+        cluster_id=state.config.cluster_id,
+        epoch=state.epoch,
+        candidate=state.config.replica,
+        candidate_log_end=state.log.end,
+        pre_vote=isinstance(state.role, Prospective),
+        voter=state.config.voters.key(voter),
+    )
+
+
+def _begin_request(state: State, voter: NodeId) -> BeginQuorumEpochRequest:
+    return BeginQuorumEpochRequest(
+        cluster_id=state.config.cluster_id,
+        epoch=state.epoch,
+        leader_id=state.config.node_id,
+        leader_endpoints=state.config.voters.endpoints(state.config.node_id),
+        voter=state.config.voters.key(voter),
+    )
+
+
+def _end_request(state: State, _voter: NodeId) -> EndQuorumEpochRequest:
+    role = state.role
+    assert isinstance(role, Resigned), "only a resigned leader ends its epoch"
+    return EndQuorumEpochRequest(
+        cluster_id=state.config.cluster_id,
+        epoch=role.epoch,
+        leader_id=role.leader_id,
+        preferred_successors=role.preferred_successors,
+    )
+
+
+def _send(state: State, node_id: NodeId, endpoint: Endpoint, request: Request, now_ms: int) -> None:
+    number = state.peers.sent(node_id, request, now_ms)
+    state.emit(Send(number=number, node_id=node_id, endpoint=endpoint, request=request))

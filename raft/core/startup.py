@@ -1,0 +1,85 @@
+"""Who a node is when it starts, from what it stored (rules STATE-7..16)."""
+
+from __future__ import annotations
+
+from raft.core.config import CoreConfig, Draw
+from raft.core.log_view import LogView
+from raft.core.quorum import Tally
+from raft.core.roles import Candidate, Follower, Prospective, Resigned, Role, Unattached
+from raft.errors import StorageError
+from raft.types import ElectionState, Epoch
+
+
+def starting_role(
+    config: CoreConfig, stored: ElectionState | None, log: LogView, *, draw: Draw, now_ms: int
+) -> tuple[Role, str]:
+    """Choose the role to start in, and say why. Nobody starts as Leader: unflushed records could reuse offsets.
+
+    Raises:
+        StorageError: the stored state cannot be this node's.
+    """
+    timeout_ms = config.election_timeout_ms
+    deadline_ms = now_ms + (timeout_ms + draw(timeout_ms) if timeout_ms else 0)
+    role, reason = _role_from(
+        config, stored or ElectionState(epoch=Epoch(0)), log, deadline_ms=deadline_ms, now_ms=now_ms
+    )
+    if config.is_only_voter and not isinstance(role, Candidate):
+        return _sole_voter(config, role, deadline_ms), "the only voter elects itself"
+    return role, reason
+
+
+def _role_from(
+    config: CoreConfig, stored: ElectionState, log: LogView, *, deadline_ms: int, now_ms: int
+) -> tuple[Role, str]:
+    election_deadline_ms = deadline_ms if config.is_voter else None
+    if stored.epoch < log.last_epoch:
+        role = Unattached(epoch=log.last_epoch, election_deadline_ms=election_deadline_ms)
+        return role, "the log is of a later epoch than the stored state"
+    if stored.leader_id == config.node_id:
+        _require_voter(config, "led")
+        return Resigned(
+            epoch=stored.epoch,
+            leader_id=config.node_id,
+            voted_key=stored.voted_key,
+            election_deadline_ms=deadline_ms,
+            unacknowledged=frozenset(config.voters.others(config.node_id)),
+        ), "it led this epoch before it stopped"
+    if stored.leader_id is None and stored.voted_key is not None and stored.voted_key.matches(config.replica):
+        _require_voter(config, "stood for election in")
+        return Candidate(
+            epoch=stored.epoch,
+            voted_key=config.replica,
+            election_deadline_ms=deadline_ms,
+            tally=Tally.opened_by(config.node_id, config.voters),
+        ), "it stood for election before it stopped"
+    if stored.leader_id is not None and config.voters.endpoints(stored.leader_id):
+        return Follower(
+            epoch=stored.epoch,
+            leader_id=stored.leader_id,
+            leader_endpoints=config.voters.endpoints(stored.leader_id),
+            voted_key=stored.voted_key,
+            fetch_deadline_ms=now_ms + config.fetch_timeout_ms if config.is_voter else None,
+        ), "the stored leader"
+    return Unattached(
+        epoch=stored.epoch,
+        leader_id=stored.leader_id,
+        voted_key=stored.voted_key,
+        election_deadline_ms=election_deadline_ms,
+    ), "no leader to follow"
+
+
+def _require_voter(config: CoreConfig, deed: str) -> None:
+    if not config.is_voter:
+        raise StorageError(
+            f"node {config.node_id} is no voter of {list(config.voters.ids)}, but its quorum-state says that it {deed} "
+            "the last epoch: is controller.quorum.voters right, and the directory this node's?"
+        )
+
+
+def _sole_voter(config: CoreConfig, role: Role, deadline_ms: int) -> Prospective:
+    return Prospective(
+        epoch=role.epoch,
+        voted_key=role.voted_key,
+        election_deadline_ms=deadline_ms,
+        tally=Tally.opened_by(config.node_id, config.voters),
+    )

@@ -1,0 +1,192 @@
+"""All that a core knows, in one place; the modules beside this one hold the rules that change it."""
+
+from __future__ import annotations
+
+from raft.core.config import CoreConfig, Draw
+from raft.core.effects import (
+    AppendBatches,
+    Effect,
+    FlushLog,
+    Halt,
+    ReadRange,
+    Reply,
+    ReportFault,
+    RoleChanged,
+    StoreElectionState,
+    TruncateLog,
+)
+from raft.core.flushes import FlushLedger
+from raft.core.log_view import LogView
+from raft.core.messages import AppendResponse, FetchResponse, Response
+from raft.core.parking import ParkedFetch, PendingAppend
+from raft.core.peers import Peers
+from raft.core.roles import ALLOWED, Leader, Role, election_state, known_leader
+from raft.errors import ErrorCode
+from raft.types import Batch, ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
+from raft.writers import WriterTable
+
+
+class State:
+    """The mutable state of one node, and the few ways in which it changes.
+
+    Every change that the world must hear of is also an effect in `effects`, in the order in which it has to happen.
+    """
+
+    def __init__(
+        self,
+        config: CoreConfig,
+        *,
+        role: Role,
+        stored: ElectionState | None,
+        log: LogView,
+        writers: WriterTable,
+        draw: Draw,
+    ) -> None:
+        self.config = config
+        self.role: Role = role
+        self.stored = stored
+        self.log = log
+        self.flushes = FlushLedger(log.end_offset)
+        self.writers = writers
+        self.draw = draw
+        self.high_watermark: Offset | None = None
+        self.peers = Peers(request_timeout_ms=config.request_timeout_ms, retry_backoff_ms=config.retry_backoff_ms)
+        self.parked: dict[int, ParkedFetch] = {}
+        self.appends: dict[int, PendingAppend] = {}
+        self.shutdown_deadline_ms: int | None = None
+        self.is_stopped = False
+        self.effects: list[Effect] = []
+
+    # What is known of the leader
+
+    @property
+    def epoch(self) -> Epoch:
+        """The node's epoch; it never goes down (ROLE-4)."""
+        return self.role.epoch
+
+    @property
+    def leader_id(self) -> NodeId | None:
+        """The leader of the epoch, if known. A resigned leader still names itself: the epoch has no other."""
+        return known_leader(self.role)
+
+    @property
+    def leader_endpoints(self) -> tuple[Endpoint, ...]:
+        """Where that leader listens, as far as known: told by itself, else from the voter set (GEN-11)."""
+        told: tuple[Endpoint, ...] = getattr(self.role, "leader_endpoints", ())
+        if told or self.leader_id is None:
+            return told
+        return self.config.voters.endpoints(self.leader_id)
+
+    @property
+    def is_shutting_down(self) -> bool:
+        """Whether the node is on its way out."""
+        return self.shutdown_deadline_ms is not None
+
+    def fresh_election_deadline_ms(self, now_ms: int) -> int:
+        """A new election deadline, drawn evenly from [T, 2T) (TIMER-3)."""
+        timeout_ms = self.config.election_timeout_ms
+        return now_ms + (timeout_ms + self.draw(timeout_ms) if timeout_ms else 0)
+
+    # Changing role
+
+    def move_to(self, role: Role, reason: str) -> None:
+        """Make a legal move to another role: durable before anything that follows in the list (ROLE-11).
+
+        Raises:
+            AssertionError: the move is not in the table, or the epoch would go down.
+        """
+        old = self.role
+        assert type(role) in ALLOWED[type(old)], f"no move from {type(old).__name__} to {type(role).__name__}"
+        assert role.epoch >= old.epoch, f"epoch would fall from {old.epoch} to {role.epoch}"
+        self.role = role
+        self.store_election_state()
+        self.emit(RoleChanged(old=old, new=role, reason=reason))
+        self.peers.forget()
+        if isinstance(old, Leader):
+            self.fail_appends()
+        self.fail_parked()
+
+    def store_election_state(self) -> None:
+        """Order what the role must not forget to disk, unless it is there already."""
+        state = election_state(self.role)
+        if state != self.stored:
+            self.stored = state
+            self.emit(StoreElectionState(state=state))
+
+    # Speaking to the world
+
+    def emit(self, effect: Effect) -> None:
+        """Add an effect; they are carried out in this order."""
+        self.effects.append(effect)
+
+    def reply(self, request_id: int, response: Response | AppendResponse, read: ReadRange | None = None) -> None:
+        """Answer a request."""
+        self.emit(Reply(request_id=request_id, response=response, read=read))
+
+    def report(self, message: str) -> None:
+        """Tell an operator; the node goes on."""
+        self.emit(ReportFault(message=message))
+
+    def halt(self, reason: str) -> None:
+        """Stop this node: going on could break a promise of the quorum."""
+        self.is_stopped = True
+        self.emit(Halt(reason=reason))
+
+    def fetch_response(self, *, error: int = ErrorCode.NONE, diverging: OffsetAndEpoch | None = None) -> FetchResponse:
+        """Make the answer to a fetch; it says where the quorum stands whatever else it says (FETCH-10)."""
+        return FetchResponse(
+            error=error,
+            epoch=self.epoch,
+            leader_id=self.leader_id,
+            leader_endpoints=self.leader_endpoints,
+            high_watermark=self.high_watermark,
+            log_start_offset=self.log.start_offset,
+            diverging=diverging,
+        )
+
+    def answer_append(self, request_id: int, error: int, base_offset: Offset | None = None) -> None:
+        """Say what became of an append."""
+        response = AppendResponse(
+            error=error,
+            base_offset=base_offset,
+            epoch=self.epoch,
+            leader_id=self.leader_id,
+            leader_endpoints=self.leader_endpoints,
+        )
+        self.reply(request_id, response)
+
+    def fail_appends(self) -> None:
+        """Leadership is lost: what was not committed has an unknown outcome, and clients ask again (ROLE-14)."""
+        for append in self.appends.values():
+            self.answer_append(append.request_id, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        self.appends.clear()
+
+    def fail_parked(self) -> None:
+        """The role that held these fetches is gone (FETCH-12)."""
+        for parked in self.parked.values():
+            self.reply(parked.request_id, self.fetch_response(error=ErrorCode.NOT_LEADER_OR_FOLLOWER))
+        self.parked.clear()
+
+    # Changing the log
+
+    def append(self, batches: tuple[Batch, ...]) -> None:
+        """Append batches whose headers carry their final offsets and epochs, and order them to disk."""
+        for batch in batches:
+            self.log.append(batch.header)
+            self.writers.appended(batch.header)
+        self.emit(AppendBatches(batches=batches))
+        self.order_flush()
+
+    def truncate(self, end_offset: Offset) -> None:
+        """Cut the log, and all that was derived from the part cut off."""
+        self.log.truncate(end_offset)
+        self.writers.truncated(end_offset)
+        self.flushes.truncate(end_offset)
+        self.emit(TruncateLog(end_offset=end_offset))
+        if self.flushes.durable_end < end_offset:
+            self.order_flush()
+
+    def order_flush(self) -> None:
+        """Order everything that is in the log to disk."""
+        end_offset = self.log.end_offset
+        self.emit(FlushLog(number=self.flushes.order(), end_offset=end_offset))

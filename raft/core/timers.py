@@ -1,0 +1,94 @@
+"""What happens because nothing else did: deadlines (rules, section 4)."""
+
+from __future__ import annotations
+
+from raft.core.commits import end_overdue_appends
+from raft.core.effects import Disconnect, ShutdownFinished
+from raft.core.fetching import end_overdue_fetches
+from raft.core.moves import become_prospective, become_resigned, become_unattached, leave_prospective
+from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
+from raft.core.state import State
+from raft.types import Epoch
+
+
+def keep_deadlines(state: State, now_ms: int) -> None:
+    """Do everything that is due by now."""
+    for pending in state.peers.take_overdue(now_ms):
+        state.emit(Disconnect(node_id=pending.node_id))
+        state.peers.back_off(pending.node_id, now_ms)
+    state.peers.forget_past_back_offs(now_ms)
+    role = None
+    while role is not state.role:
+        role = state.role
+        _move_on_time(state, now_ms)
+    end_overdue_fetches(state, now_ms)
+    end_overdue_appends(state, now_ms)
+    _finish_shutdown(state, now_ms)
+
+
+def next_deadline_ms(state: State) -> int | None:
+    """When `keep_deadlines` or `send_requests` may have something to do; None for never."""
+    deadlines = state.peers.deadlines_ms()
+    deadlines.extend(fetch.deadline_ms for fetch in state.parked.values())
+    deadlines.extend(append.deadline_ms for append in state.appends.values())
+    for deadline_ms in (*_role_deadlines_ms(state), state.shutdown_deadline_ms):
+        if deadline_ms is not None:
+            deadlines.append(deadline_ms)
+    return min(deadlines, default=None)
+
+
+def _role_deadlines_ms(state: State) -> tuple[int | None, ...]:
+    if isinstance(state.role, Leader):
+        progress = state.role.progress
+        return (progress.check_quorum_deadline_ms, progress.begin_deadline_ms if progress.voters else None)
+    if state.is_shutting_down:
+        return ()  # elections wait for nobody who is leaving
+    match state.role:
+        case Follower(fetch_deadline_ms=deadline_ms):
+            return (deadline_ms,)
+        case Unattached() | Prospective() | Candidate() | Resigned() as role:
+            return (role.election_deadline_ms,)
+
+
+def _move_on_time(state: State, now_ms: int) -> None:
+    """Make the one move that the present role's deadline asks for, if it is past."""
+    role = state.role
+    if isinstance(role, Leader) and state.is_shutting_down and not state.config.is_only_voter:
+        become_resigned(state, now_ms=now_ms, reason="shutting down")
+        return
+    is_due = any(deadline_ms is not None and deadline_ms <= now_ms for deadline_ms in _role_deadlines_ms(state))
+    if not is_due:
+        return
+    match role:
+        case Unattached():
+            become_prospective(state, now_ms=now_ms, reason="election timeout without a leader")
+        case Prospective():
+            leave_prospective(state, now_ms=now_ms, reason="election timeout without enough pre-votes")
+        case Candidate():
+            become_prospective(state, now_ms=now_ms, reason="election timeout without enough votes")
+        case Resigned():
+            # One epoch up, so that nobody can be told that this node leads, this node least of all (ROLE-9).
+            epoch = Epoch(role.epoch + 1)
+            become_unattached(
+                state, epoch, leader_id=None, now_ms=now_ms, reason="resigned for a whole election timeout"
+            )
+        case Follower():
+            become_prospective(state, now_ms=now_ms, reason="fetch timeout")
+        case Leader():
+            expiry_ms = role.progress.check_quorum_deadline_ms
+            if expiry_ms is not None and expiry_ms <= now_ms:
+                become_resigned(state, now_ms=now_ms, reason="no majority has fetched for check quorum's time")
+
+
+def _finish_shutdown(state: State, now_ms: int) -> None:
+    """Leave as soon as another leads, or nobody could, or the time is over (END-14)."""
+    if state.shutdown_deadline_ms is None or state.is_stopped:
+        return
+    config = state.config
+    another_leads = state.leader_id not in (None, config.node_id)
+    if another_leads or not config.is_voter or config.is_only_voter:
+        state.emit(ShutdownFinished(handed_over=True))
+        state.is_stopped = True
+    elif state.shutdown_deadline_ms <= now_ms:
+        state.emit(ShutdownFinished(handed_over=False))
+        state.is_stopped = True

@@ -1,0 +1,10 @@
+"""Who has written what: the memory by which a repeated append is known and not done twice.
+
+Two kinds of writers share the producer fields of a batch's header. Ids below 2^62 are Kafka's idempotent producers;
+ids from 2^62 on are keys of exactly-once writes, such as (query id, batch id) of a streaming query.
+"""
+
+from raft.writers.keys import WriteKey
+from raft.writers.table import Accepted, Refused, Repeated, Verdict, WriterTable
+
+__all__ = ["Accepted", "Refused", "Repeated", "Verdict", "WriteKey", "WriterTable"]
