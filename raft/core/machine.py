@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import assert_never
 
 from raft.core.answers import on_failure, on_response
@@ -39,7 +38,7 @@ from raft.core.startup import starting_role
 from raft.core.state import State
 from raft.core.timers import keep_deadlines, next_deadline_ms
 from raft.errors import LocalProtocolError
-from raft.types import BatchHeader, ElectionState, Epoch, NodeId, Offset
+from raft.types import ElectionState, Endpoint, Epoch, NodeId, Offset
 from raft.writers import WriterTable
 
 
@@ -50,7 +49,7 @@ class RaftCore:
         config: the node's place in the quorum.
         stored: the election state on disk; None on the very first start.
         log: the log as recovered, all of it on disk.
-        headers: the headers of the whole log in order; the table of writers is rebuilt from them.
+        writers: the table of writers, built from the headers of that whole log; None for an empty one.
         draw: dice; the only randomness there is.
 
     The first event is `Started`. Times are milliseconds of one monotonic clock. Once an event has led to `Halt` or
@@ -63,14 +62,11 @@ class RaftCore:
         *,
         stored: ElectionState | None,
         log: LogView,
-        headers: Iterable[BatchHeader] = (),
+        writers: WriterTable | None = None,
         draw: Draw,
     ) -> None:
-        writers = WriterTable()
-        for header in headers:
-            writers.appended(header)
         nobody = Unattached(epoch=Epoch(0), election_deadline_ms=None)
-        self._state = State(config, role=nobody, stored=stored, log=log, writers=writers, draw=draw)
+        self._state = State(config, role=nobody, stored=stored, log=log, writers=writers or WriterTable(), draw=draw)
 
     def handle(self, event: Event, now_ms: int) -> list[Effect]:
         """Take in one event and return what has to happen, in this order.
@@ -161,6 +157,11 @@ class RaftCore:
         return None if self._state.is_stopped else next_deadline_ms(self._state)
 
     @property
+    def node_id(self) -> NodeId:
+        """This node."""
+        return self._state.config.node_id
+
+    @property
     def role(self) -> Role:
         """The present role."""
         return self._state.role
@@ -174,6 +175,11 @@ class RaftCore:
     def leader_id(self) -> NodeId | None:
         """The leader of the present epoch, if known."""
         return self._state.leader_id
+
+    @property
+    def leader_endpoints(self) -> tuple[Endpoint, ...]:
+        """Where that leader listens, if known."""
+        return self._state.leader_endpoints
 
     @property
     def high_watermark(self) -> Offset | None:

@@ -1,0 +1,6 @@
+"""Configuration of a node: Java-style `.properties` with Kafka's own keys, checked in full before anything starts."""
+
+from raft.config.node import NodeConfig, Voters
+from raft.config.properties import parse_overrides, parse_properties, read_properties
+
+__all__ = ["NodeConfig", "Voters", "parse_overrides", "parse_properties", "read_properties"]

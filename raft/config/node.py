@@ -1,0 +1,197 @@
+"""One node's configuration, from Kafka's own keys: the same file starts Kafka's TestRaftServer and `kraft serve`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from raft.config import values
+from raft.errors import ConfigError
+from raft.types import ZERO_UUID, Endpoint, NodeId, Uuid
+
+Voters = Mapping[NodeId, Endpoint]
+Parse = Callable[[str, str], Any]
+
+_MEBIBYTE = 1 << 20
+_INT32_MAX = (1 << 31) - 1
+
+_READ_TOGETHER = frozenset(
+    [
+        "process.roles",
+        "listeners",
+        "advertised.listeners",
+        "controller.listener.names",
+        "listener.security.protocol.map",
+        "log.dir",
+        "log.dirs",
+        "metadata.log.dir",
+    ]
+)
+_WITHOUT_EFFECT = {
+    "controller.quorum.append.linger.ms": "a batch is written when it arrives, never merged or delayed",
+    "controller.quorum.fetch.snapshot.max.bytes": "snapshots are not served yet",
+    "controller.quorum.auto.join.enable": "the set of voters is static",
+}
+
+
+def _key(name: str, parse: Parse, default: object) -> Any:
+    """A field that one key fills."""
+    return field(default=default, metadata={"key": name, "parse": parse})
+
+
+def _number(*, at_least: int = 0, at_most: int = _INT32_MAX) -> Parse:
+    return lambda key, value: values.whole_number(key, value, at_least=at_least, at_most=at_most)
+
+
+def _text(_key: str, value: str) -> str:
+    return value
+
+
+_milliseconds = _number()
+_bytes = _number(at_least=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeConfig:
+    """Everything a node is told. Times are milliseconds, sizes bytes.
+
+    Fields:
+        listener: where it listens; an empty host means every interface.
+        advertised: where others reach it.
+        log_dir: the directory of `meta.properties` and of the partition's directory.
+        cluster_id: None when the configuration names none.
+        message_max_bytes: largest record batch it takes from a client.
+        queued_max_request_bytes: it stops reading from sockets while requests of so many bytes wait.
+        socket_request_max_bytes: largest frame it reads; a larger one ends the connection. None: a batch and 1 MiB.
+        records_strict: refuse records that a Java node's reader would not survive.
+        warnings: what an operator should know, one sentence each.
+    """
+
+    listener: Endpoint
+    advertised: Endpoint
+    log_dir: Path
+    warnings: tuple[str, ...] = ()
+    node_id: NodeId = _key("node.id", _number(), None)
+    cluster_id: str | None = _key("cluster.id", _text, None)
+    voters: Voters = _key("controller.quorum.voters", values.voters, None)
+    bootstrap_servers: tuple[Endpoint, ...] = _key("controller.quorum.bootstrap.servers", values.addresses, ())
+    election_timeout_ms: int = _key("controller.quorum.election.timeout.ms", _milliseconds, 1000)
+    fetch_timeout_ms: int = _key("controller.quorum.fetch.timeout.ms", _milliseconds, 2000)
+    election_backoff_max_ms: int = _key("controller.quorum.election.backoff.max.ms", _milliseconds, 1000)
+    request_timeout_ms: int = _key("controller.quorum.request.timeout.ms", _milliseconds, 2000)
+    retry_backoff_ms: int = _key("controller.quorum.retry.backoff.ms", _milliseconds, 20)
+    fetch_max_bytes: int = _key("controller.quorum.fetch.max.bytes", _bytes, _MEBIBYTE)
+    segment_bytes: int = _key("metadata.log.segment.bytes", _number(at_least=8 * _MEBIBYTE), 1024 * _MEBIBYTE)
+    message_max_bytes: int = _key("message.max.bytes", _bytes, 8 * _MEBIBYTE)
+    queued_max_request_bytes: int = _key("queued.max.request.bytes", _bytes, 64 * _MEBIBYTE)
+    socket_request_max_bytes: int | None = _key("socket.request.max.bytes", _bytes, None)
+    max_connections: int = _key("max.connections", _number(at_least=1), 1000)
+    connections_max_idle_ms: int = _key("connections.max.idle.ms", _number(at_least=1), 600_000)
+    topic_name: str = _key("raft.topic.name", _text, "__cluster_metadata")
+    topic_id: Uuid = _key("raft.topic.id", values.uuid, Uuid("AAAAAAAAAAAAAAAAAAAAAQ"))
+    records_strict: bool = _key("raft.records.strict", values.truth, False)
+
+    @classmethod
+    def from_properties(cls, properties: Mapping[str, str]) -> NodeConfig:
+        """Check and convert properties.
+
+        Raises:
+            ConfigError: a key that is missing, or has a wrong value; says which, and what is allowed.
+        """
+        given = {key: value.strip() for key, value in properties.items()}
+        parsed = {
+            known.name: known.metadata["parse"](known.metadata["key"], given[known.metadata["key"]])
+            for known in _keyed_fields()
+            if given.get(known.metadata["key"])
+        }
+        node_id, voters = _quorum(parsed)
+        _check_roles(given)
+        listener = _listener(given)
+        return cls(
+            **parsed | {"voters": voters},
+            listener=listener,
+            advertised=_advertised(given, listener, voters.get(node_id)),
+            log_dir=_log_dir(given),
+            warnings=tuple(_warnings(given)),
+        )
+
+
+def _keyed_fields() -> list[Any]:
+    return [known for known in fields(NodeConfig) if "key" in known.metadata]
+
+
+def _quorum(parsed: Mapping[str, Any]) -> tuple[NodeId, Voters]:
+    if "node_id" not in parsed:
+        raise ConfigError("node.id is missing: allowed are whole numbers of 0 or more")
+    voters = parsed.get("voters", {})
+    if not voters and not parsed.get("bootstrap_servers"):
+        raise ConfigError(
+            "the quorum is missing: controller.quorum.voters is id@host:port,..., or, for an observer, "
+            "controller.quorum.bootstrap.servers is host:port,..."
+        )
+    return parsed["node_id"], voters
+
+
+def _check_roles(given: Mapping[str, str]) -> None:
+    roles = values.words(given.get("process.roles", "controller"))
+    if roles != ("controller",):
+        raise values.refuse("process.roles", given["process.roles"], "is controller")
+
+
+def _listener(given: Mapping[str, str]) -> Endpoint:
+    """The one listener; it serves peers and clients alike, in clear."""
+    listeners = values.listeners("listeners", given.get("listeners", ""))
+    names = [name.upper() for name in values.words(given.get("controller.listener.names", ""))]
+    if names:
+        listeners = tuple(listener for listener in listeners if listener.name in names)
+    if len(listeners) != 1:
+        raise values.refuse("listeners", given.get("listeners", ""), "is one listener, such as CONTROLLER://host:9093")
+    protocols = dict(
+        pair.upper().split(":", 1)
+        for pair in values.words(given.get("listener.security.protocol.map", ""))
+        if ":" in pair
+    )
+    name = listeners[0].name
+    # Kafka takes a controller listener that the map does not name for PLAINTEXT, unless its name is a protocol's.
+    protocol = protocols.get(name, name if name in ("SSL", "SASL_PLAINTEXT", "SASL_SSL") else "PLAINTEXT")
+    if protocol != "PLAINTEXT":
+        raise values.refuse(
+            "listeners", given["listeners"], f"is a PLAINTEXT listener; {name} is {protocol}, not supported yet"
+        )
+    return listeners[0]
+
+
+def _advertised(given: Mapping[str, str], listener: Endpoint, as_voter: Endpoint | None) -> Endpoint:
+    for advertised in values.listeners("advertised.listeners", given.get("advertised.listeners", "")):
+        if advertised.name == listener.name:
+            return advertised
+    if listener.host not in ("", "0.0.0.0", "::"):  # noqa: S104 - a value to recognise, nothing is bound here
+        return listener
+    if as_voter is not None:
+        return Endpoint(as_voter.host, as_voter.port, listener.name)
+    return Endpoint("localhost", listener.port, listener.name)
+
+
+def _log_dir(given: Mapping[str, str]) -> Path:
+    for key in ("metadata.log.dir", "log.dirs", "log.dir"):
+        directories = values.words(given.get(key, ""))
+        if directories:
+            return Path(directories[0])
+    raise ConfigError("log.dirs is missing: allowed is a directory for the log")
+
+
+def _warnings(given: Mapping[str, str]) -> list[str]:
+    keys = {known.metadata["key"] for known in _keyed_fields()} | _READ_TOGETHER
+    found = []
+    for key in given:
+        if key in _WITHOUT_EFFECT:
+            found.append(f"{key} has no effect here: {_WITHOUT_EFFECT[key]}")
+        elif key not in keys:
+            near = difflib.get_close_matches(key, keys, n=1)
+            found.append(f"unknown key {key} is ignored" + (f"; did you mean {near[0]}?" if near else ""))
+    if not given.get("cluster.id"):
+        found.append(f"cluster.id is missing: {ZERO_UUID} is used, which keeps no other quorum apart from this one")
+    return found

@@ -1,0 +1,123 @@
+"""How the text of a configuration value becomes a value; every refusal names key, value and what is allowed."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping
+
+from raft.errors import ConfigError
+from raft.types import Endpoint, NodeId, Uuid
+
+_LISTENER = re.compile(r"(?P<name>[A-Za-z0-9_.-]+)://(?P<host>\[[^\]]*\]|[^:/]*):(?P<port>\d+)")
+_ADDRESS = re.compile(r"(?P<host>\[[^\]]+\]|[^:/@\s]+):(?P<port>\d+)")
+_MAX_PORT = 65_535
+_UUID_BYTES = 16
+
+
+def refuse(key: str, value: str, allowed: str) -> ConfigError:
+    """The error for a value that cannot be used."""
+    return ConfigError(f"{key}={value}: allowed {allowed}")
+
+
+def whole_number(key: str, value: str, *, at_least: int, at_most: int | None = None) -> int:
+    """A whole number within bounds.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    allowed = f"are whole numbers of {at_least} or more" if at_most is None else f"are {at_least} to {at_most}"
+    try:
+        number = int(value)
+    except ValueError:
+        raise refuse(key, value, allowed) from None
+    if number < at_least or (at_most is not None and number > at_most):
+        raise refuse(key, value, allowed)
+    return number
+
+
+def truth(key: str, value: str) -> bool:
+    """`true` or `false`, in any case.
+
+    Raises:
+        ConfigError: it is neither.
+    """
+    lowered = value.lower()
+    if lowered not in ("true", "false"):
+        raise refuse(key, value, "are true and false")
+    return lowered == "true"
+
+
+def words(value: str) -> tuple[str, ...]:
+    """The parts between commas, without blanks; empty parts are dropped."""
+    return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def address(key: str, value: str) -> Endpoint:
+    """`host:port`, the host of IPv6 in brackets.
+
+    Raises:
+        ConfigError: it is none, or the port is out of range.
+    """
+    match = _ADDRESS.fullmatch(value)
+    if match is None or not 0 < int(match["port"]) <= _MAX_PORT:
+        raise refuse(key, value, f"is host:port with a port of 1 to {_MAX_PORT}")
+    return Endpoint(match["host"].strip("[]"), int(match["port"]))
+
+
+def addresses(key: str, value: str) -> tuple[Endpoint, ...]:
+    """`host:port,host:port,...`.
+
+    Raises:
+        ConfigError: a part is no address.
+    """
+    return tuple(address(key, part) for part in words(value))
+
+
+def voters(key: str, value: str) -> Mapping[NodeId, Endpoint]:
+    """`id@host:port,...`, each id once.
+
+    Raises:
+        ConfigError: a part is no voter, or an id stands there twice.
+    """
+    allowed = "is id@host:port,id@host:port,... with each id once"
+    found: dict[NodeId, Endpoint] = {}
+    for part in words(value):
+        node_id, at, where = part.partition("@")
+        if not at or not node_id.isdecimal() or NodeId(int(node_id)) in found:
+            raise refuse(key, value, allowed)
+        found[NodeId(int(node_id))] = address(key, where)
+    return found
+
+
+def listeners(key: str, value: str) -> tuple[Endpoint, ...]:
+    """`NAME://host:port,...`; an empty host means every interface.
+
+    Raises:
+        ConfigError: a part is no listener, or a name stands there twice.
+    """
+    found: list[Endpoint] = []
+    for part in words(value):
+        match = _LISTENER.fullmatch(part)
+        if match is None or not 0 < int(match["port"]) <= _MAX_PORT:
+            raise refuse(key, value, f"is NAME://host:port,... with ports of 1 to {_MAX_PORT}")
+        found.append(Endpoint(match["host"].strip("[]"), int(match["port"]), match["name"].upper()))
+    if len({listener.name for listener in found}) < len(found):
+        raise refuse(key, value, "is each listener name once")
+    return tuple(found)
+
+
+def uuid(key: str, value: str) -> Uuid:
+    """16 bytes in 22 characters of base64url.
+
+    Raises:
+        ConfigError: it is something else.
+    """
+    try:
+        raw = base64.urlsafe_b64decode(value + "==")
+    except (binascii.Error, ValueError):
+        raw = b""
+    if len(raw) != _UUID_BYTES or base64.urlsafe_b64encode(raw).decode().rstrip("=") != value:
+        raise refuse(key, value, "is 16 bytes as 22 characters of base64url, such as AAAAAAAAAAAAAAAAAAAAAQ")
+    return Uuid(value)

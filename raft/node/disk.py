@@ -1,0 +1,164 @@
+"""The two threads that touch the disk, so that the loop never waits for it.
+
+The *disk thread* does one job after the other: append, cut, read, store. What the core ordered first is on the log
+first, and a read sees the log as it was when the core decided on it. The *flush thread* brings the log to the platter
+meanwhile; orders that come while it is busy share the next flush (group commit).
+
+A refusal of the disk ends the node: what is on the platter after a failed write or flush is anybody's guess, and a
+flush that is tried again may report success for bytes that the kernel has dropped (LOG-17).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from raft.errors import StorageError
+from raft.types import Offset
+
+Result = TypeVar("Result")
+Post = Callable[[Callable[[], None]], None]
+"""Runs a function on the node's loop, soon; may be called from any thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job(Generic[Result]):
+    """What to do on the disk thread, and what to tell the loop of the result."""
+
+    work: Callable[[], Result]
+    done: Callable[[Result], None] | None
+
+
+class DiskThread:
+    """Does jobs in the order in which they were given.
+
+    Args:
+        post: how results get back to the loop; those of jobs that waited together come back together.
+        failed: told, on the loop, of the error that ended the thread.
+    """
+
+    def __init__(self, post: Post, failed: Callable[[BaseException], None]) -> None:
+        self._post = post
+        self._failed = failed
+        self._jobs: deque[_Job[object]] = deque()
+        self._has_news = threading.Condition()
+        self._is_stopping = False
+        self._thread = threading.Thread(target=self._run, name="disk", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def do(self, work: Callable[[], Result], done: Callable[[Result], None] | None = None) -> None:
+        """Queue a job; `done` gets its result on the loop."""
+        with self._has_news:
+            self._jobs.append(_Job(work, done))  # type: ignore[arg-type]  # the pair fits together
+            self._has_news.notify()
+
+    def stop(self) -> None:
+        """Finish what is queued, then end."""
+        with self._has_news:
+            self._is_stopping = True
+            self._has_news.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while self._do_waiting_jobs():
+                pass
+        except BaseException as error:
+            self._post(lambda error=error: self._failed(error))  # type: ignore[misc]
+            if not isinstance(error, StorageError):
+                raise
+
+    def _do_waiting_jobs(self) -> bool:
+        with self._has_news:
+            while not self._jobs and not self._is_stopping:
+                self._has_news.wait()
+            jobs, self._jobs = self._jobs, deque()
+        results = [(job.done, job.work()) for job in jobs]
+        reports = [(done, result) for done, result in results if done is not None]
+        if reports:
+            self._post(lambda: _report(reports))
+        return bool(jobs)
+
+
+def _report(reports: list[tuple[Callable[[object], None], object]]) -> None:
+    for done, result in reports:
+        done(result)
+
+
+@dataclass(frozen=True, slots=True)
+class FlushOrder:
+    """Number of a flush, and the log end it covers."""
+
+    number: int
+    end_offset: Offset
+
+
+class FlushThread:
+    """Flushes the log; of the orders that wait, the newest stands for all.
+
+    Args:
+        flush: brings to disk all that is in the log when it is called.
+        post: how the outcome gets back to the loop.
+        flushed: told, on the loop, which order is done.
+        failed: told, on the loop, of the error that ended the thread.
+    """
+
+    def __init__(
+        self,
+        flush: Callable[[], object],
+        post: Post,
+        *,
+        flushed: Callable[[FlushOrder], None],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        self._flush = flush
+        self._post = post
+        self._flushed = flushed
+        self._failed = failed
+        self._order: FlushOrder | None = None
+        self._has_news = threading.Condition()
+        self._is_stopping = False
+        self.at_rest = threading.Lock()
+        """Held during a flush: whoever takes it may cut or close the log."""
+        self._thread = threading.Thread(target=self._run, name="flush", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def order(self, order: FlushOrder) -> None:
+        """Ask for a flush; called on the disk thread, after what it is to cover was written."""
+        with self._has_news:
+            self._order = order
+            self._has_news.notify()
+
+    def stop(self) -> None:
+        """Finish the flush under way, if any, then end; an order that still waits is dropped."""
+        with self._has_news:
+            self._is_stopping = True
+            self._has_news.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while (order := self._next_order()) is not None:
+                with self.at_rest:
+                    self._flush()
+                self._post(lambda order=order: self._flushed(order))  # type: ignore[misc]
+        except BaseException as error:
+            self._post(lambda error=error: self._failed(error))  # type: ignore[misc]
+            if not isinstance(error, StorageError):
+                raise
+
+    def _next_order(self) -> FlushOrder | None:
+        with self._has_news:
+            while self._order is None and not self._is_stopping:
+                self._has_news.wait()
+            order, self._order = self._order, None
+            return None if self._is_stopping else order

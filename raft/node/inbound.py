@@ -1,0 +1,229 @@
+"""One connection from a client or another node: frames in, requests to their handlers, answers out in order.
+
+Requests that come one behind the other are begun at once, so that appends can share a flush; their answers leave in
+the order in which they came, as the protocol demands. What a connection may hold is bounded: the requests under way,
+the bytes of all connections together (`RequestBudget`), the answers that the other side does not read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+
+from raft.codec import Message
+from raft.errors import DecodeError, ErrorCode, LocalProtocolError
+from raft.node.budget import RequestBudget
+from raft.wire.apis import API_VERSIONS
+from raft.wire.frames import (
+    FrameReader,
+    ReceivedRequest,
+    UnsupportedRequest,
+    decode_request,
+    encode_response,
+)
+
+_logger = logging.getLogger(__name__)
+
+MAX_UNDER_WAY = 100
+"""Requests of one connection that may wait for their answers."""
+
+STALLED_S = 30.0
+"""A connection that neither ends a frame nor reads its answers for so long is dropped."""
+
+_WRITE_BUFFER_BYTES = 1 << 20
+
+Respond = Callable[[Message | None], None]
+"""Takes the answer to one request, once; None for a request that wants none."""
+
+
+class _Slot:
+    """The place in the queue of answers that belongs to one request."""
+
+    __slots__ = ("frame", "is_filled", "size_bytes")
+
+    def __init__(self, size_bytes: int) -> None:
+        self.size_bytes = size_bytes
+        self.frame = b""
+        self.is_filled = False
+
+
+class InboundConnection(asyncio.Protocol):
+    """Reads requests from one connection and writes their answers.
+
+    Args:
+        max_frame_bytes: largest request that is read.
+        budget: of all connections together.
+        handle: begins a request; calls back with its answer.
+        unsupported: the answer to an ApiVersions request of a version we do not know, in version 0.
+        opened, closed: told of the connection's life.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_frame_bytes: int,
+        budget: RequestBudget,
+        handle: Callable[[ReceivedRequest, Respond], None],
+        unsupported: Callable[[], Message],
+        opened: Callable[[InboundConnection], None],
+        closed: Callable[[InboundConnection], None],
+    ) -> None:
+        self._frames = FrameReader(max_frame_bytes)
+        self._budget = budget
+        self._handle = handle
+        self._unsupported = unsupported
+        self._opened = opened
+        self._closed = closed
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._unread: deque[bytes] = deque()
+        self._slots: deque[_Slot] = deque()
+        self._is_reading = True
+        self._is_write_paused = False
+        self._is_closed = False
+        self._last_progress_s = self._loop.time()
+        self._peer = "nobody"
+
+    # What asyncio calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        assert isinstance(transport, asyncio.Transport), "a TCP connection"
+        self._transport = transport
+        transport.set_write_buffer_limits(high=_WRITE_BUFFER_BYTES)
+        self._peer = str(transport.get_extra_info("peername"))
+        self._opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Take in requests; bytes that are none end the connection."""
+        try:
+            for frame in self._frames.receive(data):
+                self._last_progress_s = self._loop.time()
+                self._unread.append(frame)
+        except DecodeError as error:
+            self._drop(f"{error}")
+            return
+        self._work()
+
+    def pause_writing(self) -> None:
+        """The other side does not read its answers: take no more requests of it."""
+        self._is_write_paused = True
+
+    def resume_writing(self) -> None:
+        """It reads again."""
+        self._is_write_paused = False
+        self._last_progress_s = self._loop.time()
+        self._work()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget everything of it."""
+        if exc is not None:
+            _logger.debug("connection from %s lost: %s", self._peer, exc)
+        self._is_closed = True
+        for slot in self._slots:
+            self._budget.give_back(slot.size_bytes)
+        self._slots.clear()
+        self._unread.clear()
+        self._closed(self)
+
+    # What the listener calls
+
+    def drop_if_idle(self, max_idle_s: float) -> None:
+        """End a connection that nobody uses, or that somebody abuses: half a frame, or answers that are not read."""
+        idle_s = self._loop.time() - self._last_progress_s
+        is_stalled = self._is_write_paused or self._frames.has_partial_frame
+        if is_stalled and idle_s > STALLED_S:
+            self._drop("the other side stalls")
+        elif not self._slots and idle_s > max_idle_s:
+            self._drop("idle")
+
+    def close(self) -> None:
+        """Send what is answered, then close."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def drop(self) -> None:
+        """Close at once."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    # The rest is ours
+
+    def _work(self) -> None:
+        """Begin the requests that wait, as long as there is room for them and their answers."""
+        while self._unread and not self._is_closed:
+            if self._is_write_paused or len(self._slots) >= MAX_UNDER_WAY:
+                break
+            if self._budget.is_exhausted:
+                self._budget.when_free(self._work)
+                break
+            self._begin(self._unread.popleft())
+        self._read_or_not()
+
+    def _read_or_not(self) -> None:
+        """Read from the socket only while nothing waits: the other side's kernel holds the rest."""
+        should_read = not self._unread
+        if self._transport is None or self._is_closed or should_read == self._is_reading:
+            return
+        self._is_reading = should_read
+        if should_read:
+            self._transport.resume_reading()
+        else:
+            self._transport.pause_reading()
+
+    def _begin(self, frame: bytes) -> None:
+        try:
+            request = decode_request(frame)
+        except DecodeError as error:
+            self._drop(f"{error}")
+            return
+        slot = _Slot(len(frame))
+        self._slots.append(slot)
+        self._budget.take(slot.size_bytes)
+        match request:
+            case UnsupportedRequest():
+                self._answer_unsupported(slot, request)
+            case ReceivedRequest():
+                self._handle(request, lambda response: self._answer(slot, request, response))
+
+    def _answer_unsupported(self, slot: _Slot, request: UnsupportedRequest) -> None:
+        if request.api_key == API_VERSIONS.key:
+            self._fill(slot, encode_response(self._unsupported(), 0, correlation_id=request.correlation_id))
+        else:
+            self._drop(f"API {request.api_key} version {request.version} is not served")
+
+    def _answer(self, slot: _Slot, request: ReceivedRequest, response: Message | None) -> None:
+        if self._is_closed:
+            return
+        frame = b""
+        if response is not None:
+            header = request.header
+            try:
+                frame = encode_response(response, header.request_api_version, correlation_id=header.correlation_id)
+            except LocalProtocolError as error:
+                _logger.error("%s to %s: %s", request.api.name, self._peer, error)
+                self._drop(ErrorCode.UNKNOWN_SERVER_ERROR.name)
+                return
+        self._fill(slot, frame)
+
+    def _fill(self, slot: _Slot, frame: bytes) -> None:
+        slot.frame = frame
+        slot.is_filled = True
+        frames = []
+        while self._slots and self._slots[0].is_filled:
+            done = self._slots.popleft()
+            self._budget.give_back(done.size_bytes)
+            frames.append(done.frame)
+        if frames and self._transport is not None:
+            self._last_progress_s = self._loop.time()
+            self._transport.writelines(frames)
+            if self._unread:
+                self._loop.call_soon(self._work)
+
+    def _drop(self, reason: str) -> None:
+        if not self._is_closed:
+            _logger.info("connection from %s is closed: %s", self._peer, reason)
+            self._is_closed = True
+            self.drop()

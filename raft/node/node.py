@@ -1,0 +1,184 @@
+"""One node: its directory, its core, its sockets, from start to end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import secrets
+from types import TracebackType
+
+from raft.config import NodeConfig
+from raft.core import CoreConfig, RaftCore
+from raft.core.events import Event, ShutdownRequested
+from raft.core.log_view import LogView
+from raft.core.quorum import VoterSet
+from raft.node.engine import Engine
+from raft.node.listener import Listener
+from raft.node.peers import PeerNetwork
+from raft.node.requests.context import Context
+from raft.node.requests.handlers import handle
+from raft.node.requests.versions import unsupported_api_versions
+from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
+from raft.storage.disk import DiskFiles
+from raft.storage.log import LogConfig
+from raft.types import ReplicaKey
+from raft.wire.mapping.partition import TopicPartition
+from raft.writers import WriterTable
+
+_logger = logging.getLogger(__name__)
+
+GRACE_MS = 5000
+"""How long a leader that is asked to stop tries to hand over (TIMER-6)."""
+
+_FRAME_SLACK_BYTES = 1 << 20
+
+
+class Node:
+    """Runs one replica on the current event loop.
+
+        async with Node(config) as node:
+            await node.wait_until_ended()
+
+    Raises (on entry):
+        ConfigError: the port is taken, the directory belongs to another node or is in use.
+        StorageError: the log is damaged, or the disk refuses.
+    """
+
+    def __init__(self, config: NodeConfig) -> None:
+        self.config = config
+        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def __aenter__(self) -> Node:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Open the directory and the socket, and take part in the quorum."""
+        config = self.config
+        writers = WriterTable()
+        loop = asyncio.get_running_loop()
+        self._directory = await loop.run_in_executor(None, self._open_directory, writers)
+        try:
+            ours = TopicPartition(topic_name=config.topic_name, topic_id=config.topic_id)
+            core = self._make_core(writers)
+            max_frame_bytes = config.socket_request_max_bytes or config.message_max_bytes + _FRAME_SLACK_BYTES
+            self._network = PeerNetwork(
+                config.node_id,
+                ours,
+                max_frame_bytes=max_frame_bytes + config.fetch_max_bytes,
+                submit=self._submit,
+            )
+            self._engine = Engine(core, self._directory, self._network, ended=self._on_ended)
+            self._context = Context(
+                config=config,
+                cluster_id=self._directory.cluster_id,
+                ours=ours,
+                engine=self._engine,
+                log=self._directory.log,
+            )
+            self._listener = Listener(
+                config.listener,
+                max_frame_bytes=max_frame_bytes,
+                queued_max_request_bytes=config.queued_max_request_bytes,
+                max_connections=config.max_connections,
+                max_idle_s=config.connections_max_idle_ms / 1000,
+                handle=lambda request, respond: handle(self._context, request, respond),
+                unsupported=unsupported_api_versions,
+            )
+            await self._listener.open()
+        except BaseException:
+            self._directory.close()
+            raise
+        self._engine.start()
+        _logger.info("node %s of cluster %s listens on %s", config.node_id, self.cluster_id, config.listener)
+
+    @property
+    def cluster_id(self) -> str:
+        """The cluster it belongs to."""
+        return self._directory.cluster_id
+
+    @property
+    def core(self) -> RaftCore:
+        """Its rules, to look at."""
+        return self._engine.core
+
+    async def wait_until_ended(self) -> None:
+        """Return when the node has left gracefully.
+
+        Raises:
+            Exception: what made it stop at once.
+        """
+        await asyncio.shield(self._ended)
+
+    async def resign_and_leave(self, timeout_ms: int = GRACE_MS) -> None:
+        """Hand over leadership, as far as that can be done in time, and end."""
+        self._engine.submit(ShutdownRequested(timeout_ms=timeout_ms))
+        await asyncio.shield(self._ended)
+
+    async def stop(self) -> None:
+        """Close sockets, disk and directory, whatever state the node is in."""
+        await self._listener.close()
+        self._network.close()
+        await asyncio.get_running_loop().run_in_executor(None, self._close_disk)
+        if self._ended.done():
+            self._ended.exception()
+
+    def _open_directory(self, writers: WriterTable) -> ReplicaDirectory:
+        config = self.config
+        return ReplicaDirectory.open(
+            DiskFiles(config.log_dir),
+            ReplicaIdentity(
+                topic=config.topic_name,
+                topic_id=config.topic_id,
+                node_id=config.node_id,
+                cluster_id=config.cluster_id,
+                voters=tuple(config.voters),
+            ),
+            entropy=secrets.token_bytes(16),
+            config=LogConfig(segment_bytes=config.segment_bytes),
+            on_batch=writers.appended,
+        )
+
+    def _make_core(self, writers: WriterTable) -> RaftCore:
+        config, directory = self.config, self._directory
+        log = directory.log
+        core_config = CoreConfig(
+            replica=ReplicaKey(config.node_id, directory.directory_id),
+            cluster_id=directory.cluster_id,
+            voters=VoterSet.static(config.voters),
+            bootstrap_servers=config.bootstrap_servers,
+            election_timeout_ms=config.election_timeout_ms,
+            fetch_timeout_ms=config.fetch_timeout_ms,
+            election_backoff_max_ms=config.election_backoff_max_ms,
+            request_timeout_ms=config.request_timeout_ms,
+            retry_backoff_ms=config.retry_backoff_ms,
+            fetch_max_bytes=config.fetch_max_bytes,
+        )
+        return RaftCore(
+            core_config,
+            stored=directory.election_state,
+            log=LogView(start_offset=log.start_offset, end_offset=log.end_offset, epochs=log.epochs),
+            writers=writers,
+            draw=random.SystemRandom().randrange,
+        )
+
+    def _submit(self, event: Event) -> None:
+        self._engine.submit(event)
+
+    def _on_ended(self, error: Exception | None) -> None:
+        if self._ended.done():
+            return
+        if error is None:
+            self._ended.set_result(None)
+        else:
+            self._ended.set_exception(error)
+
+    def _close_disk(self) -> None:
+        self._engine.stop()
+        self._directory.close()

@@ -1,0 +1,180 @@
+"""One connection to another node: ApiVersions first, then requests, answers in their order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from raft.core.events import Failure
+from raft.core.messages import Request, Response
+from raft.errors import DecodeError, ErrorCode, LocalProtocolError, error_name
+from raft.types import Endpoint
+from raft.wire.apis import API_VERSIONS, Api
+from raft.wire.frames import FrameReader, decode_response, encode_request
+from raft.wire.mapping.partition import TopicPartition
+from raft.wire.mapping.peers import api_of, request_to_wire, response_from_wire
+from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+
+_logger = logging.getLogger(__name__)
+
+_SOFTWARE_NAME = "kraft-spark"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A request whose answer is out. `number` is None for ApiVersions, which is our own."""
+
+    number: int | None
+    correlation_id: int
+    api: Api[Any, Any]
+    version: int
+
+
+class OutboundConnection(asyncio.Protocol):
+    """Carries one node's requests to another.
+
+    Args:
+        ours: the partition that requests are about.
+        client_id: stands in the other side's logs.
+        max_frame_bytes: largest answer that is read.
+        answered, failed: told what became of each request, once.
+    """
+
+    def __init__(
+        self,
+        ours: TopicPartition,
+        *,
+        client_id: str,
+        max_frame_bytes: int,
+        answered: Callable[[int, Response], None],
+        failed: Callable[[int, Failure], None],
+    ) -> None:
+        self._ours = ours
+        self._client_id = client_id
+        self._frames = FrameReader(max_frame_bytes)
+        self._answered = answered
+        self._failed = failed
+        self._transport: asyncio.Transport | None = None
+        self._versions: dict[int, tuple[int, int]] | None = None
+        self._unsent: deque[tuple[int, Request]] = deque()
+        self._sent: deque[_Sent] = deque()
+        self._next_correlation_id = 0
+        self._where = "a node"
+        self.is_closed = False
+
+    async def connect(self, endpoint: Endpoint) -> None:
+        """Open the connection; requests that wait fail if that cannot be done."""
+        self._where = str(endpoint)
+        try:
+            await asyncio.get_running_loop().create_connection(lambda: self, endpoint.host, endpoint.port)
+        except OSError as error:
+            _logger.debug("cannot connect to %s: %s", endpoint, error)
+            self._abandon()
+
+    def send(self, number: int, request: Request) -> None:
+        """Send a request as soon as the connection is ready for it."""
+        self._unsent.append((number, request))
+        if self._versions is not None:
+            self._send_waiting()
+
+    def close(self) -> None:
+        """Drop the connection; requests without an answer fail."""
+        if self._transport is not None:
+            self._transport.abort()
+        self._abandon()
+
+    # What asyncio calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Ask first which versions the other side knows."""
+        assert isinstance(transport, asyncio.Transport), "a TCP connection"
+        self._transport = transport
+        if self.is_closed:
+            transport.abort()
+            return
+        self._ask_versions(API_VERSIONS.versions.highest)
+
+    def data_received(self, data: bytes) -> None:
+        """Take in answers; bytes that are none end the connection."""
+        try:
+            for frame in self._frames.receive(data):
+                self._on_frame(frame)
+        except DecodeError as error:
+            _logger.warning("%s: %s; the connection is closed", self._where, error)
+            self.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Whatever had no answer yet fails."""
+        if exc is not None:
+            _logger.debug("connection to %s lost: %s", self._where, exc)
+        self._abandon()
+
+    # The rest is ours
+
+    def _ask_versions(self, version: int) -> None:
+        request = ApiVersionsRequest(client_software_name=_SOFTWARE_NAME, client_software_version="0.1.0")
+        self._write(None, API_VERSIONS, version, request)
+
+    def _on_frame(self, frame: bytes) -> None:
+        if not self._sent:
+            raise DecodeError("an answer to no request")
+        sent = self._sent.popleft()
+        is_old = sent.number is None and frame[4:6] == ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
+        correlation_id, message = decode_response(frame, sent.api, 0 if is_old else sent.version)
+        if correlation_id != sent.correlation_id:
+            raise DecodeError(f"an answer to request {correlation_id}, where {sent.correlation_id} was next")
+        if sent.number is not None:
+            self._answered(sent.number, response_from_wire(message))
+        elif is_old:
+            self._ask_versions(0)
+        else:
+            self._learn_versions(message)
+
+    def _learn_versions(self, message: ApiVersionsResponse) -> None:
+        if message.error_code:
+            raise DecodeError(f"ApiVersions is answered with {error_name(message.error_code)}")
+        self._versions = {api.api_key: (api.min_version, api.max_version) for api in message.api_keys}
+        self._send_waiting()
+
+    def _send_waiting(self) -> None:
+        while self._unsent and not self.is_closed:
+            number, request = self._unsent.popleft()
+            api = api_of(request)
+            version = self._common_version(api)
+            if version is None:
+                self._failed(number, Failure.UNSUPPORTED_VERSION)
+                continue
+            try:
+                self._write(number, api, version, request_to_wire(request, self._ours, version))
+            except LocalProtocolError as error:
+                _logger.info("%s: %s", self._where, error)
+                self._failed(number, Failure.UNSUPPORTED_VERSION)
+
+    def _common_version(self, api: Api[Any, Any]) -> int | None:
+        """The highest version that both sides know (COMPAT-1)."""
+        assert self._versions is not None, "versions are asked for first"
+        lowest, highest = self._versions.get(api.key, (1, 0))
+        version = min(highest, api.versions.highest)
+        return version if version >= max(lowest, api.versions.lowest) else None
+
+    def _write(self, number: int | None, api: Api[Any, Any], version: int, message: Any) -> None:
+        assert self._transport is not None, "connected before anything is sent"
+        correlation_id = self._next_correlation_id
+        frame = encode_request(message, version, correlation_id=correlation_id, client_id=self._client_id)
+        self._next_correlation_id += 1
+        self._sent.append(_Sent(number, correlation_id, api, version))
+        self._transport.write(frame)
+
+    def _abandon(self) -> None:
+        """Fail everything that has no answer, once."""
+        self.is_closed = True
+        numbers = [sent.number for sent in self._sent if sent.number is not None]
+        numbers += [number for number, _ in self._unsent]
+        self._sent.clear()
+        self._unsent.clear()
+        for number in numbers:
+            self._failed(number, Failure.DISCONNECTED)

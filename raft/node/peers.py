@@ -1,0 +1,85 @@
+"""Requests to other nodes, over connections that are opened when needed.
+
+Two lanes lead to each node, one for fetches and one for everything else: a Vote must not queue behind a fetch that the
+other side holds for half a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from raft.core.effects import Send
+from raft.core.events import Event, Failure, RequestFailed, ResponseReceived
+from raft.core.messages import FetchRequest
+from raft.node.outbound import OutboundConnection
+from raft.types import Endpoint, NodeId
+from raft.wire.mapping.partition import TopicPartition
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lane:
+    """A way to a node."""
+
+    node_id: NodeId
+    endpoint: Endpoint
+    is_for_fetches: bool
+
+
+class PeerNetwork:
+    """The connections of one node to the others.
+
+    Args:
+        node_id: whose they are; it stands in the client id, where the other side's logs show it.
+        ours: the partition that all requests are about.
+        max_frame_bytes: largest answer that is read.
+        submit: takes what becomes of the requests.
+    """
+
+    def __init__(
+        self, node_id: NodeId, ours: TopicPartition, *, max_frame_bytes: int, submit: Callable[[Event], None]
+    ) -> None:
+        self._client_id = f"raft-client-{node_id}"
+        self._ours = ours
+        self._max_frame_bytes = max_frame_bytes
+        self._submit = submit
+        self._connections: dict[_Lane, OutboundConnection] = {}
+        self._connecting: set[asyncio.Task[None]] = set()
+
+    def send(self, order: Send) -> None:
+        """Send a request; it fails if no connection can be had."""
+        lane = _Lane(order.node_id, order.endpoint, isinstance(order.request, FetchRequest))
+        connection = self._connections.get(lane)
+        if connection is None or connection.is_closed:
+            connection = OutboundConnection(
+                self._ours,
+                client_id=self._client_id,
+                max_frame_bytes=self._max_frame_bytes,
+                answered=lambda number, response: self._submit(ResponseReceived(number=number, response=response)),
+                failed=self._fail,
+            )
+            self._connections[lane] = connection
+            task = asyncio.get_running_loop().create_task(connection.connect(order.endpoint))
+            self._connecting.add(task)
+            task.add_done_callback(self._connecting.discard)
+        connection.send(order.number, order.request)
+
+    def disconnect(self, node_id: NodeId) -> None:
+        """Drop every connection to a node."""
+        for lane in [lane for lane in self._connections if lane.node_id == node_id]:
+            self._connections.pop(lane).close()
+
+    def close(self) -> None:
+        """Drop every connection."""
+        for task in self._connecting:
+            task.cancel()
+        for connection in self._connections.values():
+            connection.close()
+        self._connections.clear()
+
+    def _fail(self, number: int, failure: Failure) -> None:
+        self._submit(RequestFailed(number=number, failure=failure))

@@ -1,0 +1,84 @@
+"""Which handler answers which request."""
+
+from __future__ import annotations
+
+from raft.codec import Message
+from raft.core.effects import Reply
+from raft.core.events import RequestReceived
+from raft.core.messages import AppendResponse
+from raft.node.inbound import Respond
+from raft.node.requests.context import Context
+from raft.node.requests.fetch import client_fetch
+from raft.node.requests.metadata import describe_cluster, metadata
+from raft.node.requests.offsets import list_offsets, offset_for_leader_epoch
+from raft.node.requests.produce import init_producer_id, produce
+from raft.node.requests.quorum import describe_quorum, fetch_snapshot, update_raft_voter
+from raft.node.requests.versions import api_versions
+from raft.wire.frames import ReceivedRequest
+from raft.wire.mapping.fetches import fetching_replica
+from raft.wire.mapping.peers import request_from_wire, response_to_wire
+from raft.wire.messages.api_versions import ApiVersionsRequest
+from raft.wire.messages.describe_cluster import DescribeClusterRequest
+from raft.wire.messages.describe_quorum import DescribeQuorumRequest
+from raft.wire.messages.fetch import FetchRequest
+from raft.wire.messages.fetch_snapshot import FetchSnapshotRequest
+from raft.wire.messages.init_producer_id import InitProducerIdRequest
+from raft.wire.messages.list_offsets import ListOffsetsRequest
+from raft.wire.messages.metadata import MetadataRequest
+from raft.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
+from raft.wire.messages.produce import ProduceRequest
+from raft.wire.messages.update_raft_voter import UpdateRaftVoterRequest
+
+
+def handle(context: Context, received: ReceivedRequest, respond: Respond) -> None:
+    """Begin a request; `respond` gets its answer, at once or later."""
+    message, version = received.message, received.header.request_api_version
+    match message:
+        case ProduceRequest():
+            produce(context, message, version, respond)
+        case FetchRequest() if fetching_replica(message, version) is None:
+            client_fetch(context, message, version, respond)
+        case ListOffsetsRequest():
+            list_offsets(context, message, version, respond)
+        case _:
+            answer = _at_once(context, message, version)
+            if answer is not None:
+                respond(answer)
+            else:
+                _ask_core(context, message, version, respond)
+
+
+def _at_once(context: Context, message: Message, version: int) -> Message | None:
+    """The answers that need nobody else; None for requests of replicas, which are the core's."""
+    match message:
+        case ApiVersionsRequest():
+            return api_versions(version)
+        case MetadataRequest():
+            return metadata(context, message, version)
+        case DescribeClusterRequest():
+            return describe_cluster(context, message)
+        case DescribeQuorumRequest():
+            return describe_quorum(context, message, version)
+        case OffsetForLeaderEpochRequest():
+            return offset_for_leader_epoch(context, message)
+        case InitProducerIdRequest():
+            return init_producer_id(message)
+        case UpdateRaftVoterRequest():
+            return update_raft_voter(context, message)
+        case FetchSnapshotRequest():
+            return fetch_snapshot(context, message)
+        case _:
+            return None
+
+
+def _ask_core(context: Context, message: Message, version: int, respond: Respond) -> None:
+    """Hand the core what another replica asks."""
+
+    def on_reply(reply: Reply, records: bytes) -> None:
+        response = reply.response
+        assert not isinstance(response, AppendResponse), "replicas do not append"
+        respond(response_to_wire(message, response, records, context.ours, version))
+
+    request = request_from_wire(message, version, context.ours)
+    request_id = context.engine.expect_reply(on_reply)
+    context.engine.submit(RequestReceived(request_id=request_id, request=request))

@@ -1,0 +1,164 @@
+"""Produce and InitProducerId: how clients append (rules CLIENT-6..8)."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+
+from raft.core.effects import Reply
+from raft.core.events import AppendRequested
+from raft.core.messages import AppendResponse
+from raft.errors import ErrorCode, RequestError
+from raft.node.inbound import Respond
+from raft.node.requests.context import Context
+from raft.records.produced import read_produced_batch
+from raft.types import Batch
+from raft.wire.mapping.partition import or_minus_one
+from raft.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from raft.wire.messages.nodes import BrokerEndpoint, LeaderIdAndEpoch
+from raft.wire.messages.produce import (
+    ProduceRequest,
+    ProduceRequestPartition,
+    ProduceRequestTopic,
+    ProduceResponse,
+    ProduceResponsePartition,
+    ProduceResponseTopic,
+)
+
+_FIRST_BY_TOPIC_ID = 13
+_FIRST_WITH_LEADER = 10
+_PRODUCER_IDS = 1 << 61
+
+
+class _Answers:
+    """The answer to one Produce request, sent when the last of its partitions has its own."""
+
+    def __init__(self, request: ProduceRequest, version: int, respond: Respond) -> None:
+        self._request = request
+        self._version = version
+        self._respond = respond
+        self._missing = sum(len(topic.partition_data) for topic in request.topic_data)
+        self._partitions: dict[tuple[int, int], ProduceResponsePartition] = {}
+        self._endpoints: tuple[BrokerEndpoint, ...] = ()
+
+    def give(
+        self,
+        place: tuple[int, int],
+        answer: ProduceResponsePartition,
+        endpoints: tuple[BrokerEndpoint, ...] = (),
+    ) -> None:
+        """Give the answer of one partition."""
+        self._partitions[place] = answer
+        self._endpoints = self._endpoints or endpoints
+        self._missing -= 1
+        self.respond_if_whole()
+
+    def respond_if_whole(self) -> None:
+        """Send the answer once nothing is missing; with acks=0 the client does not want to hear of it."""
+        if self._missing:
+            return
+        if self._request.acks == 0:
+            self._respond(None)
+            return
+        topics = tuple(
+            ProduceResponseTopic(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_responses=tuple(
+                    self._partitions[topic_at, partition_at] for partition_at in range(len(topic.partition_data))
+                ),
+            )
+            for topic_at, topic in enumerate(self._request.topic_data)
+        )
+        self._respond(ProduceResponse(responses=topics, node_endpoints=self._endpoints))
+
+
+def produce(context: Context, request: ProduceRequest, version: int, respond: Respond) -> None:
+    """Answer Produce: acknowledged when committed, whatever `acks` says."""
+    answers = _Answers(request, version, respond)
+    answers.respond_if_whole()
+    for topic_at, topic in enumerate(request.topic_data):
+        for partition_at, partition in enumerate(topic.partition_data):
+            place = (topic_at, partition_at)
+            try:
+                batch = _admit(context, request, topic, partition, version)
+            except RequestError as error:
+                answers.give(place, _refusal(partition.index, error))
+                continue
+            _append(context, request, batch, _on_appended(context, answers, place, partition.index, version))
+
+
+def _admit(
+    context: Context,
+    request: ProduceRequest,
+    topic: ProduceRequestTopic,
+    partition: ProduceRequestPartition,
+    version: int,
+) -> Batch:
+    """Return the batch, if it may be appended.
+
+    Raises:
+        RequestError: it may not, with Kafka's code.
+    """
+    by_id = version >= _FIRST_BY_TOPIC_ID
+    is_ours = topic.topic_id == context.ours.topic_id if by_id else topic.name == context.ours.topic_name
+    if not is_ours or partition.index != 0:
+        code = ErrorCode.UNKNOWN_TOPIC_ID if by_id and not is_ours else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        raise RequestError(code, "another topic or partition than the one hosted here")
+    if request.transactional_id is not None:
+        raise RequestError(ErrorCode.INVALID_TXN_STATE, "there are no transactions yet")
+    return read_produced_batch(
+        partition.records or b"",
+        max_batch_bytes=context.config.message_max_bytes,
+        strict=context.config.records_strict,
+    )
+
+
+def _refusal(index: int, error: RequestError) -> ProduceResponsePartition:
+    return ProduceResponsePartition(index=index, error_code=error.code, base_offset=-1, error_message=str(error))
+
+
+def _append(context: Context, request: ProduceRequest, batch: Batch, on_reply: Callable[[Reply, bytes], None]) -> None:
+    request_id = context.engine.expect_reply(on_reply)
+    timeout_ms = max(request.timeout_ms, 0)
+    context.engine.submit(AppendRequested(request_id=request_id, batch=batch, timeout_ms=timeout_ms))
+
+
+def _on_appended(
+    context: Context, answers: _Answers, place: tuple[int, int], index: int, version: int
+) -> Callable[[Reply, bytes], None]:
+    speaks_of_leader = version >= _FIRST_WITH_LEADER
+
+    def give(reply: Reply, _records: bytes) -> None:
+        response = reply.response
+        assert isinstance(response, AppendResponse), "the answer to an append"
+        is_lost = response.error == ErrorCode.NOT_LEADER_OR_FOLLOWER and speaks_of_leader
+        leader = context.serving_leader
+        answer = ProduceResponsePartition(
+            index=index,
+            error_code=response.error,
+            base_offset=or_minus_one(response.base_offset),
+            log_start_offset=context.engine.core.log.start_offset,
+            current_leader=LeaderIdAndEpoch(leader_id=or_minus_one(leader), leader_epoch=response.epoch)
+            if is_lost
+            else LeaderIdAndEpoch(),
+        )
+        endpoints = response.leader_endpoints[:1] if is_lost and leader is not None else ()
+        answers.give(
+            place,
+            answer,
+            tuple(
+                BrokerEndpoint(node_id=leader or 0, host=endpoint.host, port=endpoint.port) for endpoint in endpoints
+            ),
+        )
+
+    return give
+
+
+def init_producer_id(request: InitProducerIdRequest) -> InitProducerIdResponse:
+    """Answer InitProducerId, on every node: ids are drawn, not counted (CLIENT-7)."""
+    if request.transactional_id is not None:
+        return InitProducerIdResponse(error_code=ErrorCode.INVALID_REQUEST, producer_epoch=-1)
+    return InitProducerIdResponse(
+        error_code=ErrorCode.NONE, producer_id=secrets.randbelow(_PRODUCER_IDS), producer_epoch=0
+    )

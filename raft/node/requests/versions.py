@@ -1,0 +1,40 @@
+"""ApiVersions: what we serve, and that it is one of ours who serves it."""
+
+from __future__ import annotations
+
+from raft.errors import ErrorCode
+from raft.wire.apis import APIS
+from raft.wire.messages.api_versions import ApiVersion, ApiVersionsResponse, SupportedFeature
+
+FEATURE_NAME = "kraft.spark.version"
+"""The feature by which a client knows our nodes; from level 1 on they judge keyed writes."""
+
+FEATURE_LEVELS = (0, 1)
+
+_FIRST_WITH_LEVEL_ZERO = 4
+"""Older Java clients fail on a feature whose range starts at 0 (KAFKA-17011)."""
+
+
+def api_versions(version: int) -> ApiVersionsResponse:
+    """Answer ApiVersions."""
+    lowest, highest = FEATURE_LEVELS
+    feature = SupportedFeature(name=FEATURE_NAME, min_version=lowest, max_version=highest)
+    return _response(ErrorCode.NONE, (feature,) if version >= _FIRST_WITH_LEVEL_ZERO else ())
+
+
+def unsupported_api_versions() -> ApiVersionsResponse:
+    """Answer ApiVersions of a version that we do not know; goes out in version 0 (COMPAT-4)."""
+    return _response(ErrorCode.UNSUPPORTED_VERSION, ())
+
+
+def _response(error: ErrorCode, features: tuple[SupportedFeature, ...]) -> ApiVersionsResponse:
+    return ApiVersionsResponse(
+        error_code=error,
+        api_keys=tuple(
+            ApiVersion(
+                api_key=key, min_version=api.announced_versions.lowest, max_version=api.announced_versions.highest
+            )
+            for key, api in sorted(APIS.items())
+        ),
+        supported_features=features,
+    )

@@ -1,0 +1,267 @@
+"""Vote, BeginQuorumEpoch and EndQuorumEpoch between wire and core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from raft.core import messages as core
+from raft.types import Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.wire.mapping.partition import (
+    INDEX,
+    TopicPartition,
+    addressee,
+    directory_uuid,
+    node_or_none,
+    only_partition,
+    or_minus_one,
+    replica_key,
+    sole_partition,
+)
+from raft.wire.messages import begin_quorum_epoch as begin
+from raft.wire.messages import end_quorum_epoch as end
+from raft.wire.messages import vote
+from raft.wire.messages.nodes import Listener, NodeEndpoint
+
+_FIRST_WITH_ENDPOINTS = 1
+_NOBODY = ReplicaKey(NodeId(-1))
+_NOWHERE = OffsetAndEpoch(epoch=Epoch(0), offset=Offset(0))
+
+
+def vote_request_from_wire(message: vote.VoteRequest, ours: TopicPartition) -> core.VoteRequest:
+    """Read a Vote request."""
+    partition = only_partition(message.topics, ours)
+    if partition is None:
+        return core.VoteRequest(
+            cluster_id=message.cluster_id,
+            epoch=Epoch(0),
+            candidate=_NOBODY,
+            candidate_log_end=_NOWHERE,
+            pre_vote=False,
+            is_for_our_partition=False,
+        )
+    return core.VoteRequest(
+        cluster_id=message.cluster_id,
+        epoch=Epoch(partition.replica_epoch),
+        candidate=replica_key(partition.replica_id, partition.replica_directory_id),
+        candidate_log_end=OffsetAndEpoch(
+            epoch=Epoch(partition.last_offset_epoch), offset=Offset(partition.last_offset)
+        ),
+        pre_vote=partition.pre_vote,
+        voter=addressee(message.voter_id, partition.voter_directory_id),
+    )
+
+
+def vote_request_to_wire(request: core.VoteRequest, ours: TopicPartition) -> vote.VoteRequest:
+    """Write a Vote request; a version without pre-votes refuses to encode one (COMPAT-2)."""
+    voter = request.voter or _NOBODY
+    partition = vote.VoteRequestPartition(
+        partition_index=INDEX,
+        replica_epoch=request.epoch,
+        replica_id=request.candidate.node_id,
+        replica_directory_id=directory_uuid(request.candidate),
+        voter_directory_id=directory_uuid(voter),
+        last_offset_epoch=request.candidate_log_end.epoch,
+        last_offset=request.candidate_log_end.offset,
+        pre_vote=request.pre_vote,
+    )
+    topic = vote.VoteRequestTopic(topic_name=ours.topic_name, partitions=(partition,))
+    return vote.VoteRequest(cluster_id=request.cluster_id, voter_id=voter.node_id, topics=(topic,))
+
+
+def vote_response_to_wire(response: core.VoteResponse, ours: TopicPartition, version: int) -> vote.VoteResponse:
+    """Write a Vote response."""
+    partition = vote.VoteResponsePartition(
+        partition_index=INDEX,
+        error_code=response.error,
+        leader_id=or_minus_one(response.leader_id),
+        leader_epoch=response.epoch,
+        vote_granted=response.vote_granted,
+    )
+    topic = vote.VoteResponseTopic(topic_name=ours.topic_name, partitions=(partition,))
+    return vote.VoteResponse(error_code=0, topics=(topic,), node_endpoints=_node_endpoints(response, version))
+
+
+def vote_response_from_wire(message: vote.VoteResponse) -> core.VoteResponse | core.RequestRefused:
+    """Read a Vote response."""
+    if message.error_code:
+        return core.RequestRefused(error=message.error_code)
+    partition = sole_partition(message.topics)
+    return core.VoteResponse(
+        error=partition.error_code,
+        epoch=Epoch(partition.leader_epoch),
+        leader_id=node_or_none(partition.leader_id),
+        leader_endpoints=endpoints_of(message.node_endpoints, partition.leader_id),
+        vote_granted=partition.vote_granted,
+    )
+
+
+def begin_request_from_wire(
+    message: begin.BeginQuorumEpochRequest, ours: TopicPartition
+) -> core.BeginQuorumEpochRequest:
+    """Read a BeginQuorumEpoch request."""
+    partition = only_partition(message.topics, ours)
+    if partition is None:
+        return core.BeginQuorumEpochRequest(
+            cluster_id=message.cluster_id, epoch=Epoch(0), leader_id=NodeId(-1), is_for_our_partition=False
+        )
+    return core.BeginQuorumEpochRequest(
+        cluster_id=message.cluster_id,
+        epoch=Epoch(partition.leader_epoch),
+        leader_id=NodeId(partition.leader_id),
+        leader_endpoints=_endpoints_of_listeners(message.leader_endpoints),
+        voter=addressee(message.voter_id, partition.voter_directory_id),
+    )
+
+
+def begin_request_to_wire(request: core.BeginQuorumEpochRequest, ours: TopicPartition) -> begin.BeginQuorumEpochRequest:
+    """Write a BeginQuorumEpoch request."""
+    voter = request.voter or _NOBODY
+    partition = begin.BeginQuorumEpochRequestPartition(
+        partition_index=INDEX,
+        voter_directory_id=directory_uuid(voter),
+        leader_id=request.leader_id,
+        leader_epoch=request.epoch,
+    )
+    return begin.BeginQuorumEpochRequest(
+        cluster_id=request.cluster_id,
+        voter_id=voter.node_id,
+        topics=(begin.BeginQuorumEpochRequestTopic(topic_name=ours.topic_name, partitions=(partition,)),),
+        leader_endpoints=_listeners(request.leader_endpoints),
+    )
+
+
+def begin_response_to_wire(
+    response: core.BeginQuorumEpochResponse, ours: TopicPartition, version: int
+) -> begin.BeginQuorumEpochResponse:
+    """Write a BeginQuorumEpoch response."""
+    partition = begin.BeginQuorumEpochResponsePartition(
+        partition_index=INDEX,
+        error_code=response.error,
+        leader_id=or_minus_one(response.leader_id),
+        leader_epoch=response.epoch,
+    )
+    topic = begin.BeginQuorumEpochResponseTopic(topic_name=ours.topic_name, partitions=(partition,))
+    return begin.BeginQuorumEpochResponse(
+        error_code=0, topics=(topic,), node_endpoints=_node_endpoints(response, version)
+    )
+
+
+def begin_response_from_wire(
+    message: begin.BeginQuorumEpochResponse,
+) -> core.BeginQuorumEpochResponse | core.RequestRefused:
+    """Read a BeginQuorumEpoch response."""
+    if message.error_code:
+        return core.RequestRefused(error=message.error_code)
+    partition = sole_partition(message.topics)
+    return core.BeginQuorumEpochResponse(
+        error=partition.error_code,
+        epoch=Epoch(partition.leader_epoch),
+        leader_id=node_or_none(partition.leader_id),
+        leader_endpoints=endpoints_of(message.node_endpoints, partition.leader_id),
+    )
+
+
+def end_request_from_wire(message: end.EndQuorumEpochRequest, ours: TopicPartition) -> core.EndQuorumEpochRequest:
+    """Read an EndQuorumEpoch request; the successors stand in one of two lists."""
+    partition = only_partition(message.topics, ours)
+    if partition is None:
+        return core.EndQuorumEpochRequest(
+            cluster_id=message.cluster_id, epoch=Epoch(0), leader_id=NodeId(-1), is_for_our_partition=False
+        )
+    candidates = [
+        replica_key(candidate.candidate_id, candidate.candidate_directory_id)
+        for candidate in partition.preferred_candidates
+    ]
+    successors = [ReplicaKey(NodeId(successor)) for successor in partition.preferred_successors]
+    return core.EndQuorumEpochRequest(
+        cluster_id=message.cluster_id,
+        epoch=Epoch(partition.leader_epoch),
+        leader_id=NodeId(partition.leader_id),
+        preferred_successors=tuple(candidates or successors),
+        leader_endpoints=_endpoints_of_listeners(message.leader_endpoints),
+    )
+
+
+def end_request_to_wire(request: core.EndQuorumEpochRequest, ours: TopicPartition) -> end.EndQuorumEpochRequest:
+    """Write an EndQuorumEpoch request, with the successors in the forms of both versions (END-3)."""
+    partition = end.EndQuorumEpochRequestPartition(
+        partition_index=INDEX,
+        leader_id=request.leader_id,
+        leader_epoch=request.epoch,
+        preferred_successors=tuple(successor.node_id for successor in request.preferred_successors),
+        preferred_candidates=tuple(
+            end.PreferredCandidate(candidate_id=successor.node_id, candidate_directory_id=directory_uuid(successor))
+            for successor in request.preferred_successors
+        ),
+    )
+    return end.EndQuorumEpochRequest(
+        cluster_id=request.cluster_id,
+        topics=(end.EndQuorumEpochRequestTopic(topic_name=ours.topic_name, partitions=(partition,)),),
+        leader_endpoints=_listeners(request.leader_endpoints),
+    )
+
+
+def end_response_to_wire(
+    response: core.EndQuorumEpochResponse, ours: TopicPartition, version: int
+) -> end.EndQuorumEpochResponse:
+    """Write an EndQuorumEpoch response."""
+    partition = end.EndQuorumEpochResponsePartition(
+        partition_index=INDEX,
+        error_code=response.error,
+        leader_id=or_minus_one(response.leader_id),
+        leader_epoch=response.epoch,
+    )
+    topic = end.EndQuorumEpochResponseTopic(topic_name=ours.topic_name, partitions=(partition,))
+    return end.EndQuorumEpochResponse(error_code=0, topics=(topic,), node_endpoints=_node_endpoints(response, version))
+
+
+def end_response_from_wire(
+    message: end.EndQuorumEpochResponse,
+) -> core.EndQuorumEpochResponse | core.RequestRefused:
+    """Read an EndQuorumEpoch response."""
+    if message.error_code:
+        return core.RequestRefused(error=message.error_code)
+    partition = sole_partition(message.topics)
+    return core.EndQuorumEpochResponse(
+        error=partition.error_code,
+        epoch=Epoch(partition.leader_epoch),
+        leader_id=node_or_none(partition.leader_id),
+        leader_endpoints=endpoints_of(message.node_endpoints, partition.leader_id),
+    )
+
+
+class _Node(Protocol):
+    """Where a node listens, in any of the messages' forms."""
+
+    @property
+    def node_id(self) -> int: ...
+    @property
+    def host(self) -> str: ...
+    @property
+    def port(self) -> int: ...
+
+
+def endpoints_of(nodes: Iterable[_Node], node_id: int) -> tuple[Endpoint, ...]:
+    """Where one of these nodes listens."""
+    return tuple(Endpoint(node.host, node.port) for node in nodes if node.node_id == node_id)
+
+
+def _node_endpoints(
+    response: core.VoteResponse | core.BeginQuorumEpochResponse | core.EndQuorumEpochResponse, version: int
+) -> tuple[NodeEndpoint, ...]:
+    """Where the leader listens, in versions that can say it."""
+    if response.leader_id is None or version < _FIRST_WITH_ENDPOINTS:
+        return ()
+    return tuple(
+        NodeEndpoint(node_id=response.leader_id, host=endpoint.host, port=endpoint.port)
+        for endpoint in response.leader_endpoints[:1]
+    )
+
+
+def _listeners(endpoints: Iterable[Endpoint]) -> tuple[Listener, ...]:
+    return tuple(Listener(name=endpoint.name, host=endpoint.host, port=endpoint.port) for endpoint in endpoints)
+
+
+def _endpoints_of_listeners(listeners: Iterable[Listener]) -> tuple[Endpoint, ...]:
+    return tuple(Endpoint(listener.host, listener.port, listener.name) for listener in listeners)

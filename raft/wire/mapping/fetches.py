@@ -1,0 +1,197 @@
+"""Fetch between wire and core: replicas (id 0 and above) ask otherwise than clients (id -1)."""
+
+from __future__ import annotations
+
+from raft.core import messages as core
+from raft.records.split import split_good_prefix
+from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.wire.mapping.elections import endpoints_of
+from raft.wire.mapping.partition import (
+    INDEX,
+    TopicPartition,
+    directory_uuid,
+    epoch_or_none,
+    node_or_none,
+    offset_or_none,
+    or_minus_one,
+    replica_key,
+    sole_partition,
+)
+from raft.wire.messages import fetch
+from raft.wire.messages.fetch_snapshot import SnapshotId
+from raft.wire.messages.nodes import BrokerEndpoint, LeaderIdAndEpoch
+
+FIRST_BY_TOPIC_ID = 13
+FIRST_OF_REPLICAS = 12
+"""Older versions do not carry the last fetched epoch, without which diverging logs go unseen (COMPAT-3)."""
+
+_FIRST_WITH_REPLICA_STATE = 15
+_FIRST_WITH_ENDPOINTS = 16
+_TELLS_NO_HIGH_WATERMARK = (1 << 63) - 1
+
+
+def fetching_replica(message: fetch.FetchRequest, version: int) -> NodeId | None:
+    """Who fetches; None for a client."""
+    is_new = version >= _FIRST_WITH_REPLICA_STATE
+    return node_or_none(message.replica_state.replica_id if is_new else message.replica_id)
+
+
+def replica_fetch_from_wire(message: fetch.FetchRequest, version: int, ours: TopicPartition) -> core.FetchRequest:
+    """Read the Fetch request of a replica."""
+    replica_id = fetching_replica(message, version)
+    assert replica_id is not None, "clients are read elsewhere"
+    partition = _our_partition(message, version, ours) if version >= FIRST_OF_REPLICAS else None
+    if partition is None:
+        return core.FetchRequest(
+            cluster_id=message.cluster_id,
+            replica=ReplicaKey(replica_id),
+            epoch=Epoch(0),
+            fetch_offset=Offset(0),
+            last_fetched_epoch=Epoch(0),
+            max_wait_ms=0,
+            max_bytes=0,
+            is_for_our_partition=False,
+        )
+    return core.FetchRequest(
+        cluster_id=message.cluster_id,
+        replica=replica_key(replica_id, partition.replica_directory_id),
+        epoch=Epoch(partition.current_leader_epoch),
+        fetch_offset=Offset(partition.fetch_offset),
+        last_fetched_epoch=Epoch(partition.last_fetched_epoch),
+        max_wait_ms=message.max_wait_ms,
+        max_bytes=message.max_bytes,
+        high_watermark=offset_or_none(partition.high_watermark),
+        wants_high_watermark=partition.high_watermark != _TELLS_NO_HIGH_WATERMARK,
+    )
+
+
+def _our_partition(
+    message: fetch.FetchRequest, version: int, ours: TopicPartition
+) -> fetch.FetchRequestPartition | None:
+    if len(message.topics) != 1 or len(message.topics[0].partitions) != 1:
+        return None
+    (topic,) = message.topics
+    (partition,) = topic.partitions
+    is_ours = is_our_topic(topic, version, ours) and partition.partition == INDEX
+    return partition if is_ours else None
+
+
+def is_our_topic(topic: fetch.FetchRequestTopic, version: int, ours: TopicPartition) -> bool:
+    """Whether a topic of a request is the one we host."""
+    return topic.topic_id == ours.topic_id if version >= FIRST_BY_TOPIC_ID else topic.topic == ours.topic_name
+
+
+def client_fetch_from_wire(
+    message: fetch.FetchRequest, partition: fetch.FetchRequestPartition
+) -> core.ClientFetchRequest:
+    """Read what a client asks of our partition."""
+    return core.ClientFetchRequest(
+        fetch_offset=Offset(partition.fetch_offset),
+        max_wait_ms=max(message.max_wait_ms, 0),
+        max_bytes=min(message.max_bytes, partition.partition_max_bytes),
+        epoch=epoch_or_none(partition.current_leader_epoch),
+        last_fetched_epoch=epoch_or_none(partition.last_fetched_epoch),
+    )
+
+
+def fetch_request_to_wire(request: core.FetchRequest, ours: TopicPartition, version: int) -> fetch.FetchRequest:
+    """Write our own Fetch request, in the form that Kafka's replicas use."""
+    partition = fetch.FetchRequestPartition(
+        partition=INDEX,
+        current_leader_epoch=request.epoch,
+        fetch_offset=request.fetch_offset,
+        last_fetched_epoch=request.last_fetched_epoch,
+        partition_max_bytes=0,
+        replica_directory_id=directory_uuid(request.replica),
+        high_watermark=or_minus_one(request.high_watermark),
+    )
+    topic = fetch.FetchRequestTopic(topic=ours.topic_name, topic_id=ours.topic_id, partitions=(partition,))
+    has_state = version >= _FIRST_WITH_REPLICA_STATE
+    replica_id = request.replica.node_id
+    return fetch.FetchRequest(
+        cluster_id=request.cluster_id,
+        replica_id=-1 if has_state else replica_id,
+        replica_state=fetch.FetchReplicaState(replica_id=replica_id if has_state else -1),
+        max_wait_ms=request.max_wait_ms,
+        min_bytes=0,
+        max_bytes=request.max_bytes,
+        topics=(topic,),
+    )
+
+
+def fetch_partition_to_wire(response: core.FetchResponse, records: bytes, version: int) -> fetch.FetchResponsePartition:
+    """Write what we answer about our partition. Records are empty bytes, never null (FETCH-10).
+
+    Replicas and clients get the high watermark as the last stable offset: there are no transactions to wait for.
+    """
+    speaks_of_leader = version >= FIRST_OF_REPLICAS
+    diverging = response.diverging if speaks_of_leader else None
+    return fetch.FetchResponsePartition(
+        partition_index=INDEX,
+        error_code=response.error,
+        high_watermark=or_minus_one(response.high_watermark),
+        last_stable_offset=or_minus_one(response.high_watermark),
+        log_start_offset=response.log_start_offset,
+        diverging_epoch=fetch.EpochEndOffset(epoch=diverging.epoch, end_offset=diverging.offset)
+        if diverging
+        else fetch.EpochEndOffset(),
+        current_leader=LeaderIdAndEpoch(leader_id=or_minus_one(response.leader_id), leader_epoch=response.epoch)
+        if speaks_of_leader
+        else LeaderIdAndEpoch(),
+        records=records,
+    )
+
+
+def fetch_endpoints_to_wire(response: core.FetchResponse, version: int) -> tuple[BrokerEndpoint, ...]:
+    """Where the leader listens, in versions that can say it."""
+    if response.leader_id is None or version < _FIRST_WITH_ENDPOINTS:
+        return ()
+    return tuple(
+        BrokerEndpoint(node_id=response.leader_id, host=endpoint.host, port=endpoint.port)
+        for endpoint in response.leader_endpoints[:1]
+    )
+
+
+def fetch_response_to_wire(
+    response: core.FetchResponse, records: bytes, ours: TopicPartition, version: int
+) -> fetch.FetchResponse:
+    """Write the answer to a Fetch of our one partition."""
+    topic = fetch.FetchResponseTopic(
+        topic=ours.topic_name,
+        topic_id=ours.topic_id,
+        partitions=(fetch_partition_to_wire(response, records, version),),
+    )
+    return fetch.FetchResponse(responses=(topic,), node_endpoints=fetch_endpoints_to_wire(response, version))
+
+
+def fetch_response_from_wire(message: fetch.FetchResponse) -> core.FetchResponse | core.RequestRefused:
+    """Read the answer to our Fetch; of the records, the good batches at the front (FETCH-24).
+
+    Raises:
+        DecodeError: it is not about one partition.
+    """
+    if message.error_code:
+        return core.RequestRefused(error=message.error_code)
+    partition = sole_partition(message.responses)
+    leader = partition.current_leader
+    return core.FetchResponse(
+        error=partition.error_code,
+        epoch=Epoch(leader.leader_epoch),
+        leader_id=node_or_none(leader.leader_id),
+        leader_endpoints=endpoints_of(message.node_endpoints, leader.leader_id),
+        high_watermark=offset_or_none(partition.high_watermark),
+        log_start_offset=Offset(max(partition.log_start_offset, 0)),
+        diverging=_epoch_end(partition.diverging_epoch),
+        snapshot=_snapshot(partition.snapshot_id),
+        batches=split_good_prefix(partition.records or b"").batches,
+    )
+
+
+def _epoch_end(value: fetch.EpochEndOffset) -> OffsetAndEpoch | None:
+    is_set = value.epoch >= 0 and value.end_offset >= 0
+    return OffsetAndEpoch(epoch=Epoch(value.epoch), offset=Offset(value.end_offset)) if is_set else None
+
+
+def _snapshot(value: SnapshotId) -> OffsetAndEpoch | None:
+    is_set = value.epoch >= 0 and value.end_offset >= 0
+    return OffsetAndEpoch(epoch=Epoch(value.epoch), offset=Offset(value.end_offset)) if is_set else None

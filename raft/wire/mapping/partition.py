@@ -1,0 +1,109 @@
+"""The one partition that a node hosts, and the forms in which messages name it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from raft.errors import DecodeError
+from raft.types import ZERO_UUID, Epoch, NodeId, Offset, ReplicaKey, Uuid
+
+INDEX = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicPartition:
+    """Partition 0 of a topic with a name and an id."""
+
+    topic_name: str
+    topic_id: Uuid
+
+
+Part = TypeVar("Part")
+PartOf = TypeVar("PartOf", covariant=True)
+
+
+class TopicOf(Protocol[PartOf]):
+    """A topic of a message, with its partitions."""
+
+    @property
+    def partitions(self) -> tuple[PartOf, ...]:
+        """Its partitions."""
+        ...
+
+
+class NamedTopicOf(TopicOf[PartOf], Protocol[PartOf]):
+    """A topic of a message that goes by its name."""
+
+    @property
+    def topic_name(self) -> str:
+        """The name."""
+        ...
+
+
+class IndexedPartition(Protocol):
+    """A partition of a message."""
+
+    @property
+    def partition_index(self) -> int:
+        """Its number."""
+        ...
+
+
+Indexed = TypeVar("Indexed", bound=IndexedPartition)
+
+
+def only_partition(topics: Sequence[NamedTopicOf[Indexed]], ours: TopicPartition) -> Indexed | None:
+    """Return what a request asks of our partition; None when it names another, or several (GEN-2)."""
+    if len(topics) != 1 or topics[0].topic_name != ours.topic_name or len(topics[0].partitions) != 1:
+        return None
+    (partition,) = topics[0].partitions
+    return partition if partition.partition_index == INDEX else None
+
+
+def sole_partition(topics: Sequence[TopicOf[Part]]) -> Part:
+    """Return the one partition that the answer to our request can hold.
+
+    Raises:
+        DecodeError: there is none, or more than one.
+    """
+    partitions = [partition for topic in topics for partition in topic.partitions]
+    if len(partitions) != 1:
+        raise DecodeError(f"an answer about {len(partitions)} partitions, where one was asked for")
+    return partitions[0]
+
+
+def node_or_none(number: int) -> NodeId | None:
+    """A node id, None for the wire's -1."""
+    return NodeId(number) if number >= 0 else None
+
+
+def offset_or_none(number: int) -> Offset | None:
+    """An offset, None for the wire's -1."""
+    return Offset(number) if number >= 0 else None
+
+
+def epoch_or_none(number: int) -> Epoch | None:
+    """An epoch, None for the wire's -1."""
+    return Epoch(number) if number >= 0 else None
+
+
+def or_minus_one(number: int | None) -> int:
+    """The wire's form of what may be unknown."""
+    return -1 if number is None else number
+
+
+def replica_key(node_id: int, directory_id: Uuid) -> ReplicaKey:
+    """A replica's key; the zero uuid stands for no directory id."""
+    return ReplicaKey(NodeId(node_id), None if directory_id == ZERO_UUID else directory_id)
+
+
+def addressee(node_id: int, directory_id: Uuid) -> ReplicaKey | None:
+    """Whom a request means; None when it does not say."""
+    return None if node_id == -1 else replica_key(node_id, directory_id)
+
+
+def directory_uuid(key: ReplicaKey) -> Uuid:
+    """The directory id of a key in the wire's form."""
+    return key.directory_id or ZERO_UUID

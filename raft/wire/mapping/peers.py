@@ -1,0 +1,114 @@
+"""Every request between replicas, and its answer, between wire and core: the one place that knows which is which."""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from raft.codec import Message
+from raft.core import messages as core
+from raft.errors import DecodeError
+from raft.wire import apis
+from raft.wire.apis import Api
+from raft.wire.mapping import elections, fetches
+from raft.wire.mapping.partition import TopicPartition
+from raft.wire.messages.begin_quorum_epoch import BeginQuorumEpochRequest, BeginQuorumEpochResponse
+from raft.wire.messages.end_quorum_epoch import EndQuorumEpochRequest, EndQuorumEpochResponse
+from raft.wire.messages.fetch import FetchRequest, FetchResponse
+from raft.wire.messages.vote import VoteRequest, VoteResponse
+
+
+def api_of(request: core.Request) -> Api[Any, Any]:
+    """The API by which a request travels."""
+    match request:
+        case core.VoteRequest():
+            return apis.VOTE
+        case core.BeginQuorumEpochRequest():
+            return apis.BEGIN_QUORUM_EPOCH
+        case core.EndQuorumEpochRequest():
+            return apis.END_QUORUM_EPOCH
+        case core.FetchRequest():
+            return apis.FETCH
+        case _:
+            assert_never(request)
+
+
+def request_to_wire(request: core.Request, ours: TopicPartition, version: int) -> Message:
+    """Write one of our requests."""
+    match request:
+        case core.VoteRequest():
+            return elections.vote_request_to_wire(request, ours)
+        case core.BeginQuorumEpochRequest():
+            return elections.begin_request_to_wire(request, ours)
+        case core.EndQuorumEpochRequest():
+            return elections.end_request_to_wire(request, ours)
+        case core.FetchRequest():
+            return fetches.fetch_request_to_wire(request, ours, version)
+        case _:
+            assert_never(request)
+
+
+def request_from_wire(message: Message, version: int, ours: TopicPartition) -> core.Request:
+    """Read a request of another replica."""
+    match message:
+        case VoteRequest():
+            return elections.vote_request_from_wire(message, ours)
+        case BeginQuorumEpochRequest():
+            return elections.begin_request_from_wire(message, ours)
+        case EndQuorumEpochRequest():
+            return elections.end_request_from_wire(message, ours)
+        case FetchRequest():
+            return fetches.replica_fetch_from_wire(message, version, ours)
+        case _:
+            raise AssertionError(f"{type(message).__name__} does not pass between replicas")
+
+
+def response_to_wire(
+    request: Message, response: core.Response, records: bytes, ours: TopicPartition, version: int
+) -> Message:
+    """Write our answer to a request of another replica."""
+    match response:
+        case core.RequestRefused():
+            return _refusal_to_wire(request, response.error)
+        case core.VoteResponse():
+            return elections.vote_response_to_wire(response, ours, version)
+        case core.BeginQuorumEpochResponse():
+            return elections.begin_response_to_wire(response, ours, version)
+        case core.EndQuorumEpochResponse():
+            return elections.end_response_to_wire(response, ours, version)
+        case core.FetchResponse():
+            return fetches.fetch_response_to_wire(response, records, ours, version)
+        case _:
+            assert_never(response)
+
+
+def _refusal_to_wire(request: Message, error: int) -> Message:
+    match request:
+        case VoteRequest():
+            return VoteResponse(error_code=error, topics=())
+        case BeginQuorumEpochRequest():
+            return BeginQuorumEpochResponse(error_code=error, topics=())
+        case EndQuorumEpochRequest():
+            return EndQuorumEpochResponse(error_code=error, topics=())
+        case FetchRequest():
+            return FetchResponse(error_code=error, responses=())
+        case _:
+            raise AssertionError(f"{type(request).__name__} does not pass between replicas")
+
+
+def response_from_wire(message: Message) -> core.Response:
+    """Read the answer to one of our requests.
+
+    Raises:
+        DecodeError: it is no answer to a request of ours.
+    """
+    match message:
+        case VoteResponse():
+            return elections.vote_response_from_wire(message)
+        case BeginQuorumEpochResponse():
+            return elections.begin_response_from_wire(message)
+        case EndQuorumEpochResponse():
+            return elections.end_response_from_wire(message)
+        case FetchResponse():
+            return fetches.fetch_response_from_wire(message)
+        case _:
+            raise DecodeError(f"{type(message).__name__} answers no request between replicas")
