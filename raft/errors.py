@@ -7,7 +7,7 @@
         RemoteProtocolError    the other side did
           DecodeError          bytes that are no message, batch or file of ours
       RequestError             a request was refused; carries Kafka's code
-        NotLeaderError, FencedLeaderEpochError, OffsetOutOfRangeError, ...
+        OffsetOutOfRangeError  with the range that there is
       StorageError             the disk refused or lied
         CorruptBatchError      a damaged batch, with file and position
       QuorumUnavailableError   no answer within the time allowed
@@ -100,6 +100,21 @@ class RequestError(RaftError):
         super().__init__(message)
         self.code = code
         self.retriable = retriable
+
+
+class OffsetOutOfRangeError(RequestError):
+    """The offset asked for is not in the log.
+
+    Args:
+        message: which one, and what there is.
+        log_start_offset: first offset in the log.
+        high_watermark: end of what is committed; None while unknown.
+    """
+
+    def __init__(self, message: str, *, log_start_offset: int, high_watermark: int | None) -> None:
+        super().__init__(ErrorCode.OFFSET_OUT_OF_RANGE, message)
+        self.log_start_offset = log_start_offset
+        self.high_watermark = high_watermark
 
 
 class StorageError(RaftError):

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from raft.errors import ErrorCode
 from raft.wire.apis import APIS
+from raft.wire.features import FEATURE_LEVELS, FEATURE_NAME
 from raft.wire.messages.api_versions import ApiVersion, ApiVersionsResponse, SupportedFeature
-
-FEATURE_NAME = "kraft.spark.version"
-"""The feature by which a client knows our nodes; from level 1 on they judge keyed writes."""
-
-FEATURE_LEVELS = (0, 1)
 
 _FIRST_WITH_LEVEL_ZERO = 4
 """Older Java clients fail on a feature whose range starts at 0 (KAFKA-17011)."""

@@ -1,0 +1,14 @@
+"""Talking to a quorum from outside: find the leader, append, read what is committed, describe.
+
+settings      where the quorum is, and how long to wait for it
+steps         what a session asks its driver to do: put a question, pause
+session       all decisions, without a socket or a clock
+blocking      the driver for ordinary code (executors, the command line)
+asynchronous  the driver for asyncio
+"""
+
+from raft.client.blocking import Client
+from raft.client.results import Appended, Fetched, QuorumDescription, ReplicaDescription
+from raft.client.settings import ClientSettings
+
+__all__ = ["Appended", "Client", "ClientSettings", "Fetched", "QuorumDescription", "ReplicaDescription"]

@@ -1,0 +1,184 @@
+"""The driver of a session for ordinary code: blocking sockets, one thread."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Self
+
+from raft.client import calls
+from raft.client.results import Appended, Fetched, FoundOffset, QuorumDescription
+from raft.client.session import Deadline, Session
+from raft.client.settings import ClientSettings
+from raft.client.steps import Ask, Operation, Outcome, Pause, Result
+from raft.client.wire_connection import WireConnection
+from raft.codec import Message
+from raft.errors import LocalProtocolError, ProtocolError
+from raft.types import Endpoint, Epoch, Offset, OffsetAndEpoch
+
+Arguments = ParamSpec("Arguments")
+
+_READ_BYTES = 1 << 18
+
+
+class _Connection:
+    """A socket to one node."""
+
+    def __init__(self, endpoint: Endpoint, client_id: str, timeout_ms: int) -> None:
+        self._wire = WireConnection(client_id)
+        deadline_s = time.monotonic() + timeout_ms / 1000
+        self._socket = socket.create_connection((endpoint.host, endpoint.port), timeout=max(timeout_ms, 1) / 1000)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        hello: bytes | None = self._wire.hello()
+        while hello is not None:
+            hello = self._wire.on_hello(self._exchange(hello, deadline_s))
+
+    def ask(self, request: Message, timeout_ms: int) -> Message:
+        frame = self._exchange(self._wire.request(request), time.monotonic() + timeout_ms / 1000)
+        return self._wire.answer(frame)
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _exchange(self, data: bytes, deadline_s: float) -> bytes:
+        self._wait_until(deadline_s)
+        self._socket.sendall(data)
+        while True:
+            self._wait_until(deadline_s)
+            received = self._socket.recv(_READ_BYTES)
+            if not received:
+                raise ConnectionError("the node closed the connection")
+            frames = self._wire.frames(received)
+            if frames:
+                return frames[0]
+
+    def _wait_until(self, deadline_s: float) -> None:
+        left_s = deadline_s - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError
+        self._socket.settimeout(left_s)
+
+
+class Client:
+    """A client of one quorum. Not for several threads at once.
+
+        with Client(ClientSettings(bootstrap_servers=(Endpoint("localhost", 9093),))) as client:
+            fetched = client.fetch(Offset(0))
+
+    Args:
+        settings: where the quorum is.
+        epoch: the highest leader epoch known from before, such as a checkpoint's; leaders of lower ones are not
+            believed.
+    """
+
+    def __init__(self, settings: ClientSettings, *, epoch: Epoch = Epoch(0)) -> None:
+        self.settings = settings
+        self._session = Session(settings, epoch=epoch)
+        self._connections: dict[Endpoint, _Connection] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections; a later call opens new ones."""
+        for connection in self._connections.values():
+            connection.close()
+        self._connections.clear()
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The cluster's id, once a call has been answered."""
+        return self._session.cluster_id
+
+    @property
+    def epoch(self) -> Epoch:
+        """The highest leader epoch seen."""
+        return self._session.epoch
+
+    def know_epoch(self, epoch: Epoch) -> None:
+        """Learn of a leader epoch from elsewhere: leaders of lower ones are not believed from now on."""
+        self._session.epoch = max(self._session.epoch, epoch)
+
+    def append(self, batch: bytes) -> Appended:
+        """See `raft.client.calls.append`."""
+        return self.call(calls.append, batch)
+
+    def new_producer_id(self) -> int:
+        """See `raft.client.calls.new_producer_id`."""
+        return self.call(calls.new_producer_id)
+
+    def supports_keyed_writes(self) -> bool:
+        """See `raft.client.calls.supports_keyed_writes`."""
+        return self.call(calls.supports_keyed_writes)
+
+    def fetch(self, start_offset: Offset, *, max_bytes: int = 1 << 20, max_wait_ms: int = 500) -> Fetched:
+        """See `raft.client.calls.fetch_committed`."""
+        return self.call(calls.fetch_committed, start_offset, max_bytes=max_bytes, max_wait_ms=max_wait_ms)
+
+    def find_offset(self, timestamp: int) -> FoundOffset | None:
+        """See `raft.client.calls.find_offset`."""
+        return self.call(calls.find_offset, timestamp)
+
+    def end_of_epoch(self, epoch: Epoch) -> OffsetAndEpoch | None:
+        """See `raft.client.calls.end_of_epoch`."""
+        return self.call(calls.end_of_epoch, epoch)
+
+    def describe_quorum(self) -> QuorumDescription:
+        """See `raft.client.calls.describe_quorum`."""
+        return self.call(calls.describe_quorum)
+
+    def call(
+        self,
+        begin: Callable[Concatenate[Session, Deadline, Arguments], Operation[Result]],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Result:
+        """Carry out one of `raft.client.calls`; it raises what that raises."""
+        deadline = Deadline(started_ms=_now_ms(), timeout_ms=self.settings.api_timeout_ms)
+        operation = begin(self._session, deadline, *args, **kwargs)
+        try:
+            step = next(operation)
+            while True:
+                step = operation.send(self._carry_out(step))
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+
+    def _carry_out(self, step: Ask | Pause) -> Outcome:
+        if isinstance(step, Pause):
+            time.sleep(step.duration_ms / 1000)
+            return Outcome(now_ms=_now_ms())
+        try:
+            answer = self._ask(step)
+        except LocalProtocolError:
+            raise
+        except (OSError, ProtocolError) as error:
+            connection = self._connections.pop(step.endpoint, None)
+            if connection is not None:
+                connection.close()
+            return Outcome(now_ms=_now_ms(), failure=_in_words(error))
+        return Outcome(now_ms=_now_ms(), answer=answer)
+
+    def _ask(self, step: Ask) -> Message:
+        connection = self._connections.get(step.endpoint)
+        if connection is None:
+            connection = _Connection(step.endpoint, self.settings.client_id, step.timeout_ms)
+            self._connections[step.endpoint] = connection
+        return connection.ask(step.request, step.timeout_ms)
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    return str(getattr(error, "strerror", None) or error)
+
+
+def _now_ms() -> int:
+    return int(time.monotonic() * 1000)

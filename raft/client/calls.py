@@ -1,0 +1,268 @@
+"""The calls of a client, as operations of its session: append, fetch, find offsets, describe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from raft.client.results import Appended, Fetched, FoundOffset, QuorumDescription, ReplicaDescription
+from raft.client.session import Deadline, Judged, Leader, Session
+from raft.client.steps import Operation
+from raft.errors import DecodeError, ErrorCode, OffsetOutOfRangeError, RequestError
+from raft.types import Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
+from raft.wire.features import FEATURE_NAME, KEYED_WRITES_LEVEL
+from raft.wire.messages import describe_quorum as quorum
+from raft.wire.messages import fetch, produce
+from raft.wire.messages import list_offsets as offsets
+from raft.wire.messages import offset_for_leader_epoch as epochs
+from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from raft.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+
+Part = TypeVar("Part")
+
+
+def append(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appended]:
+    """Append one batch, which carries its writer's key, and wait until it is committed.
+
+    After a lost answer the same bytes are sent again: the leader knows the key.
+
+    Raises:
+        RequestError: the leader refuses it for good.
+        QuorumUnavailableError: no answer in time; whether it was appended is unknown.
+        ConfigError: it is another cluster, or another topic.
+    """
+    timeout_ms = session.settings.request_timeout_ms
+
+    def make(leader: Leader) -> produce.ProduceRequest:
+        return produce.ProduceRequest(
+            acks=-1,
+            timeout_ms=timeout_ms,
+            topic_data=(
+                produce.ProduceRequestTopic(
+                    name=leader.topic.name,
+                    topic_id=leader.topic.topic_id,
+                    partition_data=(produce.ProduceRequestPartition(index=0, records=batch),),
+                ),
+            ),
+        )
+
+    def judge(answer: produce.ProduceResponse) -> Judged:
+        partition = _produced(answer)
+        # The last one of this writer is a newer write: to the caller this one is done.
+        is_superseded = partition.error_code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER
+        return Judged(error=ErrorCode.NONE if is_superseded else partition.error_code)
+
+    answer = yield from session.ask_leader(make, judge, deadline)
+    partition = _produced(answer)
+    return Appended(
+        base_offset=Offset(partition.base_offset),
+        is_superseded=partition.error_code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER,
+    )
+
+
+def _produced(answer: produce.ProduceResponse) -> produce.ProduceResponsePartition:
+    return _sole([partition for topic in answer.responses for partition in topic.partition_responses])
+
+
+def new_producer_id(session: Session, deadline: Deadline) -> Operation[int]:
+    """Get an id for idempotent appends; its first batch has epoch 0 and sequence 0."""
+
+    def make(_leader: Leader) -> InitProducerIdRequest:
+        return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
+
+    def judge(answer: InitProducerIdResponse) -> Judged:
+        return Judged(error=answer.error_code)
+
+    answer = yield from session.ask_leader(make, judge, deadline)
+    return answer.producer_id
+
+
+def supports_keyed_writes(session: Session, deadline: Deadline) -> Operation[bool]:
+    """Whether the leader is one of our nodes, which judge the keys of exactly-once writes."""
+
+    def make(_leader: Leader) -> ApiVersionsRequest:
+        return ApiVersionsRequest(client_software_name="kraft-spark", client_software_version="0.1.0")
+
+    def judge(answer: ApiVersionsResponse) -> Judged:
+        return Judged(error=answer.error_code)
+
+    answer = yield from session.ask_leader(make, judge, deadline)
+    return any(
+        feature.name == FEATURE_NAME and feature.max_version >= KEYED_WRITES_LEVEL
+        for feature in answer.supported_features
+    )
+
+
+def fetch_committed(
+    session: Session, deadline: Deadline, start_offset: Offset, *, max_bytes: int, max_wait_ms: int
+) -> Operation[Fetched]:
+    """Fetch committed batches from the one that holds `start_offset` on; wait up to `max_wait_ms` for the first.
+
+    Raises:
+        OffsetOutOfRangeError: the offset is before the log's start, or past its end.
+        QuorumUnavailableError: no answer in time.
+        ConfigError: it is another cluster, or another topic.
+    """
+
+    def make(leader: Leader) -> fetch.FetchRequest:
+        partition = fetch.FetchRequestPartition(
+            partition=0,
+            current_leader_epoch=session.epoch,
+            fetch_offset=start_offset,
+            partition_max_bytes=max_bytes,
+        )
+        topic = fetch.FetchRequestTopic(
+            topic=leader.topic.name, topic_id=leader.topic.topic_id, partitions=(partition,)
+        )
+        return fetch.FetchRequest(
+            max_wait_ms=max_wait_ms, min_bytes=1, max_bytes=max_bytes, isolation_level=1, topics=(topic,)
+        )
+
+    def judge(answer: fetch.FetchResponse) -> Judged:
+        if answer.error_code:
+            return Judged(error=answer.error_code)
+        partition = _fetched(answer)
+        epoch = partition.current_leader.leader_epoch
+        if partition.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            raise OffsetOutOfRangeError(
+                f"offset {start_offset} is out of range: the log holds {max(partition.log_start_offset, 0)} to "
+                f"{max(partition.high_watermark, 0)}",
+                log_start_offset=Offset(max(partition.log_start_offset, 0)),
+                high_watermark=_offset(partition.high_watermark),
+            )
+        return Judged(error=partition.error_code, epoch=Epoch(epoch) if epoch >= 0 else None)
+
+    answer = yield from session.ask_leader(make, judge, deadline, may_wait_ms=max_wait_ms)
+    partition = _fetched(answer)
+    return Fetched(
+        records=partition.records or b"",
+        high_watermark=_offset(partition.high_watermark),
+        log_start_offset=Offset(max(partition.log_start_offset, 0)),
+    )
+
+
+def _fetched(answer: fetch.FetchResponse) -> fetch.FetchResponsePartition:
+    return _sole([partition for topic in answer.responses for partition in topic.partitions])
+
+
+def find_offset(session: Session, deadline: Deadline, timestamp: int) -> Operation[FoundOffset | None]:
+    """Find the offset of a time in ms, or of `EARLIEST_TIMESTAMP` or `LATEST_TIMESTAMP`, from the leader.
+
+    Returns:
+        None when no committed record is as young as that.
+    """
+
+    def make(leader: Leader) -> offsets.ListOffsetsRequest:
+        partition = offsets.ListOffsetsRequestPartition(
+            partition_index=0, current_leader_epoch=session.epoch, timestamp=timestamp
+        )
+        topic = offsets.ListOffsetsRequestTopic(name=leader.topic.name, partitions=(partition,))
+        return offsets.ListOffsetsRequest(replica_id=-1, isolation_level=1, topics=(topic,))
+
+    def judge(answer: offsets.ListOffsetsResponse) -> Judged:
+        partition = _listed(answer)
+        # Only the end of the log is told in the leader's own epoch; other offsets in that of their record.
+        speaks_for_leader = timestamp == offsets.LATEST_TIMESTAMP and partition.leader_epoch >= 0
+        return Judged(error=partition.error_code, epoch=Epoch(partition.leader_epoch) if speaks_for_leader else None)
+
+    answer = yield from session.ask_leader(make, judge, deadline)
+    partition = _listed(answer)
+    if partition.offset < 0:
+        return None
+    epoch = Epoch(partition.leader_epoch) if partition.leader_epoch >= 0 else None
+    return FoundOffset(offset=Offset(partition.offset), epoch=epoch)
+
+
+def _listed(answer: offsets.ListOffsetsResponse) -> offsets.ListOffsetsResponsePartition:
+    return _sole([partition for topic in answer.topics for partition in topic.partitions])
+
+
+def end_of_epoch(session: Session, deadline: Deadline, epoch: Epoch) -> Operation[OffsetAndEpoch | None]:
+    """Find the largest epoch up to `epoch` and where its committed part ends; None for an epoch not begun yet."""
+
+    def make(leader: Leader) -> epochs.OffsetForLeaderEpochRequest:
+        partition = epochs.OffsetForLeaderEpochRequestPartition(
+            partition=0, current_leader_epoch=session.epoch, leader_epoch=epoch
+        )
+        topic = epochs.OffsetForLeaderEpochRequestTopic(topic=leader.topic.name, partitions=(partition,))
+        return epochs.OffsetForLeaderEpochRequest(replica_id=-1, topics=(topic,))
+
+    def judge(answer: epochs.OffsetForLeaderEpochResponse) -> Judged:
+        return Judged(error=_epoch_end(answer).error_code)
+
+    answer = yield from session.ask_leader(make, judge, deadline)
+    end = _epoch_end(answer)
+    if end.end_offset < 0:
+        return None
+    return OffsetAndEpoch(epoch=Epoch(end.leader_epoch), offset=Offset(end.end_offset))
+
+
+def _epoch_end(answer: epochs.OffsetForLeaderEpochResponse) -> epochs.OffsetForLeaderEpochResponsePartition:
+    return _sole([partition for topic in answer.topics for partition in topic.partitions])
+
+
+def describe_quorum(session: Session, deadline: Deadline) -> Operation[QuorumDescription]:
+    """Describe the quorum as its leader sees it (DESCRIBE-3)."""
+
+    def make(leader: Leader) -> quorum.DescribeQuorumRequest:
+        partition = quorum.DescribeQuorumRequestPartition(partition_index=0)
+        topic = quorum.DescribeQuorumRequestTopic(topic_name=leader.topic.name, partitions=(partition,))
+        return quorum.DescribeQuorumRequest(topics=(topic,))
+
+    def judge(answer: quorum.DescribeQuorumResponse) -> Judged:
+        if answer.error_code:
+            return Judged(error=answer.error_code)
+        partition = _described(answer)
+        return Judged(error=partition.error_code, epoch=Epoch(max(partition.leader_epoch, 0)))
+
+    answer = yield from session.ask_leader(make, judge, deadline)
+    partition = _described(answer)
+    return QuorumDescription(
+        cluster_id=session.cluster_id or "",
+        leader_id=NodeId(partition.leader_id),
+        leader_epoch=Epoch(partition.leader_epoch),
+        high_watermark=_offset(partition.high_watermark),
+        voters=tuple(_replica(state) for state in partition.current_voters),
+        observers=tuple(_replica(state) for state in partition.observers),
+        endpoints={
+            NodeId(node.node_id): tuple(
+                Endpoint(listener.host, listener.port, listener.name) for listener in node.listeners
+            )
+            for node in answer.nodes
+        },
+    )
+
+
+def _described(answer: quorum.DescribeQuorumResponse) -> quorum.DescribeQuorumResponsePartition:
+    return _sole([partition for topic in answer.topics for partition in topic.partitions])
+
+
+def _replica(state: quorum.ReplicaState) -> ReplicaDescription:
+    return ReplicaDescription(
+        node_id=NodeId(state.replica_id),
+        directory_id=state.replica_directory_id,
+        log_end_offset=_offset(state.log_end_offset),
+        last_fetch_ms=state.last_fetch_timestamp if state.last_fetch_timestamp >= 0 else None,
+        last_caught_up_ms=state.last_caught_up_timestamp if state.last_caught_up_timestamp >= 0 else None,
+    )
+
+
+def _offset(number: int) -> Offset | None:
+    return Offset(number) if number >= 0 else None
+
+
+def _sole(partitions: Sequence[Part]) -> Part:
+    if len(partitions) != 1:
+        raise DecodeError(f"an answer about {len(partitions)} partitions, where one was asked for")
+    return partitions[0]
+
+
+def explain_size(error: RequestError, batch_bytes: int) -> RequestError:
+    """Say of a batch that was too large for the quorum what can be done."""
+    if error.code != ErrorCode.MESSAGE_TOO_LARGE:
+        return error
+    return RequestError(
+        error.code,
+        f"a write of {batch_bytes} bytes is larger than the quorum takes: raise message.max.bytes on the nodes "
+        "(and kraft.max.request.size here, if it is lower)",
+    )

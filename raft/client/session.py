@@ -1,0 +1,204 @@
+"""A client's decisions: whom to ask, what to believe, when to ask again. No socket, no clock, no thread.
+
+Each call is a generator of steps (see `raft.client.steps`). A session keeps the highest leader epoch it has seen, sends
+it along, and drops answers of a lower one: a deposed leader then says so instead of giving an old end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from raft.client.settings import ClientSettings
+from raft.client.steps import Ask, Operation, Pause
+from raft.codec import Message
+from raft.errors import ConfigError, ErrorCode, QuorumUnavailableError, RequestError, error_name
+from raft.types import Endpoint, Epoch, NodeId, Uuid
+from raft.wire.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
+
+Answer = TypeVar("Answer", bound=Message)
+
+_ASK_ANOTHER = frozenset(
+    [
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.BROKER_NOT_AVAILABLE,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+    ]
+)
+"""Errors after which the same question may find its answer, here or elsewhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """The topic that holds the log."""
+
+    name: str
+    topic_id: Uuid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leader:
+    """Whom to ask, for what."""
+
+    node_id: NodeId
+    endpoint: Endpoint
+    topic: Topic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deadline:
+    """When a call began, and how long it may take."""
+
+    started_ms: int
+    timeout_ms: int
+
+    def left_ms(self, now_ms: int) -> int:
+        """What is left of it."""
+        return max(self.started_ms + self.timeout_ms - now_ms, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What an answer says: its error, and the epoch it was given in, if it names one."""
+
+    error: int
+    epoch: Epoch | None = None
+
+
+class Session:
+    """What a client knows of its quorum, and how it asks."""
+
+    def __init__(self, settings: ClientSettings, *, epoch: Epoch = Epoch(0)) -> None:
+        self.settings = settings
+        self.epoch = epoch
+        self.cluster_id: str | None = None
+        self._servers: list[Endpoint] = list(settings.bootstrap_servers)
+        self._next_server = 0
+        self._leader: Leader | None = None
+
+    def ask_leader(
+        self,
+        make: Callable[[Leader], Message],
+        judge: Callable[[Answer], Judged],
+        deadline: Deadline,
+        *,
+        may_wait_ms: int = 0,
+    ) -> Operation[Answer]:
+        """Ask whoever leads, through elections and lost answers, until there is an answer to believe.
+
+        Args:
+            make: makes the request for a leader.
+            judge: reads the answer's error and epoch.
+            deadline: when to give up.
+            may_wait_ms: how long the node may hold the request, beyond the usual time for an answer.
+
+        Raises:
+            QuorumUnavailableError: no such answer came in time; what the request would have changed may have happened.
+            RequestError: the answer is an error that asking again does not mend.
+            ConfigError: it is another cluster, or another topic.
+        """
+        now_ms = deadline.started_ms
+        while True:
+            leader = self._leader
+            if leader is None:
+                leader, now_ms = yield from self._find_leader(deadline, now_ms)
+            timeout_ms = min(self.settings.request_timeout_ms + may_wait_ms, deadline.left_ms(now_ms))
+            outcome = yield Ask(endpoint=leader.endpoint, request=make(leader), timeout_ms=timeout_ms)
+            now_ms = outcome.now_ms
+            if outcome.answer is None:
+                trouble = f"{leader.endpoint}: {outcome.failure}"
+            else:
+                judged = judge(outcome.answer)  # type: ignore[arg-type]  # the driver pairs answers with requests
+                if self._believes(judged):
+                    return outcome.answer  # type: ignore[return-value]
+                trouble = f"{leader.endpoint}: {error_name(judged.error)}"
+            self._leader = None
+            if deadline.left_ms(now_ms) == 0:
+                raise QuorumUnavailableError(
+                    f"no answer from the leader within {deadline.timeout_ms} ms; last was {trouble}"
+                )
+            now_ms = (yield Pause(duration_ms=self.settings.retry_backoff_ms)).now_ms
+
+    def _believes(self, judged: Judged) -> bool:
+        """Whether an answer counts; learns its epoch.
+
+        Raises:
+            RequestError: it is an error for good.
+        """
+        is_old = judged.epoch is not None and judged.epoch < self.epoch
+        if judged.epoch is not None:
+            self.epoch = max(self.epoch, judged.epoch)
+        if judged.error != ErrorCode.NONE and judged.error not in _ASK_ANOTHER:
+            raise RequestError(judged.error, error_name(judged.error))
+        return judged.error == ErrorCode.NONE and not is_old
+
+    def _find_leader(self, deadline: Deadline, now_ms: int) -> Operation[tuple[Leader, int]]:
+        """Ask one node after the other who leads; between rounds, pause."""
+        troubles: dict[Endpoint, str] = {}
+        while True:
+            for _ in range(len(self._servers)):
+                server = self._servers[self._next_server % len(self._servers)]
+                self._next_server += 1
+                timeout_ms = min(self.settings.request_timeout_ms, deadline.left_ms(now_ms))
+                outcome = yield Ask(endpoint=server, request=MetadataRequest(topics=None), timeout_ms=timeout_ms)
+                now_ms = outcome.now_ms
+                if isinstance(outcome.answer, MetadataResponse):
+                    leader = self._leader_in(outcome.answer)
+                    if leader is not None:
+                        self._next_server -= 1  # it knew: ask it first next time
+                        self._leader = leader
+                        return leader, now_ms
+                    troubles[server] = "knows no leader"
+                else:
+                    troubles[server] = outcome.failure or "no answer"
+                if deadline.left_ms(now_ms) == 0:
+                    raise QuorumUnavailableError(
+                        f"no leader found within {deadline.timeout_ms} ms: "
+                        + "; ".join(f"{endpoint}: {trouble}" for endpoint, trouble in troubles.items())
+                    )
+            now_ms = (yield Pause(duration_ms=self.settings.retry_backoff_ms)).now_ms
+
+    def _leader_in(self, answer: MetadataResponse) -> Leader | None:
+        """The leader that a node names; None if it names none, or an old one.
+
+        Raises:
+            ConfigError: the node belongs to another cluster, or hosts another topic.
+        """
+        self._check_cluster(answer.cluster_id)
+        topic = self._topic_in(answer)
+        partition = topic.partitions[0] if topic.partitions else None
+        nodes = {broker.node_id: Endpoint(broker.host, broker.port) for broker in answer.brokers}
+        for endpoint in nodes.values():
+            if endpoint not in self._servers:
+                self._servers.append(endpoint)
+        if partition is None or partition.leader_id not in nodes or partition.leader_epoch < self.epoch:
+            return None
+        self.epoch = Epoch(partition.leader_epoch)
+        return Leader(
+            node_id=NodeId(partition.leader_id),
+            endpoint=nodes[partition.leader_id],
+            topic=Topic(name=topic.name or "", topic_id=topic.topic_id),
+        )
+
+    def _check_cluster(self, cluster_id: str | None) -> None:
+        wanted = self.settings.cluster_id or self.cluster_id
+        if wanted is not None and cluster_id != wanted:
+            raise ConfigError(f"the quorum has cluster id {cluster_id}; wanted is {wanted}")
+        self.cluster_id = cluster_id
+
+    def _topic_in(self, answer: MetadataResponse) -> MetadataResponseTopic:
+        wanted = self.settings.topic
+        topics = {topic.name or "": topic for topic in answer.topics if wanted in (None, topic.name)}
+        if len(topics) != 1:
+            hosted = ", ".join(sorted(topic.name or "?" for topic in answer.topics)) or "none"
+            raise ConfigError(
+                f"topic {wanted} is not there; topics are: {hosted}"
+                if wanted
+                else f"one topic is expected, as a KRaft quorum has; topics are: {hosted}"
+            )
+        return next(iter(topics.values()))
