@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
+from typing import cast
 
 from raft.codec import Message
 from raft.errors import DecodeError, ErrorCode, LocalProtocolError
@@ -90,10 +91,11 @@ class InboundConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
-        assert isinstance(transport, asyncio.Transport), "a TCP connection"
-        self._transport = transport
-        transport.set_write_buffer_limits(high=_WRITE_BUFFER_BYTES)
-        self._peer = str(transport.get_extra_info("peername"))
+        # No check of the class: uvloop's transports are of another family.
+        tcp = cast("asyncio.Transport", transport)
+        self._transport = tcp
+        tcp.set_write_buffer_limits(high=_WRITE_BUFFER_BYTES)
+        self._peer = str(tcp.get_extra_info("peername"))
         self._opened(self)
 
     def data_received(self, data: bytes) -> None:

@@ -121,6 +121,10 @@ class Node:
         self._engine.submit(ShutdownRequested(timeout_ms=timeout_ms))
         await asyncio.shield(self._ended)
 
+    def leave_now(self) -> None:
+        """End without waiting for another leader."""
+        self._on_ended(None)
+
     async def stop(self) -> None:
         """Close sockets, disk and directory, whatever state the node is in."""
         await self._listener.close()

@@ -7,7 +7,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from raft.core.events import Failure
 from raft.core.messages import Request, Response
@@ -91,10 +91,11 @@ class OutboundConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Ask first which versions the other side knows."""
-        assert isinstance(transport, asyncio.Transport), "a TCP connection"
-        self._transport = transport
+        # No check of the class: uvloop's transports are of another family.
+        tcp = cast("asyncio.Transport", transport)
+        self._transport = tcp
         if self.is_closed:
-            transport.abort()
+            tcp.abort()
             return
         self._ask_versions(API_VERSIONS.versions.highest)
 

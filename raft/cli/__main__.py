@@ -1,0 +1,5 @@
+"""`python -m raft.cli` is `kraft`."""
+
+from raft.cli.main import main
+
+main()

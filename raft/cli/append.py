@@ -1,0 +1,114 @@
+"""`kraft append`: one record, or one a line from standard input."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from raft.cli.connection import BootstrapServer, Timeout, client_for
+from raft.cli.progress import counting
+from raft.client import Client
+from raft.client.calls import explain_size
+from raft.errors import ErrorCode, RequestError
+from raft.records.batch import build_batch
+from raft.records.record import Record
+from raft.types import Offset
+
+_MOST_RECORDS = 1000
+_CHUNK_BYTES = 1 << 18
+
+
+def append(
+    bootstrap_server: BootstrapServer,
+    value: Annotated[
+        str | None, typer.Argument(help="The record; without it, one a line is read: key TAB value.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="The record's key.")] = None,
+    timeout_ms: Timeout = 60_000,
+) -> None:
+    """Append records; they are on a majority of disks when this returns."""
+    if key is not None and value is None:
+        raise typer.BadParameter("--key goes with a value; on standard input the key stands before a TAB")
+    with client_for(bootstrap_server, timeout_ms) as client:
+        appender = _Appender(client)
+        if value is not None:
+            appender.append([_record(key, value)])
+        else:
+            with counting("records appended") as count:
+                for records in _records_of_lines():
+                    appender.append(records)
+                    count(len(records))
+        typer.echo(appender.summary())
+
+
+class _Appender:
+    """Appends batch after batch as one idempotent producer, so that a repeated one is not there twice (CLIENT-9)."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._producer_id: int | None = None
+        self._next_sequence = 0
+        self._first: Offset | None = None
+        self._last: Offset | None = None
+
+    def append(self, records: list[Record]) -> None:
+        """Append records as one batch.
+
+        Raises:
+            RequestError: they are refused; what came before is appended, and the message says so.
+        """
+        if self._producer_id is None:
+            self._producer_id = self._client.new_producer_id()
+        batch = build_batch(records, producer_id=self._producer_id, producer_epoch=0, base_sequence=self._next_sequence)
+        try:
+            self._check_size(len(batch))
+            appended = self._client.append(batch)
+        except RequestError as error:
+            before = f" ({self.summary()} before it)" if self._first is not None else ""
+            reason = explain_size(error, len(batch))
+            raise RequestError(error.code, f"{reason}{before}") from error
+        self._next_sequence += len(records)
+        self._first = appended.base_offset if self._first is None else self._first
+        self._last = Offset(appended.base_offset + len(records) - 1)
+
+    def summary(self) -> str:
+        """What was appended, in words."""
+        if self._first is None:
+            return "nothing appended"
+        if self._next_sequence == 1:
+            return f"appended 1 record at offset {self._first}"
+        return f"appended {self._next_sequence} records at offsets {self._first} to {self._last}"
+
+    def _check_size(self, batch_bytes: int) -> None:
+        if batch_bytes > self._client.settings.max_request_bytes:
+            raise RequestError(ErrorCode.MESSAGE_TOO_LARGE, f"a batch of {batch_bytes} bytes")
+
+
+def _records_of_lines() -> Iterator[list[Record]]:
+    """Lines of standard input in runs worth a batch; when input pauses, what there is goes out."""
+    partial = b""
+    while chunk := os.read(sys.stdin.fileno(), _CHUNK_BYTES):
+        *lines, partial = (partial + chunk).split(b"\n")
+        for at in range(0, len(lines), _MOST_RECORDS):
+            yield [_record_of_line(line) for line in lines[at : at + _MOST_RECORDS]]
+    if partial:
+        yield [_record_of_line(partial)]
+
+
+def _record_of_line(line: bytes) -> Record:
+    text = line.removesuffix(b"\r")
+    key, tab, value = text.partition(b"\t")
+    return _record(key, value) if tab else _record(None, text)
+
+
+def _record(key: str | bytes | None, value: str | bytes) -> Record:
+    return Record(
+        key=key.encode() if isinstance(key, str) else key,
+        value=value.encode() if isinstance(value, str) else value,
+        timestamp_ms=int(time.time() * 1000),
+    )

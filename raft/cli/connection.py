@@ -1,0 +1,38 @@
+"""How commands find their quorum: the option that they share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from raft.client import Client, ClientSettings
+from raft.config.values import addresses
+from raft.errors import ConfigError
+
+BootstrapServer = Annotated[
+    str,
+    typer.Option(
+        "--bootstrap-server", "--bootstrap-controller", metavar="HOST:PORT[,..]", help="Nodes to ask for the leader."
+    ),
+]
+Timeout = Annotated[int, typer.Option("--timeout-ms", min=1, help="How long to try before giving up.")]
+
+
+def client_for(bootstrap_server: str, timeout_ms: int) -> Client:
+    """Make a client; it connects when it is used.
+
+    Raises:
+        ConfigError: the addresses are none.
+    """
+    servers = addresses("--bootstrap-server", bootstrap_server)
+    if not servers:
+        raise ConfigError("--bootstrap-server is empty: allowed is host:port,...")
+    return Client(
+        ClientSettings(
+            bootstrap_servers=servers,
+            api_timeout_ms=timeout_ms,
+            request_timeout_ms=min(5_000, timeout_ms),
+            client_id="kraft",
+        )
+    )

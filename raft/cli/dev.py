@@ -1,0 +1,36 @@
+"""`kraft dev`: a quorum on this machine, to try things on."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from raft.local import LocalQuorum
+
+
+def dev(
+    voters: Annotated[int, typer.Option(min=1, help="How many.")] = 3,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Where their logs lie; without it they are gone afterwards.")
+    ] = None,
+    base_port: Annotated[
+        int | None, typer.Option(min=1, max=65_000, help="First of consecutive ports; without it free ones are picked.")
+    ] = None,
+) -> None:
+    """Run a quorum on loopback until interrupted; prints its bootstrap servers."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    with ExitStack() as stack:
+        directory = data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kraft-dev-")))
+        quorum = stack.enter_context(LocalQuorum.start(directory, voters=voters, base_port=base_port))
+        typer.echo(quorum.bootstrap_servers)
+        signal.pause()
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt

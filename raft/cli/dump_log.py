@@ -1,0 +1,137 @@
+"""`kraft dump-log`: the files of a node in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from raft.errors import DecodeError, RaftError, StorageError
+from raft.records.batch import read_records
+from raft.records.control import read_control_records
+from raft.records.control_json import control_record_to_json
+from raft.records.header import attributes_of, batch_size_bytes, check_crc, read_header
+from raft.types import BatchHeader
+
+_Row = dict[str, Any]
+
+
+def dump_log(
+    path: Annotated[
+        Path, typer.Argument(help="A segment, leader-epoch-checkpoint, quorum-state, or another of its files.")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Print what a file of a node's directory says."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
+    for row in _reader_for(path)(data):
+        typer.echo(json.dumps(row) if as_json else _in_words(row))
+
+
+def _reader_for(path: Path) -> Callable[[bytes], Iterator[_Row]]:
+    readers: dict[str, Callable[[bytes], Iterator[_Row]]] = {
+        "leader-epoch-checkpoint": _epochs,
+        "recovery-point-offset-checkpoint": _recovery_points,
+        "quorum-state": _quorum_state,
+        "meta.properties": _properties,
+        "partition.metadata": _properties,
+    }
+    if path.suffix in (".log", ".checkpoint"):
+        return _segment
+    try:
+        return readers[path.name]
+    except KeyError:
+        known = ", ".join(["*.log", "*.checkpoint", *readers])
+        raise RaftError(f"{path.name} is no file that can be shown; known are {known}") from None
+
+
+def _segment(data: bytes) -> Iterator[_Row]:
+    """Batches with their records; a damaged one is shown as far as it can be, and ends the walk."""
+    position = 0
+    while position < len(data):
+        try:
+            size_bytes = batch_size_bytes(data, position)
+            if size_bytes is None or size_bytes > len(data) - position:
+                yield {"position": position, "damage": f"{len(data) - position} bytes at the end are no whole batch"}
+                return
+            check_crc(data, position, size_bytes)
+            header = read_header(data, position)
+            payload = data[position : position + size_bytes]
+            yield {"position": position, **_batch(header, attributes_of(payload))}
+            yield from _records(header, payload)
+        except DecodeError as error:
+            yield {"position": position, "damage": str(error)}
+            return
+        position += size_bytes
+
+
+def _batch(header: BatchHeader, attributes: int) -> _Row:
+    return {
+        "baseOffset": header.base_offset,
+        "lastOffset": header.last_offset,
+        "count": header.record_count,
+        "partitionLeaderEpoch": header.epoch,
+        "producerId": -1 if header.producer_id is None else header.producer_id,
+        "producerEpoch": header.producer_epoch,
+        "baseSequence": header.base_sequence,
+        "isTransactional": header.is_transactional,
+        "isControl": header.is_control,
+        "maxTimestamp": header.max_timestamp_ms,
+        "size": header.size_bytes,
+        "compression": attributes & 0x07,
+    }
+
+
+def _records(header: BatchHeader, payload: bytes) -> Iterator[_Row]:
+    if header.is_control:
+        for control in read_control_records(payload):
+            yield {"offset": control.offset, "timestamp": control.timestamp_ms, **control_record_to_json(control)}
+        return
+    for record in read_records(payload):
+        row: _Row = {"offset": record.offset, "timestamp": record.timestamp_ms}
+        row["key"] = _text(record.key)
+        row["value"] = _text(record.value)
+        if record.headers:
+            row["headers"] = [[key, _text(value)] for key, value in record.headers]
+        yield row
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode(errors="backslashreplace")
+
+
+def _epochs(data: bytes) -> Iterator[_Row]:
+    for epoch, start_offset in (line.split() for line in _lines(data)[2:]):
+        yield {"epoch": int(epoch), "startOffset": int(start_offset)}
+
+
+def _recovery_points(data: bytes) -> Iterator[_Row]:
+    for topic, partition, offset in (line.split() for line in _lines(data)[2:]):
+        yield {"topic": topic, "partition": int(partition), "recoveryPoint": int(offset)}
+
+
+def _quorum_state(data: bytes) -> Iterator[_Row]:
+    try:
+        yield dict(json.loads(data))
+    except ValueError as error:
+        raise StorageError(f"quorum-state is no JSON: {error}") from error
+
+
+def _properties(data: bytes) -> Iterator[_Row]:
+    pairs = (line.replace(":", "=", 1).split("=", 1) for line in _lines(data) if line and not line.startswith("#"))
+    yield {pair[0].strip(): pair[-1].strip() for pair in pairs}
+
+
+def _lines(data: bytes) -> list[str]:
+    return data.decode(errors="backslashreplace").splitlines()
+
+
+def _in_words(row: _Row) -> str:
+    indent = "| " if "offset" in row else ""
+    return indent + " ".join(f"{name}: {json.dumps(value)}" for name, value in row.items())

@@ -1,0 +1,140 @@
+"""`kraft quorum describe`: the fields and columns of kafka-metadata-quorum (rules DESCRIBE-7..11)."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import typer
+
+from raft.cli.connection import BootstrapServer, Timeout, client_for
+from raft.client.results import QuorumDescription, ReplicaDescription
+from raft.types import ZERO_UUID
+
+quorum = typer.Typer(help="The quorum as its leader sees it.", no_args_is_help=True)
+
+_COLUMNS = ("NodeId", "DirectoryId", "LogEndOffset", "Lag", "LastFetchTimestamp", "LastCaughtUpTimestamp", "Status")
+
+
+@quorum.callback()
+def group() -> None:
+    """The quorum as its leader sees it."""
+
+
+@quorum.command()
+def describe(
+    bootstrap_server: BootstrapServer,
+    status: Annotated[bool, typer.Option("--status", help="A summary.")] = False,
+    replication: Annotated[bool, typer.Option("--replication", help="Each replica.")] = False,
+    human_readable: Annotated[
+        bool, typer.Option("--human-readable", help="Times as 'N ms ago'; with --replication.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    timeout_ms: Timeout = 10_000,
+) -> None:
+    """Describe the quorum: exactly one of --status and --replication."""
+    if status == replication:
+        raise typer.BadParameter("exactly one of --status and --replication is needed")
+    if human_readable and not replication:
+        raise typer.BadParameter("--human-readable goes with --replication")
+    with client_for(bootstrap_server, timeout_ms) as client:
+        described = client.describe_quorum()
+    if status:
+        summary = quorum_status(described)
+        typer.echo(json.dumps(summary) if as_json else _lines(summary))
+    else:
+        rows = quorum_replication(described)
+        typer.echo(json.dumps(rows) if as_json else _table(rows, human_readable=human_readable))
+
+
+def quorum_status(described: QuorumDescription) -> dict[str, Any]:
+    """The summary: how far the slowest voter is behind the leader, in records and in time (DESCRIBE-8)."""
+    leader = next(voter for voter in described.voters if voter.node_id == described.leader_id)
+    slowest = min(described.voters, key=lambda voter: (_end(voter), voter.node_id))
+    return {
+        "ClusterId": described.cluster_id,
+        "LeaderId": described.leader_id,
+        "LeaderEpoch": described.leader_epoch,
+        "HighWatermark": -1 if described.high_watermark is None else described.high_watermark,
+        "MaxFollowerLag": _end(leader) - _end(slowest),
+        "MaxFollowerLagTimeMs": _lag_time_ms(leader, slowest),
+        "CurrentVoters": [_node(voter, described) for voter in described.voters],
+        "CurrentObservers": [_node(observer, described) for observer in described.observers],
+    }
+
+
+def quorum_replication(described: QuorumDescription) -> list[dict[str, Any]]:
+    """A row a replica: the leader, then the other voters, then the observers (DESCRIBE-9, 10)."""
+    leader = next(voter for voter in described.voters if voter.node_id == described.leader_id)
+    followers = [voter for voter in described.voters if voter is not leader]
+    return [
+        *_rows([leader], leader, "Leader"),
+        *_rows(followers, leader, "Follower"),
+        *_rows(described.observers, leader, "Observer"),
+    ]
+
+
+def _rows(replicas: Iterable[ReplicaDescription], leader: ReplicaDescription, status: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "NodeId": replica.node_id,
+            "DirectoryId": replica.directory_id,
+            "LogEndOffset": _end(replica),
+            "Lag": _end(leader) - _end(replica),
+            "LastFetchTimestamp": _or_minus_one(replica.last_fetch_ms),
+            "LastCaughtUpTimestamp": _or_minus_one(replica.last_caught_up_ms),
+            "Status": status,
+            "LagTimeMs": _lag_time_ms(leader, replica),
+        }
+        for replica in replicas
+    ]
+
+
+def _end(replica: ReplicaDescription) -> int:
+    return _or_minus_one(replica.log_end_offset)
+
+
+def _or_minus_one(number: int | None) -> int:
+    return -1 if number is None else number
+
+
+def _lag_time_ms(leader: ReplicaDescription, replica: ReplicaDescription) -> int:
+    if leader is replica:
+        return 0
+    if leader.last_caught_up_ms is None or replica.last_caught_up_ms is None:
+        return -1
+    return leader.last_caught_up_ms - replica.last_caught_up_ms
+
+
+def _node(replica: ReplicaDescription, described: QuorumDescription) -> dict[str, Any]:
+    """One member of CurrentVoters or CurrentObservers; what is unknown is left out, as Kafka does."""
+    node: dict[str, Any] = {"id": replica.node_id}
+    if replica.directory_id != ZERO_UUID:
+        node["directoryId"] = replica.directory_id
+    endpoints = described.endpoints.get(replica.node_id, ())
+    if endpoints:
+        node["endpoints"] = [f"{endpoint.name}://{endpoint}" for endpoint in endpoints]
+    return node
+
+
+def _lines(summary: dict[str, Any]) -> str:
+    return "\n".join(
+        f"{name + ':':<24}{json.dumps(value) if isinstance(value, list) else value}" for name, value in summary.items()
+    )
+
+
+def _table(rows: list[dict[str, Any]], *, human_readable: bool) -> str:
+    now_ms = int(time.time() * 1000)
+
+    def cell(row: dict[str, Any], column: str) -> str:
+        value = row[column]
+        if human_readable and column.endswith("Timestamp") and value >= 0:
+            return f"{max(now_ms - value, 0)} ms ago"
+        return str(value)
+
+    cells = [list(_COLUMNS), *([cell(row, column) for column in _COLUMNS] for row in rows)]
+    widths = [max(len(line[at]) for line in cells) for at in range(len(_COLUMNS))]
+    # A tab behind each column, as Kafka's tools have it, so that scripts for theirs read ours.
+    return "\n".join("".join(f"{text:<{width}}\t" for text, width in zip(line, widths, strict=True)) for line in cells)

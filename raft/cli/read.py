@@ -1,0 +1,125 @@
+"""`kraft read`: committed records, from anywhere to anywhere, or on and on."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from raft.cli.connection import BootstrapServer, Timeout, client_for
+from raft.client import Client
+from raft.errors import CorruptBatchError, DecodeError
+from raft.records.batch import read_records
+from raft.records.control import read_control_records
+from raft.records.control_json import control_record_to_json
+from raft.records.record import Record
+from raft.records.split import split_batches
+from raft.types import Batch, Epoch, Offset
+from raft.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+
+_FETCH_BYTES = 4 << 20
+_FOLLOW_WAIT_MS = 500
+
+
+def read(
+    bootstrap_server: BootstrapServer,
+    start: Annotated[str, typer.Option("--from", metavar="earliest|latest|OFFSET")] = "earliest",
+    to: Annotated[str | None, typer.Option("--to", metavar="latest|OFFSET", help="Where to stop, exclusive.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Wait for more, until interrupted.")] = False,
+    control: Annotated[bool, typer.Option("--control", help="Show control records too.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a record.")] = False,
+    timeout_ms: Timeout = 60_000,
+) -> None:
+    """Print committed records: value, or key TAB value."""
+    if follow and to is not None:
+        raise typer.BadParameter("--follow never ends: it does not go with --to")
+    with client_for(bootstrap_server, timeout_ms) as client:
+        offset = _offset(client, "--from", start)
+        end = None if follow else _offset(client, "--to", to or "latest")
+        for line in _lines(client, offset, end, control=control, as_json=as_json):
+            sys.stdout.write(line + "\n")
+            if follow:
+                sys.stdout.flush()
+
+
+def _offset(client: Client, option: str, text: str) -> Offset:
+    if text == "latest" or (text == "earliest" and option == "--from"):
+        found = client.find_offset(LATEST_TIMESTAMP if text == "latest" else EARLIEST_TIMESTAMP)
+        assert found is not None, "a log has a start and an end"
+        return found.offset
+    if not text.isdecimal():
+        allowed = "earliest, latest" if option == "--from" else "latest"
+        raise typer.BadParameter(f"{option} {text}: allowed are {allowed} and offsets of 0 or more")
+    return Offset(int(text))
+
+
+def _lines(client: Client, offset: Offset, end: Offset | None, *, control: bool, as_json: bool) -> Iterator[str]:
+    while end is None or offset < end:
+        fetched = client.fetch(offset, max_bytes=_FETCH_BYTES, max_wait_ms=_FOLLOW_WAIT_MS)
+        if not fetched.records and end is not None and end > (fetched.high_watermark or 0):
+            return  # --to lies past what is committed: what there is, is shown
+        for batch in _batches(fetched.records):
+            for shown in _shown(batch, control=control):
+                if shown["offset"] >= offset and (end is None or shown["offset"] < end):
+                    yield _in_json(shown) if as_json else _in_words(shown)
+            offset = max(offset, batch.header.end_offset)
+
+
+def _batches(records: bytes) -> list[Batch]:
+    try:
+        return split_batches(records)
+    except DecodeError as error:
+        raise CorruptBatchError(f"the leader sent a damaged batch: {error}") from error
+
+
+def _shown(batch: Batch, *, control: bool) -> Iterator[dict[str, Any]]:
+    """The records of a batch as they are shown; `control` is there on control records only."""
+    if not batch.header.is_control:
+        for record in read_records(batch.payload):
+            yield _described(record, batch.header.epoch)
+    elif control:
+        for control_record in read_control_records(batch.payload):
+            yield {
+                "offset": control_record.offset,
+                "epoch": batch.header.epoch,
+                "timestamp": control_record.timestamp_ms,
+                "control": control_record_to_json(control_record),
+            }
+
+
+def _described(record: Record, epoch: Epoch) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "offset": record.offset,
+        "epoch": epoch,
+        "timestamp": record.timestamp_ms,
+        "key": record.key,
+        "value": record.value,
+    }
+    if record.headers:
+        described["headers"] = list(record.headers)
+    return described
+
+
+def _in_json(shown: dict[str, Any]) -> str:
+    """One JSON object; bytes that are no UTF-8 become {"base64": ...}."""
+
+    def text(value: bytes) -> Any:
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return {"base64": base64.b64encode(value).decode()}
+
+    return json.dumps(shown, default=text)
+
+
+def _in_words(shown: dict[str, Any]) -> str:
+    if "control" in shown:
+        return f"# offset {shown['offset']}, epoch {shown['epoch']}: {json.dumps(shown['control'])}"
+    value = "null" if shown["value"] is None else shown["value"].decode(errors="backslashreplace")
+    if shown["key"] is None:
+        return str(value)
+    return f"{shown['key'].decode(errors='backslashreplace')}\t{value}"

@@ -1,0 +1,76 @@
+"""`kraft serve`: run one node until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from raft.cli.parent import exit_with_parent
+from raft.config import NodeConfig, parse_overrides, read_properties
+from raft.errors import ConfigError
+from raft.node.node import Node
+
+_logger = logging.getLogger(__name__)
+
+
+def serve(
+    config: Annotated[Path, typer.Option(help="A file of properties; the keys are Kafka's.")],
+    override: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Set a key.")] = None,
+    exit_with_stdin: Annotated[
+        bool, typer.Option("--exit-with-stdin", hidden=True, help="End at once when standard input ends.")
+    ] = False,
+) -> None:
+    """Run one node until SIGTERM; a leader hands over first."""
+    if not __debug__:
+        raise ConfigError("python -O drops the assertions that keep a node from doing harm: run it without")
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)-7s %(message)s")
+    node_config = NodeConfig.from_properties(read_properties(config) | parse_overrides(override or []))
+    for warning in node_config.warnings:
+        _logger.warning(warning)
+    if exit_with_stdin:
+        exit_with_parent()
+    run_loop(lambda: _serve(node_config))
+
+
+def run_loop(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run a loop to its end; with uvloop, where that is installed."""
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(main())
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop
+    return uvloop.new_event_loop
+
+
+async def _serve(config: NodeConfig) -> None:
+    async with Node(config) as node:
+        stopping = _Stopping(node)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stopping.asked)
+        await node.wait_until_ended()
+
+
+class _Stopping:
+    """The first signal asks the node to hand over and leave; a second one does not wait for that."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._leaving: asyncio.Task[None] | None = None
+
+    def asked(self) -> None:
+        """A signal came."""
+        if self._leaving is None:
+            self._leaving = asyncio.get_running_loop().create_task(self._node.resign_and_leave())
+        else:
+            self._node.leave_now()

@@ -1,0 +1,216 @@
+"""Writes the decoder of one version of a message: a straight-line function of the bytes.
+
+    decode(buffer, position) -> (message, position after it)
+
+The function raises what the first bad byte leads to (struct.error, IndexError, ValueError); `raft.codec.codec` makes
+that a DecodeError. Every count and length is held against the bytes that are left before anything is made of it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from functools import cache
+from typing import assert_never
+
+from raft.codec.schema import Edition, Field, Layout, Schema, Struct, minimum_size_bytes
+from raft.codec.source import Compiled, Run, Source
+from raft.codec.types import UUID, AnyType, Array, Blob, Fixed, Structure, Text
+from raft.codec.uuids import uuid_text
+from raft.codec.varint import read_uvarint
+
+
+def bad_length(length: int, left: int) -> ValueError:
+    """The error for a length or count that cannot be."""
+    if length == -1:
+        return ValueError("null, and it must not be")
+    return ValueError(f"a length of {length} with {left} bytes left")
+
+
+_NAMESPACE = {
+    "bad_length": bad_length,
+    "read_uvarint": read_uvarint,
+    "unpack_array": struct.unpack_from,
+    "uuid_text": uuid_text,
+}
+
+
+def write_decoder(schema: Schema, version: int) -> Compiled:
+    """Write and compile the decoder of one version."""
+    return _Decoder(schema, version).compile()
+
+
+class _Decoder:
+    """Writes the lines that read one version.
+
+    What a method writes starts at `position`, and leaves it behind what was read.
+    """
+
+    def __init__(self, schema: Schema, version: int) -> None:
+        self._struct = schema.struct
+        self._edition = Edition(version, version in schema.flexible)
+        title = f"decode {schema.struct.name} v{version}"
+        self._source = Source(title, "decode(buffer, position)", _NAMESPACE, self._read_run)
+
+    def compile(self) -> Compiled:
+        """Write all of it."""
+        self._source.line("limit = len(buffer)")
+        self._read_struct(self._struct, "message")
+        self._source.line("return message, position")
+        return self._source.compile()
+
+    def _read_struct(self, description: Struct, holder: str) -> None:
+        """Read a struct into the variable `holder`."""
+        source, layout = self._source, Layout.of(description, self._edition.version)
+        source.line(f"{holder} = {source.constant(description.draft_class.__name__, description.draft_class)}()")
+        for field in layout.tagged + layout.absent:
+            source.line(f"{holder}.{field.name} = {source.constant(f'default_{field.name}', field.default)}")
+        source.line(f"{holder}.unknown_tags = ()")
+        for field in layout.untagged:
+            with source.serving(field.name):
+                self._read_field(field, f"{holder}.{field.name}", is_tagged=False)
+        if self._edition.flexible:
+            self._read_tags(layout.tagged, holder)
+        source.line(f"{holder}.__class__ = {source.constant(description.name, description.message_class)}")
+
+    def _read_run(self, run: Run) -> list[str]:
+        codes = "".join(part.code for part in run)
+        if codes == "B":
+            return [f"{run[0].expression} = buffer[position]", "position += 1"]
+        targets = "".join(f"{part.expression}, " for part in run)
+        return [
+            f"{targets}= {self._source.constant(f'unpack_{_identifier(codes)}', _unpacker(codes))}(buffer, position)",
+            f"position += {struct.calcsize(f'>{codes}')}",
+            *(f"{part.expression} = uuid_text({part.expression})" for part in run if part.code == UUID.code),
+        ]
+
+    def _read_field(self, field: Field, target: str, *, is_tagged: bool) -> None:
+        edition = self._edition.of_field(field)
+        if edition.version not in field.nullable:
+            self._read_value(field.type, target, edition)
+        elif isinstance(field.type, Structure):
+            # The marker of a tagged struct is a varint, 0 for null; that of any other is an int8, below 0 for null.
+            self._source.part("B" if is_tagged else "b", "marker")
+            self._read_unless("marker == 0" if is_tagged else "marker < 0", field.type, target)
+        else:
+            self._read_length(field.type, edition)
+            self._read_unless("length == -1", field.type, target)
+
+    def _read_unless(self, is_null: str, type: AnyType, target: str) -> None:
+        with self._source.block(f"if {is_null}:"):
+            self._source.line(f"{target} = None")
+        with self._source.block("else:"):
+            self._read_content(type, target)
+
+    def _read_value(self, type: AnyType, target: str, edition: Edition) -> None:
+        """Read a value that cannot be null."""
+        if isinstance(type, Text | Blob | Array):
+            self._read_length(type, edition)
+        self._read_content(type, target)
+
+    def _read_length(self, type: AnyType, edition: Edition) -> None:
+        """Read `length`, -1 for null."""
+        if edition.flexible:
+            self._read_uvarint("length")
+            self._source.line("length -= 1")
+        else:
+            self._source.part("h" if isinstance(type, Text) else "i", "length")
+
+    def _read_content(self, type: AnyType, target: str) -> None:
+        """Read what follows the length, where there is one."""
+        source = self._source
+        match type:
+            case Fixed():
+                source.part(type.code, target)
+            case Structure():
+                holder = source.local(_last(target))
+                self._read_struct(type.struct, holder)
+                source.line(f"{target} = {holder}")
+            case Text() | Blob():
+                source.line("end = position + length")
+                with source.block("if length < 0 or end > limit:"):
+                    source.line("raise bad_length(length, limit - position)")
+                source.line(f"{target} = buffer[position:end]{'.decode()' if isinstance(type, Text) else ''}")
+                source.line("position = end")
+            case Array():
+                self._read_elements(type.element, target)
+            case _:
+                assert_never(type)
+
+    def _read_elements(self, element: AnyType, target: str) -> None:
+        source = self._source
+        # An element of no size would let a few bytes ask for any number of them; Kafka has none.
+        size_bytes = max(1, minimum_size_bytes(element, self._edition))
+        with source.block(f"if length < 0 or length * {size_bytes} > limit - position:"):
+            source.line("raise bad_length(length, limit - position)")
+        if isinstance(element, Fixed):
+            codes = f"f'>{{length}}{element.code}'" if element is not UUID else f"'>' + length * '{element.code}'"
+            source.line(f"{target} = unpack_array({codes}, buffer, position)")
+            source.line(f"position += length * {size_bytes}")
+            if element is UUID:
+                source.line(f"{target} = tuple(map(uuid_text, {target}))")
+            return
+        elements, variable = source.local(f"{_last(target)}_read"), source.local("element")
+        source.line(f"{elements} = []")
+        with source.block("for _ in range(length):"):
+            if isinstance(element, Structure):
+                self._read_struct(element.struct, variable)
+            else:
+                self._read_value(element, variable, self._edition)
+            source.line(f"{elements}.append({variable})")
+        source.line(f"{target} = tuple({elements})")
+
+    def _read_tags(self, tagged: tuple[Field, ...], holder: str) -> None:
+        source = self._source
+        unknown, end = source.local("unknown_tags"), source.local("tag_end")
+        source.part("B", "tag_count")
+        with source.block("if tag_count:"):
+            self._read_rest_of_uvarint("tag_count")
+            source.line(f"{unknown} = []")
+            with source.block("for _ in range(tag_count):"):
+                source.line("tag, length = buffer[position], buffer[position + 1]")
+                source.line("position += 2")
+                with source.block("if tag > 127 or length > 127:"):
+                    source.line("tag, position = read_uvarint(buffer, position - 2)")
+                    source.line("length, position = read_uvarint(buffer, position)")
+                source.line(f"{end} = position + length")
+                with source.block(f"if {end} > limit:"):
+                    source.line("raise bad_length(length, limit - position)")
+                for field in tagged:
+                    self._read_tagged(field, f"{holder}.{field.name}", end)
+                source.line(f"{unknown}.append((tag, buffer[position:{end}]))")
+                source.line(f"position = {end}")
+            source.line(f"{holder}.unknown_tags = tuple({unknown})")
+
+    def _read_tagged(self, field: Field, target: str, end: str) -> None:
+        source = self._source
+        with source.block(f"if tag == {field.tag}:"), source.serving(field.name):
+            self._read_field(field, target, is_tagged=True)
+            with source.block(f"if position != {end}:"):
+                source.line("raise ValueError('a tagged field of another size than it says')")
+            source.line("continue")
+
+    def _read_uvarint(self, variable: str) -> None:
+        self._source.part("B", variable)
+        self._read_rest_of_uvarint(variable)
+
+    def _read_rest_of_uvarint(self, variable: str) -> None:
+        """Read again, and whole, a varint of which `variable` holds the first byte."""
+        with self._source.block(f"if {variable} > 127:"):
+            self._source.line(f"{variable}, position = read_uvarint(buffer, position - 1)")
+
+
+@cache
+def _unpacker(codes: str) -> Callable[..., tuple[object, ...]]:
+    """`struct.unpack_from` for big-endian values of these types."""
+    return struct.Struct(f">{codes}").unpack_from
+
+
+def _identifier(codes: str) -> str:
+    """The codes as part of a name."""
+    return codes.replace("?", "bool_")
+
+
+def _last(target: str) -> str:
+    """The last name of a dotted target."""
+    return target.rpartition(".")[2]

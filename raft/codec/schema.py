@@ -1,0 +1,133 @@
+"""What a message looks like, as data: the general description from which the codec is generated.
+
+It says what Kafka's JSON message files say, in the same words, so that any of those files can be put into it.
+`raft.codec.declaration` builds it from typed classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from raft.codec.types import AnyType, Array, Blob, Fixed, Structure, Text
+from raft.codec.versions import Versions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One field of a struct.
+
+    Fields:
+        name: of the attribute that holds it.
+        type: on the wire.
+        versions: of the message, that have the field.
+        nullable: versions in which it may be null.
+        tag: its number among the tagged fields, or None.
+        tagged: versions in which it is tagged: left out when it equals its default, else behind the other fields.
+        default: its value where a message lacks it; without meaning for a field that none can lack.
+        ignorable: whether a version without it drops any other value silently; else that is an error (COMPAT-2).
+        flexible: versions that write its length as a varint, where they are not the message's (the client id alone).
+    """
+
+    name: str
+    type: AnyType
+    versions: Versions
+    nullable: Versions
+    tag: int | None
+    tagged: Versions
+    default: Any
+    ignorable: bool
+    flexible: Versions | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Struct:
+    """A group of fields, and the class whose instances hold them.
+
+    Fields:
+        name: of the class.
+        fields: in the order of the wire.
+        message_class: what decoding returns.
+        draft_class: the same slots, but open to assignment: decoding fills a draft and then makes it a message by
+            setting its `__class__`. A frozen class would cost three times as much to fill.
+    """
+
+    name: str
+    fields: tuple[Field, ...]
+    message_class: type[Any]
+    draft_class: type[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schema:
+    """A whole message: its fields, the versions there are of it, and which of them are flexible (KIP-482).
+
+    `api_key` is None for what is no request or response: headers, control records.
+    """
+
+    struct: Struct
+    versions: Versions
+    flexible: Versions
+    api_key: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """A version of a message, and whether it is flexible."""
+
+    version: int
+    flexible: bool
+
+    def of_field(self, field: Field) -> Edition:
+        """The edition by which this field is written."""
+        return self if field.flexible is None else Edition(self.version, self.version in field.flexible)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A struct as one version has it.
+
+    Fields:
+        untagged: the fields that are always written, in order.
+        tagged: the tagged ones, by tag.
+        absent: those that the version lacks.
+    """
+
+    untagged: tuple[Field, ...]
+    tagged: tuple[Field, ...]
+    absent: tuple[Field, ...]
+
+    @classmethod
+    def of(cls, struct: Struct, version: int) -> Layout:
+        """Lay out `struct` for one version of the message it belongs to."""
+        present = [field for field in struct.fields if version in field.versions]
+        return cls(
+            untagged=tuple(field for field in present if version not in field.tagged),
+            tagged=tuple(
+                sorted((field for field in present if version in field.tagged), key=lambda field: field.tag or 0)
+            ),
+            absent=tuple(field for field in struct.fields if version not in field.versions),
+        )
+
+
+def minimum_size_bytes(type: AnyType, edition: Edition) -> int:
+    """The fewest bytes that one value takes: what a decoder may count on for every element of an array."""
+    match type:
+        case Fixed():
+            return type.size_bytes
+        case Text():
+            return 1 if edition.flexible else 2
+        case Blob() | Array():
+            return 1 if edition.flexible else 4
+        case Structure():
+            untagged = Layout.of(type.struct, edition.version).untagged
+            tag_count = 1 if edition.flexible else 0
+            return tag_count + sum(_minimum_of_field(field, edition) for field in untagged)
+        case _:
+            assert_never(type)
+
+
+def _minimum_of_field(field: Field, edition: Edition) -> int:
+    if edition.version in field.nullable and isinstance(field.type, Structure):
+        return 1
+    return minimum_size_bytes(field.type, edition.of_field(field))

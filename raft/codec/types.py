@@ -1,0 +1,83 @@
+"""The types that a field can have on the wire.
+
+    type        flexible versions            older versions
+    string      uvarint length+1, UTF-8      int16 length, UTF-8
+    bytes,      uvarint length+1, bytes      int32 length, bytes
+    records
+    array       uvarint count+1, elements    int32 count, elements
+    struct      its fields, tagged fields    its fields
+
+Null is length 0 in flexible versions, -1 in older ones; before a struct that may be null stands an int8, -1 for null
+and 1 for not (KIP-893). All other types have a fixed size, big-endian, and are never null.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+from raft.types import Uuid
+
+if TYPE_CHECKING:
+    from raft.codec.schema import Struct
+
+Value = TypeVar("Value")
+
+
+class WireType(Generic[Value]):
+    """A type on the wire, `Value` in Python: one of the five classes below."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed(WireType[Value]):
+    """A value of fixed size: `code` is its type in the notation of the `struct` module."""
+
+    code: str
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of one value."""
+        return struct.calcsize(f">{self.code}")
+
+
+@dataclass(frozen=True, slots=True)
+class Text(WireType[str]):
+    """A string of at most 32,767 bytes of UTF-8."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blob(WireType[bytes]):
+    """Bytes of any number: "bytes" or "records" in Kafka's files, the same on the wire."""
+
+
+@dataclass(frozen=True, slots=True)
+class Array(WireType[tuple[Value, ...]]):
+    """Any number of values of one type, none of them null. Kafka has no arrays of arrays."""
+
+    element: Fixed[Any] | Text | Blob | Structure[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Structure(WireType[Value]):
+    """A group of fields."""
+
+    struct: Struct
+
+
+AnyType: TypeAlias = Fixed[Any] | Text | Blob | Array[Any] | Structure[Any]
+
+BOOL: Fixed[bool] = Fixed("?")
+INT8: Fixed[int] = Fixed("b")
+INT16: Fixed[int] = Fixed("h")
+INT32: Fixed[int] = Fixed("i")
+INT64: Fixed[int] = Fixed("q")
+UINT16: Fixed[int] = Fixed("H")
+UINT32: Fixed[int] = Fixed("I")
+FLOAT64: Fixed[float] = Fixed("d")
+UUID: Fixed[Uuid] = Fixed("16s")
+STRING = Text()
+BYTES = Blob()
+RECORDS = Blob()

@@ -1,0 +1,5 @@
+"""A whole quorum on this machine: every voter a child process on loopback, watched, restarted, never left behind."""
+
+from raft.local.quorum import LocalQuorum
+
+__all__ = ["LocalQuorum"]

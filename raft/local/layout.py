@@ -1,0 +1,120 @@
+"""What a data directory of a local quorum says of it: `quorum.json`, beside one folder for each voter.
+
+{"version": 1, "clusterId": "...", "ports": {"1": 40001, "2": 40002, "3": 40003}}
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from raft.errors import ConfigError
+from raft.storage.meta_properties import directory_id_of
+from raft.types import Endpoint, NodeId
+
+_FILE = "quorum.json"
+_VERSION = 1
+_LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """The voters of a data directory.
+
+    Fields:
+        cluster_id: drawn at the directory's first start.
+        ports: where each voter listens, on loopback.
+    """
+
+    data_dir: Path
+    cluster_id: str
+    ports: dict[NodeId, int]
+
+    @classmethod
+    def of(cls, data_dir: Path, *, voters: int, base_port: int | None) -> Layout:
+        """Read the directory's layout, or draw one for a new directory; ports that are taken now are replaced.
+
+        Args:
+            data_dir: exists.
+            voters: how many there are to be.
+            base_port: first of the consecutive ports to use; None picks free ones.
+
+        Raises:
+            ConfigError: the directory holds another number of voters, or is not a quorum's.
+        """
+        known = _read(data_dir)
+        if known is not None and len(known.ports) != voters:
+            raise ConfigError(f"{data_dir} holds a quorum of {len(known.ports)} voters; {voters} are wanted")
+        if base_port is not None:
+            ports = {NodeId(at + 1): base_port + at for at in range(voters)}
+        elif known is not None and all(_is_free(port) for port in known.ports.values()):
+            ports = known.ports
+        else:
+            ports = {NodeId(at + 1): port for at, port in enumerate(_free_ports(voters))}
+        # A cluster id is drawn as a directory id is: 16 random bytes in Kafka's form.
+        cluster_id = known.cluster_id if known is not None else directory_id_of(secrets.token_bytes(16))
+        layout = cls(data_dir=data_dir, cluster_id=cluster_id, ports=ports)
+        layout._write()
+        return layout
+
+    @property
+    def endpoints(self) -> dict[NodeId, Endpoint]:
+        """Where each voter listens."""
+        return {node_id: Endpoint(_LOOPBACK, port) for node_id, port in self.ports.items()}
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """All voters, as clients take them."""
+        return ",".join(str(endpoint) for endpoint in self.endpoints.values())
+
+    def folder(self, node_id: NodeId) -> Path:
+        """A voter's folder."""
+        return self.data_dir / f"node-{node_id}"
+
+    def _write(self) -> None:
+        text = json.dumps({"version": _VERSION, "clusterId": self.cluster_id, "ports": self.ports})
+        partial = self.data_dir / f"{_FILE}.tmp"
+        partial.write_text(text + "\n")
+        partial.replace(self.data_dir / _FILE)
+
+
+def _read(data_dir: Path) -> Layout | None:
+    path = data_dir / _FILE
+    try:
+        text = path.read_text()
+    except FileNotFoundError:
+        return None
+    try:
+        read = json.loads(text)
+        if read["version"] > _VERSION:
+            raise ConfigError(f"{path} has version {read['version']}; known is {_VERSION}")
+        ports = {NodeId(int(node_id)): int(port) for node_id, port in read["ports"].items()}
+        return Layout(data_dir=data_dir, cluster_id=read["clusterId"], ports=ports)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(f"{path} does not describe a quorum: {error!r}") from error
+
+
+def _is_free(port: int) -> bool:
+    with closing(socket.socket()) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((_LOOPBACK, port))
+        except OSError:
+            return False
+        return True
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on; all are held until the last is found, so that they differ."""
+    probes = [socket.socket() for _ in range(count)]
+    try:
+        for probe in probes:
+            probe.bind((_LOOPBACK, 0))
+        return [probe.getsockname()[1] for probe in probes]
+    finally:
+        for probe in probes:
+            probe.close()

@@ -1,0 +1,103 @@
+"""Whole batches, one record at a time: for tools, tests and small appends. Bulk goes by columns, elsewhere.
+
+Source: rules LOG-1 to LOG-5; Kafka MemoryRecordsBuilder, DefaultRecordBatch.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+
+from crc32c import crc32c
+
+from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression, compress, decompress
+from raft.records.header import (
+    CHECKED_FROM,
+    COMPRESSION_MASK,
+    CONTROL,
+    HEADER,
+    LENGTH_END,
+    LOG_APPEND_TIME,
+    MAGIC,
+    TRANSACTIONAL,
+    attributes_of,
+    base_timestamp_ms_of,
+    read_header,
+)
+from raft.records.record import Record, read_records_section, write_record
+from raft.types import Epoch, Offset
+
+UNPLACED_EPOCH = Epoch(-1)
+"""What stands in a batch that no leader has taken into its log yet."""
+
+_UNCHECKED = struct.Struct(">qiibI")
+_CHECKED = struct.Struct(">hiqqqhii")
+
+
+def build_batch(
+    records: Sequence[Record],
+    *,
+    base_offset: Offset = Offset(0),
+    epoch: Epoch = UNPLACED_EPOCH,
+    compression: Compression = Compression.NONE,
+    producer_id: int | None = None,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    is_transactional: bool = False,
+    is_control: bool = False,
+) -> bytes:
+    """Return the bytes of one batch with these records, in this order, at consecutive offsets.
+
+    Args:
+        records: one or more; their timestamps are kept (CreateTime), their offsets are not looked at.
+        base_offset: offset of the first.
+        epoch: leader epoch; by default the one that clients write.
+        compression: of the records together.
+        producer_id: the writer, with its producer_epoch and base_sequence; None for none.
+        producer_epoch: -1 for none.
+        base_sequence: -1 for none.
+        is_transactional: whether it belongs to a transaction.
+        is_control: whether the records are control records.
+    """
+    assert records, "a batch holds at least one record"
+    base_timestamp_ms = records[0].timestamp_ms
+    section = b"".join(
+        write_record(record, offset_delta=delta, base_timestamp_ms=base_timestamp_ms)
+        for delta, record in enumerate(records)
+    )
+    attributes = compression | (TRANSACTIONAL if is_transactional else 0) | (CONTROL if is_control else 0)
+    checked = _CHECKED.pack(
+        attributes,
+        len(records) - 1,
+        base_timestamp_ms,
+        max(record.timestamp_ms for record in records),
+        -1 if producer_id is None else producer_id,
+        producer_epoch,
+        base_sequence,
+        len(records),
+    ) + compress(compression, section)
+    length = CHECKED_FROM - LENGTH_END + len(checked)
+    return _UNCHECKED.pack(base_offset, length, epoch, MAGIC, crc32c(checked)) + checked
+
+
+def read_records(payload: bytes, *, max_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES) -> Iterator[Record]:
+    """Yield the records of one batch, control records too, with their offsets and timestamps.
+
+    Args:
+        payload: one whole batch; its checksum is not looked at again.
+        max_bytes: most that its records may take when decompressed.
+
+    Raises:
+        DecodeError: while iterating, when the batch or a record breaks the form.
+    """
+    header = read_header(payload)
+    attributes = attributes_of(payload)
+    section = decompress(attributes & COMPRESSION_MASK, payload[HEADER.size : header.size_bytes], max_bytes=max_bytes)
+    yield from read_records_section(
+        section,
+        record_count=header.record_count,
+        base_offset=header.base_offset,
+        last_offset_delta=header.last_offset - header.base_offset,
+        base_timestamp_ms=base_timestamp_ms_of(payload),
+        append_time_ms=header.max_timestamp_ms if attributes & LOG_APPEND_TIME else None,
+    )

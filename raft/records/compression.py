@@ -1,0 +1,133 @@
+"""The codecs of record batches, both ways, with a bound on what comes out.
+
+    code  codec    form of the bytes
+    0     none
+    1     gzip     one or more members
+    2     snappy   xerial's framing, or one raw block (see `raft.records.snappy`)
+    3     lz4      frames with independent blocks (Java refuses linked ones)
+    4     zstd     frames
+
+A few bytes can stand for gigabytes, so nobody decompresses without saying how much may come out at most.
+
+Source: Kafka CompressionType, Lz4BlockInputStream; KIP-57, KIP-110.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable
+from enum import IntEnum
+from typing import assert_never
+
+import cramjam
+
+from raft.errors import DecodeError
+from raft.records import snappy
+
+DEFAULT_MAX_DECOMPRESSED_BYTES = 64 << 20
+"""Most that one batch may hold when decompressed, unless a caller says otherwise."""
+
+_FIRST_GUESS_BYTES = 64 << 10
+_GZIP_WINDOW_BITS = 16 + zlib.MAX_WBITS
+_ZSTD_LEVEL = 3
+_LZ4_LEVEL = 9
+
+
+class Compression(IntEnum):
+    """How the records of a batch are compressed: bits 0-2 of its attributes."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+def compress(codec: Compression, data: bytes) -> bytes:
+    """Return `data` as Kafka's own clients write it with that codec."""
+    match codec:
+        case Compression.NONE:
+            return data
+        case Compression.GZIP:
+            return gzip.compress(data, mtime=0)
+        case Compression.SNAPPY:
+            return snappy.compress(data)
+        case Compression.LZ4:
+            compressor = cramjam.lz4.Compressor(level=_LZ4_LEVEL, content_checksum=False, block_linked=False)
+            compressor.compress(data)
+            return bytes(compressor.finish())
+        case Compression.ZSTD:
+            return bytes(cramjam.zstd.compress(data, level=_ZSTD_LEVEL))
+        case _:
+            assert_never(codec)
+
+
+def decompress(code: int, data: bytes, *, max_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES) -> bytes:
+    """Return what `data` stands for.
+
+    Args:
+        code: bits 0-2 of a batch's attributes.
+        data: the compressed bytes.
+        max_bytes: most that may come out; with no compression, most that may go in.
+
+    Raises:
+        DecodeError: an unknown codec, broken or surplus bytes, or more than `max_bytes`.
+    """
+    match code:
+        case Compression.NONE:
+            if len(data) > max_bytes:
+                raise DecodeError(f"{len(data)} bytes of records where at most {max_bytes} are allowed")
+            return data
+        case Compression.GZIP:
+            return _gunzip(data, max_bytes)
+        case Compression.SNAPPY:
+            return snappy.decompress(data, max_bytes=max_bytes)
+        case Compression.LZ4:
+            return _decompress_into_buffer(cramjam.lz4.decompress_into, data, max_bytes)
+        case Compression.ZSTD:
+            return _decompress_into_buffer(cramjam.zstd.decompress_into, data, max_bytes)
+        case _:
+            raise DecodeError(f"unknown compression codec {code}")
+
+
+def _gunzip(data: bytes, max_bytes: int) -> bytes:
+    parts: list[bytes] = []
+    room = max_bytes
+    rest = data
+    # Java reads any number of members that follow each other as one stream.
+    while rest or not parts:
+        member = zlib.decompressobj(wbits=_GZIP_WINDOW_BITS)
+        try:
+            # One byte more than allowed tells "just full" from "too much"; 0 would mean "no limit".
+            part = member.decompress(rest, room + 1)
+        except zlib.error as error:
+            raise DecodeError(f"broken gzip data: {error}") from error
+        if len(part) > room:
+            raise _too_much(max_bytes)
+        if not member.eof:
+            raise DecodeError("gzip data is cut short")
+        parts.append(part)
+        room -= len(part)
+        rest = member.unused_data
+    return b"".join(parts)
+
+
+def _decompress_into_buffer(decompress_into: Callable[[bytes, bytearray], int], data: bytes, max_bytes: int) -> bytes:
+    # These two codecs stop when the buffer they write into is full. The frames need not say how much they hold, so
+    # we begin with a guess and go up to what is allowed; the error does not tell "full" from "broken" reliably.
+    capacity = min(max_bytes, max(_FIRST_GUESS_BYTES, 4 * len(data)))
+    while True:
+        buffer = bytearray(capacity)
+        try:
+            size = decompress_into(data, buffer)
+        except cramjam.DecompressionError as error:
+            if capacity >= max_bytes:
+                raise DecodeError(f"broken data, or more than {max_bytes} bytes when decompressed: {error}") from error
+            capacity = min(max_bytes, 8 * capacity)
+        else:
+            return bytes(memoryview(buffer)[:size])
+
+
+def _too_much(max_bytes: int) -> DecodeError:
+    return DecodeError(f"more than {max_bytes} bytes when decompressed")

@@ -1,0 +1,147 @@
+"""Control batches: the records of the protocol itself, to and from typed values.
+
+Source: rules CONTROL-1 to CONTROL-9; Kafka ControlRecordUtils, MemoryRecords.withLeaderChangeMessage.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from raft.codec import Message, decode, encode
+from raft.errors import DecodeError
+from raft.records.batch import build_batch, read_records
+from raft.records.control_key import read_control_type, write_control_key
+from raft.records.control_messages import (
+    KRaftVersionRecord,
+    LeaderChangeMessage,
+    LeaderChangeVoter,
+    SnapshotFooterRecord,
+    SnapshotHeaderRecord,
+    VotersRecord,
+)
+from raft.records.record import Record
+from raft.types import ControlType, Epoch, NodeId, Offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndTransactionMarker:
+    """ABORT or COMMIT: ends the transaction of the producer that the batch's head names."""
+
+    version: int
+    coordinator_epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownControlValue:
+    """The value of a control record whose type nobody here knows; unread."""
+
+    value: bytes
+
+
+ControlValue = (
+    LeaderChangeMessage
+    | SnapshotHeaderRecord
+    | SnapshotFooterRecord
+    | KRaftVersionRecord
+    | VotersRecord
+    | EndTransactionMarker
+    | UnknownControlValue
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlRecord:
+    """One control record: where and when it was written, its type (known or not), and what it says."""
+
+    offset: Offset
+    timestamp_ms: int
+    control_type: int
+    value: ControlValue
+
+
+_MESSAGES: dict[int, type[Message]] = {
+    ControlType.LEADER_CHANGE: LeaderChangeMessage,
+    ControlType.SNAPSHOT_HEADER: SnapshotHeaderRecord,
+    ControlType.SNAPSHOT_FOOTER: SnapshotFooterRecord,
+    ControlType.KRAFT_VERSION: KRaftVersionRecord,
+    ControlType.KRAFT_VOTERS: VotersRecord,
+}
+_LEADER_CHANGE_VERSION = 0
+
+_VERSION = struct.Struct(">h")
+_MARKER = struct.Struct(">hi")
+
+
+def leader_change_batch(
+    *,
+    base_offset: Offset,
+    epoch: Epoch,
+    leader_id: NodeId,
+    voters: Sequence[NodeId],
+    granting_voters: Sequence[NodeId],
+    timestamp_ms: int,
+) -> bytes:
+    """Return the control batch that a leader's epoch begins with (CONTROL-1, CONTROL-2).
+
+    Args:
+        base_offset: log end offset of the new leader.
+        epoch: the epoch it leads.
+        leader_id: itself.
+        voters: the voters of the epoch, in the order they are to stand in.
+        granting_voters: those that voted for it, itself included.
+        timestamp_ms: wall clock, since 1970.
+    """
+    message = LeaderChangeMessage(
+        version=_LEADER_CHANGE_VERSION,
+        leader_id=leader_id,
+        voters=tuple(LeaderChangeVoter(voter_id=voter) for voter in voters),
+        granting_voters=tuple(LeaderChangeVoter(voter_id=voter) for voter in granting_voters),
+    )
+    record = Record(
+        key=write_control_key(ControlType.LEADER_CHANGE),
+        value=encode(message, _LEADER_CHANGE_VERSION),
+        timestamp_ms=timestamp_ms,
+    )
+    return build_batch([record], base_offset=base_offset, epoch=epoch, is_control=True)
+
+
+def read_control_records(payload: bytes) -> tuple[ControlRecord, ...]:
+    """Return the records of one whole control batch.
+
+    Raises:
+        DecodeError: the batch, a key or a value breaks the form.
+    """
+    return tuple(
+        ControlRecord(
+            offset=record.offset,
+            timestamp_ms=record.timestamp_ms,
+            control_type=(control_type := read_control_type(record)),
+            value=_read_value(control_type, record.value or b""),
+        )
+        for record in read_records(payload)
+    )
+
+
+def _read_value(control_type: int, value: bytes) -> ControlValue:
+    if control_type in (ControlType.ABORT, ControlType.COMMIT):
+        if len(value) < _MARKER.size:
+            raise DecodeError(f"end of a transaction in {len(value)} bytes")
+        version, coordinator_epoch = _MARKER.unpack_from(value)
+        _check_version(version)
+        return EndTransactionMarker(version=version, coordinator_epoch=coordinator_epoch)
+    message_class = _MESSAGES.get(control_type)
+    if message_class is None:
+        return UnknownControlValue(value=value)
+    if len(value) < _VERSION.size:
+        raise DecodeError(f"control value of {len(value)} bytes")
+    (version,) = _VERSION.unpack_from(value)
+    _check_version(version)
+    # A newer version is read as the newest known, as keys are (CONTROL-8): what it adds stands behind the rest.
+    return decode(message_class, min(version, message_class.__schema__.versions.highest), value)  # type: ignore[return-value]
+
+
+def _check_version(version: int) -> None:
+    if version < 0:
+        raise DecodeError(f"control value of version {version}")

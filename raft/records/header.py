@@ -1,0 +1,157 @@
+"""The head of a record batch, Kafka magic v2, and what can be known of a batch without opening its records.
+
+    offset  size  field                   form
+    0       8     base offset             int64    outside the checksum
+    8       4     length                  int32    bytes after this field
+    12      4     partition leader epoch  int32    outside the checksum
+    16      1     magic                   int8     2; older batches know no epoch and cannot be used
+    17      4     checksum                uint32   CRC-32C of everything from here on (KIP-98)
+    21      2     attributes              int16    bits 0-2 compression, 3 LogAppendTime, 4 transactional, 5 control
+    23      4     last offset delta       int32
+    27      8     base timestamp          int64    -1 for none
+    35      8     max timestamp           int64    -1 for none
+    43      8     producer id             int64    -1 for none
+    51      2     producer epoch          int16    -1 for none
+    53      4     base sequence           int32    -1 for none
+    57      4     record count            int32
+    61            records                          see `raft.records.record`; compressed as one
+
+A leader gives a batch its offset and its epoch by writing those two fields: the checksum stays right.
+
+Source: rules LOG-1, LOG-2; Kafka DefaultRecordBatch.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from crc32c import crc32c
+
+from raft.errors import DecodeError
+from raft.records.compression import decompress
+from raft.records.control_key import read_control_types
+from raft.types import BatchHeader, Epoch, Offset
+
+HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+LENGTH_END: Final = 12
+"""Where counting of the length field begins."""
+MAGIC_AT: Final = 16
+CHECKED_FROM: Final = 21
+"""Where the checksum's cover begins."""
+
+MAGIC: Final = 2
+COMPRESSION_MASK: Final = 0x07
+LOG_APPEND_TIME: Final = 0x08
+TRANSACTIONAL: Final = 0x10
+CONTROL: Final = 0x20
+
+_LENGTH = struct.Struct(">i")
+_CHECKSUM = struct.Struct(">I")
+_BASE_OFFSET = struct.Struct(">q")
+_EPOCH = struct.Struct(">i")
+_ATTRIBUTES = struct.Struct(">h")
+_BASE_TIMESTAMP = struct.Struct(">q")
+_BASE_TIMESTAMP_AT = 27
+_OFFSET_LIMIT = 1 << 63
+
+
+def batch_size_bytes(buffer: bytes, position: int = 0) -> int | None:
+    """Return the size of the batch at `position`, head included, or None if too little of it is there to tell.
+
+    Raises:
+        DecodeError: a length too small for a head, or a magic other than 2.
+    """
+    left = len(buffer) - position
+    if left < LENGTH_END:
+        return None
+    (length,) = _LENGTH.unpack_from(buffer, position + LENGTH_END - _LENGTH.size)
+    size = LENGTH_END + length
+    # The magic is looked at first: older forms have shorter heads, and their name says more than their size.
+    if left > MAGIC_AT and buffer[position + MAGIC_AT] != MAGIC:
+        raise DecodeError(f"batch of magic {buffer[position + MAGIC_AT]}; only {MAGIC} is known")
+    if size < HEADER.size:
+        raise DecodeError(f"batch of {size} bytes; its head alone takes {HEADER.size}")
+    return int(size)
+
+
+def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
+    """Return the header of the whole batch that begins at `position`.
+
+    The checksum is left to `check_crc`. Data records stay closed; of a control batch the keys are read, for the types.
+
+    Raises:
+        DecodeError: the batch is cut short, of another magic, or its numbers cannot be.
+    """
+    size = batch_size_bytes(buffer, position)
+    if size is None or len(buffer) - position < size:
+        raise DecodeError(f"batch is cut short: {len(buffer) - position} bytes are left")
+    (
+        base_offset,
+        _length,
+        epoch,
+        _magic,
+        _checksum,
+        attributes,
+        last_offset_delta,
+        _base_timestamp_ms,
+        max_timestamp_ms,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        record_count,
+    ) = HEADER.unpack_from(buffer, position)
+    last_offset = base_offset + last_offset_delta
+    if base_offset < 0 or last_offset_delta < 0 or record_count < 0 or last_offset + 1 >= _OFFSET_LIMIT:
+        raise DecodeError(
+            f"batch with base offset {base_offset}, last offset delta {last_offset_delta}, record count {record_count}"
+        )
+    control_types: tuple[int, ...] = ()
+    if attributes & CONTROL:
+        section = decompress(attributes & COMPRESSION_MASK, buffer[position + HEADER.size : position + size])
+        control_types = read_control_types(section, record_count=record_count, last_offset_delta=last_offset_delta)
+    return BatchHeader(
+        base_offset=Offset(base_offset),
+        last_offset=Offset(last_offset),
+        epoch=Epoch(epoch),
+        size_bytes=size,
+        record_count=record_count,
+        max_timestamp_ms=max_timestamp_ms,
+        producer_id=producer_id if producer_id >= 0 else None,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        is_transactional=bool(attributes & TRANSACTIONAL),
+        control_types=control_types,
+    )
+
+
+def attributes_of(payload: bytes) -> int:
+    """Return the attributes of a batch whose head is known to be there."""
+    return int(_ATTRIBUTES.unpack_from(payload, CHECKED_FROM)[0])
+
+
+def base_timestamp_ms_of(payload: bytes) -> int:
+    """Return what the timestamp deltas of a batch count from; its head is known to be there."""
+    return int(_BASE_TIMESTAMP.unpack_from(payload, _BASE_TIMESTAMP_AT)[0])
+
+
+def check_crc(buffer: bytes, position: int, size_bytes: int) -> None:
+    """Compare the checksum of the batch at `position` with its bytes.
+
+    Raises:
+        DecodeError: they differ.
+    """
+    (expected,) = _CHECKSUM.unpack_from(buffer, position + CHECKED_FROM - _CHECKSUM.size)
+    actual = crc32c(memoryview(buffer)[position + CHECKED_FROM : position + size_bytes])
+    if actual != expected:
+        raise DecodeError(f"batch with checksum {expected:08x} in its head, {actual:08x} of its bytes")
+
+
+def with_base_offset_and_epoch(payload: bytes, base_offset: Offset, epoch: Epoch) -> bytes:
+    """Return the batch with its place in the log written into it; the same object if it is there already."""
+    place = _BASE_OFFSET.pack(base_offset)
+    written_in = _EPOCH.pack(epoch)
+    if payload.startswith(place) and payload.startswith(written_in, LENGTH_END):
+        return payload
+    view = memoryview(payload)
+    return b"".join((place, view[len(place) : LENGTH_END], written_in, view[MAGIC_AT:]))

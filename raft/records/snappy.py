@@ -1,0 +1,79 @@
+"""Snappy as Kafka uses it: blocks in the framing of the Java library of xerial, or one raw block.
+
+    offset  size
+    0       8     82 'S' 'N' 'A' 'P' 'P' 'Y' 00
+    8       4     version, int32, 1
+    12      4     lowest version that can read it, int32, 1
+    16            blocks: int32 size, then one raw Snappy block; another such 16-byte head may stand before a block
+
+Java clients write the framing, librdkafka writes either; every reader takes both.
+
+Source: org.xerial.snappy SnappyOutputStream, SnappyInputStream, SnappyCodec.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import cramjam
+
+from raft.errors import DecodeError
+
+_MAGIC = b"\x82SNAPPY\x00"
+_HEAD = _MAGIC + struct.pack(">ii", 1, 1)
+_BLOCK_BYTES = 32 << 10
+_SIZE = struct.Struct(">i")
+_HIGHEST_EXPANSION = 64
+
+
+def compress(data: bytes) -> bytes:
+    """Return `data` in xerial's framing, in blocks of 32 KiB as Java makes them."""
+    parts = [_HEAD]
+    view = memoryview(data)
+    for start in range(0, len(data), _BLOCK_BYTES):
+        block = bytes(cramjam.snappy.compress_raw(view[start : start + _BLOCK_BYTES]))
+        parts.append(_SIZE.pack(len(block)))
+        parts.append(block)
+    return b"".join(parts)
+
+
+def decompress(data: bytes, *, max_bytes: int) -> bytes:
+    """Return what framed or raw Snappy bytes stand for.
+
+    Raises:
+        DecodeError: broken bytes, or more than `max_bytes` come out.
+    """
+    if not data.startswith(_MAGIC):
+        return _decompress_block(data, max_bytes)
+    parts: list[bytes] = []
+    room = max_bytes
+    position = 0
+    while position < len(data):
+        if data.startswith(_MAGIC, position):
+            position += len(_HEAD)
+            if position > len(data):
+                raise DecodeError("snappy framing is cut short in its head")
+            continue
+        if position + _SIZE.size > len(data):
+            raise DecodeError("snappy framing is cut short before a block")
+        (size,) = _SIZE.unpack_from(data, position)
+        position += _SIZE.size
+        if not 0 <= size <= len(data) - position:
+            raise DecodeError(f"snappy block of {size} bytes; {len(data) - position} are left")
+        part = _decompress_block(data[position : position + size], room)
+        parts.append(part)
+        room -= len(part)
+        position += size
+    return b"".join(parts)
+
+
+def _decompress_block(block: bytes, max_bytes: int) -> bytes:
+    try:
+        size = cramjam.snappy.decompress_raw_len(block)
+        # The block says itself how large it gets. The format cannot expand more than this, so a short block that
+        # claims gigabytes is caught before the memory is taken, whatever the limit.
+        if size > max_bytes or size > _HIGHEST_EXPANSION * len(block):
+            raise DecodeError(f"snappy block of {len(block)} bytes claims {size}; at most {max_bytes} are allowed")
+        return bytes(cramjam.snappy.decompress_raw(block))
+    except cramjam.DecompressionError as error:
+        raise DecodeError(f"broken snappy data: {error}") from error

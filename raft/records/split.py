@@ -1,0 +1,93 @@
+"""Batches that follow each other in one run of bytes: a Fetch answer, a piece of a segment.
+
+Source: rule FETCH-24; Kafka ByteBufferLogInputStream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from raft.errors import DecodeError
+from raft.records.header import batch_size_bytes, check_crc, read_header
+from raft.types import Batch, BatchHeader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoodPrefix:
+    """What of a run of bytes can be used.
+
+    Fields:
+        batches: those before the first bad one.
+        damage: what is wrong with the first bad one; None when all are good.
+    """
+
+    batches: tuple[Batch, ...]
+    damage: DecodeError | None
+
+
+def walk_headers(buffer: bytes) -> Iterator[BatchHeader]:
+    """Yield the header of each whole batch, its checksum verified, from the first byte on.
+
+    A batch at the end that is not all there ends the walk without a word: answers to Fetch are cut at a size.
+
+    Raises:
+        DecodeError: while iterating, at the first batch that is damaged. It begins where the ones before it end.
+    """
+    position = 0
+    while True:
+        size = batch_size_bytes(buffer, position)
+        if size is None or size > len(buffer) - position:
+            return
+        # Nothing but the length is believed before the checksum is known to be right.
+        check_crc(buffer, position, size)
+        yield read_header(buffer, position)
+        position += size
+
+
+def split_batches(data: bytes, *, dense: bool = False) -> list[Batch]:
+    """Return the whole batches in `data`, checksums verified; a partial one at the end is left out.
+
+    Args:
+        data: batches one after the other.
+        dense: refuse a batch whose record count is not that of its offsets, as compaction would leave it.
+
+    Raises:
+        DecodeError: a batch is damaged; none is returned then.
+    """
+    return list(_walk_batches(data, dense=dense))
+
+
+def split_good_prefix(data: bytes) -> GoodPrefix:
+    """Return the batches of a Fetch answer up to the first that is damaged or does not follow the one before.
+
+    A leader may hand out bytes that change while it sends them (KAFKA-18723); what comes before them is good, and the
+    rest is fetched again.
+    """
+    batches: list[Batch] = []
+    try:
+        for batch in _walk_batches(data, dense=False):
+            if batches:
+                _check_follows(batches[-1].header, batch.header)
+            batches.append(batch)
+    except DecodeError as damage:
+        return GoodPrefix(batches=tuple(batches), damage=damage)
+    return GoodPrefix(batches=tuple(batches), damage=None)
+
+
+def _check_follows(previous: BatchHeader, header: BatchHeader) -> None:
+    if header.base_offset != previous.end_offset:
+        raise DecodeError(f"batch at offset {header.base_offset} where {previous.end_offset} was next")
+
+
+def _walk_batches(data: bytes, *, dense: bool) -> Iterator[Batch]:
+    position = 0
+    for header in walk_headers(data):
+        if dense and header.record_count != header.end_offset - header.base_offset:
+            raise DecodeError(
+                f"batch at offset {header.base_offset} takes {header.end_offset - header.base_offset} offsets "
+                f"for {header.record_count} records"
+            )
+        end = position + header.size_bytes
+        yield Batch(header=header, payload=data[position:end])
+        position = end

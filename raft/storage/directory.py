@@ -1,0 +1,166 @@
+"""Everything a node keeps, opened in the right order.
+
+    <log dir>/.lock
+              meta.properties
+              <topic>-<partition>/partition.metadata
+                                  quorum-state
+                                  recovery-point-offset-checkpoint
+                                  leader-epoch-checkpoint
+                                  00000000000000000000.log .index .timeindex ...
+
+Source: rule STATE-17; Kafka KafkaRaftManager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from raft.storage.directory_lock import LOCK_FILE_NAME
+from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
+from raft.storage.files import DirectoryLock, Files, join
+from raft.storage.log import Log, LogConfig
+from raft.storage.meta_properties import MetaProperties, claim_directory
+from raft.storage.partition_metadata import PARTITION_METADATA_NAME, claim_partition
+from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
+from raft.types import BatchHeader, ElectionState, NodeId, Offset, Uuid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaIdentity:
+    """What a directory must be of.
+
+    Fields:
+        topic, partition, topic_id: whose log it holds.
+        node_id: the node it belongs to.
+        cluster_id: the cluster it belongs to; None takes what the directory says, at the first start the zero uuid.
+        voters: ids of the static voters.
+    """
+
+    topic: str
+    topic_id: Uuid
+    node_id: NodeId
+    partition: int = 0
+    cluster_id: str | None = None
+    voters: tuple[NodeId, ...] = ()
+
+
+class ReplicaDirectory:
+    """A node's directory, locked and open; `open` makes one.
+
+    Attributes:
+        log: the log.
+        election_state: what was on the disk when the directory was opened, or what was stored last.
+    """
+
+    def __init__(
+        self,
+        *,
+        lock: DirectoryLock,
+        owner: MetaProperties,
+        election_state_file: ElectionStateFile,
+        recovery_point: RecoveryPoint,
+        log: Log,
+    ) -> None:
+        self._lock = lock
+        self._owner = owner
+        self._election_state_file = election_state_file
+        self._recovery_point = recovery_point
+        self.log = log
+        self.election_state = election_state_file.read()
+
+    @classmethod
+    def open(
+        cls,
+        files: Files,
+        identity: ReplicaIdentity,
+        *,
+        entropy: bytes,
+        config: LogConfig | None = None,
+        on_batch: Callable[[BatchHeader], None] | None = None,
+    ) -> ReplicaDirectory:
+        """Lock the directory, make sure that it is ours, and open what is in it; a new one is made ours.
+
+        Args:
+            files: the log directory; it is made where it is missing.
+            identity: what it must be of.
+            entropy: 16 random bytes, for the id of a directory that has none yet.
+            config: sizes of the log; None takes the usual ones.
+            on_batch: called with the header of every batch of the log, in order.
+
+        Raises:
+            ConfigError: the directory is in use, or belongs to another node, cluster or topic.
+            StorageError: a file is unreadable or damaged, or the disk refused; a CorruptBatchError names the batch.
+        """
+        files.make_directory("")
+        lock = files.lock(LOCK_FILE_NAME)
+        try:
+            owner = claim_directory(files, cluster_id=identity.cluster_id, node_id=identity.node_id, entropy=entropy)
+            partition = f"{identity.topic}-{identity.partition}"
+            files.make_directory(partition)
+            _remove_leftovers(files, ("", partition))
+            claim_partition(files, join(partition, PARTITION_METADATA_NAME), identity.topic_id)
+            election_state_file = ElectionStateFile(files, join(partition, ELECTION_STATE_NAME), voters=identity.voters)
+            # Before the log, whose walk may be long: a node that must not vote should say so at once.
+            election_state_file.read()
+            recovery_point = RecoveryPoint(
+                files, join(partition, RECOVERY_POINT_NAME), topic=identity.topic, partition=identity.partition
+            )
+            log = Log.open(files, partition, config or LogConfig(), recovery_point, on_batch)
+            return cls(
+                lock=lock,
+                owner=owner,
+                election_state_file=election_state_file,
+                recovery_point=recovery_point,
+                log=log,
+            )
+        except BaseException:
+            lock.release()
+            raise
+
+    @property
+    def cluster_id(self) -> str:
+        """The cluster that the directory belongs to."""
+        return self._owner.cluster_id
+
+    @property
+    def directory_id(self) -> Uuid:
+        """Id of this directory; a new disk gets a new one."""
+        return self._owner.directory_id
+
+    @property
+    def recovery_point(self) -> Offset:
+        """What stands on the disk as known to be flushed."""
+        return self._recovery_point.offset
+
+    def store_election_state(self, state: ElectionState, *, kraft_version: int = 0) -> None:
+        """Return when the state is on the disk; see `ElectionStateFile.write`."""
+        self._election_state_file.write(state, kraft_version=kraft_version)
+        self.election_state = state
+
+    def write_recovery_point(self, durable_offset: Offset) -> None:
+        """Return when an offset that `Log.flush` returned stands on the disk as known to be flushed.
+
+        Like a flush it may run on another thread, but not while the log is truncated or closed. Of an offset that a
+        truncation has undone in between, only what is left of it is written.
+        """
+        self._recovery_point.advance(min(durable_offset, self.log.durable_end_offset))
+
+    def close(self) -> None:
+        """Flush and close the log, and give the lock back.
+
+        Raises:
+            StorageError: the disk refused; the lock is given back all the same.
+        """
+        try:
+            self.log.close()
+        finally:
+            self._lock.release()
+
+
+def _remove_leftovers(files: Files, directories: Sequence[str]) -> None:
+    """Take away what a crash left of files that were being replaced."""
+    for directory in directories:
+        for name in files.names_in(directory):
+            if name.endswith(".tmp"):
+                files.remove(join(directory, name))

@@ -1,0 +1,117 @@
+"""The two sparse indexes of a segment, in memory and in the files beside it.
+
+    .index       int32 relative offset, int32 position       a batch's last offset, and where the batch begins
+    .timeindex   int64 timestamp, int32 relative offset      largest timestamp so far, and the last offset of its batch
+
+An entry is due once more than 4096 bytes of batches have gone by, so the indexes take about 8 and 12 bytes per 4 KiB of
+log. Relative means: minus the segment's base offset. Offsets and timestamps rise from entry to entry. Kafka makes these
+files large beforehand and cuts them later; ours have just their entries, so they can be read at any moment.
+
+The files are for Kafka's tools. They are never flushed: opening a log rebuilds them from the batches.
+
+Source: Kafka OffsetIndex, TimeIndex, LogSegment.append.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from bisect import bisect_left, bisect_right
+
+from raft.types import Offset
+
+OFFSET_ENTRY = struct.Struct(">ii")
+TIME_ENTRY = struct.Struct(">qi")
+
+
+class OffsetIndex:
+    """Where in a segment some of its batches begin.
+
+    Args:
+        base_offset: of the segment.
+    """
+
+    def __init__(self, base_offset: Offset) -> None:
+        self._base_offset = base_offset
+        self._relative_offsets = array("i")
+        self._positions = array("i")
+
+    @property
+    def last_position(self) -> int:
+        """Where the last indexed batch begins; 0 when there is none."""
+        return self._positions[-1] if self._positions else 0
+
+    def append(self, last_offset: Offset, position: int) -> bytes:
+        """Add a batch; return the entry as it stands in the file."""
+        relative_offset = last_offset - self._base_offset
+        self._relative_offsets.append(relative_offset)
+        self._positions.append(position)
+        return OFFSET_ENTRY.pack(relative_offset, position)
+
+    def position_before(self, offset: Offset) -> int:
+        """Return the position of the last indexed batch that begins no later than `offset`'s does; 0 for the first."""
+        # An entry holds the *last* offset of its batch: one that is greater may still be the batch we look for, but
+        # its begin is not known, and only what ends at or before `offset` surely begins early enough.
+        slot = bisect_right(self._relative_offsets, offset - self._base_offset) - 1
+        return self._positions[slot] if slot >= 0 else 0
+
+    def cut(self, end_offset: Offset) -> None:
+        """Drop the batches that hold `end_offset` or lie behind it."""
+        kept = bisect_left(self._relative_offsets, end_offset - self._base_offset)
+        del self._relative_offsets[kept:]
+        del self._positions[kept:]
+
+    def to_bytes(self) -> bytes:
+        """Return the whole file."""
+        return b"".join(map(OFFSET_ENTRY.pack, self._relative_offsets, self._positions))
+
+
+class TimeIndex:
+    """The largest timestamp up to some points of a segment.
+
+    Args:
+        base_offset: of the segment.
+    """
+
+    def __init__(self, base_offset: Offset) -> None:
+        self._base_offset = base_offset
+        self._timestamps_ms = array("q")
+        self._relative_offsets = array("i")
+
+    @property
+    def last_entry(self) -> tuple[int, Offset]:
+        """Largest timestamp and the last offset of its batch; -1 and the base offset when there is none."""
+        if not self._timestamps_ms:
+            return -1, self._base_offset
+        return self._timestamps_ms[-1], Offset(self._base_offset + self._relative_offsets[-1])
+
+    def append(self, timestamp_ms: int, last_offset: Offset) -> bytes:
+        """Add the largest timestamp so far, if it is larger than the last one; return the entry, or nothing."""
+        if timestamp_ms <= self.last_entry[0]:
+            return b""
+        relative_offset = last_offset - self._base_offset
+        self._timestamps_ms.append(timestamp_ms)
+        self._relative_offsets.append(relative_offset)
+        return TIME_ENTRY.pack(timestamp_ms, relative_offset)
+
+    def offset_before(self, timestamp_ms: int) -> Offset:
+        """Return an offset such that no record before it has this timestamp or a later one."""
+        slot = bisect_left(self._timestamps_ms, timestamp_ms) - 1
+        return Offset(self._base_offset + (self._relative_offsets[slot] if slot >= 0 else 0))
+
+    def largest_before(self, end_offset: Offset) -> tuple[int, Offset] | None:
+        """Return the last entry whose batch ends before `end_offset`: timestamp, and last offset of its batch."""
+        slot = bisect_left(self._relative_offsets, end_offset - self._base_offset) - 1
+        if slot < 0:
+            return None
+        return self._timestamps_ms[slot], Offset(self._base_offset + self._relative_offsets[slot])
+
+    def cut(self, end_offset: Offset) -> None:
+        """Drop the entries whose batch holds `end_offset` or lies behind it."""
+        kept = bisect_left(self._relative_offsets, end_offset - self._base_offset)
+        del self._timestamps_ms[kept:]
+        del self._relative_offsets[kept:]
+
+    def to_bytes(self) -> bytes:
+        """Return the whole file."""
+        return b"".join(map(TIME_ENTRY.pack, self._timestamps_ms, self._relative_offsets))

@@ -1,0 +1,38 @@
+"""The file `partition.metadata`: which topic a partition's directory is of, by id.
+
+    version: 0
+    topic_id: AAAAAAAAAAAAAAAAAAAAAQ
+
+Source: rule STATE-17; Kafka PartitionMetadataFile.
+"""
+
+from __future__ import annotations
+
+import re
+
+from raft.errors import ConfigError, StorageError
+from raft.storage.atomic_file import replace_file
+from raft.storage.files import Files
+from raft.types import Uuid
+
+PARTITION_METADATA_NAME = "partition.metadata"
+
+_CONTENT = re.compile(rb"version: 0\r?\ntopic_id: ([A-Za-z0-9_-]{22})\s*")
+
+
+def claim_partition(files: Files, name: str, topic_id: Uuid) -> None:
+    """Return when the file says that the directory is of this topic; the first start writes it.
+
+    Raises:
+        ConfigError: it is of another topic; names both.
+        StorageError: the file is not what it should be.
+    """
+    if not files.exists(name):
+        replace_file(files, name, f"version: 0\ntopic_id: {topic_id}\n".encode())
+        return
+    content = _CONTENT.fullmatch(files.read(name))
+    if content is None:
+        raise StorageError(f"{files.path_of(name)} does not hold a version 0 and a topic id")
+    found = content[1].decode()
+    if found != topic_id:
+        raise ConfigError(f"{files.path_of(name)} is of topic id {found}; the configuration says {topic_id}")

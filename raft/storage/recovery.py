@@ -1,0 +1,147 @@
+"""Opening the segments of a log: every batch is looked at, and the torn end of an interrupted write is cut off.
+
+What is checked, batch by batch: length, magic, checksum, that offsets have no gap, that epochs never fall. The first
+batch that fails ends the log, if it lies at or above the recovery point: then it is what a crash left of a write that
+nobody was told had been done. Below the recovery point all of it had reached the disk, so records are lost, and no
+node may go on as if it had never had them.
+
+Source: rule LOG-13; Kafka LogLoader, LogSegment.recover.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+
+from raft.errors import CorruptBatchError
+from raft.storage.files import Files, join
+from raft.storage.segment import LOG_SUFFIX, Segment
+from raft.types import BatchHeader, Epoch, Offset
+
+_logger = logging.getLogger(__name__)
+
+_SEGMENT_FILE = re.compile(r"([0-9]{20})\.(?:log|index|timeindex)")
+
+
+class Recovery:
+    """One walk over all segments of a directory.
+
+    Args:
+        files: where the segments lie.
+        directory: the partition's folder.
+        recovery_point: all below it is known to have been on the disk.
+        on_batch: called with the header of each batch that is good, in order.
+    """
+
+    def __init__(
+        self, files: Files, directory: str, *, recovery_point: Offset, on_batch: Callable[[BatchHeader], None]
+    ) -> None:
+        self._files = files
+        self._directory = directory
+        self._recovery_point = recovery_point
+        self._on_batch = on_batch
+        self._end_offset = Offset(0)
+        self._last_epoch = Epoch(0)
+        self._position = 0
+
+    def open_segments(self) -> tuple[list[Segment], Offset]:
+        """Return the segments, at least one, in order and whole, and the end offset of the log.
+
+        Raises:
+            CorruptBatchError: a batch below the recovery point is damaged or missing; names file and byte.
+        """
+        base_offsets = self._remove_orphans()
+        self._end_offset = self._start_offset(base_offsets)
+        segments: list[Segment] = []
+        damage: CorruptBatchError | None = None
+        for base_offset in base_offsets:
+            segment = Segment(self._files, self._directory, base_offset)
+            segments.append(segment)
+            damage = self._first_damage(segment)
+            if damage is not None:
+                break
+        if self._end_offset < self._recovery_point:
+            found = damage or f"{self._files.path_of(self._directory)} holds no more"
+            raise CorruptBatchError(
+                f"{found}; the log ends at offset {self._end_offset}, but all below {self._recovery_point} had been "
+                "flushed, so this is no torn end of a write and records are lost"
+            )
+        if damage is not None:
+            self._cut_torn_end(segments, base_offsets[len(segments) :], damage)
+        if not segments:
+            segments.append(Segment(self._files, self._directory, self._end_offset, create=True))
+        for segment in segments[:-1]:
+            segment.indexes.seal()
+            segment.indexes.attach()
+            segment.indexes.close()
+        segments[-1].indexes.attach()
+        # What was read may have come from a cache that never got to the disk.
+        for segment in segments:
+            segment.flush()
+        self._files.sync_directory(self._directory)
+        return segments, self._end_offset
+
+    def _remove_orphans(self) -> list[Offset]:
+        """Return the base offsets of the segments in order; indexes without a segment are taken away."""
+        names = self._files.names_in(self._directory)
+        matches = [match for match in map(_SEGMENT_FILE.fullmatch, names) if match]
+        stems = {match[1] for match in matches if match[0].endswith(LOG_SUFFIX)}
+        for match in matches:
+            if match[1] not in stems:
+                self._files.remove(join(self._directory, match[0]))
+        return [Offset(int(stem)) for stem in sorted(stems)]
+
+    def _start_offset(self, base_offsets: list[Offset]) -> Offset:
+        """Return where the log begins: at 0, or where a snapshot stands for what was before (LOG-15)."""
+        if not base_offsets or base_offsets[0] == 0:
+            return Offset(0)
+        start_offset = base_offsets[0]
+        snapshot = f"{start_offset:020d}-"
+        names = self._files.names_in(self._directory)
+        if not any(name.startswith(snapshot) and name.endswith(".checkpoint") for name in names):
+            path = self._files.path_of(join(self._directory, f"{start_offset:020d}{LOG_SUFFIX}"))
+            raise CorruptBatchError(f"{path} is the first segment, but no snapshot ends at offset {start_offset}")
+        return start_offset
+
+    def _first_damage(self, segment: Segment) -> CorruptBatchError | None:
+        """Walk a segment; return what is wrong with its first bad batch, or None."""
+        self._position = 0
+        if segment.base_offset != self._end_offset:
+            return CorruptBatchError(f"{segment.path} follows a segment that ends at offset {self._end_offset}")
+        try:
+            for header in segment.walk():
+                self._check_place(segment, header)
+                segment.indexes.note(header, self._position)
+                self._on_batch(header)
+                self._position += header.size_bytes
+        except CorruptBatchError as damage:
+            return damage
+        return None
+
+    def _check_place(self, segment: Segment, header: BatchHeader) -> None:
+        if header.base_offset != self._end_offset or header.epoch < self._last_epoch:
+            raise CorruptBatchError(
+                f"{segment.path} is damaged at byte {self._position}: batch at offset {header.base_offset} of epoch "
+                f"{header.epoch} where offset {self._end_offset} of epoch {self._last_epoch} or later was next"
+            )
+        self._end_offset = header.end_offset
+        self._last_epoch = header.epoch
+
+    def _cut_torn_end(self, segments: list[Segment], later: list[Offset], damage: CorruptBatchError) -> None:
+        """Take the damage and all behind it off the disk."""
+        torn = segments[-1]
+        dropped_bytes = torn.size_bytes - self._position
+        for base_offset in reversed(later):
+            segment = Segment(self._files, self._directory, base_offset)
+            dropped_bytes += segment.size_bytes
+            segment.remove()
+        if self._position == 0 and len(segments) > 1:
+            segments.pop().remove()
+        else:
+            # The indexes hold what is good and no more; their files must not, for a moment, point behind the cut.
+            torn.indexes.attach()
+            torn.cut_bytes(self._position)
+        _logger.warning(
+            "%s; cut off at offset %d: %d bytes that were never acknowledged", damage, self._end_offset, dropped_bytes
+        )

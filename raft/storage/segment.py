@@ -1,0 +1,181 @@
+"""One segment of the log: a `.log` file that holds batches one after the other, and the two indexes beside it.
+
+The file's name is the offset of its first record, in twenty digits (LOG-14).
+
+Source: Kafka LogSegment, FileRecords.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from raft.errors import CorruptBatchError, DecodeError
+from raft.records.split import walk_headers
+from raft.storage.files import Files, join
+from raft.storage.segment_indexes import INDEX_INTERVAL_BYTES, SegmentIndexes
+from raft.storage.spans import PLACE_BYTES, place_at, skip_to, take_until
+from raft.types import BatchHeader, Offset
+
+LOG_SUFFIX = ".log"
+
+_LARGEST_RELATIVE_OFFSET = (1 << 31) - 1
+_WALK_BYTES = 1 << 20
+_LOCATE_BYTES = 2 * INDEX_INTERVAL_BYTES
+
+
+class Segment:
+    """An open segment.
+
+    Args:
+        files: where it lies.
+        directory: the partition's folder.
+        base_offset: offset of its first record.
+        create: make a new, empty file instead of opening one.
+    """
+
+    def __init__(self, files: Files, directory: str, base_offset: Offset, *, create: bool = False) -> None:
+        stem = join(directory, f"{base_offset:020d}")
+        self.base_offset = base_offset
+        self._files = files
+        self._name = stem + LOG_SUFFIX
+        self._file = files.create(self._name) if create else files.open(self._name)
+        self.indexes = SegmentIndexes(
+            files, offset_index_name=f"{stem}.index", time_index_name=f"{stem}.timeindex", base_offset=base_offset
+        )
+
+    @property
+    def path(self) -> str:
+        """The `.log` file's name, for messages."""
+        return self._file.path
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes in the `.log` file."""
+        return self._file.size_bytes
+
+    def has_room_for(self, header: BatchHeader, *, waiting_bytes: int, segment_bytes: int) -> bool:
+        """Whether a batch may go in here, after `waiting_bytes` of others. The first one always may."""
+        size_bytes = self.size_bytes + waiting_bytes
+        if size_bytes == 0:
+            return True
+        return (
+            size_bytes + header.size_bytes <= segment_bytes
+            and header.last_offset - self.base_offset <= _LARGEST_RELATIVE_OFFSET
+        )
+
+    def append(self, data: bytes, headers: Sequence[BatchHeader]) -> None:
+        """Write batches at the end, in one go.
+
+        Args:
+            data: the batches one after the other.
+            headers: their headers.
+        """
+        position = self.size_bytes
+        self._file.append(data)
+        # Only what is written gets an entry, so a reader of the index always finds the batch it points to.
+        for header in headers:
+            self.indexes.note(header, position)
+            position += header.size_bytes
+
+    def read(self, start_offset: Offset, *, max_bytes: int, end_offset: Offset) -> bytes:
+        """Return what `Log.read` returns, as far as this segment goes."""
+        position = self.locate(start_offset)
+        room = max(max_bytes, self._batch_bytes_at(position))
+        data = self._file.read(position, room)
+        with self._damage_named(position):
+            return data[: take_until(data, 0, max_bytes=room, end_offset=end_offset)]
+
+    def locate(self, offset: Offset) -> int:
+        """Return where the batch begins that holds `offset`, or the end of the segment if none here does."""
+        position = self.indexes.position_before(offset)
+        while position < self.size_bytes:
+            window = self._file.read(position, _LOCATE_BYTES)
+            with self._damage_named(position):
+                skipped = skip_to(window, offset)
+                if skipped + PLACE_BYTES <= len(window):
+                    return position + skipped
+                # The window ended first. A file that shrank under our feet must not keep us here for ever.
+                if not skipped:
+                    raise DecodeError(f"{len(window)} bytes are no batch")
+            position += skipped
+        return position
+
+    def batch_at(self, position: int) -> bytes:
+        """Return the bytes of the batch that begins at `position`."""
+        return self._file.read(position, self._batch_bytes_at(position))
+
+    def walk(self, position: int = 0) -> Iterator[BatchHeader]:
+        """Yield the headers of the batches from `position` on, their checksums verified.
+
+        Raises:
+            CorruptBatchError: while iterating, at the first batch that is damaged or cut short.
+        """
+        wanted_bytes = _WALK_BYTES
+        while position < self.size_bytes:
+            data = self._file.read(position, wanted_bytes)
+            begin = position
+            try:
+                for header in walk_headers(data):
+                    yield header
+                    position += header.size_bytes
+            except DecodeError as error:
+                raise self._damage(position, error) from error
+            if position == begin:
+                wanted_bytes = self._batch_bytes_at(position)
+
+    def cut(self, end_offset: Offset) -> None:
+        """Return when everything from `end_offset` on is gone, on the disk too.
+
+        A cut is flushed at once: otherwise a crash could bring old batches back behind new ones.
+        """
+        position = self.indexes.position_before(end_offset)
+        rest = []
+        for header in self.walk(position):
+            if header.base_offset >= end_offset:
+                break
+            rest.append(header)
+            position += header.size_bytes
+        assert not rest or rest[-1].end_offset == end_offset, f"{self.path}: no batch ends at offset {end_offset}"
+        # The indexes first: at no moment does an entry point to what is not there.
+        self.indexes.cut(end_offset, rest)
+        self.cut_bytes(position)
+
+    def cut_bytes(self, size_bytes: int) -> None:
+        """Return when the `.log` file ends at `size_bytes`, on the disk too; the indexes stay as they are."""
+        self._file.truncate(size_bytes)
+        self._file.flush()
+
+    def flush(self) -> None:
+        """Return when all batches are on the disk."""
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close all three files, without a flush."""
+        self.indexes.close()
+        self._file.close()
+
+    def remove(self) -> None:
+        """Close all three files and take them away."""
+        self.indexes.remove()
+        self._file.close()
+        self._files.remove(self._name)
+
+    def _batch_bytes_at(self, position: int) -> int:
+        head = self._file.read(position, PLACE_BYTES)
+        left_bytes = self.size_bytes - position
+        with self._damage_named(position):
+            _last_offset, batch_bytes = place_at(head, 0) if len(head) == PLACE_BYTES else (0, left_bytes + 1)
+            if batch_bytes > left_bytes:
+                raise DecodeError(f"batch is cut short: {left_bytes} bytes are left")
+            return batch_bytes
+
+    @contextmanager
+    def _damage_named(self, position: int) -> Iterator[None]:
+        try:
+            yield
+        except DecodeError as error:
+            raise self._damage(position, error) from error
+
+    def _damage(self, position: int, error: DecodeError) -> CorruptBatchError:
+        return CorruptBatchError(f"{self.path} is damaged at byte {position}: {error}")

@@ -1,0 +1,127 @@
+"""A segment's two indexes together with their files, which grow entry by entry beside the log.
+
+Source: Kafka LogSegment.append, truncateTo, onBecomeInactiveSegment.
+"""
+
+from __future__ import annotations
+
+from raft.storage.files import File, Files
+from raft.storage.index import OffsetIndex, TimeIndex
+from raft.types import BatchHeader, Offset
+
+INDEX_INTERVAL_BYTES = 4096
+"""How many bytes of batches go by before an entry is due: Kafka's index.interval.bytes."""
+
+
+class SegmentIndexes:
+    """The indexes of one segment.
+
+    Until `attach` they live in memory only: that is how opening a log rebuilds them before it looks at the files.
+
+    Args:
+        files: where the files lie.
+        offset_index_name: the `.index` file.
+        time_index_name: the `.timeindex` file.
+        base_offset: of the segment.
+    """
+
+    def __init__(self, files: Files, *, offset_index_name: str, time_index_name: str, base_offset: Offset) -> None:
+        self._files = files
+        self._names = (offset_index_name, time_index_name)
+        self._opened: tuple[File, File] | None = None
+        self._offsets = OffsetIndex(base_offset)
+        self._times = TimeIndex(base_offset)
+        self._largest_timestamp_ms = -1
+        self._offset_of_largest = base_offset
+
+    @property
+    def largest_timestamp_ms(self) -> int:
+        """Of all records in the segment; -1 when none has one."""
+        return self._largest_timestamp_ms
+
+    def position_before(self, offset: Offset) -> int:
+        """See `OffsetIndex.position_before`."""
+        return self._offsets.position_before(offset)
+
+    def offset_before(self, timestamp_ms: int) -> Offset:
+        """See `TimeIndex.offset_before`."""
+        return self._times.offset_before(timestamp_ms)
+
+    def largest_before(self, end_offset: Offset) -> tuple[int, Offset] | None:
+        """See `TimeIndex.largest_before`."""
+        return self._times.largest_before(end_offset)
+
+    def note(self, header: BatchHeader, position: int) -> None:
+        """Take a batch that was written at `position` into account; write the entries that are due."""
+        self._note_timestamp(header)
+        if position - self._offsets.last_position > INDEX_INTERVAL_BYTES:
+            offset_entry = self._offsets.append(header.last_offset, position)
+            time_entry = self._times.append(self._largest_timestamp_ms, self._offset_of_largest)
+            if self._opened is not None:
+                offset_index, time_index = self._opened
+                offset_index.append(offset_entry)
+                if time_entry:
+                    time_index.append(time_entry)
+
+    def attach(self) -> None:
+        """Make the files say what the indexes say, and keep them open for what comes. Does nothing if they are open."""
+        if self._opened is not None:
+            return
+        contents = (self._offsets.to_bytes(), self._times.to_bytes())
+        offset_index, time_index = map(self._make_equal, self._names, contents)
+        self._opened = (offset_index, time_index)
+
+    def seal(self) -> None:
+        """Close the files; the largest timestamp is entered, so that the time index covers the whole segment."""
+        entry = self._times.append(self._largest_timestamp_ms, self._offset_of_largest)
+        if self._opened is not None:
+            offset_index, time_index = self._opened
+            if entry:
+                time_index.append(entry)
+            self._opened = None
+            offset_index.close()
+            time_index.close()
+
+    def cut(self, end_offset: Offset, rest: list[BatchHeader]) -> None:
+        """Drop what points to `end_offset` or later, and open the files again if they were sealed.
+
+        Args:
+            end_offset: where the segment ends now.
+            rest: headers of the batches from the last one that stays indexed up to the end.
+        """
+        self._offsets.cut(end_offset)
+        self._times.cut(end_offset)
+        self._largest_timestamp_ms, self._offset_of_largest = self._times.last_entry
+        for header in rest:
+            self._note_timestamp(header)
+        self.close()
+        self.attach()
+
+    def close(self) -> None:
+        """Close the files as they are."""
+        if self._opened is not None:
+            for file in self._opened:
+                file.close()
+            self._opened = None
+
+    def remove(self) -> None:
+        """Close the files and take them away."""
+        self.close()
+        for name in self._names:
+            self._files.remove(name)
+
+    def _note_timestamp(self, header: BatchHeader) -> None:
+        if header.max_timestamp_ms > self._largest_timestamp_ms:
+            self._largest_timestamp_ms = header.max_timestamp_ms
+            self._offset_of_largest = header.last_offset
+
+    def _make_equal(self, name: str, content: bytes) -> File:
+        if self._files.exists(name):
+            file = self._files.open(name)
+            if file.size_bytes == len(content) and file.read(0, len(content)) == content:
+                return file
+            file.close()
+        file = self._files.create(name)
+        if content:
+            file.append(content)
+        return file

@@ -1,0 +1,1 @@
+"""The network face: frames, headers and messages of the Kafka protocol."""

@@ -1,0 +1,117 @@
+"""The table of APIs: for each key its messages, the versions we serve, and the headers they travel under."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
+
+from raft.codec import Message, Versions
+from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from raft.wire.messages.begin_quorum_epoch import BeginQuorumEpochRequest, BeginQuorumEpochResponse
+from raft.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from raft.wire.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from raft.wire.messages.end_quorum_epoch import EndQuorumEpochRequest, EndQuorumEpochResponse
+from raft.wire.messages.fetch import FetchRequest, FetchResponse
+from raft.wire.messages.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
+from raft.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from raft.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from raft.wire.messages.metadata import MetadataRequest, MetadataResponse
+from raft.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
+from raft.wire.messages.produce import ProduceRequest, ProduceResponse
+from raft.wire.messages.update_raft_voter import UpdateRaftVoterRequest, UpdateRaftVoterResponse
+from raft.wire.messages.vote import VoteRequest, VoteResponse
+
+Request = TypeVar("Request", bound=Message)
+Response = TypeVar("Response", bound=Message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Api(Generic[Request, Response]):
+    """One API.
+
+    Fields:
+        name: Kafka's.
+        request, response: the messages.
+        lowest_announced_version: what ApiVersions answers may name as the lowest version, where it is not the lowest
+            there is; None elsewhere.
+    """
+
+    name: str
+    request: type[Request]
+    response: type[Response]
+    lowest_announced_version: int | None = None
+
+    @property
+    def key(self) -> int:
+        """The number by which requests name it."""
+        key = self.request.__schema__.api_key
+        assert key is not None, "a request has an API key"
+        return key
+
+    @property
+    def versions(self) -> Versions:
+        """The versions we can read and write."""
+        return self.request.__schema__.versions
+
+    @property
+    def announced_versions(self) -> Versions:
+        """The versions that an ApiVersions answer names."""
+        if self.lowest_announced_version is None:
+            return self.versions
+        return Versions(self.lowest_announced_version, self.versions.highest)
+
+    def request_header_version(self, version: int) -> int:
+        """The version of the header before a request of this version."""
+        return 2 if version in self.request.__schema__.flexible else 1
+
+    def response_header_version(self, version: int) -> int:
+        """The version of the header before a response of this version."""
+        # A client must be able to read the answer to an ApiVersions request that this node is too old for.
+        is_flexible = version in self.response.__schema__.flexible and self.response is not ApiVersionsResponse
+        return 1 if is_flexible else 0
+
+
+PRODUCE = Api(
+    name="Produce",
+    request=ProduceRequest,
+    response=ProduceResponse,
+    # librdkafka takes a node without these long dead versions for one without record batches (KAFKA-18659).
+    lowest_announced_version=0,
+)
+FETCH = Api(name="Fetch", request=FetchRequest, response=FetchResponse)
+LIST_OFFSETS = Api(name="ListOffsets", request=ListOffsetsRequest, response=ListOffsetsResponse)
+METADATA = Api(name="Metadata", request=MetadataRequest, response=MetadataResponse)
+API_VERSIONS = Api(name="ApiVersions", request=ApiVersionsRequest, response=ApiVersionsResponse)
+INIT_PRODUCER_ID = Api(name="InitProducerId", request=InitProducerIdRequest, response=InitProducerIdResponse)
+OFFSET_FOR_LEADER_EPOCH = Api(
+    name="OffsetForLeaderEpoch", request=OffsetForLeaderEpochRequest, response=OffsetForLeaderEpochResponse
+)
+VOTE = Api(name="Vote", request=VoteRequest, response=VoteResponse)
+BEGIN_QUORUM_EPOCH = Api(name="BeginQuorumEpoch", request=BeginQuorumEpochRequest, response=BeginQuorumEpochResponse)
+END_QUORUM_EPOCH = Api(name="EndQuorumEpoch", request=EndQuorumEpochRequest, response=EndQuorumEpochResponse)
+DESCRIBE_QUORUM = Api(name="DescribeQuorum", request=DescribeQuorumRequest, response=DescribeQuorumResponse)
+FETCH_SNAPSHOT = Api(name="FetchSnapshot", request=FetchSnapshotRequest, response=FetchSnapshotResponse)
+DESCRIBE_CLUSTER = Api(name="DescribeCluster", request=DescribeClusterRequest, response=DescribeClusterResponse)
+UPDATE_RAFT_VOTER = Api(name="UpdateRaftVoter", request=UpdateRaftVoterRequest, response=UpdateRaftVoterResponse)
+
+_ALL: tuple[Api[Any, Any], ...] = (
+    PRODUCE,
+    FETCH,
+    LIST_OFFSETS,
+    METADATA,
+    API_VERSIONS,
+    INIT_PRODUCER_ID,
+    OFFSET_FOR_LEADER_EPOCH,
+    VOTE,
+    BEGIN_QUORUM_EPOCH,
+    END_QUORUM_EPOCH,
+    DESCRIBE_QUORUM,
+    FETCH_SNAPSHOT,
+    DESCRIBE_CLUSTER,
+    UPDATE_RAFT_VOTER,
+)
+
+APIS: Mapping[int, Api[Any, Any]] = MappingProxyType({api.key: api for api in _ALL})
+"""Every API by its key."""

@@ -1,0 +1,149 @@
+"""Frames: a size, a header, a message.
+
+    int32 size      of what follows
+    header          request: API key, version, correlation id, client id; response: correlation id
+    message
+
+No input or output: bytes in, messages out, and the other way round.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from raft.codec import Message, decode, decode_prefix, encode_pieces
+from raft.errors import DecodeError
+from raft.wire.apis import APIS, Api, Response
+from raft.wire.headers import RequestHeader, ResponseHeader
+
+_SIZE = struct.Struct(">i")
+_REQUEST_START = struct.Struct(">hhi")
+
+
+class FrameReader:
+    """Cuts a stream of bytes into frames.
+
+    Args:
+        max_frame_bytes: the largest frame that is let in.
+    """
+
+    def __init__(self, max_frame_bytes: int) -> None:
+        self._max_frame_bytes = max_frame_bytes
+        self._buffer = bytearray()
+
+    @property
+    def has_partial_frame(self) -> bool:
+        """Whether the stream stopped, for now, inside a frame."""
+        return bool(self._buffer)
+
+    def receive(self, data: bytes) -> Iterator[bytes]:
+        """Take what came in, and hand out the frames that are complete, without their sizes.
+
+        Raises:
+            DecodeError: a size is negative or above the limit, as soon as it is seen and after all frames before it.
+                The stream has no frames any more; close the connection.
+        """
+        self._buffer += data
+        return self._frames()
+
+    def _frames(self) -> Iterator[bytes]:
+        buffer = self._buffer
+        while len(buffer) >= _SIZE.size:
+            (size,) = _SIZE.unpack_from(buffer)
+            if not 0 <= size <= self._max_frame_bytes:
+                raise DecodeError(f"a frame of {size} bytes, where up to {self._max_frame_bytes} are allowed")
+            end = _SIZE.size + size
+            if len(buffer) < end:
+                return
+            with memoryview(buffer) as view, view[_SIZE.size : end] as content:
+                frame = bytes(content)
+            del buffer[:end]
+            yield frame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceivedRequest:
+    """A request of a version that we serve."""
+
+    api: Api[Any, Any]
+    header: RequestHeader
+    message: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsupportedRequest:
+    """A request that cannot be read, because we do not serve that API or that version of it.
+
+    If the API is ApiVersions, error 35 in a response of version 0 tells the client what to ask instead (COMPAT-4); any
+    other answer would be in a form that the client does not expect.
+    """
+
+    api_key: int
+    version: int
+    correlation_id: int
+
+
+def decode_request(frame: bytes) -> ReceivedRequest | UnsupportedRequest:
+    """Read a frame that a client or peer sent. Bytes behind the message are ignored: librdkafka leaves some.
+
+    Raises:
+        DecodeError: the frame is cut short or malformed.
+    """
+    if len(frame) < _REQUEST_START.size:
+        raise DecodeError(f"a request of {len(frame)} bytes, less than any header")
+    api_key, version, correlation_id = _REQUEST_START.unpack_from(frame)
+    api = APIS.get(api_key)
+    if api is None or version not in api.versions:
+        return UnsupportedRequest(api_key=api_key, version=version, correlation_id=correlation_id)
+    header, position = decode_prefix(RequestHeader, api.request_header_version(version), frame)
+    return ReceivedRequest(api=api, header=header, message=decode(api.request, version, frame, position))
+
+
+def decode_response(frame: bytes, api: Api[Any, Response], version: int) -> tuple[int, Response]:
+    """Read a frame that answers a request of this API and version.
+
+    Returns:
+        The correlation id, by which the caller finds that request, and the response.
+
+    Raises:
+        DecodeError: the frame is cut short or malformed.
+    """
+    header, position = decode_prefix(ResponseHeader, api.response_header_version(version), frame)
+    return header.correlation_id, decode(api.response, version, frame, position)
+
+
+def encode_request(request: Message, version: int, *, correlation_id: int, client_id: str | None) -> bytes:
+    """Write a request as a frame, its size included.
+
+    Raises:
+        LocalProtocolError: the version cannot say what the request says (COMPAT-2).
+    """
+    api = _api_of(request)
+    header = RequestHeader(
+        request_api_key=api.key, request_api_version=version, correlation_id=correlation_id, client_id=client_id
+    )
+    return _frame(encode_pieces(header, api.request_header_version(version)) + encode_pieces(request, version))
+
+
+def encode_response(response: Message, version: int, *, correlation_id: int) -> bytes:
+    """Write the response to a request of this version as a frame, its size included.
+
+    Raises:
+        LocalProtocolError: the version cannot say what the response says.
+    """
+    header = ResponseHeader(correlation_id=correlation_id)
+    header_version = _api_of(response).response_header_version(version)
+    return _frame(encode_pieces(header, header_version) + encode_pieces(response, version))
+
+
+def _api_of(message: Message) -> Api[Any, Any]:
+    key = message.__schema__.api_key
+    assert key is not None, "only requests and responses travel in frames"
+    return APIS[key]
+
+
+def _frame(pieces: list[bytes]) -> bytes:
+    return b"".join([_SIZE.pack(sum(map(len, pieces))), *pieces])

@@ -1,0 +1,63 @@
+"""ListOffsets: the first, the last, or the offset at a timestamp (rules CLIENT-4, CLIENT-5)."""
+
+from raft.codec import INT8, INT16, INT32, INT64, STRING, Message, array, field, message, struct
+
+LATEST_TIMESTAMP = -1
+"""Asks for the end offset of what may be read."""
+
+EARLIEST_TIMESTAMP = -2
+"""Asks for the first offset."""
+
+
+@struct
+class ListOffsetsRequestPartition(Message):
+    """The time, in milliseconds or one of the special values, of the offset that is asked for."""
+
+    partition_index: int = field(INT32)
+    current_leader_epoch: int = field(INT32, versions="4+", default=-1, ignorable=True)
+    timestamp: int = field(INT64)
+
+
+@struct
+class ListOffsetsRequestTopic(Message):
+    """The partitions of one topic."""
+
+    name: str = field(STRING)
+    partitions: tuple[ListOffsetsRequestPartition, ...] = field(array(ListOffsetsRequestPartition))
+
+
+@message(api_key=2, versions="1-11", flexible="6+")
+class ListOffsetsRequest(Message):
+    """Asks for offsets; `replica_id` is -1 for a client."""
+
+    replica_id: int = field(INT32)
+    isolation_level: int = field(INT8, versions="2+", default=0)
+    topics: tuple[ListOffsetsRequestTopic, ...] = field(array(ListOffsetsRequestTopic))
+    timeout_ms: int = field(INT32, versions="10+", default=0, ignorable=True)
+
+
+@struct
+class ListOffsetsResponsePartition(Message):
+    """The offset, and the time and epoch of the record there."""
+
+    partition_index: int = field(INT32)
+    error_code: int = field(INT16)
+    timestamp: int = field(INT64, default=-1)
+    offset: int = field(INT64, default=-1)
+    leader_epoch: int = field(INT32, versions="4+", default=-1)
+
+
+@struct
+class ListOffsetsResponseTopic(Message):
+    """The partitions of one topic."""
+
+    name: str = field(STRING)
+    partitions: tuple[ListOffsetsResponsePartition, ...] = field(array(ListOffsetsResponsePartition))
+
+
+@message(api_key=2, versions="1-11", flexible="6+")
+class ListOffsetsResponse(Message):
+    """Says which offsets they are."""
+
+    throttle_time_ms: int = field(INT32, versions="2+", default=0, ignorable=True)
+    topics: tuple[ListOffsetsResponseTopic, ...] = field(array(ListOffsetsResponseTopic))
