@@ -19,7 +19,6 @@ from raft.records.control_json import control_record_to_json
 from raft.records.record import Record
 from raft.records.split import split_batches
 from raft.types import Batch, Epoch, Offset
-from raft.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
 _FETCH_BYTES = 4 << 20
 _FOLLOW_WAIT_MS = 500
@@ -47,10 +46,10 @@ def read(
 
 
 def _offset(client: Client, option: str, text: str) -> Offset:
-    if text == "latest" or (text == "earliest" and option == "--from"):
-        found = client.find_offset(LATEST_TIMESTAMP if text == "latest" else EARLIEST_TIMESTAMP)
-        assert found is not None, "a log has a start and an end"
-        return found.offset
+    if text == "latest":
+        return client.log_end()
+    if text == "earliest" and option == "--from":
+        return client.log_start()
     if not text.isdecimal():
         allowed = "earliest, latest" if option == "--from" else "latest"
         raise typer.BadParameter(f"{option} {text}: allowed are {allowed} and offsets of 0 or more")

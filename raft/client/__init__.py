@@ -10,5 +10,6 @@ asynchronous  the driver for asyncio
 from raft.client.blocking import Client
 from raft.client.results import Appended, Fetched, QuorumDescription, ReplicaDescription
 from raft.client.settings import ClientSettings
+from raft.writers import WriteKey
 
-__all__ = ["Appended", "Client", "ClientSettings", "Fetched", "QuorumDescription", "ReplicaDescription"]
+__all__ = ["Appended", "Client", "ClientSettings", "Fetched", "QuorumDescription", "ReplicaDescription", "WriteKey"]

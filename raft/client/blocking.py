@@ -17,6 +17,7 @@ from raft.client.wire_connection import WireConnection
 from raft.codec import Message
 from raft.errors import LocalProtocolError, ProtocolError
 from raft.types import Endpoint, Epoch, Offset, OffsetAndEpoch
+from raft.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
 Arguments = ParamSpec("Arguments")
 
@@ -121,6 +122,18 @@ class Client:
     def fetch(self, start_offset: Offset, *, max_bytes: int = 1 << 20, max_wait_ms: int = 500) -> Fetched:
         """See `raft.client.calls.fetch_committed`."""
         return self.call(calls.fetch_committed, start_offset, max_bytes=max_bytes, max_wait_ms=max_wait_ms)
+
+    def log_start(self) -> Offset:
+        """First offset of the log."""
+        found = self.find_offset(EARLIEST_TIMESTAMP)
+        assert found is not None, "a log has a start"
+        return found.offset
+
+    def log_end(self) -> Offset:
+        """End of what is committed, as the leader knows it."""
+        found = self.find_offset(LATEST_TIMESTAMP)
+        assert found is not None, "a log has an end"
+        return found.offset
 
     def find_offset(self, timestamp: int) -> FoundOffset | None:
         """See `raft.client.calls.find_offset`."""

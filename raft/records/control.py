@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from raft.codec import Message, decode, encode
 from raft.errors import DecodeError
@@ -113,14 +114,21 @@ def read_control_records(payload: bytes) -> tuple[ControlRecord, ...]:
     Raises:
         DecodeError: the batch, a key or a value breaks the form.
     """
-    return tuple(
-        ControlRecord(
-            offset=record.offset,
-            timestamp_ms=record.timestamp_ms,
-            control_type=(control_type := read_control_type(record)),
-            value=_read_value(control_type, record.value or b""),
-        )
-        for record in read_records(payload)
+    return tuple(read_control_record(record) for record in read_records(payload))
+
+
+def read_control_record(record: Record) -> ControlRecord:
+    """Return what one record of a control batch says.
+
+    Raises:
+        DecodeError: its key or value breaks the form.
+    """
+    control_type = read_control_type(record)
+    return ControlRecord(
+        offset=record.offset,
+        timestamp_ms=record.timestamp_ms,
+        control_type=control_type,
+        value=_read_value(control_type, record.value or b""),
     )
 
 
@@ -139,7 +147,8 @@ def _read_value(control_type: int, value: bytes) -> ControlValue:
     (version,) = _VERSION.unpack_from(value)
     _check_version(version)
     # A newer version is read as the newest known, as keys are (CONTROL-8): what it adds stands behind the rest.
-    return decode(message_class, min(version, message_class.__schema__.versions.highest), value)  # type: ignore[return-value]
+    readable_version = min(version, message_class.__schema__.versions.highest)
+    return cast("ControlValue", decode(message_class, readable_version, value))
 
 
 def _check_version(version: int) -> None:

@@ -1,11 +1,11 @@
 """Opening the segments of a log: every batch is looked at, and the torn end of an interrupted write is cut off.
 
 What is checked, batch by batch: length, magic, checksum, that offsets have no gap, that epochs never fall. The first
-batch that fails ends the log, if it lies at or above the recovery point: then it is what a crash left of a write that
-nobody was told had been done. Below the recovery point all of it had reached the disk, so records are lost, and no
-node may go on as if it had never had them.
+batch that fails ends the log, if it lies at or above the recovery point: then it is taken for what a crash left of a
+write. Below the recovery point everything had reached the disk, so records are lost, and no node may go on as if it had
+never had them; in that case nothing is touched.
 
-Source: rule LOG-13; Kafka LogLoader, LogSegment.recover.
+Source: rules LOG-13, LOG-15; Kafka LogLoader, LogSegment.recover.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from raft.types import BatchHeader, Epoch, Offset
 
 _logger = logging.getLogger(__name__)
 
-_SEGMENT_FILE = re.compile(r"([0-9]{20})\.(?:log|index|timeindex)")
+_SEGMENT_FILE = re.compile(r"([0-9]{20})(\.log|\.index|\.timeindex)")
 
 
 class Recovery:
@@ -41,6 +41,8 @@ class Recovery:
         self._directory = directory
         self._recovery_point = recovery_point
         self._on_batch = on_batch
+        self._names = files.names_in(directory)
+        self._segments: list[Segment] = []
         self._end_offset = Offset(0)
         self._last_epoch = Epoch(0)
         self._position = 0
@@ -51,46 +53,22 @@ class Recovery:
         Raises:
             CorruptBatchError: a batch below the recovery point is damaged or missing; names file and byte.
         """
-        base_offsets = self._remove_orphans()
-        self._end_offset = self._start_offset(base_offsets)
-        segments: list[Segment] = []
-        damage: CorruptBatchError | None = None
-        for base_offset in base_offsets:
-            segment = Segment(self._files, self._directory, base_offset)
-            segments.append(segment)
-            damage = self._first_damage(segment)
+        base_offsets = sorted(Offset(int(match[1])) for match in self._segment_files() if match[2] == LOG_SUFFIX)
+        try:
+            self._end_offset = self._start_offset(base_offsets)
+            damage = self._walk(base_offsets)
+            self._check_nothing_is_lost(damage)
             if damage is not None:
-                break
-        if self._end_offset < self._recovery_point:
-            found = damage or f"{self._files.path_of(self._directory)} holds no more"
-            raise CorruptBatchError(
-                f"{found}; the log ends at offset {self._end_offset}, but all below {self._recovery_point} had been "
-                "flushed, so this is no torn end of a write and records are lost"
-            )
-        if damage is not None:
-            self._cut_torn_end(segments, base_offsets[len(segments) :], damage)
-        if not segments:
-            segments.append(Segment(self._files, self._directory, self._end_offset, create=True))
-        for segment in segments[:-1]:
-            segment.indexes.seal()
-            segment.indexes.attach()
-            segment.indexes.close()
-        segments[-1].indexes.attach()
-        # What was read may have come from a cache that never got to the disk.
-        for segment in segments:
-            segment.flush()
-        self._files.sync_directory(self._directory)
-        return segments, self._end_offset
+                self._cut_torn_end(base_offsets[len(self._segments) :], damage)
+            self._settle()
+        except BaseException:
+            for segment in self._segments:
+                segment.close()
+            raise
+        return self._segments, self._end_offset
 
-    def _remove_orphans(self) -> list[Offset]:
-        """Return the base offsets of the segments in order; indexes without a segment are taken away."""
-        names = self._files.names_in(self._directory)
-        matches = [match for match in map(_SEGMENT_FILE.fullmatch, names) if match]
-        stems = {match[1] for match in matches if match[0].endswith(LOG_SUFFIX)}
-        for match in matches:
-            if match[1] not in stems:
-                self._files.remove(join(self._directory, match[0]))
-        return [Offset(int(stem)) for stem in sorted(stems)]
+    def _segment_files(self) -> list[re.Match[str]]:
+        return [match for match in map(_SEGMENT_FILE.fullmatch, self._names) if match]
 
     def _start_offset(self, base_offsets: list[Offset]) -> Offset:
         """Return where the log begins: at 0, or where a snapshot stands for what was before (LOG-15)."""
@@ -98,11 +76,20 @@ class Recovery:
             return Offset(0)
         start_offset = base_offsets[0]
         snapshot = f"{start_offset:020d}-"
-        names = self._files.names_in(self._directory)
-        if not any(name.startswith(snapshot) and name.endswith(".checkpoint") for name in names):
+        if not any(name.startswith(snapshot) and name.endswith(".checkpoint") for name in self._names):
             path = self._files.path_of(join(self._directory, f"{start_offset:020d}{LOG_SUFFIX}"))
             raise CorruptBatchError(f"{path} is the first segment, but no snapshot ends at offset {start_offset}")
         return start_offset
+
+    def _walk(self, base_offsets: list[Offset]) -> CorruptBatchError | None:
+        """Open and walk the segments up to the first bad batch; return what is wrong with it, or None."""
+        for base_offset in base_offsets:
+            segment = Segment(self._files, self._directory, base_offset)
+            self._segments.append(segment)
+            damage = self._first_damage(segment)
+            if damage is not None:
+                return damage
+        return None
 
     def _first_damage(self, segment: Segment) -> CorruptBatchError | None:
         """Walk a segment; return what is wrong with its first bad batch, or None."""
@@ -128,20 +115,50 @@ class Recovery:
         self._end_offset = header.end_offset
         self._last_epoch = header.epoch
 
-    def _cut_torn_end(self, segments: list[Segment], later: list[Offset], damage: CorruptBatchError) -> None:
+    def _check_nothing_is_lost(self, damage: CorruptBatchError | None) -> None:
+        if self._end_offset < self._recovery_point:
+            found = damage or f"{self._files.path_of(self._directory)} holds no more"
+            raise CorruptBatchError(
+                f"{found}; the log ends at offset {self._end_offset}, but all below {self._recovery_point} had been "
+                "flushed, so this is no torn end of a write and records are lost"
+            )
+
+    def _cut_torn_end(self, later: list[Offset], damage: CorruptBatchError) -> None:
         """Take the damage and all behind it off the disk."""
-        torn = segments[-1]
+        torn = self._segments[-1]
         dropped_bytes = torn.size_bytes - self._position
         for base_offset in reversed(later):
             segment = Segment(self._files, self._directory, base_offset)
             dropped_bytes += segment.size_bytes
             segment.remove()
-        if self._position == 0 and len(segments) > 1:
-            segments.pop().remove()
+        if self._position == 0 and len(self._segments) > 1:
+            self._segments.pop().remove()
         else:
             # The indexes hold what is good and no more; their files must not, for a moment, point behind the cut.
             torn.indexes.attach()
             torn.cut_bytes(self._position)
         _logger.warning(
-            "%s; cut off at offset %d: %d bytes that were never acknowledged", damage, self._end_offset, dropped_bytes
+            "%s; cut off at offset %d: %d bytes, all above the recovery point %d",
+            damage,
+            self._end_offset,
+            dropped_bytes,
+            self._recovery_point,
         )
+
+    def _settle(self) -> None:
+        """Make the index files right, and all that was found durable."""
+        if not self._segments:
+            self._segments.append(Segment(self._files, self._directory, self._end_offset, create=True))
+        for segment in self._segments[:-1]:
+            segment.indexes.seal()
+            segment.indexes.attach()
+            segment.indexes.close()
+        self._segments[-1].indexes.attach()
+        bases = {segment.base_offset for segment in self._segments}
+        for match in self._segment_files():
+            if int(match[1]) not in bases:
+                self._files.remove(join(self._directory, match[0]))
+        # What was read may have come from a cache that never got to the disk.
+        for segment in self._segments:
+            segment.flush()
+        self._files.sync_directory(self._directory)

@@ -1,0 +1,50 @@
+"""Batch reads: a backfill of all or part of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from datasource.clients import client_for
+from datasource.options import Place, ReadOptions
+from datasource.planning import LogRange, resolve_end, resolve_start, split
+from datasource.reading import read_range
+from raft.errors import ConfigError
+
+
+class RangePartition(InputPartition):
+    """What one task reads."""
+
+    def __init__(self, log_range: LogRange) -> None:
+        super().__init__(log_range)
+        self.log_range = log_range
+
+
+class KraftBatchReader(DataSourceReader):
+    """Reads committed records from a start to an end."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Resolve start and end, and cut what lies between into tasks.
+
+        Raises:
+            ConfigError: an offset past the end, or a start behind the end.
+            QuorumUnavailableError: no leader in time.
+        """
+        options = self._options
+        client = client_for(options.client)
+        start = resolve_start(client, options, options.starting_offsets, default=Place.EARLIEST)
+        end = resolve_end(client, options)
+        if end is not None and start > end:
+            raise ConfigError(f"the read would start at offset {start}, behind its end at {end}")
+        ranges = split(start, end, options, committed=client.log_end(), epoch=client.epoch)
+        return [RangePartition(log_range) for log_range in ranges]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Read one task's part."""
+        assert isinstance(partition, RangePartition), "as planned"
+        return read_range(self._options, partition.log_range)

@@ -1,0 +1,40 @@
+"""Batch writes: one append, once, under a key of the write's own or the user's (`txnAppId`, `txnVersion`)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+
+from datasource.options import WriteOptions
+from datasource.writing import TaskRows, append_rows, collect_rows
+from raft.client import WriteKey
+
+
+class KraftBatchWriter(DataSourceArrowWriter):
+    """Collects the rows of a DataFrame and appends them.
+
+    Spark pickles it once for tasks and commit alike, so the key made here is the same for all.
+    """
+
+    def __init__(self, options: WriteOptions) -> None:
+        self._options = options
+        self._key = options.key or WriteKey(str(uuid.uuid4()), 0)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Collect the rows of one task."""
+        return collect_rows(iterator, self._options.client.max_request_bytes, None)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Append the rows of all tasks.
+
+        Raises:
+            RaftError: they cannot be appended; nothing is written.
+        """
+        tasks = [message for message in messages if isinstance(message, TaskRows)]
+        append_rows(self._options.client, self._key, tasks, what=f"write {self._key.writer_id} {self._key.version}")
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Nothing was written before the commit, so nothing is to be undone."""

@@ -1,0 +1,96 @@
+"""The offsets that Spark keeps in a checkpoint; an on-disk format, so each carries its version.
+
+    where to begin     {"version": 1, "start": "earliest" | "latest" | N}
+    after a batch      {"version": 1, "clusterId": "...", "offset": N, "epoch": E}
+                       N is the next offset, E the epoch of record N-1 (0 when N is 0)
+    and where that batch began, if that is not where the one before ended
+                       {..., "from": {"offset": S, "epoch": F}}
+
+Spark compares offsets as text, so the order of the keys is part of the format. The first form is constant: Spark asks
+for it again and again, and what "latest" meant then must stay what it meant; the first end says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from datasource.options import Bound, Place
+from raft.errors import ConfigError
+from raft.types import Epoch, Offset
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogPoint:
+    """A place between two records: the next offset, and the epoch of the record before."""
+
+    offset: Offset
+    epoch: Epoch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """Where a new query is to begin; resolved when its first batch is planned."""
+
+    start: Bound | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The form in the checkpoint. A start by timestamp has no place there: the options have it."""
+        start = self.start.value if isinstance(self.start, Place) else self.start
+        return {"version": VERSION, "start": "timestamp" if start is None else start}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """Where a batch ended, and in which cluster's log; `origin` is where it began, if it has to be said."""
+
+    cluster_id: str
+    point: LogPoint
+    origin: LogPoint | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The form in the checkpoint."""
+        text: dict[str, Any] = {
+            "version": VERSION,
+            "clusterId": self.cluster_id,
+            "offset": self.point.offset,
+            "epoch": self.point.epoch,
+        }
+        if self.origin is not None:
+            text["from"] = {"offset": self.origin.offset, "epoch": self.origin.epoch}
+        return text
+
+
+def read_offset(text: Mapping[str, Any]) -> Beginning | Reached:
+    """Read an offset from a checkpoint.
+
+    Raises:
+        ConfigError: it is of a later version, or no offset of ours; says so.
+    """
+    version = text.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise ConfigError(f"the checkpoint's offset has version {version}; this kraft-spark knows up to {VERSION}")
+    try:
+        if "start" in text:
+            return Beginning(start=_start(text["start"]))
+        origin = text.get("from")
+        return Reached(
+            cluster_id=text["clusterId"],
+            point=_point(text),
+            origin=_point(origin) if origin is not None else None,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ConfigError(f"the checkpoint's offset {dict(text)} is none of the kraft source") from error
+
+
+def _start(start: str | int) -> Bound | None:
+    if isinstance(start, int):
+        return start
+    return None if start == "timestamp" else Place(start)
+
+
+def _point(text: Mapping[str, Any]) -> LogPoint:
+    return LogPoint(offset=Offset(int(text["offset"])), epoch=Epoch(int(text["epoch"])))

@@ -1,0 +1,238 @@
+"""What users write as options: names, values and combinations, checked without the network."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeVar
+
+from raft.client import ClientSettings, WriteKey
+from raft.client.settings import (
+    DEFAULT_API_TIMEOUT_MS,
+    DEFAULT_MAX_REQUEST_BYTES,
+    DEFAULT_REQUEST_TIMEOUT_MS,
+)
+from raft.config.values import addresses, refuse, truth, whole_number
+from raft.errors import ConfigError
+from raft.types import Endpoint
+
+Value = TypeVar("Value")
+Parse = Callable[[str, str], Value]
+Options = Mapping[str, str]
+
+BOOTSTRAP_SERVERS = "kraft.bootstrap.servers"
+CLUSTER_ID = "kraft.cluster.id"
+API_TIMEOUT = "kraft.default.api.timeout.ms"
+REQUEST_TIMEOUT = "kraft.request.timeout.ms"
+MAX_REQUEST_SIZE = "kraft.max.request.size"
+
+_CLIENT = (BOOTSTRAP_SERVERS, CLUSTER_ID, API_TIMEOUT, REQUEST_TIMEOUT, MAX_REQUEST_SIZE)
+_READ = (
+    "startingOffsets",
+    "endingOffsets",
+    "startingTimestamp",
+    "endingTimestamp",
+    "startingOffsetsByTimestampStrategy",
+    "maxOffsetsPerTrigger",
+    "minPartitions",
+    "maxRecordsPerPartition",
+    "failOnDataLoss",
+    "includeHeaders",
+    "includeControlRecords",
+)
+_WRITE = ("txnAppId", "txnVersion")
+_OF_SPARK = ("checkpointLocation", "queryName", "path", "owner", "provider")
+"""Names that Spark itself puts beside ours: of a sink, or of a table."""
+
+
+def check_names(options: Options) -> None:
+    """Refuse names that nobody knows here.
+
+    Raises:
+        ConfigError: names the option, and the nearest that there is.
+    """
+    known = {name.lower(): name for name in (*_CLIENT, *_READ, *_WRITE)}
+    for name in options:
+        lowered = name.lower()
+        if lowered in known or lowered.startswith("option.") or lowered in {spark.lower() for spark in _OF_SPARK}:
+            continue
+        near = difflib.get_close_matches(lowered, known, n=1, cutoff=0.5)
+        hint = f"did you mean {known[near[0]]}?" if near else f"allowed are {', '.join(sorted(known.values()))}"
+        raise ConfigError(f"unknown option {name}: {hint}")
+
+
+class Place(Enum):
+    """A place in the log by its meaning."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+
+Bound = Place | int
+"""Where to start or end: a place, or an offset."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """The options of a read.
+
+    Fields:
+        starting_offsets, ending_offsets: None when not given.
+        starting_timestamp_ms, ending_timestamp_ms: beat the offsets; None when not given.
+        latest_if_no_match: start at the end if no record is as young as `starting_timestamp_ms`; else that is an error.
+        fail_on_data_loss: whether records that are gone end the query, or are skipped with a warning.
+    """
+
+    client: ClientSettings
+    starting_offsets: Bound | None
+    ending_offsets: Bound | None
+    starting_timestamp_ms: int | None
+    ending_timestamp_ms: int | None
+    latest_if_no_match: bool
+    max_offsets_per_trigger: int | None
+    min_partitions: int | None
+    max_records_per_partition: int | None
+    fail_on_data_loss: bool
+    include_headers: bool
+    include_control_records: bool
+
+    @classmethod
+    def of(cls, options: Options) -> ReadOptions:
+        """Check and convert.
+
+        Raises:
+            ConfigError: a value or a combination that cannot be; says which, and what is allowed.
+        """
+        read = cls(
+            client=_client_settings(options),
+            starting_offsets=_get(options, "startingOffsets", _starting_offsets, None),
+            ending_offsets=_get(options, "endingOffsets", _ending_offsets, None),
+            starting_timestamp_ms=_get(options, "startingTimestamp", _at_least(0), None),
+            ending_timestamp_ms=_get(options, "endingTimestamp", _at_least(0), None),
+            latest_if_no_match=_get(options, "startingOffsetsByTimestampStrategy", _strategy, False),
+            max_offsets_per_trigger=_get(options, "maxOffsetsPerTrigger", _at_least(1), None),
+            min_partitions=_get(options, "minPartitions", _at_least(1), None),
+            max_records_per_partition=_get(options, "maxRecordsPerPartition", _at_least(1), None),
+            fail_on_data_loss=_get(options, "failOnDataLoss", truth, True),
+            include_headers=_get(options, "includeHeaders", truth, False),
+            include_control_records=_get(options, "includeControlRecords", truth, False),
+        )
+        _check_order("startingOffsets", read.starting_offsets, "endingOffsets", read.ending_offsets)
+        _check_order("startingTimestamp", read.starting_timestamp_ms, "endingTimestamp", read.ending_timestamp_ms)
+        return read
+
+    def check_for_batch(self) -> None:
+        """Refuse what only a stream can do.
+
+        Raises:
+            ConfigError: names the option.
+        """
+        if self.starting_offsets is Place.LATEST:
+            raise ConfigError("startingOffsets=latest: a batch that starts at the end is empty; allowed for streams")
+
+    def check_for_stream(self) -> None:
+        """Refuse what only a batch can do.
+
+        Raises:
+            ConfigError: names the option.
+        """
+        for name, value in (("endingOffsets", self.ending_offsets), ("endingTimestamp", self.ending_timestamp_ms)):
+            if value is not None:
+                raise ConfigError(f"{name}: a stream has no end; allowed for batches only")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOptions:
+    """The options of a write. `key` is the one that the user gives; None takes the query's or the write's own."""
+
+    client: ClientSettings
+    key: WriteKey | None
+
+    @classmethod
+    def of(cls, options: Options) -> WriteOptions:
+        """Check and convert.
+
+        Raises:
+            ConfigError: a value or a combination that cannot be; says which, and what is allowed.
+        """
+        app_id = _get(options, "txnAppId", _not_empty, None)
+        version = _get(options, "txnVersion", _at_least(0), None)
+        if (app_id is None) != (version is None):
+            raise ConfigError("txnAppId and txnVersion go together: the writer's name, and the number of its write")
+        try:
+            key = WriteKey(app_id, version) if app_id is not None and version is not None else None
+        except ValueError as error:
+            raise ConfigError(f"txnVersion: {error}") from error
+        return cls(client=_client_settings(options), key=key)
+
+    def check_for_stream(self) -> None:
+        """Refuse what only a batch can do.
+
+        Raises:
+            ConfigError: names the option.
+        """
+        if self.key is not None:
+            raise ConfigError(
+                "txnAppId: a stream has its own, the query's id; allowed in batch writes and foreachBatch"
+            )
+
+
+def _client_settings(options: Options) -> ClientSettings:
+    servers: tuple[Endpoint, ...] = _get(options, BOOTSTRAP_SERVERS, addresses, ())
+    if not servers:
+        raise ConfigError(f"option {BOOTSTRAP_SERVERS} must be given: host:port,...")
+    return ClientSettings(
+        bootstrap_servers=servers,
+        cluster_id=_get(options, CLUSTER_ID, _not_empty, None),
+        api_timeout_ms=_get(options, API_TIMEOUT, _at_least(1), DEFAULT_API_TIMEOUT_MS),
+        request_timeout_ms=_get(options, REQUEST_TIMEOUT, _at_least(1), DEFAULT_REQUEST_TIMEOUT_MS),
+        max_request_bytes=_get(options, MAX_REQUEST_SIZE, _at_least(1), DEFAULT_MAX_REQUEST_BYTES),
+    )
+
+
+def _get(options: Options, name: str, parse: Parse[Value], default: Value) -> Value:
+    """Look an option up, in any case, and parse it under the name that is documented."""
+    for given, value in options.items():
+        if given.lower() == name.lower():
+            return parse(name, value.strip())
+    return default
+
+
+def _at_least(least: int) -> Parse[int]:
+    return lambda name, value: whole_number(name, value, at_least=least)
+
+
+def _not_empty(name: str, value: str) -> str:
+    if not value:
+        raise refuse(name, value, "is a text that is not empty")
+    return value
+
+
+def _starting_offsets(name: str, value: str) -> Bound:
+    return _bound(name, value, (Place.EARLIEST, Place.LATEST))
+
+
+def _ending_offsets(name: str, value: str) -> Bound:
+    return _bound(name, value, (Place.LATEST,))
+
+
+def _bound(name: str, value: str, places: tuple[Place, ...]) -> Bound:
+    for place in places:
+        if value.lower() == place.value:
+            return place
+    if value.isdecimal():
+        return int(value)
+    raise refuse(name, value, f"are {', '.join(place.value for place in places)} and offsets of 0 or more")
+
+
+def _strategy(name: str, value: str) -> bool:
+    if value.lower() not in ("error", "latest"):
+        raise refuse(name, value, "are error and latest")
+    return value.lower() == "latest"
+
+
+def _check_order(start_name: str, start: Any, end_name: str, end: Any) -> None:
+    if isinstance(start, int) and isinstance(end, int) and start > end:
+        raise ConfigError(f"{start_name}={start} lies behind {end_name}={end}")

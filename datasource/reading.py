@@ -1,0 +1,113 @@
+"""The records of a range as Arrow record batches, read where Spark's tasks run."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from datasource.clients import client_for
+from datasource.columns import decode
+from datasource.options import ReadOptions
+from datasource.planning import LogRange, data_loss
+from raft.client import Client
+from raft.errors import OffsetOutOfRangeError, QuorumUnavailableError
+from raft.records.control import read_control_record
+from raft.records.control_json import control_record_to_json
+from raft.records.record import Record
+from raft.types import Offset
+
+_logger = logging.getLogger(__name__)
+
+_FETCH_BYTES = 4 << 20
+_FETCH_WAIT_MS = 500
+
+
+def read_range(options: ReadOptions, log_range: LogRange) -> Iterator[pa.RecordBatch]:
+    """Yield the committed records of a range, in order.
+
+    Raises:
+        QuorumUnavailableError: they could not be had within the time of a call.
+        DataLossError: they are gone, and `failOnDataLoss` is true.
+        CorruptBatchError, DecodeError: what came is not what was written.
+    """
+    client = client_for(options.client, epoch=log_range.epoch)
+    offset = log_range.start_offset
+    end = client.log_end() if log_range.end_offset is None else log_range.end_offset
+    patience = _Patience(options)
+    while offset < end:
+        records, offset = _fetch(client, options, offset, end)
+        if not records:
+            patience.wait(offset, end)
+            continue
+        patience.reset()
+        decoded = decode(
+            records,
+            start_offset=offset,
+            end_offset=end,
+            headers=options.include_headers,
+            control=options.include_control_records,
+        )
+        for record_batch in decoded.record_batches:
+            yield _with_control(record_batch) if options.include_control_records else record_batch
+        assert decoded.next_offset is not None, "a fetch answers with a whole batch"
+        offset = max(offset, decoded.next_offset)
+
+
+def _fetch(client: Client, options: ReadOptions, offset: Offset, end: Offset) -> tuple[bytes, Offset]:
+    """Fetch from an offset on, or from the log's start, if the records before that are gone."""
+    try:
+        return client.fetch(offset, max_bytes=_FETCH_BYTES, max_wait_ms=_FETCH_WAIT_MS).records, offset
+    except OffsetOutOfRangeError as error:
+        data_loss(options, f"cannot read offsets {offset} to {end}: {error}")
+        next_offset = max(offset, error.log_start_offset) if offset < error.log_start_offset else end
+        return b"", Offset(next_offset)
+
+
+class _Patience:
+    """How long to wait for committed records that do not come, as from a leader that was elected just now."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._timeout_s = options.client.api_timeout_ms / 1000
+        self.reset()
+
+    def reset(self) -> None:
+        """Something came."""
+        self._started_s = time.monotonic()
+
+    def wait(self, offset: Offset, end: Offset) -> None:
+        """Nothing came.
+
+        Raises:
+            QuorumUnavailableError: for too long now.
+        """
+        if offset < end and time.monotonic() - self._started_s > self._timeout_s:
+            raise QuorumUnavailableError(
+                f"offsets {offset} to {end} are committed, but no leader gave them within {self._timeout_s:.0f} s"
+            )
+
+
+def _with_control(record_batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Replace the mark of control rows by what they say, in JSON; their key and value are the protocol's own."""
+    is_control = record_batch.column("is_control").to_pylist()
+    columns = {name: record_batch.column(name) for name in record_batch.schema.names if name != "is_control"}
+    control: list[str | None] = [None] * len(is_control)
+    if any(is_control):
+        rows = record_batch.to_pylist()
+        control = [_control_json(row) if row["is_control"] else None for row in rows]
+        for name in ("key", "value"):
+            kept = [None if row["is_control"] else row[name] for row in rows]
+            columns[name] = pa.array(kept, pa.binary())
+    columns["control"] = pa.array(control, pa.string())
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _control_json(row: dict[str, object]) -> str:
+    key, value, offset = row["key"], row["value"], row["offset"]
+    assert isinstance(key, bytes), "a control record has a key"
+    assert isinstance(value, bytes), "and a value"
+    assert isinstance(offset, int), "and an offset"
+    return json.dumps(control_record_to_json(read_control_record(Record(key=key, value=value, offset=Offset(offset)))))

@@ -1,0 +1,70 @@
+"""The columns of a read, and those that a write may have.
+
+read    key binary, value binary, offset bigint, timestamp timestamp, epoch int
+[headers array<struct<key:string,value:binary>>]    with includeHeaders
+[control string]                                    with includeControlRecords
+write   value binary or string; optional: key binary or string, headers as above
+"""
+
+from __future__ import annotations
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from datasource.options import ReadOptions
+
+_HEADERS = ArrayType(StructType([StructField("key", StringType()), StructField("value", BinaryType())]))
+_BYTES = ("binary", "string")
+
+
+def read_columns(options: ReadOptions) -> StructType:
+    """The columns of a read with these options; all may be null for Spark."""
+    columns = (
+        StructType()
+        .add("key", BinaryType())
+        .add("value", BinaryType())
+        .add("offset", LongType())
+        .add("timestamp", TimestampType())
+        .add("epoch", IntegerType())
+    )
+    if options.include_headers:
+        columns.add("headers", _HEADERS)
+    if options.include_control_records:
+        columns.add("control", StringType())
+    return columns
+
+
+def check_written_columns(schema: StructType) -> None:
+    """Refuse columns that a record has no place for.
+
+    Raises:
+        ValueError: names the column, its type and what is allowed.
+    """
+    for field in schema:
+        if field.name in ("key", "value"):
+            if field.dataType.simpleString() not in _BYTES:
+                raise ValueError(
+                    f"column {field.name} has type {field.dataType.simpleString()}; allowed are {' and '.join(_BYTES)}"
+                )
+        elif field.name == "headers":
+            if not _is_headers(field.dataType):
+                raise ValueError(
+                    f"column headers has type {field.dataType.simpleString()}; allowed is {_HEADERS.simpleString()}"
+                )
+        else:
+            raise ValueError(f"column {field.name} has no place in a record; allowed are value, key and headers")
+    if "value" not in schema.names:
+        raise ValueError(f"column value is missing; columns are {', '.join(schema.names) or 'none'}")
+
+
+def _is_headers(found: DataType) -> bool:
+    return found.simpleString() == _HEADERS.simpleString()

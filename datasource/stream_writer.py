@@ -1,0 +1,54 @@
+"""Stream writes: each micro-batch is one append, once, under the key (query id, batch id).
+
+Spark makes a writer anew in two processes for every micro-batch, one that writes and one that commits; what the second
+needs to know comes in the messages of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
+
+from datasource.options import WriteOptions
+from datasource.writing import TaskRows, append_rows, collect_rows
+from raft.client import WriteKey
+from raft.errors import RaftError
+
+_QUERY_ID = "sql.streaming.queryId"
+"""Spark's name for the query's id, which outlives restarts from the same checkpoint."""
+
+
+class KraftStreamWriter(DataSourceStreamArrowWriter):
+    """Collects the rows of a micro-batch and appends them."""
+
+    def __init__(self, options: WriteOptions) -> None:
+        self._options = options
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Collect the rows of one task."""
+        context = TaskContext.get()
+        query_id = context.getLocalProperty(_QUERY_ID) if context is not None else None
+        if query_id is None:
+            raise RaftError("Spark does not say which query this is; without its id a write cannot be exactly once")
+        return collect_rows(iterator, self._options.client.max_request_bytes, query_id)
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
+        """Append the rows of all tasks under the key of this micro-batch.
+
+        Raises:
+            RaftError: they cannot be appended; the query ends, and its restart tries the same batch again.
+        """
+        tasks = [message for message in messages if isinstance(message, TaskRows)]
+        query_ids = {task.query_id for task in tasks}
+        if not query_ids:
+            return
+        (query_id,) = query_ids
+        assert query_id is not None, "every task has said it"
+        key = WriteKey(query_id, batchId)
+        append_rows(self._options.client, key, tasks, what=f"batch {batchId} of query {query_id}")
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
+        """Nothing was written before the commit, so nothing is to be undone."""

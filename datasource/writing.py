@@ -1,0 +1,149 @@
+"""A write: rows travel from the tasks to the driver, and from there to the leader as one record batch.
+
+The batch carries the key of the write in its header, so that rows and key are one thing on disk, and the leader knows
+a write that comes again. So a write is there once and whole, or not at all, whatever is repeated: tasks, commits,
+drivers.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql.datasource import WriterCommitMessage
+
+from datasource.clients import client_for
+from datasource.columns import encode_batch, encoded_size
+from raft.client import Client, ClientSettings, WriteKey
+from raft.errors import ErrorCode, RaftError, RequestError
+
+_logger = logging.getLogger(__name__)
+
+
+class WriteTooLargeError(RaftError):
+    """A write that does not fit into one record batch; nothing of it was written."""
+
+
+@dataclass
+class TaskRows(WriterCommitMessage):
+    """The rows of one task, as an Arrow stream; None instead when they alone are more than a write may hold.
+
+    Fields:
+        row_count: rows of the task.
+        size_bytes: what they take in a record batch.
+        query_id: of the streaming query; None in a batch write.
+    """
+
+    rows: bytes | None
+    row_count: int
+    size_bytes: int
+    query_id: str | None
+
+
+def collect_rows(record_batches: Iterable[pa.RecordBatch], max_bytes: int, query_id: str | None) -> TaskRows:
+    """Take in the rows of one task; past the limit they are only measured, so that the message can say how large it is.
+
+    Args:
+        record_batches: the task's rows.
+        max_bytes: most that a write may hold.
+        query_id: see `TaskRows`.
+    """
+    sink = pa.BufferOutputStream()
+    stream: pa.ipc.RecordBatchStreamWriter | None = None
+    row_count = size_bytes = 0
+    for record_batch in record_batches:
+        if not record_batch.num_rows:
+            continue
+        row_count += record_batch.num_rows
+        size_bytes += encoded_size(record_batch)
+        if size_bytes > max_bytes:
+            continue
+        stream = stream or pa.ipc.new_stream(sink, record_batch.schema)
+        stream.write_batch(record_batch)
+    if stream is not None:
+        stream.close()
+    rows = sink.getvalue().to_pybytes() if size_bytes <= max_bytes else None
+    return TaskRows(rows=rows, row_count=row_count, size_bytes=size_bytes, query_id=query_id)
+
+
+def append_rows(settings: ClientSettings, key: WriteKey, tasks: Sequence[TaskRows], *, what: str) -> None:
+    """Append the rows of all tasks, in their order, under the key of the write; no rows append nothing.
+
+    Args:
+        settings: where the quorum is.
+        key: of the write.
+        tasks: what the tasks collected.
+        what: the write in words, for messages.
+
+    Raises:
+        WriteTooLargeError: it does not fit into one record batch.
+        QuorumUnavailableError: no leader took it in time; asked again, it is still written once.
+        RaftError: the quorum is not one of this project's nodes.
+    """
+    row_count = sum(task.row_count for task in tasks)
+    if not row_count:
+        return
+    limit = settings.max_request_bytes
+    if any(task.rows is None for task in tasks):
+        raise _too_large(what, row_count, sum(task.size_bytes for task in tasks), f"{limit} (kraft.max.request.size)")
+    client = client_for(settings)
+    _require_keyed_writes(client)
+    try:
+        batch = encode_batch(
+            list(_record_batches(tasks)),
+            producer_id=key.producer_id,
+            producer_epoch=key.producer_epoch,
+            base_sequence=key.base_sequence,
+            timestamp_ms=int(time.time() * 1000),
+            max_bytes=limit,
+        )
+    except RequestError as error:
+        size_bytes = sum(task.size_bytes for task in tasks)
+        raise _too_large(what, row_count, size_bytes, f"{limit} (kraft.max.request.size)") from error
+    try:
+        appended = client.append(batch)
+    except RequestError as error:
+        if error.code == ErrorCode.MESSAGE_TOO_LARGE:
+            raise _too_large(what, row_count, len(batch), "the node's message.max.bytes") from error
+        raise
+    if appended.is_superseded:
+        _logger.warning(
+            "%s is not written: a newer write of %s is in the log already (version above %s); it counts as done",
+            what,
+            key.writer_id,
+            key.version,
+        )
+
+
+def _record_batches(tasks: Iterable[TaskRows]) -> Iterator[pa.RecordBatch]:
+    for task in tasks:
+        if task.rows:
+            with pa.ipc.open_stream(task.rows) as stream:
+                yield from stream
+
+
+def _too_large(what: str, row_count: int, size_bytes: int, limit: str) -> WriteTooLargeError:
+    return WriteTooLargeError(
+        f"{what} has {row_count} rows and about {size_bytes} bytes, more than one record batch may hold: the limit is "
+        f"{limit}. Raise both kraft.max.request.size here and message.max.bytes on the nodes. A batch that is already "
+        "planned keeps its size when it is replayed, so only a higher limit frees the query; limits at the source, "
+        "such as maxOffsetsPerTrigger, help later batches only. Nothing was written."
+    )
+
+
+_with_keyed_writes: set[int] = set()
+"""Clients whose quorum is known to judge keys."""
+
+
+def _require_keyed_writes(client: Client) -> None:
+    if id(client) in _with_keyed_writes:
+        return
+    if not client.supports_keyed_writes():
+        raise RaftError(
+            f"cluster {client.cluster_id} is no quorum of kraft-spark: its nodes would not know a write that comes "
+            "again, so nothing is written to it"
+        )
+    _with_keyed_writes.add(id(client))

@@ -1,0 +1,11 @@
+"""What Spark applications import: a quorum beside the driver, and msgpack columns.
+
+    from kraft_spark import QuorumService, from_msgpack, to_msgpack
+
+The data source itself needs no import: `spark.readStream.format("kraft")`.
+"""
+
+from kraft_spark.msgpack_columns import from_msgpack, to_msgpack
+from kraft_spark.quorum_service import QuorumService
+
+__all__ = ["QuorumService", "from_msgpack", "to_msgpack"]

@@ -1,0 +1,126 @@
+"""A quorum as a service of the driver: it lives as long as the Spark application, and its data longer."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark.sql import SparkSession
+
+from raft.errors import ConfigError
+from raft.local import LocalQuorum
+
+_logger = logging.getLogger(__name__)
+
+_LOOK_S = 0.5
+
+
+class QuorumService:
+    """Voters beside a Spark application's driver, each in a process of its own.
+
+        with QuorumService.start(spark, voters=3, data_dir="metadata") as quorum:
+            changes = (
+                spark.readStream.format("kraft")
+                .option("kraft.bootstrap.servers", quorum.bootstrap_servers)
+                .load()
+            )
+
+    A voter that dies is started again. All are stopped when the application ends, however it ends: by `spark.stop()`,
+    at the end of the program, or because the driver is killed. The data directory stays, and the next start recovers
+    what is in it.
+    """
+
+    def __init__(self, quorum: LocalQuorum, spark: SparkSession) -> None:
+        self._quorum = quorum
+        self._context = spark.sparkContext._jsc.sc()
+        self._is_stopped = threading.Event()
+        self._watch = threading.Thread(target=self._stop_with_application, name="application's watch", daemon=True)
+        self._watch.start()
+        atexit.register(self.stop)
+
+    @classmethod
+    def start(
+        cls,
+        spark: SparkSession,
+        *,
+        voters: int = 3,
+        data_dir: str | Path,
+        base_port: int | None = None,
+        settings: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Start the voters and return once they have a leader.
+
+        Args:
+            spark: the application that the quorum lives with.
+            voters: how many; an odd number, as a majority decides.
+            data_dir: a directory on this machine, for this quorum alone.
+            base_port: first of the consecutive ports on loopback; None picks free ones.
+            settings: further keys of the nodes' configuration, such as `message.max.bytes`.
+
+        Raises:
+            ConfigError: the directory is in use or holds another number of voters, a setting is wrong, or the
+                application runs elsewhere (Spark Connect).
+            QuorumUnavailableError: the voters found no leader within 30 s.
+        """
+        if not hasattr(spark, "_jvm"):
+            raise ConfigError("QuorumService needs a classic SparkSession: its driver is this process")
+        quorum = LocalQuorum.start(Path(data_dir), voters=voters, base_port=base_port, settings=settings)
+        return cls(quorum, spark)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """What to give as `kraft.bootstrap.servers`."""
+        return self._quorum.bootstrap_servers
+
+    @property
+    def cluster_id(self) -> str:
+        """The cluster's id, for the option `kraft.cluster.id`."""
+        return self._quorum.cluster_id
+
+    @property
+    def pids(self) -> dict[int, int]:
+        """Node ids and processes of the voters that run now."""
+        return {int(node_id): pid for node_id, pid in self._quorum.pids.items()}
+
+    def leader_id(self) -> int:
+        """Node id of the present leader.
+
+        Raises:
+            QuorumUnavailableError: there is none for 10 s.
+        """
+        with self._quorum.client() as client:
+            return int(client.describe_quorum().leader_id)
+
+    def stop(self) -> None:
+        """Stop the voters; a second call does nothing."""
+        self._is_stopped.set()
+        atexit.unregister(self.stop)
+        self._quorum.stop()
+
+    def _stop_with_application(self) -> None:
+        """Ask now and then whether the application still runs.
+
+        A SparkListener would be told, but it would be called back from the JVM for every task and stage besides.
+        """
+        while not self._is_stopped.wait(_LOOK_S):
+            try:
+                is_over = bool(self._context.isStopped())
+            except (Py4JError, Py4JNetworkError, OSError):
+                is_over = True
+            if is_over:
+                _logger.info("the Spark application has ended; the voters stop")
+                self.stop()
