@@ -58,7 +58,8 @@ def to_msgpack(data: Column | str) -> Column:
     def pack(values: pa.Array) -> pa.Array:
         return pa.array([_packed(value) for value in values.to_pylist()], pa.binary())
 
-    return arrow_udf(pack, BinaryType())(_column(data))
+    packed: Column = arrow_udf(pack, returnType=BinaryType())(_column(data))  # type: ignore[call-overload]  # stubs lack pa
+    return packed
 
 
 def from_msgpack(data: Column | str, schema: DataType | str, mode: Mode = "FAILFAST") -> Column:
@@ -82,7 +83,8 @@ def from_msgpack(data: Column | str, schema: DataType | str, mode: Mode = "FAILF
     def unpack(values: pa.Array) -> pa.Array:
         return pa.array([_unpacked(value, data_type, mode) for value in values.to_pylist()], arrow_type)
 
-    return arrow_udf(unpack, data_type)(_column(data))
+    unpacked: Column = arrow_udf(unpack, returnType=data_type)(_column(data))  # type: ignore[call-overload]  # stubs lack it
+    return unpacked
 
 
 def _column(data: Column | str) -> Column:

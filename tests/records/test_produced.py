@@ -1,0 +1,95 @@
+import pytest
+
+from raft.errors import ErrorCode, RequestError
+from raft.records.batch import build_batch
+from raft.records.compression import Compression
+from raft.records.produced import read_produced_batch
+from raft.records.record import Record
+from tests.records.librdkafka_batches import CAUGHT
+from tests.records.samples import RICH, with_field
+
+BATCH = build_batch(RICH)
+PLAIN = build_batch([Record(value=b"a", timestamp_ms=5), Record(value=b"b", timestamp_ms=5)])
+
+
+def flipped(data: bytes, position: int) -> bytes:
+    damaged = bytearray(data)
+    damaged[position] ^= 1
+    return bytes(damaged)
+
+
+@pytest.mark.parametrize("codec", [pytest.param(codec, id=codec.name.lower()) for codec in Compression])
+def test_leader_takes_batch_when_a_client_sends_it_with_any_codec(codec: Compression) -> None:
+    batch = read_produced_batch(CAUGHT[codec], max_batch_bytes=1 << 20)
+
+    assert batch.payload is CAUGHT[codec]
+    assert batch.header.record_count == 5
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        pytest.param(b"", ErrorCode.INVALID_RECORD, id="nothing"),
+        pytest.param(BATCH[:-1], ErrorCode.INVALID_RECORD, id="cut short"),
+        pytest.param(BATCH[:30], ErrorCode.INVALID_RECORD, id="cut in the head"),
+        pytest.param(BATCH + BATCH, ErrorCode.INVALID_RECORD, id="two batches"),
+        pytest.param(BATCH + b"x", ErrorCode.INVALID_RECORD, id="a byte too many"),
+        pytest.param(with_field(BATCH, 16, ">b", 0), ErrorCode.INVALID_RECORD, id="magic 0"),
+        pytest.param(flipped(BATCH, len(BATCH) - 1), ErrorCode.CORRUPT_MESSAGE, id="checksum"),
+        pytest.param(with_field(BATCH, 23, ">i", -4), ErrorCode.CORRUPT_MESSAGE, id="negative last offset delta"),
+        pytest.param(with_field(BATCH, 21, ">h", 5), ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, id="codec 5"),
+        pytest.param(with_field(BATCH, 21, ">h", 0x20), ErrorCode.INVALID_RECORD, id="control flag"),
+        pytest.param(with_field(BATCH, 57, ">i", 0), ErrorCode.INVALID_RECORD, id="zero records"),
+        pytest.param(with_field(BATCH, 23, ">i", 9), ErrorCode.INVALID_RECORD, id="offsets without records"),
+        pytest.param(with_field(BATCH, 43, ">q", 7), ErrorCode.INVALID_RECORD, id="producer id without epoch"),
+        pytest.param(with_field(BATCH, 21, ">h", 0x10), ErrorCode.INVALID_TXN_STATE, id="transactional"),
+    ],
+)
+@pytest.mark.rule("CLIENT-6")
+def test_leader_refuses_batch_with_kafka_code_when_unfit(data: bytes, code: ErrorCode) -> None:
+    with pytest.raises(RequestError) as refusal:
+        read_produced_batch(data, max_batch_bytes=1 << 20)
+
+    assert refusal.value.code == code
+
+
+@pytest.mark.rule("CLIENT-6")
+def test_leader_refuses_batch_when_larger_than_allowed() -> None:
+    assert read_produced_batch(BATCH, max_batch_bytes=len(BATCH)).payload == BATCH
+
+    with pytest.raises(RequestError) as refusal:
+        read_produced_batch(BATCH, max_batch_bytes=len(BATCH) - 1)
+
+    assert refusal.value.code == ErrorCode.MESSAGE_TOO_LARGE
+
+
+def test_leader_takes_any_record_when_not_strict() -> None:
+    assert read_produced_batch(BATCH, max_batch_bytes=1 << 20).header.record_count == len(RICH)
+
+
+def test_strict_leader_takes_batch_when_java_can_read_it() -> None:
+    assert read_produced_batch(PLAIN, max_batch_bytes=1 << 20, strict=True).header.record_count == 2
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(build_batch([Record(key=b"k", value=b"v")]), id="key"),
+        pytest.param(build_batch([Record(key=b"", value=b"v")]), id="empty key"),
+        pytest.param(build_batch([Record(value=b"v", headers=(("h", b""),))]), id="header"),
+        pytest.param(build_batch([Record(value=None)]), id="null value"),
+        pytest.param(build_batch([Record(value=b"")]), id="empty value"),
+        pytest.param(
+            build_batch([Record(value=b"a", timestamp_ms=5), Record(value=b"b", timestamp_ms=6)]), id="time delta"
+        ),
+        pytest.param(with_field(PLAIN, 63, ">b", 0x0E), id="time delta of the first record"),
+        pytest.param(with_field(PLAIN, 21, ">h", 0x08), id="append time"),
+        pytest.param(with_field(PLAIN, 61, ">b", 0x7F), id="broken record"),
+    ],
+)
+@pytest.mark.rule("LOG-4")
+def test_strict_leader_refuses_batch_when_java_would_exit_over_it(data: bytes) -> None:
+    with pytest.raises(RequestError) as refusal:
+        read_produced_batch(data, max_batch_bytes=1 << 20, strict=True)
+
+    assert refusal.value.code == ErrorCode.INVALID_RECORD

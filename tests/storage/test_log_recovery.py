@@ -1,0 +1,319 @@
+"""Opening a log after damage: below the recovery point the node refuses to start, above it the torn end is cut."""
+
+import logging
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from raft.errors import CorruptBatchError
+from raft.storage.disk import DiskFiles
+from raft.storage.memory import MemoryFiles, PowerCutError
+from raft.types import Batch, Offset
+from tests.storage.logs import (
+    DIRECTORY,
+    FIRST_SEGMENT,
+    batch,
+    batches,
+    check_indexes,
+    content,
+    crash_at_every_call,
+    open_log,
+    recovery_point,
+)
+
+SMALL = batch(0).header.size_bytes
+WRITTEN = batches([1] * 7)
+
+
+def seven_batches(files: MemoryFiles, *, known_flushed: int = 0, segment_bytes: int = 3 * SMALL) -> None:
+    """Offsets 0 to 6 in segments 0, 3 and 6, the recovery point where the test wants it."""
+    log = open_log(files, segment_bytes=segment_bytes)
+    log.append(WRITTEN)
+    log.close()
+    point = recovery_point(files)
+    point.retreat(Offset(known_flushed))
+    assert point.offset == known_flushed
+
+
+def machine(*, known_flushed: int = 0, segment_bytes: int = 3 * SMALL) -> MemoryFiles:
+    files = MemoryFiles()
+    seven_batches(files, known_flushed=known_flushed, segment_bytes=segment_bytes)
+    return files
+
+
+def segment(base_offset: int) -> str:
+    return f"{DIRECTORY}/{base_offset:020d}.log"
+
+
+def position_of(offset: int) -> tuple[str, int]:
+    """File and byte of a batch in that log."""
+    return segment(offset // 3 * 3), offset % 3 * SMALL
+
+
+@pytest.mark.parametrize("damaged", range(7))
+@pytest.mark.rule("LOG-13")
+def test_log_ends_before_a_flipped_bit_when_above_the_recovery_point(
+    damaged: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = machine(known_flushed=damaged)
+    name, position = position_of(damaged)
+    files.flip_bit(name, position + 30)
+
+    log = open_log(files, segment_bytes=3 * SMALL)
+
+    assert content(log) == WRITTEN[:damaged]
+    (record,) = caplog.records
+    assert record.levelno == logging.WARNING
+    assert f"{name} is damaged at byte {position}: batch with checksum" in record.message
+    assert f"cut off at offset {damaged}: {(7 - damaged) * SMALL} bytes, all above the recovery" in record.message
+    check_indexes(files)
+    log.append([batch(damaged, epoch=2)])
+    log.close()
+    log = open_log(files, segment_bytes=3 * SMALL)
+    assert content(log) == [*WRITTEN[:damaged], batch(damaged, epoch=2)]
+    assert len(caplog.records) == 1, "mended for good"
+
+
+@pytest.mark.parametrize("damaged", range(7))
+@pytest.mark.rule("LOG-13")
+def test_node_refuses_to_start_when_a_bit_flipped_below_the_recovery_point(damaged: int) -> None:
+    files = machine(known_flushed=7)
+    name, position = position_of(damaged)
+    files.flip_bit(name, position + 30)
+    before = {name: files.read(f"{DIRECTORY}/{name}") for name in files.names_in(DIRECTORY)}
+
+    with pytest.raises(
+        CorruptBatchError,
+        match=f"{name} is damaged at byte {position}: .*ends at offset {damaged}, but all below 7 had been flushed",
+    ):
+        open_log(files)
+
+    assert {name: files.read(f"{DIRECTORY}/{name}") for name in files.names_in(DIRECTORY)} == before
+
+
+@pytest.mark.rule("LOG-13")
+def test_every_flipped_bit_is_found_when_it_is_checked() -> None:
+    for position in range(SMALL):
+        files = machine(known_flushed=2)
+        files.flip_bit(segment(0), 2 * SMALL + position, bit=7)
+
+        log = open_log(files)
+
+        # Offset and epoch lie outside the checksum, but not outside the order of the log: a gap shows at once, an
+        # epoch that became too high only at the next batch.
+        assert log.end_offset == (3 if 12 < position < 16 else 2), f"byte {position}"
+
+
+@pytest.mark.rule("LOG-13")
+def test_torn_end_is_cut_when_the_file_ends_at_any_byte(caplog: pytest.LogCaptureFixture) -> None:
+    whole = machine(segment_bytes=1 << 20).read(FIRST_SEGMENT)
+
+    for length in range(len(whole)):
+        files = machine(segment_bytes=1 << 20)
+        files.put(FIRST_SEGMENT, whole[:length])
+        caplog.clear()
+
+        log = open_log(files)
+
+        assert content(log) == WRITTEN[: length // SMALL]
+        assert bool(caplog.records) == bool(length % SMALL)
+        check_indexes(files)
+
+
+@pytest.mark.parametrize(
+    "rubbish",
+    [
+        pytest.param(bytes(1), id="one zero"),
+        pytest.param(bytes(100), id="zeros"),
+        pytest.param(b"\xff" * 100, id="ones"),
+        pytest.param(WRITTEN[0].payload, id="an old batch"),
+        pytest.param(batch(7, epoch=0).payload, id="a batch of a lower epoch"),
+        pytest.param(batch(8).payload, id="a batch behind a gap"),
+        pytest.param(batch(7).payload[:-1], id="most of the next batch"),
+    ],
+)
+@pytest.mark.rule("LOG-13")
+def test_rubbish_behind_the_last_batch_is_cut(rubbish: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    files = machine(known_flushed=7, segment_bytes=1 << 20)
+    files.put(FIRST_SEGMENT, files.read(FIRST_SEGMENT) + rubbish)
+
+    log = open_log(files)
+
+    assert content(log) == WRITTEN
+    assert len(files.read(FIRST_SEGMENT)) == 7 * SMALL
+    assert f"cut off at offset 7: {len(rubbish)} bytes" in caplog.text
+
+
+@pytest.mark.parametrize("lost", [3, 6])
+@pytest.mark.rule("LOG-13")
+def test_node_refuses_to_start_when_a_flushed_segment_is_missing(lost: int) -> None:
+    files = machine(known_flushed=7)
+    files.lose(segment(lost))
+    names = files.names_in(DIRECTORY)
+
+    with pytest.raises(CorruptBatchError, match="but all below 7 had been flushed"):
+        open_log(files)
+
+    assert files.names_in(DIRECTORY) == names, "nothing is touched"
+
+
+@pytest.mark.rule("LOG-15")
+def test_node_refuses_to_start_when_the_first_segment_is_missing() -> None:
+    files = machine()
+    files.lose(segment(0))
+
+    with pytest.raises(CorruptBatchError, match=f"{segment(3)} is the first segment, but no snapshot ends at offset 3"):
+        open_log(files)
+
+
+@pytest.mark.rule("LOG-13")
+def test_node_refuses_to_start_when_the_whole_log_is_missing() -> None:
+    files = machine(known_flushed=7)
+    for base_offset in (0, 3, 6):
+        files.lose(segment(base_offset))
+
+    with pytest.raises(CorruptBatchError, match="ends at offset 0, but all below 7"):
+        open_log(files)
+
+
+def test_node_refuses_to_start_when_the_log_is_an_older_copy() -> None:
+    files = machine(known_flushed=7, segment_bytes=1 << 20)
+    files.put(FIRST_SEGMENT, files.read(FIRST_SEGMENT)[: 4 * SMALL])
+
+    with pytest.raises(CorruptBatchError, match="ends at offset 4, but all below 7"):
+        open_log(files)
+
+
+@pytest.mark.rule("LOG-13")
+def test_segments_behind_a_gap_are_removed_when_above_the_recovery_point(caplog: pytest.LogCaptureFixture) -> None:
+    files = machine(known_flushed=3)
+    files.lose(segment(3))
+
+    log = open_log(files, segment_bytes=3 * SMALL)
+
+    assert content(log) == WRITTEN[:3]
+    assert not files.exists(segment(6))
+    assert "follows a segment that ends at offset 3" in caplog.text
+    log.append([batch(3, epoch=2)])
+    assert content(log) == [*WRITTEN[:3], batch(3, epoch=2)]
+
+
+def test_stale_segment_that_overlaps_is_removed_when_above_the_recovery_point() -> None:
+    files = machine(known_flushed=3)
+    files.put(segment(2), batch(2, epoch=1).payload)
+
+    log = open_log(files)
+
+    assert content(log) == WRITTEN[:3]
+    assert [name for name in files.names_in(DIRECTORY) if name.endswith(".log")] == [f"{0:020d}.log"]
+
+
+def test_removed_segments_stay_away_when_the_power_is_cut_later() -> None:
+    files = machine()
+    files.flip_bit(segment(0), 2 * SMALL + 30)
+    log = open_log(files, segment_bytes=3 * SMALL)
+    assert log.end_offset == 2
+    # Up to where the segments that were removed began; the same epoch, so that nothing else is written.
+    log.append([batch(2, value=b"other")])
+    log.flush()
+
+    files.crash()
+
+    assert content(open_log(files)) == [*WRITTEN[:2], batch(2, value=b"other")]
+
+
+@pytest.mark.rule("LOG-15")
+def test_log_may_begin_where_a_snapshot_ends() -> None:
+    files = MemoryFiles()
+    files.make_directory(DIRECTORY)
+    files.put(segment(500), batch(500, epoch=3).payload)
+    files.put(f"{DIRECTORY}/00000000000000000500-0000000002.checkpoint", b"a snapshot")
+
+    log = open_log(files)
+
+    assert (log.start_offset, log.end_offset, log.last_epoch) == (500, 501, 3)
+
+
+def test_log_is_durable_to_its_end_when_opened() -> None:
+    # A killed process leaves its bytes in the machine's cache; the next one may not take them for flushed.
+    files = MemoryFiles()
+    log = open_log(files)
+    log.append(WRITTEN)
+    files.kill()
+
+    assert open_log(files).durable_end_offset == 7
+
+    files.crash()
+    assert open_log(files).end_offset == 7
+
+
+def test_recovery_comes_to_the_same_end_when_the_power_is_cut_at_any_call() -> None:
+    def damage(files: MemoryFiles) -> None:
+        seven_batches(files, known_flushed=2)
+        files.flip_bit(segment(0), 2 * SMALL + 30)
+
+    for case, files in crash_at_every_call(damage, lambda files: open_log(files, segment_bytes=3 * SMALL)):
+        log = open_log(files)
+        assert content(log) == WRITTEN[:2], case
+        check_indexes(files)
+
+
+def test_indexes_are_right_when_the_process_is_killed_during_recovery() -> None:
+    nth = 0
+    written = [batch(offset, value=b"x" * 1500, timestamps_ms=[offset]) for offset in range(40)]
+    end_offset = None
+    while end_offset is None:
+        nth += 1
+        files = MemoryFiles()
+        log = open_log(files, segment_bytes=20_000)
+        log.append(written)
+        recovery_point(files).retreat(Offset(0))
+        files.flip_bit(segment(0), written[0].header.size_bytes * 8 + 30)
+        files.kill()
+        files.cut_power_before(nth)
+        with suppress(PowerCutError):
+            end_offset = open_log(files).end_offset
+        files.kill()
+        check_indexes(files)
+
+    assert end_offset == 8
+
+
+def test_torn_end_is_cut_on_a_real_disk_too(tmp_path: Path) -> None:
+    files = DiskFiles(tmp_path)
+    log = open_log(files)
+    log.append(WRITTEN)
+    log.flush()
+    log.close()
+    path = tmp_path / FIRST_SEGMENT
+    recovery_point(files).retreat(Offset(0))
+    path.write_bytes(path.read_bytes()[: 3 * SMALL + 10])
+
+    log = open_log(files)
+
+    assert content(log) == WRITTEN[:3]
+    assert path.stat().st_size == 3 * SMALL
+    log.close()
+
+
+def test_batch_larger_than_what_is_read_at_once_is_walked_over() -> None:
+    written: list[Batch] = [batch(0), batch(1, value=b"x" * (3 << 20)), batch(2)]
+    files = MemoryFiles()
+    log = open_log(files, segment_bytes=8 << 20)
+    log.append(written)
+    files.kill()
+
+    log = open_log(files)
+
+    assert content(log) == written
+
+
+def test_batch_larger_than_what_is_read_at_once_is_cut_when_torn() -> None:
+    files = MemoryFiles()
+    log = open_log(files, segment_bytes=8 << 20)
+    log.append([batch(0), batch(1, value=b"x" * (3 << 20))])
+    files.kill()
+    files.put(FIRST_SEGMENT, files.read(FIRST_SEGMENT)[:-1])
+
+    assert content(open_log(files)) == [batch(0)]

@@ -1,0 +1,97 @@
+"""The same message as kio has it: kio was written by others from Kafka's files, and is the second opinion here."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import re
+import typing
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from kio.index import load_request_schema, load_response_schema
+from kio.schema.errors import ErrorCode
+from kio.serial import entity_reader, entity_writer
+
+from raft.codec import Message
+from raft.codec.uuids import uuid_bytes
+from raft.types import ZERO_UUID, Uuid
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def kio_class(message_class: type[Message], version: int) -> Any:
+    """kio's class for one version of a message."""
+    name = message_class.__name__
+    key = message_class.__schema__.api_key
+    if key is not None:
+        load = load_request_schema if name.endswith("Request") else load_response_schema
+        return load(key, version)
+    module = re.sub("(?<!^)(?=[A-Z])", "_", name).lower()
+    kind = "header" if name.endswith("Header") else "data"
+    return getattr(importlib.import_module(f"kio.schema.{module}.v{version}.{kind}"), name)
+
+
+def kio_value(message: Message, twin_class: Any) -> Any:
+    """The kio object that says what `message` says."""
+    attributes = {_plain(field.name): field.name for field in fields(message)}
+    hints = typing.get_type_hints(twin_class)
+    return twin_class(
+        **{
+            field.name: _convert(getattr(message, attributes[_plain(field.name)]), field.metadata, hints[field.name])
+            for field in fields(twin_class)
+        }
+    )
+
+
+def kio_encode(value: Any) -> bytes:
+    """What kio makes of its object."""
+    buffer = io.BytesIO()
+    entity_writer(type(value))(buffer, value)
+    return buffer.getvalue()
+
+
+def kio_decode(twin_class: Any, encoded: bytes) -> Any:
+    """What kio reads; all of the bytes must have been used."""
+    value, size = entity_reader(twin_class)(encoded, 0)
+    assert size == len(encoded)
+    return value
+
+
+def _plain(name: str) -> str:
+    """A field's name without the underscores and units in which the two differ."""
+    return name.replace("_", "").removesuffix("ms")
+
+
+def _convert(value: Any, metadata: Any, hint: Any) -> Any:
+    if value is None:
+        return None
+    entity = _entity_class(hint)
+    if entity is not None:
+        return (
+            tuple(kio_value(each, entity) for each in value) if isinstance(value, tuple) else kio_value(value, entity)
+        )
+    match metadata["kafka_type"]:
+        case "uuid":
+            return _uuid(value)
+        case "error_code":
+            return ErrorCode(value)
+        case "timedelta_i32" | "timedelta_i64":
+            return timedelta(milliseconds=value)
+        case "datetime_i64":
+            return None if value == -1 else _EPOCH + timedelta(milliseconds=value)
+        case _:
+            return value
+
+
+def _uuid(text: Uuid) -> UUID | None:
+    return None if text == ZERO_UUID else UUID(bytes=uuid_bytes(text))
+
+
+def _entity_class(hint: Any) -> Any:
+    """The class of the struct or structs that a field holds, if it holds any."""
+    if is_dataclass(hint):
+        return hint
+    return next((found for found in map(_entity_class, typing.get_args(hint)) if found is not None), None)
