@@ -13,6 +13,7 @@ from raft.core.messages import (
     EndQuorumEpochResponse,
     FetchRequest,
     FetchResponse,
+    Request,
     RequestRefused,
     Response,
     VoteRequest,
@@ -87,8 +88,8 @@ def _is_settled_by_epoch_or_error(state: State, pending: Pending, response: _Par
         state.peers.back_off(pending.node_id, now_ms)
         return True
     knew_leader, epoch_before = state.leader_id, state.epoch
-    name = type(pending.request).__name__.removesuffix("Request")
-    reason = f"{name} answer of node {pending.node_id} names leader {response.leader_id} of epoch {response.epoch}"
+    leader = "no leader" if response.leader_id is None else f"leader {response.leader_id}"
+    reason = f"{_name(pending.request)} answer of node {pending.node_id} names {leader} of epoch {response.epoch}"
     adopt(state, response.epoch, response.leader_id, response.leader_endpoints, now_ms=now_ms, reason=reason)
     if state.is_stopped or state.epoch > epoch_before:
         return True
@@ -99,6 +100,12 @@ def _is_settled_by_epoch_or_error(state: State, pending: Pending, response: _Par
     _complain(state, pending, error)
     state.peers.back_off(pending.node_id, now_ms)
     return True
+
+
+def _name(request: Request) -> str:
+    if isinstance(request, VoteRequest) and request.pre_vote:
+        return "pre-vote"
+    return type(request).__name__.removesuffix("Request")
 
 
 _NOT_THE_LEADER = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER)

@@ -21,19 +21,28 @@ class Pending:
 class Peers:
     """For each node: ready, waiting for an answer, or backing off after a failure."""
 
-    __slots__ = ("_back_off_until_ms", "_next_number", "_pending", "_request_timeout_ms", "_retry_backoff_ms")
+    __slots__ = (
+        "_back_off_until_ms",
+        "_next_number",
+        "_pending",
+        "_request_timeout_ms",
+        "_retry_backoff_ms",
+        "_timed_out",
+    )
 
     def __init__(self, *, request_timeout_ms: int, retry_backoff_ms: int) -> None:
         self._request_timeout_ms = request_timeout_ms
         self._retry_backoff_ms = retry_backoff_ms
         self._pending: dict[NodeId, Pending] = {}
         self._back_off_until_ms: dict[NodeId, int] = {}
+        self._timed_out: set[NodeId] = set()
         self._next_number = 0
 
     def forget(self) -> None:
         """Drop all requests under way: a change of role makes their answers meaningless (GEN-7)."""
         self._pending.clear()
         self._back_off_until_ms.clear()
+        self._timed_out.clear()
 
     def is_ready(self, node_id: NodeId, now_ms: int) -> bool:
         """Whether a request may go to this node now."""
@@ -66,11 +75,18 @@ class Peers:
         return None
 
     def take_overdue(self, now_ms: int) -> list[Pending]:
-        """The requests whose time is over; they are no longer under way."""
+        """The requests whose time is over; they are no longer under way, and their nodes are ready again (GEN-8)."""
         overdue = [pending for pending in self._pending.values() if pending.deadline_ms <= now_ms]
         for pending in overdue:
             del self._pending[pending.node_id]
+            self._timed_out.add(pending.node_id)
         return overdue
+
+    def take_timed_out(self, node_id: NodeId) -> bool:
+        """Whether the last request to this node got no answer in time; told once, so that it is asked again later."""
+        has_timed_out = node_id in self._timed_out
+        self._timed_out.discard(node_id)
+        return has_timed_out
 
     def back_off(self, node_id: NodeId, now_ms: int) -> None:
         """Leave this node alone for the time of a retry."""

@@ -60,7 +60,7 @@ def _send_to_voters(
 
 def _fetch_from_best(state: State, role: Follower, now_ms: int) -> None:
     """Fetch from the leader; while it fails us, from anybody, who may know of a newer one (FETCH-20)."""
-    if state.peers.is_backing_off(role.leader_id, now_ms):
+    if state.peers.is_backing_off(role.leader_id, now_ms) or state.peers.take_timed_out(role.leader_id):
         _fetch_from_anybody(state, now_ms)
     else:
         _fetch(state, role.leader_id, role.leader_endpoints[0], now_ms)

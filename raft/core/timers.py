@@ -15,7 +15,6 @@ def keep_deadlines(state: State, now_ms: int) -> None:
     """Do everything that is due by now."""
     for pending in state.peers.take_overdue(now_ms):
         state.emit(Disconnect(node_id=pending.node_id))
-        state.peers.back_off(pending.node_id, now_ms)
     state.peers.forget_past_back_offs(now_ms)
     role = None
     while role is not state.role:
@@ -73,7 +72,7 @@ def _move_on_time(state: State, now_ms: int) -> None:
                 state, epoch, leader_id=None, now_ms=now_ms, reason="resigned for a whole election timeout"
             )
         case Follower():
-            become_prospective(state, now_ms=now_ms, reason="fetch timeout")
+            become_prospective(state, now_ms=now_ms, reason="gives its leader up")
         case Leader():
             expiry_ms = role.progress.check_quorum_deadline_ms
             if expiry_ms is not None and expiry_ms <= now_ms:

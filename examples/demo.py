@@ -1,0 +1,168 @@
+"""The whole way, on real input: changes into a quorum by one stream and out of it by another, its leaders killed.
+
+The input is the metadata of every Python distribution installed here: its name and version, and each of its files with
+size and hash. It goes by `writeStream` into three voters beside the driver; `readStream` reads it back at the same
+time. Twice the present leader is killed with -9. Then the log is read once more as a batch, and everything is counted.
+
+make demo        (python -m examples.demo)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col, struct
+from pyspark.sql.streaming.query import StreamingQuery
+
+from examples.session import small_session
+from kraft_spark import QuorumService, from_msgpack, to_msgpack
+
+CHANGE = "distribution string, version string, path string, size bigint, hash string"
+MICRO_BATCHES = 24
+KILL_AFTER_BATCHES = (6, 14)
+PATIENCE_S = 150
+
+
+def changes_of(distribution: Distribution) -> Iterator[dict[str, object]]:
+    """The changes by which one distribution came to be: itself, and its files as its RECORD lists them."""
+    name, version = distribution.metadata["Name"], distribution.version
+    yield {"distribution": name, "version": version, "path": "", "size": None, "hash": None}
+    for file in distribution.files or []:
+        file_hash = f"{file.hash.mode}={file.hash.value}" if file.hash else None
+        yield {"distribution": name, "version": version, "path": str(file), "size": file.size, "hash": file_hash}
+
+
+def write_input(folder: Path) -> int:
+    """Write the changes into as many files as there are to be micro-batches; return how many changes there are."""
+    changes = [change for distribution in distributions() for change in changes_of(distribution)]
+    folder.mkdir()
+    for at in range(MICRO_BATCHES):
+        lines = (json.dumps(change) + "\n" for change in changes[at::MICRO_BATCHES])
+        (folder / f"{at:03}.json").write_text("".join(lines))
+    return len(changes)
+
+
+def start_writing(spark: SparkSession, folder: Path, servers: str) -> StreamingQuery:
+    """Stream the files into the quorum, one a micro-batch."""
+    changes = spark.readStream.schema(CHANGE).option("maxFilesPerTrigger", 1).json(str(folder / "input"))
+    key = to_msgpack(struct("distribution", "path"))
+    value = to_msgpack(struct("distribution", "version", "path", "size", "hash"))
+    return (
+        changes.select(key.alias("key"), value.alias("value"))
+        .writeStream.format("kraft")
+        .option("kraft.bootstrap.servers", servers)
+        .option("checkpointLocation", str(folder / "written"))
+        .queryName("written")
+        .start()
+    )
+
+
+def start_reading(spark: SparkSession, folder: Path, servers: str) -> StreamingQuery:
+    """Stream what is committed into files."""
+    return (
+        spark.readStream.format("kraft")
+        .option("kraft.bootstrap.servers", servers)
+        .option("startingOffsets", "earliest")
+        .load()
+        .writeStream.format("parquet")
+        .option("path", str(folder / "output"))
+        .option("checkpointLocation", str(folder / "read"))
+        .queryName("read")
+        .start()
+    )
+
+
+def kill_leader(quorum: QuorumService) -> None:
+    """Kill the present leader's process, as no process ever expects it."""
+    leader_id = quorum.leader_id()
+    pid = quorum.pids[leader_id]
+    os.kill(pid, signal.SIGKILL)
+    print(f"  killed leader {leader_id} (process {pid}) with -9", flush=True)
+
+
+def batches_done(query: StreamingQuery) -> int:
+    """How many micro-batches with rows a query has done."""
+    if query.exception() is not None:
+        raise SystemExit(f"query {query.name} failed: {query.exception()}")
+    return sum(1 for progress in query.recentProgress if progress["numInputRows"])
+
+
+def rows_read(query: StreamingQuery) -> int:
+    """How many rows a query has taken in."""
+    batches_done(query)
+    return sum(int(progress["numInputRows"]) for progress in query.recentProgress)
+
+
+def watch(writing: StreamingQuery, reading: StreamingQuery, quorum: QuorumService, total: int) -> None:
+    """Let both queries run to the end, and kill leaders on the way."""
+    kills = list(KILL_AFTER_BATCHES)
+    deadline = time.monotonic() + PATIENCE_S
+    while rows_read(reading) < total:
+        if time.monotonic() > deadline:
+            raise SystemExit(f"only {rows_read(reading)} of {total} changes came through in {PATIENCE_S} s")
+        if kills and batches_done(writing) >= kills[0]:
+            kills.pop(0)
+            print(f"  {batches_done(writing)} micro-batches written, {rows_read(reading)} changes read", flush=True)
+            kill_leader(quorum)
+        time.sleep(0.05)
+    if kills:
+        raise SystemExit("the streams were done before every leader was killed")
+
+
+def main() -> None:
+    """Run the demo; exit code 0 if nothing was lost or doubled."""
+    spark = small_session("demo")
+    with tempfile.TemporaryDirectory() as name, QuorumService.start(spark, data_dir=Path(name, "quorum")) as quorum:
+        folder, servers = Path(name), quorum.bootstrap_servers
+        total = write_input(folder / "input")
+        print(f"{total} changes in {MICRO_BATCHES} micro-batches; voters are {servers}", flush=True)
+        writing, reading = start_writing(spark, folder, servers), start_reading(spark, folder, servers)
+        watch(writing, reading, quorum, total)
+        micro_batches = batches_done(writing)
+        writing.stop()
+        reading.stop()
+        streamed = spark.read.parquet(str(folder / "output"))
+        backfill = (
+            spark.read.format("kraft")
+            .option("kraft.bootstrap.servers", servers)
+            .option("includeControlRecords", "true")
+            .load()
+            .cache()
+        )
+        is_right = report(total, micro_batches, streamed, backfill)
+    spark.stop()
+    sys.exit(0 if is_right else 1)
+
+
+def report(total: int, micro_batches: int, streamed: DataFrame, backfill: DataFrame) -> bool:
+    """Count everything, show some of it, and say whether nothing was lost or doubled."""
+    data = backfill.where("control is null")
+    elections = backfill.where("control is not null").count()
+    last = backfill.selectExpr("max(offset)").collect()[0][0]
+    backfilled, streamed_rows = data.count(), streamed.count()
+    doubled_in_log = backfilled - data.select("key").distinct().count()
+    doubled_in_stream = streamed_rows - streamed.select("key").distinct().count()
+    print(f"changes in          {total}")
+    print(f"read as a stream    {streamed_rows}, duplicates {doubled_in_stream}")
+    print(f"read as a batch     {backfilled}, duplicates {doubled_in_log}")
+    print(f"micro-batches       {micro_batches}")
+    print(f"leader changes      {elections - 1}")
+    print(f"offsets             0 to {last}, of which {elections} are control records")
+    changes = data.select("offset", "epoch", from_msgpack("value", CHANGE).alias("change"))
+    changes.where(col("change.path") != "").select("offset", "epoch", "change.*").orderBy("offset").show(8, truncate=40)
+    is_right = total == streamed_rows == backfilled and not doubled_in_log and not doubled_in_stream
+    print("nothing lost, nothing doubled" if is_right else "NOT RIGHT: the counts differ")
+    return is_right
+
+
+if __name__ == "__main__":
+    main()

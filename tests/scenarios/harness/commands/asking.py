@@ -1,0 +1,67 @@
+"""The command `ask`: a request made by hand, from anybody."""
+
+from __future__ import annotations
+
+from raft.core.messages import BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest, Request, VoteRequest
+from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from tests.scenarios.harness.arguments import Arguments
+from tests.scenarios.harness.commands.setting import CLUSTER_ID, endpoint_of
+from tests.scenarios.harness.commands.stage import Stage
+from tests.scenarios.harness.errors import ScenarioError
+from tests.scenarios.harness.message import Exchange, Kind
+
+
+def ask(stage: Stage, arguments: Arguments) -> None:
+    """`ask 3: KIND from 9 epoch=7 ...`: put a request to node 3 and print its answer, which nobody else receives.
+
+    Options: `last-epoch= log-end=` of pre-vote and vote; `offset= last-epoch= max-wait=` of fetch;
+    `successors=` of end-quorum-epoch; `address=unknown` of begin-quorum-epoch; `cluster=other|none` of all.
+    """
+    asked = arguments.node()
+    kind = arguments.word()
+    if kind not in set(Kind):
+        raise ScenarioError(f"`{kind}`: ask one of {', '.join(Kind)}")
+    arguments.expect("from")
+    asker = arguments.node()
+    exchange = Exchange(
+        asker=asker, asker_life=0, asked=asked, number=None, request=_request(Kind(kind), asker, arguments)
+    )
+    arguments.finish()
+    stage.world.ask(exchange)
+
+
+def _request(kind: Kind, asker: NodeId, arguments: Arguments) -> Request:
+    cluster = arguments.option("cluster")
+    cluster_id = None if cluster == "none" else cluster or CLUSTER_ID
+    epoch = Epoch(arguments.required("epoch"))
+    match kind:
+        case Kind.PRE_VOTE | Kind.VOTE:
+            last_epoch, log_end = Epoch(arguments.required("last-epoch")), Offset(arguments.required("log-end"))
+            return VoteRequest(
+                cluster_id=cluster_id,
+                epoch=epoch,
+                candidate=ReplicaKey(asker),
+                candidate_log_end=OffsetAndEpoch(epoch=last_epoch, offset=log_end),
+                pre_vote=kind is Kind.PRE_VOTE,
+            )
+        case Kind.BEGIN_QUORUM_EPOCH:
+            is_address_unknown = arguments.option("address") == "unknown"
+            endpoints = () if is_address_unknown else (endpoint_of(asker),)
+            return BeginQuorumEpochRequest(
+                cluster_id=cluster_id, epoch=epoch, leader_id=asker, leader_endpoints=endpoints
+            )
+        case Kind.END_QUORUM_EPOCH:
+            successors = tuple(ReplicaKey(NodeId(node_id)) for node_id in arguments.numbers_option("successors"))
+            return EndQuorumEpochRequest(
+                cluster_id=cluster_id, epoch=epoch, leader_id=asker, preferred_successors=successors
+            )
+        case Kind.FETCH:
+            return FetchRequest(
+                cluster_id=cluster_id,
+                replica=ReplicaKey(asker),
+                epoch=epoch,
+                fetch_offset=Offset(arguments.required("offset")),
+                last_fetched_epoch=Epoch(arguments.required("last-epoch")),
+                max_wait_ms=arguments.number_option("max-wait", 0),
+                max_bytes=1 << 20,
+            )

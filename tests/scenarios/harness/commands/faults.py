@@ -1,0 +1,137 @@
+"""Commands that break things and mend them: nodes, links, messages, flushes."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+from raft.core.events import Failure
+from raft.types import NodeId
+from tests.scenarios.harness.arguments import Arguments, whole_number
+from tests.scenarios.harness.commands.stage import Stage
+from tests.scenarios.harness.disk import Disk
+from tests.scenarios.harness.errors import ScenarioError
+from tests.scenarios.harness.network import Link
+from tests.scenarios.harness.pattern import Pattern
+
+_FAILURES = {"disconnected": Failure.DISCONNECTED, "unsupported-version": Failure.UNSUPPORTED_VERSION}
+
+
+def crash(stage: Stage, arguments: Arguments) -> None:
+    """`crash 1 ...`: the power is cut; what was not flushed is lost."""
+    for node_id in arguments.nodes():
+        node = stage.world.node(node_id)
+        if not node.is_up:
+            raise ScenarioError(f"node {node_id} is down already")
+        node.stop()
+
+
+def restart(stage: Stage, arguments: Arguments) -> None:
+    """`restart 1 ...`: start again with what is on the disk; a node that is up crashes first."""
+    nodes = [stage.world.node(node_id) for node_id in arguments.nodes()]
+    for node in nodes:
+        if node.is_up:
+            node.stop()
+    stage.world.start(nodes)
+
+
+def wipe(stage: Stage, arguments: Arguments) -> None:
+    """`wipe 3`: a node that is down gets an empty disk."""
+    node = stage.world.node(arguments.node())
+    if node.is_up:
+        raise ScenarioError(f"node {node.node_id} is up: crash it first")
+    node.disk = Disk()
+
+
+def cut(stage: Stage, arguments: Arguments) -> None:
+    """`cut 1-3 1->2 4`: carry nothing there: both ways, one way, or to and from node 4."""
+    stage.world.network.cut(_links(stage, arguments))
+
+
+def heal(stage: Stage, arguments: Arguments) -> None:
+    """`heal 1-3`, or `heal all`: carry again."""
+    stage.world.network.heal(_links(stage, arguments))
+
+
+def links(stage: Stage, arguments: Arguments) -> None:
+    """`links 1-2 2-3`: cut all links but these."""
+    network = stage.world.network
+    network.cut(permutations(stage.world.nodes, 2))
+    network.heal(_links(stage, arguments))
+
+
+def lose(stage: Stage, arguments: Arguments) -> None:
+    """`lose fetch answer 1->3`: lose such messages from now on."""
+    stage.world.network.lose(Pattern.taken_from(arguments))
+
+
+def hold(stage: Stage, arguments: Arguments) -> None:
+    """`hold vote`: keep such messages back from now on."""
+    stage.world.network.hold(Pattern.taken_from(arguments))
+
+
+def carry(stage: Stage, arguments: Arguments) -> None:
+    """`carry everything`: end all `lose` and `hold`. What is held stays held, cut links stay cut."""
+    arguments.expect("everything")
+    stage.world.network.calm()
+
+
+def deliver(stage: Stage, arguments: Arguments) -> None:
+    """`deliver [PATTERN]`: let held messages arrive now, each with all that follows from it."""
+    world = stage.world
+    for message in world.post_office.take_held(Pattern.taken_from(arguments)):
+        world.post_office.hand_on(message, world.now_ms)
+        world.settle()
+
+
+def drop(stage: Stage, arguments: Arguments) -> None:
+    """`drop [PATTERN]`: lose held messages."""
+    world = stage.world
+    for message in world.post_office.take_held(Pattern.taken_from(arguments)):
+        world.post_office.drop(message, world.now_ms, "lost")
+
+
+def fail(stage: Stage, arguments: Arguments) -> None:
+    """`fail pre-vote 1->3: unsupported-version` (or `disconnected`): the sender of held requests hears of it."""
+    world = stage.world
+    pattern = Pattern.taken_from(arguments)
+    word = arguments.word()
+    if word not in _FAILURES:
+        raise ScenarioError(f"`{word}`: a request fails by one of {', '.join(_FAILURES)}")
+    for message in world.post_office.take_held(pattern):
+        world.fail(message, _FAILURES[word])
+
+
+def delay(stage: Stage, arguments: Arguments) -> None:
+    """`delay flushes of 1`: finish no flush of the node until `flush`."""
+    arguments.expect("flushes", "of")
+    stage.world.node(arguments.node()).is_flush_delayed = True
+
+
+def flush(stage: Stage, arguments: Arguments) -> None:
+    """`flush 1`: finish what waits, and delay no more."""
+    node = stage.world.node(arguments.node())
+    if not node.flushes:
+        raise ScenarioError(f"node {node.node_id} waits for no flush")
+    node.is_flush_delayed = False
+    stage.world.settle()
+
+
+def _links(stage: Stage, arguments: Arguments) -> set[Link]:
+    found: set[Link] = set()
+    while arguments.has_words:
+        found |= _link(stage, arguments.word())
+    return found
+
+
+def _link(stage: Stage, word: str) -> set[Link]:
+    every = set(permutations(stage.world.nodes, 2))
+    if word == "all":
+        return every
+    if "-" not in word:
+        node_id = stage.world.node(NodeId(whole_number(word))).node_id
+        return {link for link in every if node_id in link}
+    left, right = word.replace("->", "-").split("-", 1)
+    link = (NodeId(whole_number(left)), NodeId(whole_number(right)))
+    if link not in every:
+        raise ScenarioError(f"`{word}` is no link of this quorum")
+    return {link} if "->" in word else {link, link[::-1]}

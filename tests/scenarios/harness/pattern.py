@@ -1,0 +1,49 @@
+"""Which messages a command means: `vote`, `fetch answer 1->3`, `any request 3->*`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from raft.types import NodeId
+from tests.scenarios.harness.arguments import Arguments, whole_number
+from tests.scenarios.harness.message import Kind, Message
+
+_ANY = "any"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """A message matches when everything that is not None is so."""
+
+    kind: Kind | None = None
+    is_answer: bool | None = None
+    sender: NodeId | None = None
+    receiver: NodeId | None = None
+
+    @classmethod
+    def taken_from(cls, arguments: Arguments) -> Pattern:
+        """Read `[KIND or any] [request or answer] [FROM->TO]`; a node may be `*`."""
+        kind, is_answer, sender, receiver = None, None, None, None
+        if arguments.peek() == _ANY:
+            arguments.word()
+        elif arguments.peek() in set(Kind):
+            kind = Kind(arguments.word())
+        if arguments.peek() in ("request", "answer"):
+            is_answer = arguments.word() == "answer"
+        if "->" in arguments.peek():
+            left, _, right = arguments.word().partition("->")
+            sender, receiver = _node_or_any(left), _node_or_any(right)
+        return cls(kind=kind, is_answer=is_answer, sender=sender, receiver=receiver)
+
+    def matches(self, message: Message) -> bool:
+        """Whether this message is meant."""
+        return (
+            self.kind in (None, message.exchange.kind)
+            and self.is_answer in (None, message.is_answer)
+            and self.sender in (None, message.sender)
+            and self.receiver in (None, message.receiver)
+        )
+
+
+def _node_or_any(word: str) -> NodeId | None:
+    return None if word == "*" else NodeId(whole_number(word))
