@@ -1,0 +1,160 @@
+"""One append at a time, flushed on a majority of three voters: how long it takes, beside what the machine itself takes.
+
+python -m benchmarks.append [--quick]
+
+Every voter is a process of its own. The machine's own figures come from the same run: fdatasync after as many bytes as
+an append writes, and a round trip on loopback between two processes. A commit needs at least two round trips (client to
+leader, leader to follower) and one flush on a majority; the ratio to that sum is the figure to look at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.results import Figures, record
+from raft.client import Client
+from raft.client.asynchronous import AsyncClient
+from raft.client.calls import append, new_producer_id
+from raft.local import LocalQuorum
+from raft.records.batch import build_batch
+from raft.records.record import Record
+
+VALUE = b"x" * 100
+CLIENTS = 64
+
+_ECHO = """
+import socket, sys
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+connection, _ = listener.accept()
+connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+while data := connection.recv(4096):
+    connection.sendall(data)
+"""
+
+
+def batch_of(producer_id: int, sequence: int) -> bytes:
+    """One record, as an idempotent producer sends it."""
+    now_ms = int(time.time() * 1000)
+    record_of_100_bytes = Record(value=VALUE, timestamp_ms=now_ms)
+    return build_batch([record_of_100_bytes], producer_id=producer_id, producer_epoch=0, base_sequence=sequence)
+
+
+def timed(count: int, work: Callable[[], object]) -> list[float]:
+    """Milliseconds of each of some calls."""
+    times = []
+    for _ in range(count):
+        started = time.perf_counter()
+        work()
+        times.append((time.perf_counter() - started) * 1000)
+    return times
+
+
+def fdatasync_ms(folder: Path, count: int) -> list[float]:
+    """The machine's flush of as many bytes as an append writes."""
+    file = os.open(folder / "fdatasync", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    payload = batch_of(1, 1)
+
+    def flush() -> None:
+        os.write(file, payload)
+        os.fdatasync(file)
+
+    try:
+        return timed(count, flush)
+    finally:
+        os.close(file)
+
+
+def round_trip_ms(count: int) -> list[float]:
+    """The machine's loopback, there and back, between two processes."""
+    with subprocess.Popen([sys.executable, "-c", _ECHO], stdout=subprocess.PIPE, text=True) as echo:
+        assert echo.stdout is not None
+        with socket.create_connection(("127.0.0.1", int(echo.stdout.readline()))) as connection:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            payload = batch_of(1, 1)
+
+            def exchange() -> None:
+                connection.sendall(payload)
+                left = len(payload)
+                while left:
+                    left -= len(connection.recv(4096))
+
+            return timed(count, exchange)
+
+
+def one_client_ms(client: Client, count: int) -> list[float]:
+    """Appends one after the other."""
+    producer_id = client.new_producer_id()
+    sequences = iter(range(count))
+    return timed(count, lambda: client.append(batch_of(producer_id, next(sequences))))
+
+
+async def many_clients_ms(client: Client, count: int) -> tuple[list[float], float]:
+    """Appends of many clients, each one at a time; and how many a second all of them made."""
+
+    async def run(times: list[float]) -> None:
+        async with AsyncClient(client.settings) as one:
+            producer_id = await one.call(new_producer_id)
+            for sequence in range(count):
+                started = time.perf_counter()
+                await one.call(append, batch_of(producer_id, sequence))
+                times.append((time.perf_counter() - started) * 1000)
+
+    times: list[float] = []
+    started = time.perf_counter()
+    await asyncio.gather(*(run(times) for _ in range(CLIENTS)))
+    return times, CLIENTS * count / (time.perf_counter() - started)
+
+
+def percentiles(times: list[float]) -> tuple[float, float]:
+    """p50 and p99."""
+    cuts = statistics.quantiles(times, n=100)
+    return cuts[49], cuts[98]
+
+
+def measure(count: int) -> Figures:
+    """Run it all."""
+    with tempfile.TemporaryDirectory() as name, LocalQuorum.start(Path(name, "quorum")) as quorum:
+        with quorum.client(api_timeout_ms=60_000) as client:
+            one_client_ms(client, count // 5 + 1)
+            flush_p50, flush_p99 = percentiles(fdatasync_ms(Path(name), count))
+            trip_p50, trip_p99 = percentiles(round_trip_ms(count))
+            one_p50, one_p99 = percentiles(one_client_ms(client, count))
+            many, rate = asyncio.run(many_clients_ms(client, max(count // 16, 5)))
+            many_p50, many_p99 = percentiles(many)
+    floor = 2 * trip_p50 + flush_p50
+    return {
+        "fdatasync ms p50": flush_p50,
+        "fdatasync ms p99": flush_p99,
+        "loopback round trip ms p50": trip_p50,
+        "loopback round trip ms p99": trip_p99,
+        "append ms p50": one_p50,
+        "append ms p99": one_p99,
+        "append p50 / (2 round trips + 1 flush)": one_p50 / floor,
+        f"{CLIENTS} clients: append ms p50": many_p50,
+        f"{CLIENTS} clients: append ms p99": many_p99,
+        f"{CLIENTS} clients: appends a second": rate,
+        f"{CLIENTS} clients: appends a second / one client's": rate * one_p50 / 1000,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    arguments = parser.parse_args()
+    figures = measure(200 if arguments.quick else 2000)
+    record("append", "python -m benchmarks.append", figures, keep=not arguments.quick)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""The kernel in C, through ctypes: nothing but a library beside this file, which any Python may load."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from datasource.columns.kernel import Outcome, refused_record
+from datasource.columns.rows import Rows
+from datasource.columns.schema import TIMESTAMP_TYPE, header_lists
+from datasource.columns.structures import KERNEL_VERSION, ColumnInput, Decoding, Encoding, offsets_room
+from datasource.columns.walk import Batches
+
+SUFFIX = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
+LIBRARY = Path(__file__).with_name(f"libkernel{SUFFIX}")
+
+
+class CompiledKernel:
+    """The port `Kernel`, carried out by the library. ctypes releases the interpreter's lock meanwhile.
+
+    Args:
+        library: the shared library that `build_kernel.py` made of `kernel.c`.
+
+    Raises:
+        OSError: the library is not there, or is not one for this machine.
+        ValueError: it was built from another version of `kernel.c`.
+    """
+
+    name = "compiled"
+
+    def __init__(self, library: Path) -> None:
+        self._library = ctypes.CDLL(str(library))
+        version = ctypes.c_int64.in_dll(self._library, "kernel_version").value
+        if version != KERNEL_VERSION:
+            raise ValueError(f"{library} is of version {version}, and {KERNEL_VERSION} is needed")
+        for function in (self._library.decode_count, self._library.decode_write):
+            function.argtypes, function.restype = (ctypes.POINTER(Decoding),), ctypes.c_int64
+        for function in (self._library.encode_count, self._library.encode_write):
+            function.argtypes, function.restype = (ctypes.POINTER(Encoding),), ctypes.c_int64
+
+    def decode(
+        self, data: bytes, batches: Batches, *, start_offset: int, end_offset: int, headers: bool
+    ) -> list[pa.Array]:
+        """See `Kernel.decode`."""
+        decoding = Decoding(
+            input=np.frombuffer(data, np.uint8).ctypes.data,
+            batches=batches.ctypes.data,
+            batch_count=len(batches),
+            start_offset=start_offset,
+            end_offset=end_offset,
+            has_headers=headers,
+        )
+        outcome = Outcome(self._library.decode_count(decoding))
+        if outcome is not Outcome.DONE:
+            base_offset = int(batches["base_offset"][decoding.failed_batch])
+            raise refused_record(outcome, base_offset=base_offset, index=decoding.failed_record)
+        return self._write_columns(decoding)
+
+    def _write_columns(self, decoding: Decoding) -> list[pa.Array]:
+        """Make room for what was counted, and have it filled."""
+        rows = decoding.row_count
+        key, value = decoding.key.make_room(rows), decoding.value.make_room(rows)
+        offsets, timestamps, epochs = (pa.allocate_buffer(size * rows) for size in (8, 8, 4))
+        decoding.offsets, decoding.timestamps_us, decoding.epochs = offsets.address, timestamps.address, epochs.address
+        if decoding.has_headers:
+            list_offsets = offsets_room(rows)
+            decoding.header_offsets = list_offsets.address
+            header_key = decoding.header_key.make_room(decoding.header_count)
+            header_value = decoding.header_value.make_room(decoding.header_count)
+        outcome = self._library.decode_write(decoding)
+        assert outcome == Outcome.DONE, "the input changed while it was decoded"
+        array = pa.Array.from_buffers
+        columns = [
+            array(pa.binary(), rows, key, decoding.key.null_count),
+            array(pa.binary(), rows, value, decoding.value.null_count),
+            array(pa.int64(), rows, [None, offsets], 0),
+            array(TIMESTAMP_TYPE, rows, [None, timestamps], 0),
+            array(pa.int32(), rows, [None, epochs], 0),
+        ]
+        if decoding.has_headers:
+            keys = array(pa.string(), decoding.header_count, header_key)
+            values = array(pa.binary(), decoding.header_count, header_value)
+            columns.append(header_lists(list_offsets, keys, values))
+        return columns
+
+    def encoded_size(self, rows: Rows, *, first_offset_delta: int) -> int:
+        """See `Kernel.encoded_size`."""
+        encoding = _encoding(rows, first_offset_delta)
+        outcome = self._library.encode_count(encoding)
+        if outcome != Outcome.DONE:
+            raise ValueError("an Arrow array has offsets outside of its data")
+        return int(encoding.byte_count)
+
+    def encode(self, rows: Rows, *, first_offset_delta: int, output: npt.NDArray[np.uint8]) -> None:
+        """See `Kernel.encode`."""
+        encoding = _encoding(rows, first_offset_delta)
+        encoding.output, encoding.output_size = output.ctypes.data, len(output)
+        outcome = self._library.encode_write(encoding)
+        assert outcome == Outcome.DONE, "the output is smaller than the rows"
+        assert encoding.byte_count == len(output), "the output is larger than the rows"
+
+
+def _encoding(rows: Rows, first_offset_delta: int) -> Encoding:
+    return Encoding(
+        row_count=rows.row_count,
+        first_offset_delta=first_offset_delta,
+        key=ColumnInput.of(rows.key),
+        value=ColumnInput.of(rows.value),
+        header_lists=ColumnInput.of(rows.header_lists),
+        header_key=ColumnInput.of(rows.header_keys),
+        header_value=ColumnInput.of(rows.header_values),
+    )

@@ -1,0 +1,164 @@
+"""From the bytes of a fetch response to Arrow record batches, one call a response."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from datasource.columns.kernel import Kernel
+from datasource.columns.load import load_kernel
+from datasource.columns.schema import read_schema
+from datasource.columns.varints import bounds
+from datasource.columns.walk import Batches, walk_batches
+from raft.errors import DecodeError
+from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, decompress
+from raft.records.header import COMPRESSION_MASK, CONTROL
+from raft.types import Offset
+
+DEFAULT_MAX_ARROW_BYTES = 128 << 20
+"""Most records, in bytes, that become one Arrow record batch; its offsets are int32, so never near 2 GiB."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoded:
+    """What a fetch response holds.
+
+    Fields:
+        next_offset: the offset after its last whole batch, wanted or not: where to fetch next; None if there is none.
+        record_batches: the wanted rows in the order of their offsets. Decoded, and decompressed, when asked for, so
+            that memory is needed for one record batch at a time, not for all; to be iterated once.
+    """
+
+    next_offset: Offset | None
+    record_batches: Iterator[pa.RecordBatch]
+
+
+def decode(
+    data: bytes,
+    *,
+    start_offset: int,
+    end_offset: int,
+    headers: bool = False,
+    control: bool = False,
+    max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
+    max_arrow_bytes: int = DEFAULT_MAX_ARROW_BYTES,
+    kernel: Kernel | None = None,
+) -> Decoded:
+    """Decode the records of a fetch response by columns, as `read_schema(headers=..., control=...)`.
+
+    The checksum of every batch is compared. A batch that is cut off at the end is left out silently: responses are
+    cut like that. Rows are copies; nothing of `data` is kept.
+
+    Args:
+        data: batches one after the other, as Fetch returns them.
+        start_offset: rows before it are left out.
+        end_offset: rows at it and after it are left out.
+        headers: with the column `headers`.
+        control: with control records as rows, and the column `is_control`, which tells them apart; without, they are
+            left out.
+        max_decompressed_bytes: most that one compressed batch may hold.
+        max_arrow_bytes: most bytes of records in one record batch; a single batch that has more is not cut.
+        kernel: for tests; None takes `load_kernel()`.
+
+    Raises:
+        CorruptBatchError: a batch has a wrong checksum.
+        DecodeError: here or while iterating, a batch or one of its records is malformed, holds more than allowed, has
+            a header key that is not UTF-8, or a timestamp that Spark cannot express. Errors name the offset.
+    """
+    assert max(max_arrow_bytes, max_decompressed_bytes) < 1 << 31, "Arrow's offsets have 32 bits"
+    batches, next_offset = walk_batches(data)
+    is_wanted = batches["base_offset"] + batches["last_offset_delta"] >= start_offset
+    is_wanted &= batches["base_offset"] < end_offset
+    if not control:
+        is_wanted &= batches["attributes"] & CONTROL == 0
+    parts = _parts(data, batches[is_wanted], max_arrow_bytes, max_decompressed_bytes)
+    kernel = kernel or load_kernel()
+    record_batches = _record_batches(parts, kernel, start_offset, end_offset, headers=headers, control=control)
+    return Decoded(next_offset=next_offset, record_batches=record_batches)
+
+
+def _record_batches(
+    parts: Iterator[tuple[bytes, Batches]],
+    kernel: Kernel,
+    start_offset: int,
+    end_offset: int,
+    *,
+    headers: bool,
+    control: bool,
+) -> Iterator[pa.RecordBatch]:
+    schema = read_schema(headers=headers, control=control)
+    for data, batches in parts:
+        columns = kernel.decode(data, batches, start_offset=start_offset, end_offset=end_offset, headers=headers)
+        if control:
+            columns.append(pa.array(np.repeat(batches["attributes"] & CONTROL != 0, batches["row_count"])))
+        record_batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+        if headers:
+            _check_header_keys(record_batch)
+        if record_batch.num_rows:
+            yield record_batch
+
+
+def _parts(
+    data: bytes, batches: Batches, max_arrow_bytes: int, max_decompressed_bytes: int
+) -> Iterator[tuple[bytes, Batches]]:
+    """Yield what becomes one record batch each: bytes of records, not compressed, and the batches that point there."""
+    is_compressed = batches["attributes"] & COMPRESSION_MASK != 0
+    size = int((batches["records_end"] - batches["records_start"]).sum())
+    if not is_compressed.any() and size <= max_arrow_bytes:
+        if len(batches):
+            yield data, batches
+        return
+    sections: list[bytes | memoryview] = []
+    first, size = 0, 0
+    for index in range(len(batches)):
+        section = _section(data, batches[index], max_decompressed_bytes)
+        if sections and size + len(section) > max_arrow_bytes:
+            yield _joined(sections, batches[first:index])
+            sections, first, size = [], index, 0
+        sections.append(section)
+        size += len(section)
+    if sections:
+        yield _joined(sections, batches[first:])
+
+
+def _section(data: bytes, batch: np.void, max_decompressed_bytes: int) -> bytes | memoryview:
+    """Return the records of one batch, decompressed if they have to be."""
+    section = memoryview(data)[batch["records_start"] : batch["records_end"]]
+    codec = int(batch["attributes"]) & COMPRESSION_MASK
+    if not codec:
+        return section
+    try:
+        return decompress(codec, bytes(section), max_bytes=max_decompressed_bytes)
+    except DecodeError as error:
+        raise DecodeError(f"batch at offset {batch['base_offset']}: {error}") from error
+
+
+def _joined(sections: list[bytes | memoryview], batches: Batches) -> tuple[bytes, Batches]:
+    """Lay the records of some batches one after the other, and point the batches there."""
+    edges = bounds(np.array([len(section) for section in sections], np.int64))
+    batches["records_start"], batches["records_end"] = edges[:-1], edges[1:]
+    return b"".join(sections), batches
+
+
+def _check_header_keys(record_batch: pa.RecordBatch) -> None:
+    """Refuse header keys that are not UTF-8: they are to be strings, and nothing behind this looks again."""
+    headers = record_batch.column("headers")
+    keys = headers.values.field("key")
+    try:
+        keys.validate(full=True)
+    except pa.ArrowInvalid as error:
+        culprit = next(index for index, key in enumerate(keys.cast(pa.binary()).to_pylist()) if not _is_utf8(key))
+        row = int(np.searchsorted(headers.offsets.to_numpy(), culprit, side="right")) - 1
+        offset = record_batch.column("offset")[row]
+        raise DecodeError(f"record at offset {offset}: the key of a header is not UTF-8") from error
+
+
+def _is_utf8(key: bytes) -> bool:
+    try:
+        key.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

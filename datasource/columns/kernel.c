@@ -1,0 +1,395 @@
+/*
+ * The two loops that run once a record: from Kafka record batches (magic v2) to Arrow columns, and back. What runs
+ * once a batch (headers, checksums, compression) is Python's.
+ *
+ * A record, in the order of LOG-3. Varints are zigzag, 32 bits, 64 for the timestamp; a length of -1 means null:
+ *
+ *     varint length of the rest | int8 attributes | varint timestamp delta | varint offset delta
+ *     varint key length | key | varint value length | value
+ *     varint header count | for each header: varint key length | key | varint value length | value
+ *
+ * Each direction is one walk that is run twice: first it counts, then it writes into the room that its caller made
+ * from the counts. Both check what they read, so that no input makes them read outside of it; the input must not
+ * change in between. All is inlined and `is_writing` is a constant, so that each run is straight code of its own.
+ *
+ * The structures are those of `structures.py`, field by field. When one changes, so does KERNEL_VERSION, here and
+ * there: a library that is left from another version is then refused instead of called.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define KERNEL_VERSION 1
+
+#define EXPORTED __attribute__((visibility("default")))
+#define INLINE static inline __attribute__((always_inline))
+
+EXPORTED const int64_t kernel_version = KERNEL_VERSION;
+
+/* Why a walk stopped; `kernel.py` has the sentences. */
+enum outcome {
+    DONE = 0,
+    RECORD_MALFORMED = -1,   /* a length or a count that points outside, a varint without end, bytes left over */
+    OFFSETS_DISORDERED = -2, /* offset deltas that do not rise, or lie outside of the batch */
+    TIMESTAMP_OVERFLOW = -3, /* a time that int64 microseconds cannot express */
+    ARROW_MALFORMED = -4,    /* Arrow offsets that point outside of their data */
+    OUTPUT_FULL = -5,        /* less room than was counted */
+};
+
+/* ---- From records to columns ---------------------------------------------------------------------------------- */
+
+/* What is left to read. After a read has failed all others fail, so that one look at the end of a record is enough. */
+struct cursor {
+    const uint8_t *position, *end;
+    bool has_failed;
+};
+
+/* Bytes of the input; null if the length is -1. */
+struct span {
+    const uint8_t *start;
+    int64_t length;
+};
+
+INLINE int64_t fail(struct cursor *cursor) {
+    cursor->position = cursor->end;
+    cursor->has_failed = true;
+    return 0;
+}
+
+INLINE int64_t from_zigzag(uint64_t value) { return (int64_t)(value >> 1) ^ -(int64_t)(value & 1); }
+
+/* Reads an integer of at most `bits` bits; more than those are an error, not dropped as Java does (ByteUtils). */
+INLINE int64_t read_varint(struct cursor *cursor, int bits) {
+    /* Nearly every varint has one byte or two. Spelled out, they make the whole walk a quarter faster. */
+    const uint8_t *bytes = cursor->position;
+    int64_t left = cursor->end - bytes;
+    if (left >= 1 && bytes[0] < 0x80) {
+        cursor->position += 1;
+        return from_zigzag(bytes[0]);
+    }
+    if (left >= 2 && bytes[1] < 0x80) {
+        cursor->position += 2;
+        return from_zigzag((bytes[0] & 0x7fu) | (uint64_t)bytes[1] << 7);
+    }
+    uint64_t value = 0;
+    for (int index = 0; index < left; index++) {
+        if (index == bits / 7 && (bytes[index] >> (bits % 7)) != 0) {
+            break;
+        }
+        value |= (uint64_t)(bytes[index] & 0x7f) << (7 * index);
+        if (bytes[index] < 0x80) {
+            cursor->position += index + 1;
+            return from_zigzag(value);
+        }
+    }
+    return fail(cursor);
+}
+
+INLINE struct span read_span(struct cursor *cursor) {
+    int64_t length = read_varint(cursor, 32);
+    struct span span = {cursor->position, length};
+    if (length < -1 || length > cursor->end - cursor->position) {
+        fail(cursor);
+    } else if (length > 0) {
+        cursor->position += length;
+    }
+    return span;
+}
+
+struct record {
+    int64_t timestamp_delta_ms, offset_delta;
+    struct span key, value;
+    int64_t header_count;
+    struct cursor headers;
+};
+
+/* Reads a record, but for its headers, and moves the batch's cursor to the next one. */
+INLINE struct record read_record(struct cursor *batch) {
+    struct span body = read_span(batch);
+    struct cursor cursor = {body.start, batch->position, batch->has_failed || body.length < 1};
+    cursor.position += !cursor.has_failed; /* The attributes of a record: one byte that has no meaning yet. */
+    struct record record = {0};
+    record.timestamp_delta_ms = read_varint(&cursor, 64);
+    record.offset_delta = read_varint(&cursor, 32);
+    record.key = read_span(&cursor);
+    record.value = read_span(&cursor);
+    record.header_count = read_varint(&cursor, 32);
+    record.headers = cursor;
+    return record;
+}
+
+/* A record batch to read, from its header. */
+struct batch {
+    int64_t records_start, records_end; /* where in the input its records lie */
+    int64_t record_count;
+    int64_t base_offset, last_offset_delta;
+    int64_t base_timestamp_ms, max_timestamp_ms;
+    int64_t attributes;
+    int64_t epoch;
+    int64_t row_count; /* out: how many of its records are wanted */
+};
+
+/* Attribute bit: every record has the time at which the leader appended it, the batch's largest timestamp. */
+#define HAS_APPEND_TIME 0x08
+
+/* An Arrow binary column to write: value i is data[offsets[i] .. offsets[i + 1]], null where its validity bit is 0. */
+struct binary_output {
+    int64_t byte_count; /* out */
+    int64_t null_count; /* out */
+    int32_t *offsets;   /* the first one is 0 already */
+    uint8_t *data;
+    uint8_t *validity;  /* all 0; NULL if null_count is 0 */
+};
+
+struct decoding {
+    const uint8_t *input;
+    struct batch *batches;
+    int64_t batch_count;
+    int64_t start_offset, end_offset;    /* wanted are the records at start_offset <= offset < end_offset */
+    int64_t has_headers;                 /* whether the columns of headers are wanted */
+    int64_t row_count, header_count;     /* out */
+    int64_t failed_batch, failed_record; /* out: the batch, and the record in it, at which the walk stopped */
+    int64_t *offsets;
+    int64_t *timestamps_us;
+    int32_t *epochs;
+    struct binary_output key, value;
+    int32_t *header_offsets; /* headers of row i: header_offsets[i] .. header_offsets[i + 1]; the first one is 0 */
+    struct binary_output header_key, header_value;
+};
+
+INLINE void rewind_column(struct binary_output *column) { column->byte_count = column->null_count = 0; }
+
+INLINE void append(struct binary_output *column, int64_t index, struct span span, bool is_writing) {
+    bool is_null = span.length < 0;
+    if (is_writing && span.length > 0) {
+        memcpy(column->data + column->byte_count, span.start, (size_t)span.length);
+    }
+    if (is_writing && !is_null && column->validity != NULL) {
+        column->validity[index / 8] |= (uint8_t)(1 << (index % 8));
+    }
+    column->byte_count += is_null ? 0 : span.length;
+    column->null_count += is_null;
+    if (is_writing) {
+        column->offsets[index + 1] = (int32_t)column->byte_count;
+    }
+}
+
+INLINE int64_t append_headers(struct decoding *decoding, struct record *record, bool is_wanted, bool is_writing) {
+    if (is_writing && !is_wanted) {
+        return DONE; /* The first run has checked them. */
+    }
+    struct cursor *cursor = &record->headers;
+    for (int64_t left = record->header_count; left > 0; left--) {
+        struct span key = read_span(cursor);
+        struct span value = read_span(cursor);
+        if (cursor->has_failed || key.length < 0) {
+            return RECORD_MALFORMED;
+        }
+        if (is_wanted) {
+            append(&decoding->header_key, decoding->header_count, key, is_writing);
+            append(&decoding->header_value, decoding->header_count, value, is_writing);
+            decoding->header_count++;
+        }
+    }
+    return cursor->position == cursor->end ? DONE : RECORD_MALFORMED;
+}
+
+INLINE int64_t append_row(
+    struct decoding *decoding, const struct batch *batch, const struct record *record, bool is_writing
+) {
+    int64_t timestamp_ms = batch->max_timestamp_ms, timestamp_us = 0;
+    bool has_overflowed = !(batch->attributes & HAS_APPEND_TIME)
+        && __builtin_add_overflow(batch->base_timestamp_ms, record->timestamp_delta_ms, &timestamp_ms);
+    if (has_overflowed || __builtin_mul_overflow(timestamp_ms, (int64_t)1000, &timestamp_us)) {
+        return TIMESTAMP_OVERFLOW;
+    }
+    int64_t row = decoding->row_count++;
+    append(&decoding->key, row, record->key, is_writing);
+    append(&decoding->value, row, record->value, is_writing);
+    if (is_writing) {
+        decoding->offsets[row] = batch->base_offset + record->offset_delta;
+        decoding->timestamps_us[row] = timestamp_us;
+        decoding->epochs[row] = (int32_t)batch->epoch;
+        if (decoding->has_headers) {
+            decoding->header_offsets[row + 1] = (int32_t)decoding->header_count;
+        }
+    }
+    return DONE;
+}
+
+INLINE int64_t decode_batch(struct decoding *decoding, const struct batch *batch, bool is_writing) {
+    struct cursor cursor = {decoding->input + batch->records_start, decoding->input + batch->records_end, false};
+    int64_t previous_delta = -1;
+    decoding->failed_record = 0;
+    for (int64_t index = 0; index < batch->record_count; index++) {
+        decoding->failed_record = index;
+        struct record record = read_record(&cursor);
+        if (record.headers.has_failed || record.header_count < 0) {
+            return RECORD_MALFORMED;
+        }
+        if (record.offset_delta <= previous_delta || record.offset_delta > batch->last_offset_delta) {
+            return OFFSETS_DISORDERED;
+        }
+        previous_delta = record.offset_delta;
+        int64_t offset = batch->base_offset + record.offset_delta;
+        bool is_wanted = decoding->start_offset <= offset && offset < decoding->end_offset;
+        int64_t outcome = append_headers(decoding, &record, is_wanted && decoding->has_headers, is_writing);
+        if (outcome == DONE && is_wanted) {
+            outcome = append_row(decoding, batch, &record, is_writing);
+        }
+        if (outcome != DONE) {
+            return outcome;
+        }
+    }
+    return cursor.position == cursor.end ? DONE : RECORD_MALFORMED;
+}
+
+INLINE int64_t decode(struct decoding *shared, bool is_writing) {
+    /* A copy that no written byte can be part of, so that the compiler keeps it in registers. */
+    struct decoding decoding = *shared;
+    decoding.row_count = decoding.header_count = 0;
+    rewind_column(&decoding.key);
+    rewind_column(&decoding.value);
+    rewind_column(&decoding.header_key);
+    rewind_column(&decoding.header_value);
+    int64_t outcome = DONE;
+    for (int64_t index = 0; index < decoding.batch_count && outcome == DONE; index++) {
+        struct batch batch = decoding.batches[index];
+        int64_t rows_before = decoding.row_count;
+        decoding.failed_batch = index;
+        outcome = decode_batch(&decoding, &batch, is_writing);
+        decoding.batches[index].row_count = decoding.row_count - rows_before;
+    }
+    *shared = decoding;
+    return outcome;
+}
+
+/* Checks all records and counts what the wanted ones need. */
+EXPORTED int64_t decode_count(struct decoding *decoding) { return decode(decoding, false); }
+
+/* Writes the columns. Call it after `decode_count`, with the same input. */
+EXPORTED int64_t decode_write(struct decoding *decoding) { return decode(decoding, true); }
+
+/* ---- From columns to records ---------------------------------------------------------------------------------- */
+
+/* An Arrow column of values (of lists) to read. `first` is the array's own offset into its buffers. */
+struct column_input {
+    const uint8_t *validity; /* NULL: no value is null */
+    const uint8_t *offsets;  /* NULL: every value is null, as in a column that is not there */
+    const uint8_t *data;     /* NULL for lists */
+    int64_t data_size;       /* bytes (elements) that the offsets may point at */
+    int64_t first;
+    int64_t has_wide_offsets; /* whether they are int64, as those of large_binary, instead of int32 */
+};
+
+struct encoding {
+    int64_t row_count;
+    int64_t first_offset_delta; /* offset delta of the first row; the others count on from it */
+    struct column_input key, value, header_lists, header_key, header_value;
+    uint8_t *output;
+    int64_t output_size;
+    int64_t byte_count; /* out */
+};
+
+/* Where the bytes (the elements) of a value lie. The length is -1 for null, MALFORMED if they lie outside. */
+struct range {
+    int64_t start, length;
+};
+#define MALFORMED (-2)
+
+/* Arrow asks for aligned offsets, but an array sliced out of a message may have others. */
+INLINE int64_t load_offset(const struct column_input *column, int64_t index) {
+    int32_t narrow;
+    int64_t wide;
+    if (column->has_wide_offsets) {
+        memcpy(&wide, column->offsets + index * (int64_t)sizeof wide, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, column->offsets + index * (int64_t)sizeof narrow, sizeof narrow);
+    return narrow;
+}
+
+INLINE struct range range_at(const struct column_input *column, int64_t row) {
+    int64_t index = column->first + row;
+    bool is_null = column->offsets == NULL
+        || (column->validity != NULL && !((column->validity[index / 8] >> (index % 8)) & 1));
+    if (is_null) {
+        return (struct range){0, -1};
+    }
+    int64_t start = load_offset(column, index), end = load_offset(column, index + 1);
+    if (start < 0 || end < start || end > column->data_size) {
+        return (struct range){0, MALFORMED};
+    }
+    return (struct range){start, end - start};
+}
+
+INLINE void put_varint(struct encoding *encoding, int64_t value, bool is_writing) {
+    uint64_t rest = (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+    do {
+        if (is_writing) {
+            encoding->output[encoding->byte_count] = (uint8_t)(rest < 0x80 ? rest : rest | 0x80);
+        }
+        encoding->byte_count++;
+        rest >>= 7;
+    } while (rest > 0);
+}
+
+/* Puts the length of a value and its bytes; false if they lie outside of their column. */
+INLINE bool put_value(struct encoding *encoding, const struct column_input *column, int64_t row, bool is_writing) {
+    struct range range = range_at(column, row);
+    put_varint(encoding, range.length, is_writing);
+    if (range.length > 0) {
+        if (is_writing) {
+            memcpy(encoding->output + encoding->byte_count, column->data + range.start, (size_t)range.length);
+        }
+        encoding->byte_count += range.length;
+    }
+    return range.length != MALFORMED;
+}
+
+/* Puts all of a record that its length counts. */
+INLINE bool put_body(struct encoding *encoding, int64_t row, bool is_writing) {
+    put_varint(encoding, 0, is_writing); /* attributes */
+    put_varint(encoding, 0, is_writing); /* timestamp delta: all records of a write have the same time */
+    put_varint(encoding, encoding->first_offset_delta + row, is_writing);
+    bool is_sound = put_value(encoding, &encoding->key, row, is_writing);
+    is_sound &= put_value(encoding, &encoding->value, row, is_writing);
+    struct range headers = range_at(&encoding->header_lists, row);
+    is_sound &= headers.length != MALFORMED;
+    put_varint(encoding, headers.length > 0 ? headers.length : 0, is_writing);
+    for (int64_t index = 0; index < headers.length && is_sound; index++) {
+        is_sound &= put_value(encoding, &encoding->header_key, headers.start + index, is_writing);
+        is_sound &= put_value(encoding, &encoding->header_value, headers.start + index, is_writing);
+    }
+    return is_sound;
+}
+
+INLINE int64_t encode(struct encoding *shared, bool is_writing) {
+    struct encoding encoding = *shared; /* A copy for the reason that `decode` has. */
+    encoding.byte_count = 0;
+    for (int64_t row = 0; row < encoding.row_count; row++) {
+        /* A record begins with its length, so that it is counted before it is written. */
+        struct encoding counting = encoding;
+        if (!put_body(&counting, row, false)) {
+            return ARROW_MALFORMED;
+        }
+        int64_t body_size = counting.byte_count - encoding.byte_count;
+        put_varint(&counting, body_size, false);
+        if (is_writing && counting.byte_count > encoding.output_size) {
+            return OUTPUT_FULL;
+        }
+        if (is_writing) {
+            put_varint(&encoding, body_size, true);
+            put_body(&encoding, row, true);
+        }
+        encoding.byte_count = counting.byte_count;
+    }
+    shared->byte_count = encoding.byte_count;
+    return DONE;
+}
+
+/* Counts the bytes that the rows make as records. */
+EXPORTED int64_t encode_count(struct encoding *encoding) { return encode(encoding, false); }
+
+/* Writes the records. Call it after `encode_count`, with the same columns. */
+EXPORTED int64_t encode_write(struct encoding *encoding) { return encode(encoding, true); }

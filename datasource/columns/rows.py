@@ -1,0 +1,110 @@
+"""Rows to write, as the kernels take them: the columns of one Arrow record batch, checked and made plain.
+
+column   type
+value    binary or string, or the large, view, fixed-size or dictionary form of one; null makes a tombstone
+key      likewise; optional
+headers  list or large list of struct<key: string, value: binary>; optional; a null list is no headers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import pyarrow as pa
+
+RecordBatches: TypeAlias = pa.Table | pa.RecordBatch | Iterable[pa.RecordBatch]
+
+COLUMNS = ("value", "key", "headers")
+PLAIN_TYPES = (pa.binary(), pa.string(), pa.large_binary(), pa.large_string())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """The columns of one record batch; None for one that is not there.
+
+    Fields:
+        row_count: rows in every column.
+        value, key: binary, string, or the large form of one.
+        header_lists: list or large list, one element a header; its offsets point into the next two.
+        header_keys, header_values: children of the lists, as long as their struct.
+    """
+
+    row_count: int
+    value: pa.Array
+    key: pa.Array | None = None
+    header_lists: pa.Array | None = None
+    header_keys: pa.Array | None = None
+    header_values: pa.Array | None = None
+
+    @classmethod
+    def of(cls, record_batch: pa.RecordBatch) -> Rows:
+        """Check the columns of a record batch and take them, without copying what is plain already.
+
+        Raises:
+            TypeError: a column is missing, unknown, or of a type that cannot be written.
+            ValueError: a header, or the key of one, is null; a key is not UTF-8; an array is not valid Arrow.
+        """
+        unknown = [name for name in record_batch.schema.names if name not in COLUMNS]
+        if unknown or "value" not in record_batch.schema.names:
+            raise TypeError(f"columns {record_batch.schema.names}: value is needed, key and headers are allowed")
+        columns = dict(zip(record_batch.schema.names, record_batch.columns, strict=True))
+        value = _plain_binary("value", columns["value"])
+        key = _plain_binary("key", columns["key"]) if "key" in columns else None
+        if "headers" not in columns:
+            return cls(row_count=record_batch.num_rows, value=value, key=key)
+        lists = _checked_headers(columns["headers"])
+        return cls(
+            row_count=record_batch.num_rows,
+            value=value,
+            key=key,
+            header_lists=lists,
+            header_keys=lists.values.field("key"),
+            header_values=_plain_binary("the value of a header", lists.values.field("value")),
+        )
+
+
+def chunks_of(record_batches: RecordBatches) -> Iterator[Rows]:
+    """Take rows as Spark's writers and pyarrow hand them over: one `Rows` for each chunk that is not empty."""
+    if isinstance(record_batches, pa.Table):
+        record_batches = record_batches.to_batches()
+    elif isinstance(record_batches, pa.RecordBatch):
+        record_batches = [record_batches]
+    return (Rows.of(record_batch) for record_batch in record_batches if record_batch.num_rows)
+
+
+def _plain_binary(name: str, array: pa.Array) -> pa.Array:
+    """Return `array` as an array of offsets and bytes."""
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_fixed_size_binary(array.type) or pa.types.is_null(array.type) or pa.types.is_binary_view(array.type):
+        array = array.cast(pa.binary())
+    if pa.types.is_string_view(array.type):
+        array = array.cast(pa.string())
+    if array.type not in PLAIN_TYPES:
+        raise TypeError(f"{name} is {array.type}: binary or string is needed")
+    array.validate()
+    return array
+
+
+def _checked_headers(lists: pa.Array) -> pa.Array:
+    """Return the lists of headers, after a look at every header that a row has."""
+    needed = "list<struct<key: string, value: binary>> is needed"
+    is_list = pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)
+    if not is_list or not pa.types.is_struct(lists.type.value_type):
+        raise TypeError(f"headers is {lists.type}: {needed}")
+    element = lists.type.value_type
+    if sorted(field.name for field in element) != ["key", "value"]:
+        raise TypeError(f"headers is {lists.type}: {needed}")
+    if element.field("key").type not in (pa.string(), pa.large_string()):
+        raise TypeError(f"headers is {lists.type}: {needed}")
+    lists.validate()
+    # Only these belong to a row: a list's child may have more, before, after and in between.
+    reachable = lists.flatten()
+    keys = reachable.field("key")
+    if reachable.null_count or keys.null_count:
+        raise ValueError("a header, or the key of one, is null")
+    # Readers refuse a key that is not UTF-8, so one that came into the log would block them for good.
+    keys.validate(full=True)
+    return lists
