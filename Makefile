@@ -3,11 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-SEEDS ?= 200
-MINUTES ?= 10
+SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix bench sim soak lock clean
+.PHONY: help setup demo test check fix bench sim lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +22,15 @@ demo: $(READY) ## Metadata changes through a quorum into Spark and back, the lea
 
 test: check ## Everything that CI runs
 	$(BIN)/pytest
+
+bench: $(READY) ## Side-by-side figures, kept under benchmarks/results
+	$(BIN)/python -m benchmarks.append
+	$(BIN)/python -m benchmarks.backfill
+	$(BIN)/python -m benchmarks.columns
+	$(BIN)/python -m benchmarks.codec
+
+sim: $(READY) ## Replay one run of the simulator and print its story: make sim SEED=7
+	$(BIN)/python -m tests.simulation --seed $(SEED)
 
 check: $(READY) ## Style, types and import rules; reads only
 	$(BIN)/ruff check .

@@ -124,14 +124,17 @@ def percentiles(times: list[float]) -> tuple[float, float]:
 
 def measure(count: int) -> Figures:
     """Run it all."""
-    with tempfile.TemporaryDirectory() as name, LocalQuorum.start(Path(name, "quorum")) as quorum:
-        with quorum.client(api_timeout_ms=60_000) as client:
-            one_client_ms(client, count // 5 + 1)
-            flush_p50, flush_p99 = percentiles(fdatasync_ms(Path(name), count))
-            trip_p50, trip_p99 = percentiles(round_trip_ms(count))
-            one_p50, one_p99 = percentiles(one_client_ms(client, count))
-            many, rate = asyncio.run(many_clients_ms(client, max(count // 16, 5)))
-            many_p50, many_p99 = percentiles(many)
+    with (
+        tempfile.TemporaryDirectory() as name,
+        LocalQuorum.start(Path(name, "quorum")) as quorum,
+        quorum.client(api_timeout_ms=60_000) as client,
+    ):
+        one_client_ms(client, count // 5 + 1)
+        flush_p50, flush_p99 = percentiles(fdatasync_ms(Path(name), count))
+        trip_p50, trip_p99 = percentiles(round_trip_ms(count))
+        one_p50, one_p99 = percentiles(one_client_ms(client, count))
+        many, rate = asyncio.run(many_clients_ms(client, max(count // 16, 5)))
+        many_p50, many_p99 = percentiles(many)
     floor = 2 * trip_p50 + flush_p50
     return {
         "fdatasync ms p50": flush_p50,

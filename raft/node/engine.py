@@ -92,6 +92,7 @@ class Engine:
         self._is_scheduled = False
         self._is_ended = False
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_due_ms = 0
         self._faults = FaultLog(_logger)
         self._recovery_point_due_s = 0.0
         self._disk = DiskThread(self._post, self._failed)
@@ -155,12 +156,21 @@ class Engine:
             self._end(error)
 
     def _set_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
         deadline_ms = self.core.deadline_ms
-        if deadline_ms is not None:
-            # A loop's clock may be a hair short of the time it was asked for; a whole millisecond is not.
-            self._timer = self._loop.call_at((deadline_ms + 1) / 1000, self.submit, TimePassed())
+        if deadline_ms is None:
+            return
+        if self._timer is not None:
+            # Deadlines mostly move away, with every fetch; a timer that is early then only looks again.
+            if self._timer_due_ms <= deadline_ms:
+                return
+            self._timer.cancel()
+        self._timer_due_ms = deadline_ms
+        # A loop's clock may be a hair short of the time it was asked for; a whole millisecond is not.
+        self._timer = self._loop.call_at((deadline_ms + 1) / 1000, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self.submit(TimePassed())
 
     def _carry_out(self, effect: Effect) -> None:
         match effect:
