@@ -1,0 +1,105 @@
+"""Rules of the house that no tool checks by itself."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("raft", "datasource", "kraft_spark", "pyspark_kraft")
+
+INSTEAD_OF = {
+    r"\bterms?\b": "epoch",
+    r"\bcommit index\b": "high watermark",
+    r"\blearners?\b": "observer",
+    r"\blog entr(y|ies)\b": "record or batch",
+    r"\bproposals?\b": "append",
+    r"\bTODO\b": "an issue",
+    r"\bFIXME\b": "an issue",
+}
+
+
+def product_files() -> Iterator[Path]:
+    for package in PACKAGES:
+        yield from sorted((ROOT / package).rglob("*.py"))
+
+
+@pytest.mark.parametrize("word", [pytest.param(word, id=word) for word in INSTEAD_OF])
+def test_product_says_the_house_word_everywhere(word: str) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: say {INSTEAD_OF[word]}"
+        for path in product_files()
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if re.search(word, line)
+    ]
+
+    assert not found
+
+
+def test_no_module_is_called_for_everything() -> None:
+    names = {"utils", "util", "helpers", "helper", "common", "misc"}
+
+    assert not [path for path in product_files() if path.stem in names]
+
+
+def test_no_file_of_the_product_is_longer_than_four_hundred_lines() -> None:
+    assert not [path for path in product_files() if len(path.read_text().splitlines()) > 400]
+
+
+@pytest.mark.parametrize(
+    "package", ["raft.core", "raft.client", "raft.config", "raft.writers", "raft.local", "raft.codec"]
+)
+def test_package_exports_what_it_names(package: str) -> None:
+    module = importlib.import_module(package)
+
+    public = {
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", package) != "__future__" and not _is_module(value)
+    } - {"annotations"}
+
+    assert public == set(module.__all__)
+
+
+def _is_module(value: object) -> bool:
+    return type(value).__name__ == "module"
+
+
+@pytest.mark.rule("TIMER-10")
+def test_core_runs_without_clock_and_dice_of_its_own() -> None:
+    program = (
+        "import sys\n"
+        "from raft.core import RaftCore\n"
+        "loaded = {'asyncio', 'socket', 'random', 'threading', 'logging'} & set(sys.modules)\n"
+        "sys.exit(f'the core loads {loaded}' if loaded else 0)\n"
+    )
+
+    ended = subprocess.run([sys.executable, "-S", "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_rules_are_numbered_without_doubles() -> None:
+    ids = re.findall(r"^- \*\*([A-Z0-9]+-\d+)\*\*", (ROOT / "docs" / "rules.md").read_text(), re.MULTILINE)
+
+    assert len(ids) > 300
+    assert len(ids) == len(set(ids))
+
+
+def test_tests_cite_only_rules_that_there_are() -> None:
+    known = set(re.findall(r"\b([A-Z]+-\d+)\b", (ROOT / "docs" / "rules.md").read_text()))
+    cited = {
+        rule
+        for path in (ROOT / "tests").rglob("*.py")
+        for marks in re.findall(r"mark\.rule\(([^)]*)\)", path.read_text())
+        for rule in re.findall(r"\"([A-Z]+-\d+)\"", marks)
+    }
+
+    assert cited
+    assert not cited - known
