@@ -172,7 +172,7 @@ class Client:
             answer = self._ask(step)
         except LocalProtocolError:
             raise
-        except (OSError, ProtocolError) as error:
+        except (OSError, UnicodeError, ProtocolError) as error:
             connection = self._connections.pop(step.endpoint, None)
             if connection is not None:
                 connection.close()

@@ -90,7 +90,7 @@ class NodeConfig:
     socket_request_max_bytes: int | None = _key("socket.request.max.bytes", _bytes, None)
     max_connections: int = _key("max.connections", _number(at_least=1), 1000)
     connections_max_idle_ms: int = _key("connections.max.idle.ms", _number(at_least=1), 600_000)
-    topic_name: str = _key("raft.topic.name", _text, "__cluster_metadata")
+    topic_name: str = _key("raft.topic.name", values.topic_name, "__cluster_metadata")
     topic_id: Uuid = _key("raft.topic.id", values.uuid, Uuid("AAAAAAAAAAAAAAAAAAAAAQ"))
     records_strict: bool = _key("raft.records.strict", values.truth, False)
 
@@ -108,6 +108,7 @@ class NodeConfig:
             if given.get(known.metadata["key"])
         }
         node_id, voters = _quorum(parsed)
+        _check_sizes(parsed)
         _check_roles(given)
         listener = _listener(given)
         return cls(
@@ -135,6 +136,16 @@ def _quorum(parsed: Mapping[str, Any]) -> tuple[NodeId, Voters]:
     return parsed["node_id"], voters
 
 
+def _check_sizes(parsed: Mapping[str, Any]) -> None:
+    """A frame must have room for the largest batch, or its client would be cut off instead of being told."""
+    largest_batch = parsed.get("message_max_bytes", NodeConfig.__dataclass_fields__["message_max_bytes"].default)
+    largest_frame = parsed.get("socket_request_max_bytes")
+    if largest_frame is not None and largest_frame < largest_batch:
+        raise values.refuse(
+            "socket.request.max.bytes", str(largest_frame), f"are sizes from message.max.bytes={largest_batch} on"
+        )
+
+
 def _check_roles(given: Mapping[str, str]) -> None:
     roles = values.words(given.get("process.roles", "controller"))
     if roles != ("controller",):
@@ -149,11 +160,7 @@ def _listener(given: Mapping[str, str]) -> Endpoint:
         listeners = tuple(listener for listener in listeners if listener.name in names)
     if len(listeners) != 1:
         raise values.refuse("listeners", given.get("listeners", ""), "is one listener, such as CONTROLLER://host:9093")
-    protocols = dict(
-        pair.upper().split(":", 1)
-        for pair in values.words(given.get("listener.security.protocol.map", ""))
-        if ":" in pair
-    )
+    protocols = values.protocol_map("listener.security.protocol.map", given.get("listener.security.protocol.map", ""))
     name = listeners[0].name
     # Kafka takes a controller listener that the map does not name for PLAINTEXT, unless its name is a protocol's.
     protocol = protocols.get(name, name if name in ("SSL", "SASL_PLAINTEXT", "SASL_SSL") else "PLAINTEXT")

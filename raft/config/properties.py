@@ -11,7 +11,9 @@ from pathlib import Path
 
 from raft.errors import ConfigError
 
-_PAIR = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*(.*)", re.DOTALL)
+_BLANKS = " \t\f"
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_PAIR = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _CONTROL = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 
@@ -57,8 +59,8 @@ def parse_overrides(overrides: Iterable[str]) -> dict[str, str]:
 def _logical_lines(text: str) -> Iterator[str]:
     """Lines without comments, leading blanks and line breaks behind a backslash."""
     pending = ""
-    for raw in text.splitlines():
-        line = raw.lstrip()
+    for raw in _LINE_END.split(text):
+        line = raw.lstrip(_BLANKS)
         if not pending and (not line or line[0] in "#!"):
             continue
         pending += line
@@ -79,4 +81,4 @@ def _unescape(text: str) -> str:
             return chr(int(escaped[1:], 16))
         return _CONTROL.get(escaped, escaped)
 
-    return _ESCAPE.sub(replacement, text).strip()
+    return _ESCAPE.sub(replacement, text)

@@ -12,7 +12,11 @@ from raft.types import Endpoint, NodeId, Uuid
 
 _LISTENER = re.compile(r"(?P<name>[A-Za-z0-9_.-]+)://(?P<host>\[[^\]]*\]|[^:/]*):(?P<port>\d+)")
 _ADDRESS = re.compile(r"(?P<host>\[[^\]]+\]|[^:/@\s]+):(?P<port>\d+)")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
+_HOST = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?")
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _MAX_PORT = 65_535
+_MAX_NODE_ID = (1 << 31) - 1
 _UUID_BYTES = 16
 
 
@@ -28,10 +32,9 @@ def whole_number(key: str, value: str, *, at_least: int, at_most: int | None = N
         ConfigError: it is none.
     """
     allowed = f"are whole numbers of {at_least} or more" if at_most is None else f"are {at_least} to {at_most}"
-    try:
-        number = int(value)
-    except ValueError:
-        raise refuse(key, value, allowed) from None
+    if not _WHOLE.fullmatch(value):
+        raise refuse(key, value, allowed)
+    number = int(value)
     if number < at_least or (at_most is not None and number > at_most):
         raise refuse(key, value, allowed)
     return number
@@ -63,7 +66,16 @@ def address(key: str, value: str) -> Endpoint:
     match = _ADDRESS.fullmatch(value)
     if match is None or not 0 < int(match["port"]) <= _MAX_PORT:
         raise refuse(key, value, f"is host:port with a port of 1 to {_MAX_PORT}")
-    return Endpoint(match["host"].strip("[]"), int(match["port"]))
+    return Endpoint(_host(key, value, match["host"]), int(match["port"]))
+
+
+def _host(key: str, value: str, host: str) -> str:
+    """A name or an address; an IPv6 address stands in brackets."""
+    if host.startswith("[") or not host:
+        return host.strip("[]")
+    if not _HOST.fullmatch(host):
+        raise refuse(key, value, f"is the name or address of a host before the port; {host} is neither")
+    return host
 
 
 def addresses(key: str, value: str) -> tuple[Endpoint, ...]:
@@ -85,7 +97,9 @@ def voters(key: str, value: str) -> Mapping[NodeId, Endpoint]:
     found: dict[NodeId, Endpoint] = {}
     for part in words(value):
         node_id, at, where = part.partition("@")
-        if not at or not node_id.isdecimal() or NodeId(int(node_id)) in found:
+        if not at or not _WHOLE.fullmatch(node_id) or not 0 <= int(node_id) <= _MAX_NODE_ID:
+            raise refuse(key, value, allowed)
+        if NodeId(int(node_id)) in found:
             raise refuse(key, value, allowed)
         found[NodeId(int(node_id))] = address(key, where)
     return found
@@ -102,10 +116,33 @@ def listeners(key: str, value: str) -> tuple[Endpoint, ...]:
         match = _LISTENER.fullmatch(part)
         if match is None or not 0 < int(match["port"]) <= _MAX_PORT:
             raise refuse(key, value, f"is NAME://host:port,... with ports of 1 to {_MAX_PORT}")
-        found.append(Endpoint(match["host"].strip("[]"), int(match["port"]), match["name"].upper()))
+        found.append(Endpoint(_host(key, value, match["host"]), int(match["port"]), match["name"].upper()))
     if len({listener.name for listener in found}) < len(found):
         raise refuse(key, value, "is each listener name once")
     return tuple(found)
+
+
+def protocol_map(key: str, value: str) -> Mapping[str, str]:
+    """`NAME:PROTOCOL,...`, in capitals.
+
+    Raises:
+        ConfigError: a part is no such pair.
+    """
+    pairs = [part.upper().split(":") for part in words(value)]
+    if any(len(pair) != 2 or not all(pair) for pair in pairs):
+        raise refuse(key, value, "is NAME:PROTOCOL,..., such as CONTROLLER:PLAINTEXT")
+    return {pair[0]: pair[1] for pair in pairs}
+
+
+def topic_name(key: str, value: str) -> str:
+    """The name of a topic, as Kafka allows it.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    if not _TOPIC.fullmatch(value) or value in (".", ".."):
+        raise refuse(key, value, "are up to 249 letters, digits, dots, underscores and dashes")
+    return value
 
 
 def uuid(key: str, value: str) -> Uuid:

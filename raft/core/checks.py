@@ -36,7 +36,8 @@ def partition_error(state: State, request: Request) -> ErrorCode:
         case BeginQuorumEpochRequest() | EndQuorumEpochRequest():
             if request.epoch < state.epoch:
                 return ErrorCode.FENCED_LEADER_EPOCH
-            return ErrorCode.INVALID_REQUEST if request.leader_id < 0 else ErrorCode.NONE
+            # Epoch 0 is the empty beginning: it never has a leader (GEN-13).
+            return ErrorCode.INVALID_REQUEST if request.leader_id < 0 or request.epoch < 1 else ErrorCode.NONE
         case FetchRequest():
             return _fetch_error(state, request)
 

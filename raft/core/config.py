@@ -56,7 +56,7 @@ class CoreConfig:
     @property
     def begin_interval_ms(self) -> int:
         """Time between two announcements of a leader (TIMER-5)."""
-        return self.fetch_timeout_ms // 2
+        return max(self.fetch_timeout_ms // 2, 1)
 
     def bootstrap_nodes(self) -> tuple[tuple[NodeId, Endpoint], ...]:
         """Whom to ask for the leader; servers known by address alone get ids -2, -3, ... (BOOT-9)."""

@@ -81,6 +81,8 @@ def on_end_quorum_epoch(state: State, request_id: int, request: EndQuorumEpochRe
             turn_ms = now_ms + successor_delay_ms(state, request.preferred_successors)
             deadline_ms = turn_ms if role.fetch_deadline_ms is not None else None
             state.role = replace(role, fetch_deadline_ms=deadline_ms, has_fetched=False)
+            # An answer still under way is from before the farewell: no sign of life.
+            state.peers.forget()
     response = EndQuorumEpochResponse(
         error=error, epoch=state.epoch, leader_id=state.leader_id, leader_endpoints=state.leader_endpoints
     )

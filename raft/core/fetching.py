@@ -61,16 +61,23 @@ def end_overdue_fetches(state: State, now_ms: int) -> None:
 
 
 def _turn_away(state: State, request_id: int, request: FetchRequest) -> bool:
-    """Answer a replica that gets no records: an error, or a log that leaves ours. Nothing is learnt of it (FETCH-7)."""
+    """Answer a replica that gets no records: an error, or a log that leaves ours, which shows no progress (FETCH-7)."""
     error = _replica_error(state, request)
     if error != ErrorCode.NONE:
         state.reply(request_id, state.fetch_response(error=error))
         return True
     if state.log.agreement(request.fetch_offset, request.last_fetched_epoch) is Agreement.DIVERGING:
+        _note_endorsement(state, request)
         diverging = state.log.end_of_epoch(request.last_fetched_epoch)
         state.reply(request_id, state.fetch_response(diverging=diverging))
         return True
     return False
+
+
+def _note_endorsement(state: State, request: FetchRequest) -> None:
+    """Who fetches at our epoch acknowledges that we lead it, wherever its log is (BEGIN-3)."""
+    if isinstance(state.role, Leader) and state.config.voters.is_voter(request.replica):
+        state.role.progress.voter_endorsed(request.replica.node_id)
 
 
 def _replica_error(state: State, request: FetchRequest) -> ErrorCode:
@@ -158,9 +165,9 @@ def _client_error(state: State, request: ClientFetchRequest) -> ErrorCode:
 
 
 def _client_divergence(state: State, request: ClientFetchRequest) -> OffsetAndEpoch | None:
-    if request.last_fetched_epoch is None:
+    if request.last_fetched_epoch is None or state.high_watermark is None:
         return None
     if state.log.agreement(request.fetch_offset, request.last_fetched_epoch) is Agreement.VALID:
         return None
     end = state.log.end_of_epoch(request.last_fetched_epoch)
-    return OffsetAndEpoch(epoch=end.epoch, offset=min(end.offset, state.high_watermark or Offset(0)))
+    return OffsetAndEpoch(epoch=end.epoch, offset=min(end.offset, state.high_watermark))

@@ -33,8 +33,8 @@ class LogView:
 
     @property
     def last_epoch(self) -> Epoch:
-        """Epoch of the last record, 0 for an empty log (GEN-13)."""
-        return self._epochs[-1] if self._epochs else Epoch(0)
+        """Epoch of the last record, 0 for an empty log (GEN-13). An epoch entered but not written to does not count."""
+        return self.epoch_at(self.end_offset)
 
     @property
     def end(self) -> OffsetAndEpoch:
@@ -61,6 +61,7 @@ class LogView:
     def append(self, header: BatchHeader) -> None:
         """Count a batch in; it must begin where the log ends (LOG-5)."""
         assert header.base_offset == self.end_offset, f"batch at {header.base_offset}, log ends at {self.end_offset}"
+        assert header.epoch >= self.last_epoch, f"batch of epoch {header.epoch} after epoch {self.last_epoch}"
         self.start_epoch(header.epoch, header.base_offset)
         self.end_offset = header.end_offset
 
@@ -76,8 +77,10 @@ class LogView:
 
         An epoch below the first one gives (epoch, start of the first); above the last, or in an empty log, the end.
         """
-        if not self._epochs or epoch >= self._epochs[-1]:
+        if not self._epochs:
             return self.end
+        if epoch >= self._epochs[-1]:
+            return OffsetAndEpoch(epoch=self._epochs[-1], offset=self.end_offset)
         position = bisect_right(self._epochs, epoch)
         if position == 0:
             return OffsetAndEpoch(epoch=epoch, offset=self._starts[0])

@@ -36,7 +36,7 @@ from raft.core.requesting import send_requests
 from raft.core.roles import Leader, Role, Unattached
 from raft.core.startup import starting_role
 from raft.core.state import State
-from raft.core.timers import keep_deadlines, next_deadline_ms
+from raft.core.timers import finish_shutdown, keep_deadlines, next_deadline_ms
 from raft.errors import LocalProtocolError
 from raft.types import ElectionState, Endpoint, Epoch, NodeId, Offset
 from raft.writers import WriterTable
@@ -67,6 +67,7 @@ class RaftCore:
     ) -> None:
         nobody = Unattached(epoch=Epoch(0), election_deadline_ms=None)
         self._state = State(config, role=nobody, stored=stored, log=log, writers=writers or WriterTable(), draw=draw)
+        self._is_started = False
 
     def handle(self, event: Event, now_ms: int) -> list[Effect]:
         """Take in one event and return what has to happen, in this order.
@@ -79,11 +80,13 @@ class RaftCore:
         state = self._state
         if state.is_stopped:
             return []
+        assert isinstance(event, Started) is not self._is_started, "Started comes first, and once"
         self._dispatch(event, now_ms)
         if not state.is_stopped:
             keep_deadlines(state, now_ms)
         if not state.is_stopped:
             send_requests(state, now_ms)
+            finish_shutdown(state, now_ms)
         effects, state.effects = state.effects, []
         return effects
 
@@ -113,6 +116,7 @@ class RaftCore:
 
     def _start(self, now_ms: int) -> None:
         state = self._state
+        self._is_started = True
         old = state.role
         state.role, reason = starting_role(state.config, state.stored, state.log, draw=state.draw, now_ms=now_ms)
         state.store_election_state()

@@ -105,6 +105,12 @@ class QuorumProgress:
             if progress.last_fetch_ms is not None and now_ms - progress.last_fetch_ms < OBSERVER_SESSION_MS
         }
 
+    @property
+    def observer_deadline_ms(self) -> int | None:
+        """When the observer that has been silent for longest is to be forgotten."""
+        last_fetches_ms = [progress.last_fetch_ms for progress in self.observers.values()]
+        return min((at_ms + OBSERVER_SESSION_MS for at_ms in last_fetches_ms if at_ms is not None), default=None)
+
     def voters_to_remind(self, now_ms: int) -> tuple[NodeId, ...]:
         """Voters that have not fetched within the interval and so may not know their leader (BEGIN-2)."""
         return tuple(

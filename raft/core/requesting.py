@@ -60,21 +60,29 @@ def _send_to_voters(
 
 def _fetch_from_best(state: State, role: Follower, now_ms: int) -> None:
     """Fetch from the leader; while it fails us, from anybody, who may know of a newer one (FETCH-20)."""
-    if state.peers.is_backing_off(role.leader_id, now_ms) or state.peers.take_timed_out(role.leader_id):
-        _fetch_from_anybody(state, now_ms)
-    else:
-        _fetch(state, role.leader_id, role.leader_endpoints[0], now_ms)
+    leader = (role.leader_id, role.leader_endpoints[0])
+    if state.peers.is_backing_off(role.leader_id, now_ms):
+        _fetch_from_anybody(state, now_ms, but=leader)
+    elif not state.peers.take_timed_out(role.leader_id) or not _fetch_from_anybody(state, now_ms, but=leader):
+        _fetch(state, *leader, now_ms)
 
 
-def _fetch_from_anybody(state: State, now_ms: int) -> None:
+def _fetch_from_anybody(state: State, now_ms: int, *, but: tuple[NodeId, Endpoint] | None = None) -> bool:
+    """Fetch from a random node that is free; return whether there was one."""
     ready = [
         (node_id, endpoint)
         for node_id, endpoint in state.config.bootstrap_nodes()
-        if state.peers.is_ready(node_id, now_ms)
+        if state.peers.is_ready(node_id, now_ms) and not _is_same(but, node_id, endpoint)
     ]
     if ready and not state.peers.has_pending:
         node_id, endpoint = ready[state.draw(len(ready))]
         _fetch(state, node_id, endpoint, now_ms)
+    return bool(ready)
+
+
+def _is_same(node: tuple[NodeId, Endpoint] | None, node_id: NodeId, endpoint: Endpoint) -> bool:
+    """Whether this is that node; bootstrap servers are known by address alone."""
+    return node is not None and (node[0] == node_id or (node[1].host, node[1].port) == (endpoint.host, endpoint.port))
 
 
 def _fetch(state: State, node_id: NodeId, endpoint: Endpoint, now_ms: int) -> None:
@@ -124,6 +132,7 @@ def _end_request(state: State, _voter: NodeId) -> EndQuorumEpochRequest:
         epoch=role.epoch,
         leader_id=role.leader_id,
         preferred_successors=role.preferred_successors,
+        leader_endpoints=state.config.voters.endpoints(role.leader_id),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from raft.core.config import CoreConfig, Draw
 from raft.core.log_view import LogView
 from raft.core.quorum import Tally
-from raft.core.roles import Candidate, Follower, Prospective, Resigned, Role, Unattached
+from raft.core.roles import Candidate, Follower, Prospective, Resigned, Role, Unattached, known_leader
 from raft.errors import StorageError
 from raft.types import ElectionState, Epoch
 
@@ -79,6 +79,9 @@ def _require_voter(config: CoreConfig, deed: str) -> None:
 def _sole_voter(config: CoreConfig, role: Role, deadline_ms: int) -> Prospective:
     return Prospective(
         epoch=role.epoch,
+        # Not a word of this epoch is unsaid before the next one is on disk: a crash in between must not make this node
+        # stand for it again, and lead it twice.
+        leader_id=known_leader(role),
         voted_key=role.voted_key,
         election_deadline_ms=deadline_ms,
         tally=Tally.opened_by(config.node_id, config.voters),

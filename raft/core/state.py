@@ -20,7 +20,7 @@ from raft.core.log_view import LogView
 from raft.core.messages import AppendResponse, FetchResponse, Response
 from raft.core.parking import ParkedFetch, PendingAppend
 from raft.core.peers import Peers
-from raft.core.roles import ALLOWED, Leader, Role, election_state, known_leader
+from raft.core.roles import Leader, Role, check_move, election_state, known_leader
 from raft.errors import ErrorCode
 from raft.types import Batch, ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
 from raft.writers import WriterTable
@@ -93,11 +93,10 @@ class State:
         """Make a legal move to another role: durable before anything that follows in the list (ROLE-11).
 
         Raises:
-            AssertionError: the move is not in the table, or the epoch would go down.
+            AssertionError: see `check_move`.
         """
         old = self.role
-        assert type(role) in ALLOWED[type(old)], f"no move from {type(old).__name__} to {type(role).__name__}"
-        assert role.epoch >= old.epoch, f"epoch would fall from {old.epoch} to {role.epoch}"
+        check_move(old, role)
         self.role = role
         self.store_election_state()
         self.emit(RoleChanged(old=old, new=role, reason=reason))

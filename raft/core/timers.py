@@ -6,7 +6,7 @@ from raft.core.commits import end_overdue_appends
 from raft.core.effects import Disconnect, ShutdownFinished
 from raft.core.fetching import end_overdue_fetches
 from raft.core.moves import become_prospective, become_resigned, become_unattached, leave_prospective
-from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
+from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
 from raft.core.state import State
 from raft.types import Epoch
 
@@ -16,13 +16,15 @@ def keep_deadlines(state: State, now_ms: int) -> None:
     for pending in state.peers.take_overdue(now_ms):
         state.emit(Disconnect(node_id=pending.node_id))
     state.peers.forget_past_back_offs(now_ms)
-    role = None
-    while role is not state.role:
-        role = state.role
+    left: set[type[Role]] = set()
+    # One move may make the next one due at once, but with timeouts of 0 they would go round for ever.
+    while type(state.role) not in left:
+        left.add(type(state.role))
         _move_on_time(state, now_ms)
+    if isinstance(state.role, Leader):
+        state.role.progress.forget_silent_observers(now_ms)
     end_overdue_fetches(state, now_ms)
     end_overdue_appends(state, now_ms)
-    _finish_shutdown(state, now_ms)
 
 
 def next_deadline_ms(state: State) -> int | None:
@@ -39,7 +41,8 @@ def next_deadline_ms(state: State) -> int | None:
 def _role_deadlines_ms(state: State) -> tuple[int | None, ...]:
     if isinstance(state.role, Leader):
         progress = state.role.progress
-        return (progress.check_quorum_deadline_ms, progress.begin_deadline_ms if progress.voters else None)
+        begin_deadline_ms = progress.begin_deadline_ms if progress.voters else None
+        return (progress.check_quorum_deadline_ms, begin_deadline_ms, progress.observer_deadline_ms)
     if state.is_shutting_down:
         return ()  # elections wait for nobody who is leaving
     match state.role:
@@ -79,15 +82,15 @@ def _move_on_time(state: State, now_ms: int) -> None:
                 become_resigned(state, now_ms=now_ms, reason="no majority has fetched for check quorum's time")
 
 
-def _finish_shutdown(state: State, now_ms: int) -> None:
-    """Leave as soon as another leads, or nobody could, or the time is over (END-14)."""
-    if state.shutdown_deadline_ms is None or state.is_stopped:
+def finish_shutdown(state: State, now_ms: int) -> None:
+    """Leave as soon as another leads, or nobody could, or the time is over (END-14); nobody is left waiting."""
+    if state.shutdown_deadline_ms is None:
         return
     config = state.config
     another_leads = state.leader_id not in (None, config.node_id)
-    if another_leads or not config.is_voter or config.is_only_voter:
-        state.emit(ShutdownFinished(handed_over=True))
-        state.is_stopped = True
-    elif state.shutdown_deadline_ms <= now_ms:
-        state.emit(ShutdownFinished(handed_over=False))
+    handed_over = another_leads or not config.is_voter or config.is_only_voter
+    if handed_over or state.shutdown_deadline_ms <= now_ms:
+        state.fail_appends()
+        state.fail_parked()
+        state.emit(ShutdownFinished(handed_over=handed_over))
         state.is_stopped = True

@@ -65,8 +65,9 @@ class Listener:
             self._server = await loop.create_server(
                 self._new_connection, self._endpoint.host or None, self._endpoint.port, backlog=_BACKLOG
             )
-        except OSError as error:
-            raise ConfigError(f"cannot listen on {self._endpoint}: {error.strerror or error}") from error
+        except (OSError, UnicodeError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise ConfigError(f"cannot listen on {self._endpoint}: {reason}") from error
         self._look_around()
 
     async def close(self) -> None:

@@ -22,7 +22,7 @@ from raft.node.requests.versions import unsupported_api_versions
 from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
 from raft.storage.disk import DiskFiles
 from raft.storage.log import LogConfig
-from raft.types import ReplicaKey
+from raft.types import Endpoint, NodeId, ReplicaKey
 from raft.wire.mapping.partition import TopicPartition
 from raft.writers import WriterTable
 
@@ -155,7 +155,7 @@ class Node:
         core_config = CoreConfig(
             replica=ReplicaKey(config.node_id, directory.directory_id),
             cluster_id=directory.cluster_id,
-            voters=VoterSet.static(config.voters),
+            voters=VoterSet.static(_with_listener(config)),
             bootstrap_servers=config.bootstrap_servers,
             election_timeout_ms=config.election_timeout_ms,
             fetch_timeout_ms=config.fetch_timeout_ms,
@@ -186,3 +186,14 @@ class Node:
     def _close_disk(self) -> None:
         self._engine.stop()
         self._directory.close()
+
+
+def _with_listener(config: NodeConfig) -> dict[NodeId, Endpoint]:
+    """Where the voters listen, under the name of the listener: Java looks a leader's endpoint up by that name."""
+    voters = {
+        node_id: Endpoint(endpoint.host, endpoint.port, config.listener.name)
+        for node_id, endpoint in config.voters.items()
+    }
+    if config.node_id in voters:
+        voters[config.node_id] = config.advertised
+    return voters

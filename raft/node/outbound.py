@@ -71,7 +71,7 @@ class OutboundConnection(asyncio.Protocol):
         self._where = str(endpoint)
         try:
             await asyncio.get_running_loop().create_connection(lambda: self, endpoint.host, endpoint.port)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             _logger.debug("cannot connect to %s: %s", endpoint, error)
             self._abandon()
 
