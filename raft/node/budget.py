@@ -1,4 +1,4 @@
-"""How many bytes of requests may wait in a node at once (`queued.max.request.bytes`)."""
+"""How many bytes of appends may wait in a node at once (`queued.max.request.bytes`)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 
 class RequestBudget:
-    """Counts the bytes of requests that have no answer yet; when they are too many, reading stops until they are few.
+    """Counts the bytes of appends that have no answer yet; when they are too many, no more are begun until they are few.
 
     Args:
-        limit_bytes: reading stops above this, and goes on at half of it.
+        limit_bytes: above this connections with a further append wait, and go on at half of it.
     """
 
     def __init__(self, limit_bytes: int) -> None:

@@ -16,7 +16,7 @@ from typing import cast
 from raft.codec import Message
 from raft.errors import DecodeError, ErrorCode, LocalProtocolError
 from raft.node.budget import RequestBudget
-from raft.wire.apis import API_VERSIONS
+from raft.wire.apis import API_VERSIONS, PRODUCE
 from raft.wire.frames import (
     FrameReader,
     ReceivedRequest,
@@ -34,13 +34,23 @@ STALLED_S = 30.0
 """A connection that neither ends a frame nor reads its answers for so long is dropped."""
 
 _WRITE_BUFFER_BYTES = 1 << 20
+_PRODUCE_KEY = PRODUCE.key.to_bytes(2, "big")
 
 Respond = Callable[[Message | None], None]
 """Takes the answer to one request, once; None for a request that wants none."""
 
 
+def is_append(frame: bytes) -> bool:
+    """Whether a frame is a Produce request.
+
+    Only these count against the budget of bytes. The requests of other nodes must never wait behind them: it is the
+    followers' fetches that let an append be answered at all.
+    """
+    return frame[:2] == _PRODUCE_KEY
+
+
 class _Slot:
-    """The place in the queue of answers that belongs to one request."""
+    """The place in the queue of answers that belongs to one request; `size_bytes` is what it takes of the budget."""
 
     __slots__ = ("frame", "is_filled", "size_bytes")
 
@@ -158,7 +168,7 @@ class InboundConnection(asyncio.Protocol):
         while self._unread and not self._is_closed:
             if self._is_write_paused or len(self._slots) >= MAX_UNDER_WAY:
                 break
-            if self._budget.is_exhausted:
+            if is_append(self._unread[0]) and self._budget.is_exhausted:
                 self._budget.when_free(self._work)
                 break
             self._begin(self._unread.popleft())
@@ -181,7 +191,7 @@ class InboundConnection(asyncio.Protocol):
         except DecodeError as error:
             self._drop(f"{error}")
             return
-        slot = _Slot(len(frame))
+        slot = _Slot(len(frame) if is_append(frame) else 0)
         self._slots.append(slot)
         self._budget.take(slot.size_bytes)
         match request:
