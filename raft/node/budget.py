@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class RequestBudget:
-    """Counts the bytes of appends that have no answer yet; when they are too many, no more are begun until they are few.
+    """Counts the bytes of appends that have no answer yet; when they are too many, no more are begun for a while.
 
     Args:
         limit_bytes: above this connections with a further append wait, and go on at half of it.
