@@ -169,8 +169,6 @@ def split(
     """
     last = committed if end is None else end
     size = max(last - start, 0)
-    if size == 0 and end is not None:
-        return []
     pieces = max(1, options.min_partitions or 1)
     if options.max_records_per_partition is not None:
         pieces = max(pieces, -(-size // options.max_records_per_partition))

@@ -89,6 +89,8 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if origin is None:
             raise ConfigError(f"a batch from {start} to {end} does not say where it starts")
         point = reached.point
+        if origin.offset >= point.offset:
+            return []
         ranges = split(origin.offset, point.offset, self._options, committed=point.offset, epoch=point.epoch)
         return [RangePartition(log_range) for log_range in ranges]
 

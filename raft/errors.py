@@ -10,6 +10,7 @@
         OffsetOutOfRangeError  with the range that there is
       StorageError             the disk refused or lied
         CorruptBatchError      a damaged batch, with file and position
+      NodeHaltedError          a node stopped itself, to do no harm
       QuorumUnavailableError   no answer within the time allowed
 
 A refusal inside the core is an effect with an error code, never an exception.
@@ -123,6 +124,10 @@ class StorageError(RaftError):
 
 class CorruptBatchError(StorageError):
     """A batch that its checksum or length gives away, with file and position."""
+
+
+class NodeHaltedError(RaftError):
+    """A node stopped itself, because to go on could break what the quorum promised."""
 
 
 class QuorumUnavailableError(RaftError):

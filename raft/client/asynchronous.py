@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self
 
+from raft.client.failures import in_words
 from raft.client.session import Deadline, Session
 from raft.client.settings import ClientSettings
 from raft.client.steps import Ask, Operation, Outcome, Pause, Result
@@ -32,9 +33,13 @@ class _Connection:
     async def open(cls, endpoint: Endpoint, client_id: str) -> _Connection:
         reader, writer = await asyncio.open_connection(endpoint.host, endpoint.port)
         connection = cls(reader, writer, client_id)
-        hello: bytes | None = connection._wire.hello()
-        while hello is not None:
-            hello = connection._wire.on_hello(await connection._exchange(hello))
+        try:
+            hello: bytes | None = connection._wire.hello()
+            while hello is not None:
+                hello = connection._wire.on_hello(await connection._exchange(hello))
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     async def ask(self, request: Message) -> Message:
@@ -115,8 +120,7 @@ class AsyncClient:
             connection = self._connections.pop(step.endpoint, None)
             if connection is not None:
                 connection.close()
-            is_late = isinstance(error, TimeoutError)
-            return Outcome(now_ms=_now_ms(), failure="no answer in time" if is_late else str(error))
+            return Outcome(now_ms=_now_ms(), failure=in_words(error))
         return Outcome(now_ms=_now_ms(), answer=answer)
 
     async def _ask(self, step: Ask) -> Message:

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Concatenate, ParamSpec, Self
 
 from raft.client import calls
+from raft.client.failures import in_words
 from raft.client.results import Appended, Fetched, FoundOffset, QuorumDescription
 from raft.client.session import Deadline, Session
 from raft.client.settings import ClientSettings
@@ -31,10 +32,14 @@ class _Connection:
         self._wire = WireConnection(client_id)
         deadline_s = time.monotonic() + timeout_ms / 1000
         self._socket = socket.create_connection((endpoint.host, endpoint.port), timeout=max(timeout_ms, 1) / 1000)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        hello: bytes | None = self._wire.hello()
-        while hello is not None:
-            hello = self._wire.on_hello(self._exchange(hello, deadline_s))
+        try:
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            hello: bytes | None = self._wire.hello()
+            while hello is not None:
+                hello = self._wire.on_hello(self._exchange(hello, deadline_s))
+        except BaseException:
+            self._socket.close()
+            raise
 
     def ask(self, request: Message, timeout_ms: int) -> Message:
         frame = self._exchange(self._wire.request(request), time.monotonic() + timeout_ms / 1000)
@@ -176,7 +181,7 @@ class Client:
             connection = self._connections.pop(step.endpoint, None)
             if connection is not None:
                 connection.close()
-            return Outcome(now_ms=_now_ms(), failure=_in_words(error))
+            return Outcome(now_ms=_now_ms(), failure=in_words(error))
         return Outcome(now_ms=_now_ms(), answer=answer)
 
     def _ask(self, step: Ask) -> Message:
@@ -185,12 +190,6 @@ class Client:
             connection = _Connection(step.endpoint, self.settings.client_id, step.timeout_ms)
             self._connections[step.endpoint] = connection
         return connection.ask(step.request, step.timeout_ms)
-
-
-def _in_words(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return "no answer in time"
-    return str(getattr(error, "strerror", None) or error)
 
 
 def _now_ms() -> int:

@@ -50,7 +50,7 @@ def append(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appe
         partition = _produced(answer)
         # The last one of this writer is a newer write: to the caller this one is done.
         is_superseded = partition.error_code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER
-        return Judged(error=ErrorCode.NONE if is_superseded else partition.error_code)
+        return Judged(error=ErrorCode.NONE if is_superseded else partition.error_code, message=partition.error_message)
 
     answer = yield from session.ask_leader(make, judge, deadline)
     partition = _produced(answer)
@@ -103,6 +103,8 @@ def fetch_committed(
         QuorumUnavailableError: no answer in time.
         ConfigError: it is another cluster, or another topic.
     """
+    # A node that holds the request for as long as the whole call may take would leave no time for its answer.
+    max_wait_ms = min(max_wait_ms, deadline.timeout_ms // 2)
 
     def make(leader: Leader) -> fetch.FetchRequest:
         partition = fetch.FetchRequestPartition(
@@ -211,7 +213,7 @@ def describe_quorum(session: Session, deadline: Deadline) -> Operation[QuorumDes
 
     def judge(answer: quorum.DescribeQuorumResponse) -> Judged:
         if answer.error_code:
-            return Judged(error=answer.error_code)
+            return Judged(error=answer.error_code, message=answer.error_message)
         partition = _described(answer)
         return Judged(error=partition.error_code, epoch=Epoch(max(partition.leader_epoch, 0)))
 

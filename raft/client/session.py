@@ -64,9 +64,10 @@ class Deadline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What an answer says: its error, and the epoch it was given in, if it names one."""
+    """What an answer says: its error, with the node's own words, and the epoch it was given in, if it names one."""
 
     error: int
+    message: str | None = None
     epoch: Epoch | None = None
 
 
@@ -118,7 +119,7 @@ class Session:
                     return outcome.answer  # type: ignore[return-value]
                 trouble = f"{leader.endpoint}: {error_name(judged.error)}"
             self._leader = None
-            if deadline.left_ms(now_ms) == 0:
+            if deadline.left_ms(now_ms) <= self.settings.retry_backoff_ms:
                 raise QuorumUnavailableError(
                     f"no answer from the leader within {deadline.timeout_ms} ms; last was {trouble}"
                 )
@@ -134,7 +135,8 @@ class Session:
         if judged.epoch is not None:
             self.epoch = max(self.epoch, judged.epoch)
         if judged.error != ErrorCode.NONE and judged.error not in _ASK_ANOTHER:
-            raise RequestError(judged.error, error_name(judged.error))
+            words = f": {judged.message}" if judged.message else ""
+            raise RequestError(judged.error, f"{error_name(judged.error)}{words}")
         return judged.error == ErrorCode.NONE and not is_old
 
     def _find_leader(self, deadline: Deadline, now_ms: int) -> Operation[tuple[Leader, int]]:
@@ -156,7 +158,7 @@ class Session:
                     troubles[server] = "knows no leader"
                 else:
                     troubles[server] = outcome.failure or "no answer"
-                if deadline.left_ms(now_ms) == 0:
+                if deadline.left_ms(now_ms) <= self.settings.retry_backoff_ms:
                     raise QuorumUnavailableError(
                         f"no leader found within {deadline.timeout_ms} ms: "
                         + "; ".join(f"{endpoint}: {trouble}" for endpoint, trouble in troubles.items())

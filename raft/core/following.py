@@ -36,6 +36,10 @@ def on_fetch_answer(state: State, node_id: NodeId, response: FetchResponse, now_
         _cut(state, response.diverging)
         return
     _take_batches(state, response.batches)
+    if response.damage is not None:
+        # It may be whole next time (KAFKA-18723); if the leader's disk is damaged, it never will be: not in a hurry.
+        state.report(f"leader {node_id} sent a damaged batch behind offset {state.log.end_offset}: {response.damage}")
+        state.peers.back_off(node_id, now_ms)
     if not state.is_stopped:
         _learn_high_watermark(state, response.high_watermark, now_ms)
 

@@ -149,6 +149,7 @@ class FetchResponse:
         snapshot: id of the snapshot to load instead, from leaders that cut the start of their log.
         batches: whole batches from the fetch offset on, as they came from the wire, checksums checked. Answers that
             this node gives carry none: `Reply.read` says what the runtime adds from the log.
+        damage: what was wrong with the batch behind them, in words; None when nothing was.
     """
 
     error: int = ErrorCode.NONE
@@ -160,6 +161,7 @@ class FetchResponse:
     diverging: OffsetAndEpoch | None = None
     snapshot: OffsetAndEpoch | None = None
     batches: tuple[Batch, ...] = ()
+    damage: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,7 @@ from raft.core.effects import (
     TruncateLog,
 )
 from raft.core.events import Event, LogFlushed, Started, TimePassed
+from raft.errors import NodeHaltedError
 from raft.node.disk import DiskThread, FlushOrder, FlushThread
 from raft.node.faults import FaultLog
 from raft.records.control import leader_change_batch
@@ -203,7 +204,7 @@ class Engine:
                 self._end(None)
             case Halt():
                 _logger.error("node %s stops: %s", self.core.node_id, effect.reason)
-                self._end(RuntimeError(effect.reason))
+                self._end(NodeHaltedError(effect.reason))
             case _:
                 assert_never(effect)
 

@@ -16,7 +16,7 @@ from typing import cast
 from raft.codec import Message
 from raft.errors import DecodeError, ErrorCode, LocalProtocolError
 from raft.node.budget import RequestBudget
-from raft.wire.apis import API_VERSIONS, PRODUCE
+from raft.wire.apis import API_VERSIONS, FETCH, PRODUCE
 from raft.wire.frames import (
     FrameReader,
     ReceivedRequest,
@@ -35,6 +35,7 @@ STALLED_S = 30.0
 
 _WRITE_BUFFER_BYTES = 1 << 20
 _PRODUCE_KEY = PRODUCE.key.to_bytes(2, "big")
+_FETCH_KEY = FETCH.key.to_bytes(2, "big")
 
 Respond = Callable[[Message | None], None]
 """Takes the answer to one request, once; None for a request that wants none."""
@@ -47,6 +48,11 @@ def is_append(frame: bytes) -> bool:
     followers' fetches that let an append be answered at all.
     """
     return frame[:2] == _PRODUCE_KEY
+
+
+def is_fetch(frame: bytes) -> bool:
+    """Whether a frame is a Fetch request: one at a time is begun on a connection, as each may read a lot."""
+    return frame[:2] == _FETCH_KEY
 
 
 class _Slot:
@@ -145,7 +151,7 @@ class InboundConnection(asyncio.Protocol):
     def drop_if_idle(self, max_idle_s: float) -> None:
         """End a connection that nobody uses, or that somebody abuses: half a frame, or answers that are not read."""
         idle_s = self._loop.time() - self._last_progress_s
-        is_stalled = self._is_write_paused or self._frames.has_partial_frame
+        is_stalled = self._is_write_paused or (self._frames.has_partial_frame and self._is_reading)
         if is_stalled and idle_s > STALLED_S:
             self._drop("the other side stalls")
         elif not self._slots and idle_s > max_idle_s:
@@ -167,6 +173,8 @@ class InboundConnection(asyncio.Protocol):
         """Begin the requests that wait, as long as there is room for them and their answers."""
         while self._unread and not self._is_closed:
             if self._is_write_paused or len(self._slots) >= MAX_UNDER_WAY:
+                break
+            if is_fetch(self._unread[0]) and self._slots:
                 break
             if is_append(self._unread[0]) and self._budget.is_exhausted:
                 self._budget.when_free(self._work)

@@ -123,14 +123,17 @@ class OutboundConnection(asyncio.Protocol):
     def _on_frame(self, frame: bytes) -> None:
         if not self._sent:
             raise DecodeError("an answer to no request")
-        sent = self._sent.popleft()
+        sent = self._sent[0]
         is_old = sent.number is None and frame[4:6] == ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
         correlation_id, message = decode_response(frame, sent.api, 0 if is_old else sent.version)
         if correlation_id != sent.correlation_id:
             raise DecodeError(f"an answer to request {correlation_id}, where {sent.correlation_id} was next")
-        if sent.number is not None:
-            self._answered(sent.number, response_from_wire(message))
-        elif is_old:
+        response = response_from_wire(message) if sent.number is not None else None
+        # Only now, that the answer is read, has the request one: else it fails with the connection.
+        self._sent.popleft()
+        if sent.number is not None and response is not None:
+            self._answered(sent.number, response)
+        elif is_old and sent.version > 0:
             self._ask_versions(0)
         else:
             self._learn_versions(message)

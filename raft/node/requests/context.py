@@ -49,6 +49,12 @@ class Context:
         """The node that clients should turn to; a leader that has resigned is none."""
         return self.engine.core.leader_id if isinstance(self.engine.core.role, Leader | Follower) else None
 
+    @property
+    def known_leader(self) -> Endpoint | None:
+        """Where another node listens that leads, as far as this one knows."""
+        endpoints = self.engine.core.leader_endpoints
+        return endpoints[0] if isinstance(self.engine.core.role, Follower) and endpoints else None
+
     def nodes(self) -> dict[NodeId, Endpoint]:
         """Every node that clients may turn to: the voters, the leader wherever it told us it is, and this one."""
         nodes = dict(self.config.voters)

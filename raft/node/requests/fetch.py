@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from raft.core.effects import Reply
+from raft.core.effects import ReadRange, Reply
 from raft.core.events import RequestReceived
 from raft.core.messages import ClientFetchRequest, FetchResponse
 from raft.errors import ErrorCode
 from raft.node.inbound import Respond
 from raft.node.requests.context import Context
+from raft.records.split import walk_headers
 from raft.wire.mapping.fetches import (
     FIRST_BY_TOPIC_ID,
     client_fetch_from_wire,
@@ -29,7 +30,9 @@ def client_fetch(context: Context, request: wire.FetchRequest, version: int, res
     if ours is None:
         _answer_without_ours(context, request, version, respond)
         return
-    _ClientFetch(context, request, version, respond).ask(client_fetch_from_wire(request, ours))
+    asked = client_fetch_from_wire(request, ours)
+    asked = replace(asked, max_bytes=min(asked.max_bytes, context.config.message_max_bytes))
+    _ClientFetch(context, request, version, respond).ask(asked)
 
 
 def _our_partition(context: Context, request: wire.FetchRequest, version: int) -> wire.FetchRequestPartition | None:
@@ -105,10 +108,16 @@ class _ClientFetch:
         response = reply.response
         assert isinstance(response, FetchResponse), "the answer to a fetch"
         left_ms = self._deadline_ms - self._context.engine.now_ms()
-        has_more_room = reply.read is not None and len(records) < min(self._request.min_bytes, reply.read.max_bytes)
-        if reply.read is not None and has_more_room and left_ms > 0:
+        if reply.read is not None and left_ms > 0 and self._wants_more(records, reply.read):
             self.ask(replace(self._asked, max_wait_ms=left_ms, wait_until_past=reply.read.end_offset))
             return
         partition = fetch_partition_to_wire(response, records, self._version)
         endpoints = fetch_endpoints_to_wire(response, self._version)
         self._respond(_response(self._context, self._request, self._version, partition, endpoints))
+
+    def _wants_more(self, records: bytes, read: ReadRange) -> bool:
+        """Whether there is less than the client waits for: all there is was read, and it is not enough."""
+        if len(records) >= self._request.min_bytes:
+            return False
+        headers = list(walk_headers(records))
+        return not headers or headers[-1].end_offset >= read.end_offset

@@ -13,6 +13,7 @@ from raft.node.requests.metadata import describe_cluster, metadata
 from raft.node.requests.offsets import list_offsets, offset_for_leader_epoch
 from raft.node.requests.produce import init_producer_id, produce
 from raft.node.requests.quorum import describe_quorum, fetch_snapshot, update_raft_voter
+from raft.node.requests.relay import is_relayed, relay_to_leader
 from raft.node.requests.versions import api_versions
 from raft.wire.frames import ReceivedRequest
 from raft.wire.mapping.fetches import fetching_replica
@@ -40,6 +41,8 @@ def handle(context: Context, received: ReceivedRequest, respond: Respond) -> Non
             client_fetch(context, message, version, respond)
         case ListOffsetsRequest():
             list_offsets(context, message, version, respond)
+        case DescribeQuorumRequest() if context.known_leader is not None and not is_relayed(received.header):
+            relay_to_leader(context.known_leader, message, version, respond, describe_quorum(context, message, version))
         case _:
             answer = _at_once(context, message, version)
             if answer is not None:

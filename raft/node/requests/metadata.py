@@ -20,11 +20,17 @@ from raft.wire.messages.metadata import (
     MetadataResponseTopic,
 )
 
+_FIRST_BY_TOPIC_ID = 12
+
 
 def metadata(context: Context, request: MetadataRequest, version: int) -> MetadataResponse:
     """Answer Metadata. Topics None asks for all, no topics for the nodes only; in version 0 that asks for all too."""
     wants_all = request.topics is None or (version == 0 and not request.topics)
-    topics = (_our_topic(context),) if wants_all else tuple(_topic(context, asked) for asked in request.topics or ())
+    topics = (
+        (_our_topic(context),)
+        if wants_all
+        else tuple(_topic(context, asked, version) for asked in request.topics or ())
+    )
     return MetadataResponse(
         brokers=tuple(
             MetadataResponseBroker(node_id=node_id, host=endpoint.host, port=endpoint.port)
@@ -36,12 +42,18 @@ def metadata(context: Context, request: MetadataRequest, version: int) -> Metada
     )
 
 
-def _topic(context: Context, asked: MetadataRequestTopic) -> MetadataResponseTopic:
-    if asked.name == context.ours.topic_name or (asked.name is None and asked.topic_id == context.ours.topic_id):
+def _topic(context: Context, asked: MetadataRequestTopic, version: int) -> MetadataResponseTopic:
+    by_our_id = asked.name is None and asked.topic_id == context.ours.topic_id and version >= _FIRST_BY_TOPIC_ID
+    if asked.name == context.ours.topic_name or by_our_id:
         return _our_topic(context)
     if asked.name is None:
+        # Versions 10 and 11 can ask by id alone, but not answer without a name; Kafka refuses it there too.
+        by_id = version >= _FIRST_BY_TOPIC_ID
         return MetadataResponseTopic(
-            error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=asked.topic_id, partitions=()
+            error_code=ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.INVALID_REQUEST,
+            name=None if by_id else "",
+            topic_id=asked.topic_id,
+            partitions=(),
         )
     return MetadataResponseTopic(
         error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=asked.name, topic_id=ZERO_UUID, partitions=()

@@ -29,6 +29,7 @@ from raft.wire.messages.offset_for_leader_epoch import (
 _LARGEST_TIMESTAMP = -3
 _EARLIEST_LOCAL = -4
 _LATEST_TIERED = -5
+_FIRST_WITH_EPOCH = 4
 _FIRST_WITH_OFFSET_NOT_AVAILABLE = 5
 _UNKNOWN = -1
 
@@ -59,7 +60,10 @@ def _offset_finder(context: Context, topic: str, asked: ListOffsetsRequestPartit
 
     def answer(*, error: int = ErrorCode.NONE, offset: int = _UNKNOWN, epoch: int = _UNKNOWN) -> _Finder:
         found = ListOffsetsResponsePartition(
-            partition_index=asked.partition_index, error_code=error, offset=offset, leader_epoch=epoch
+            partition_index=asked.partition_index,
+            error_code=error,
+            offset=offset,
+            leader_epoch=epoch if version >= _FIRST_WITH_EPOCH else _UNKNOWN,
         )
         return lambda: found
 
@@ -79,11 +83,13 @@ def _offset_finder(context: Context, topic: str, asked: ListOffsetsRequestPartit
     if asked.timestamp == _LATEST_TIERED:
         return answer()
     if asked.timestamp == _LARGEST_TIMESTAMP:
-        return lambda: _found(asked, context.log.find_largest_timestamp(high_watermark))
-    return lambda: _found(asked, context.log.find_offset_by_timestamp(asked.timestamp, high_watermark))
+        return lambda: _found(asked, version, context.log.find_largest_timestamp(high_watermark))
+    return lambda: _found(asked, version, context.log.find_offset_by_timestamp(asked.timestamp, high_watermark))
 
 
-def _found(asked: ListOffsetsRequestPartition, record: TimestampOffset | None) -> ListOffsetsResponsePartition:
+def _found(
+    asked: ListOffsetsRequestPartition, version: int, record: TimestampOffset | None
+) -> ListOffsetsResponsePartition:
     if record is None:
         return ListOffsetsResponsePartition(partition_index=asked.partition_index, error_code=ErrorCode.NONE)
     return ListOffsetsResponsePartition(
@@ -91,7 +97,7 @@ def _found(asked: ListOffsetsRequestPartition, record: TimestampOffset | None) -
         error_code=ErrorCode.NONE,
         timestamp=record.timestamp_ms,
         offset=record.offset,
-        leader_epoch=record.epoch,
+        leader_epoch=record.epoch if version >= _FIRST_WITH_EPOCH else _UNKNOWN,
     )
 
 

@@ -29,6 +29,9 @@ from raft.wire.messages.update_raft_voter import CurrentLeader, UpdateRaftVoterR
 METADATA_TOPIC = "__cluster_metadata"
 """The topic that kafka-metadata-quorum asks about, whatever ours is called."""
 
+_FIRST_WITH_DIRECTORY = 2
+"""Older versions say neither directories nor endpoints."""
+
 
 def describe_quorum(context: Context, request: DescribeQuorumRequest, version: int) -> DescribeQuorumResponse:
     """Answer DescribeQuorum; only the leader knows how far the others are (DESCRIBE-1)."""
@@ -36,13 +39,17 @@ def describe_quorum(context: Context, request: DescribeQuorumRequest, version: i
         DescribeQuorumResponseTopic(
             topic_name=topic.topic_name,
             partitions=tuple(
-                _describe(context, topic.topic_name, partition.partition_index) for partition in topic.partitions
+                _describe(context, topic.topic_name, partition.partition_index, version)
+                for partition in topic.partitions
             ),
         )
         for topic in request.topics
     )
     return DescribeQuorumResponse(
-        error_code=ErrorCode.NONE, error_message=None, topics=topics, nodes=_nodes(context) if version >= 2 else ()
+        error_code=ErrorCode.NONE,
+        error_message=None,
+        topics=topics,
+        nodes=_nodes(context) if version >= _FIRST_WITH_DIRECTORY else (),
     )
 
 
@@ -54,7 +61,7 @@ def _nodes(context: Context) -> tuple[DescribeQuorumNode, ...]:
     )
 
 
-def _describe(context: Context, topic: str, partition: int) -> DescribeQuorumResponsePartition:
+def _describe(context: Context, topic: str, partition: int, version: int) -> DescribeQuorumResponsePartition:
     role = context.engine.core.role
     error = ErrorCode.NONE
     if topic not in (METADATA_TOPIC, context.ours.topic_name) or partition != INDEX:
@@ -80,7 +87,7 @@ def _describe(context: Context, topic: str, partition: int) -> DescribeQuorumRes
         leader_epoch=context.epoch,
         high_watermark=or_minus_one(context.high_watermark),
         current_voters=_voters(context, role),
-        observers=_observers(context, role),
+        observers=_observers(context, role, version),
     )
 
 
@@ -96,10 +103,14 @@ def _voters(context: Context, role: Leader) -> tuple[ReplicaState, ...]:
     return tuple(sorted((leader, *others), key=lambda state: state.replica_id))
 
 
-def _observers(context: Context, role: Leader) -> tuple[ReplicaState, ...]:
+def _observers(context: Context, role: Leader, version: int) -> tuple[ReplicaState, ...]:
     role.progress.forget_silent_observers(context.engine.now_ms())
     now_ms = context.wall_clock_ms()
-    return tuple(_state(context, key, progress, now_ms) for key, progress in role.progress.observers.items())
+    says_directory = version >= _FIRST_WITH_DIRECTORY
+    return tuple(
+        _state(context, key if says_directory else ReplicaKey(key.node_id), progress, now_ms)
+        for key, progress in role.progress.observers.items()
+    )
 
 
 def _state(context: Context, key: ReplicaKey, progress: ReplicaProgress, now_ms: int) -> ReplicaState:

@@ -25,6 +25,7 @@ FIRST_BY_TOPIC_ID = 13
 FIRST_OF_REPLICAS = 12
 """Older versions do not carry the last fetched epoch, without which diverging logs go unseen (COMPAT-3)."""
 
+_FIRST_WITH_ERROR = 7
 _FIRST_WITH_REPLICA_STATE = 15
 _FIRST_WITH_ENDPOINTS = 16
 _TELLS_NO_HIGH_WATERMARK = (1 << 63) - 1
@@ -164,6 +165,26 @@ def fetch_response_to_wire(
     return fetch.FetchResponse(responses=(topic,), node_endpoints=fetch_endpoints_to_wire(response, version))
 
 
+def fetch_refusal_to_wire(request: fetch.FetchRequest, error: int, version: int) -> fetch.FetchResponse:
+    """Refuse a Fetch whole; versions without an error of their own say it of each partition."""
+    if version >= _FIRST_WITH_ERROR:
+        return fetch.FetchResponse(error_code=error, responses=())
+    return fetch.FetchResponse(
+        responses=tuple(
+            fetch.FetchResponseTopic(
+                topic=topic.topic,
+                partitions=tuple(
+                    fetch.FetchResponsePartition(
+                        partition_index=partition.partition, error_code=error, high_watermark=-1, records=b""
+                    )
+                    for partition in topic.partitions
+                ),
+            )
+            for topic in request.topics
+        )
+    )
+
+
 def fetch_response_from_wire(message: fetch.FetchResponse) -> core.FetchResponse | core.RequestRefused:
     """Read the answer to our Fetch; of the records, the good batches at the front (FETCH-24).
 
@@ -174,6 +195,7 @@ def fetch_response_from_wire(message: fetch.FetchResponse) -> core.FetchResponse
         return core.RequestRefused(error=message.error_code)
     partition = sole_partition(message.responses)
     leader = partition.current_leader
+    good = split_good_prefix(partition.records or b"")
     return core.FetchResponse(
         error=partition.error_code,
         epoch=Epoch(leader.leader_epoch),
@@ -183,7 +205,8 @@ def fetch_response_from_wire(message: fetch.FetchResponse) -> core.FetchResponse
         log_start_offset=Offset(max(partition.log_start_offset, 0)),
         diverging=_epoch_end(partition.diverging_epoch),
         snapshot=_snapshot(partition.snapshot_id),
-        batches=split_good_prefix(partition.records or b"").batches,
+        batches=good.batches,
+        damage=None if good.damage is None else str(good.damage),
     )
 
 

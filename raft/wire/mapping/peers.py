@@ -68,7 +68,7 @@ def response_to_wire(
     """Write our answer to a request of another replica."""
     match response:
         case core.RequestRefused():
-            return _refusal_to_wire(request, response.error)
+            return _refusal_to_wire(request, response.error, version)
         case core.VoteResponse():
             return elections.vote_response_to_wire(response, ours, version)
         case core.BeginQuorumEpochResponse():
@@ -81,7 +81,7 @@ def response_to_wire(
             assert_never(response)
 
 
-def _refusal_to_wire(request: Message, error: int) -> Message:
+def _refusal_to_wire(request: Message, error: int, version: int) -> Message:
     match request:
         case VoteRequest():
             return VoteResponse(error_code=error, topics=())
@@ -90,7 +90,7 @@ def _refusal_to_wire(request: Message, error: int) -> Message:
         case EndQuorumEpochRequest():
             return EndQuorumEpochResponse(error_code=error, topics=())
         case FetchRequest():
-            return FetchResponse(error_code=error, responses=())
+            return fetches.fetch_refusal_to_wire(request, error, version)
         case _:
             raise AssertionError(f"{type(request).__name__} does not pass between replicas")
 
