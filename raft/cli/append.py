@@ -14,7 +14,7 @@ from raft.cli.connection import BootstrapServer, Timeout, client_for
 from raft.cli.progress import counting
 from raft.client import Client
 from raft.client.calls import explain_size
-from raft.errors import ErrorCode, RequestError
+from raft.errors import ConfigError, ErrorCode, RequestError
 from raft.records.batch import build_batch
 from raft.records.record import Record
 from raft.types import Offset
@@ -91,6 +91,8 @@ class _Appender:
 
 def _records_of_lines() -> Iterator[list[Record]]:
     """Lines of standard input in runs worth a batch; when input pauses, what there is goes out."""
+    if sys.stdin is None:
+        raise ConfigError("there is no value, and standard input is closed")
     partial = b""
     while chunk := os.read(sys.stdin.fileno(), _CHUNK_BYTES):
         *lines, partial = (partial + chunk).split(b"\n")
@@ -108,7 +110,8 @@ def _record_of_line(line: bytes) -> Record:
 
 def _record(key: str | bytes | None, value: str | bytes) -> Record:
     return Record(
-        key=key.encode() if isinstance(key, str) else key,
-        value=value.encode() if isinstance(value, str) else value,
+        # Arguments that are no UTF-8 come as surrogates; fsencode gives their bytes back.
+        key=os.fsencode(key) if isinstance(key, str) else key,
+        value=os.fsencode(value) if isinstance(value, str) else value,
         timestamp_ms=int(time.time() * 1000),
     )

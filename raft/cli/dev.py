@@ -12,6 +12,8 @@ import typer
 
 from raft.local import LocalQuorum
 
+_ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 def dev(
     voters: Annotated[int, typer.Option(min=1, help="How many.")] = 3,
@@ -23,7 +25,7 @@ def dev(
     ] = None,
 ) -> None:
     """Run a quorum on loopback until interrupted; prints its bootstrap servers."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in _ENDINGS:
         signal.signal(number, _interrupt)
     with ExitStack() as stack:
         directory = data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kraft-dev-")))
@@ -33,4 +35,7 @@ def dev(
 
 
 def _interrupt(_number: int, _frame: object) -> None:
+    # Asked again, it is cleaning up already: to interrupt that would leave something behind.
+    for number in _ENDINGS:
+        signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt

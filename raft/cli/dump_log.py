@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from raft.cli.output import until_reader_leaves
 from raft.errors import DecodeError, RaftError, StorageError
 from raft.records.batch import read_records
 from raft.records.control import read_control_records
@@ -30,8 +31,12 @@ def dump_log(
         data = path.read_bytes()
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
-    for row in _reader_for(path)(data):
-        typer.echo(json.dumps(row) if as_json else _in_words(row))
+    with until_reader_leaves():
+        try:
+            for row in _reader_for(path)(data):
+                typer.echo(json.dumps(row) if as_json else _in_words(row))
+        except (ValueError, TypeError) as error:
+            raise StorageError(f"{path} is damaged: {error}") from error
 
 
 def _reader_for(path: Path) -> Callable[[bytes], Iterator[_Row]]:
@@ -117,10 +122,7 @@ def _recovery_points(data: bytes) -> Iterator[_Row]:
 
 
 def _quorum_state(data: bytes) -> Iterator[_Row]:
-    try:
-        yield dict(json.loads(data))
-    except ValueError as error:
-        raise StorageError(f"quorum-state is no JSON: {error}") from error
+    yield dict(json.loads(data))
 
 
 def _properties(data: bytes) -> Iterator[_Row]:

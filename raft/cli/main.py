@@ -40,10 +40,6 @@ def main() -> None:
     except RaftError as error:
         print(f"kraft: {error}", file=sys.stderr)  # noqa: T201 - a command speaks to its user
         raise SystemExit(1) from None
-    except BrokenPipeError:
-        # The reader of our output has seen enough; nothing of ours is left to flush.
-        sys.stderr.close()
-        raise SystemExit(0) from None
     except KeyboardInterrupt:
         raise SystemExit(_INTERRUPTED) from None
 

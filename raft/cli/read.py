@@ -11,8 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from raft.cli.connection import BootstrapServer, Timeout, client_for
+from raft.cli.output import until_reader_leaves
 from raft.client import Client
-from raft.errors import CorruptBatchError, DecodeError
+from raft.errors import ConfigError, CorruptBatchError, DecodeError
 from raft.records.batch import read_records
 from raft.records.control import read_control_records
 from raft.records.control_json import control_record_to_json
@@ -36,7 +37,7 @@ def read(
     """Print committed records: value, or key TAB value."""
     if follow and to is not None:
         raise typer.BadParameter("--follow never ends: it does not go with --to")
-    with client_for(bootstrap_server, timeout_ms) as client:
+    with client_for(bootstrap_server, timeout_ms) as client, until_reader_leaves():
         offset = _offset(client, "--from", start)
         end = None if follow else _offset(client, "--to", to or "latest")
         for line in _lines(client, offset, end, control=control, as_json=as_json):
@@ -53,14 +54,15 @@ def _offset(client: Client, option: str, text: str) -> Offset:
     if not text.isdecimal():
         allowed = "earliest, latest" if option == "--from" else "latest"
         raise typer.BadParameter(f"{option} {text}: allowed are {allowed} and offsets of 0 or more")
-    return Offset(int(text))
+    offset, end = Offset(int(text)), client.log_end()
+    if offset > end:
+        raise ConfigError(f"{option} {offset} lies past the end: committed is up to {end}")
+    return offset
 
 
 def _lines(client: Client, offset: Offset, end: Offset | None, *, control: bool, as_json: bool) -> Iterator[str]:
     while end is None or offset < end:
         fetched = client.fetch(offset, max_bytes=_FETCH_BYTES, max_wait_ms=_FOLLOW_WAIT_MS)
-        if not fetched.records and end is not None and end > (fetched.high_watermark or 0):
-            return  # --to lies past what is committed: what there is, is shown
         for batch in _batches(fetched.records):
             for shown in _shown(batch, control=control):
                 if shown["offset"] >= offset and (end is None or shown["offset"] < end):

@@ -74,7 +74,10 @@ class LocalQuorum:
             raise ConfigError("python -O drops the assertions that keep a node from doing harm: run it without")
         if voters < 1:
             raise ConfigError(f"voters={voters}: allowed are whole numbers of 1 or more")
-        data_dir.mkdir(parents=True, exist_ok=True)
+        try:
+            data_dir.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(f"cannot make {data_dir}: {error.strerror or error}") from error
         lock = _lock(data_dir)
         try:
             layout = Layout.of(data_dir.resolve(), voters=voters, base_port=base_port)

@@ -53,7 +53,8 @@ class VoterProcess:
         paths = [str(_SOURCE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         with self.log_file.open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter, our own module
-                [sys.executable, "-m", "raft.cli", "serve", "--config", str(config), "--exit-with-stdin"],
+                # -P: a module of the user's in the working directory must not be taken for one of ours.
+                [sys.executable, "-P", "-m", "raft.cli", "serve", "--config", str(config), "--exit-with-stdin"],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
