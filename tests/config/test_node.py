@@ -1,0 +1,258 @@
+"""What a node makes of its properties."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from raft.config import NodeConfig, read_properties
+from raft.errors import ConfigError
+from raft.types import Endpoint, NodeId, Uuid
+
+CONF = Path(__file__).parents[2] / "conf"
+
+LEAST = {
+    "node.id": "1",
+    "controller.quorum.voters": "1@one:9093,2@two:9094,3@[::1]:9095",
+    "listeners": "CONTROLLER://one:9093",
+    "log.dirs": "/var/lib/kraft",
+    "cluster.id": "kq5mZl0zT0uJwXUxQKo9gQ",
+}
+
+
+def config(**changes: str | None) -> NodeConfig:
+    """The least configuration with changes, whose keys have "__" for the dots; None takes a key away."""
+    changed = LEAST | {key.replace("__", "."): value for key, value in changes.items()}
+    return NodeConfig.from_properties({key: value for key, value in changed.items() if value is not None})
+
+
+@pytest.mark.rule("TIMER-1")
+def test_least_configuration_has_kafkas_defaults() -> None:
+    least = config()
+
+    assert least == NodeConfig(
+        node_id=NodeId(1),
+        cluster_id="kq5mZl0zT0uJwXUxQKo9gQ",
+        voters={
+            NodeId(1): Endpoint("one", 9093),
+            NodeId(2): Endpoint("two", 9094),
+            NodeId(3): Endpoint("::1", 9095),
+        },
+        listener=Endpoint("one", 9093, "CONTROLLER"),
+        advertised=Endpoint("one", 9093, "CONTROLLER"),
+        log_dir=Path("/var/lib/kraft"),
+        bootstrap_servers=(),
+        election_timeout_ms=1000,
+        fetch_timeout_ms=2000,
+        election_backoff_max_ms=1000,
+        request_timeout_ms=2000,
+        retry_backoff_ms=20,
+        fetch_max_bytes=1 << 20,
+        segment_bytes=1 << 30,
+        message_max_bytes=8 << 20,
+        queued_max_request_bytes=64 << 20,
+        socket_request_max_bytes=None,
+        max_connections=1000,
+        connections_max_idle_ms=600_000,
+        topic_name="__cluster_metadata",
+        topic_id=Uuid("AAAAAAAAAAAAAAAAAAAAAQ"),
+        records_strict=False,
+        warnings=(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "field", "value"),
+    [
+        ("node.id", "2147483647", "node_id", 2147483647),
+        ("cluster.id", "any words", "cluster_id", "any words"),
+        ("controller.quorum.voters", " 5@h:1 , 6@g:2 ", "voters", {5: Endpoint("h", 1), 6: Endpoint("g", 2)}),
+        (
+            "controller.quorum.bootstrap.servers",
+            "h:1,[fe80::1]:2",
+            "bootstrap_servers",
+            (Endpoint("h", 1), Endpoint("fe80::1", 2)),
+        ),
+        ("controller.quorum.election.timeout.ms", "0", "election_timeout_ms", 0),
+        ("controller.quorum.fetch.timeout.ms", "1", "fetch_timeout_ms", 1),
+        ("controller.quorum.election.backoff.max.ms", "2", "election_backoff_max_ms", 2),
+        ("controller.quorum.request.timeout.ms", "3", "request_timeout_ms", 3),
+        ("controller.quorum.retry.backoff.ms", "4", "retry_backoff_ms", 4),
+        ("controller.quorum.fetch.max.bytes", "1", "fetch_max_bytes", 1),
+        ("metadata.log.segment.bytes", "8388608", "segment_bytes", 8388608),
+        ("message.max.bytes", "2147483647", "message_max_bytes", 2147483647),
+        ("queued.max.request.bytes", "1", "queued_max_request_bytes", 1),
+        ("socket.request.max.bytes", "104857600", "socket_request_max_bytes", 104857600),
+        ("max.connections", "1", "max_connections", 1),
+        ("connections.max.idle.ms", "1", "connections_max_idle_ms", 1),
+        ("raft.topic.name", "__raft_performance_test", "topic_name", "__raft_performance_test"),
+        ("raft.topic.id", "AAAAAAAAAAAAAAAAAAAAAg", "topic_id", "AAAAAAAAAAAAAAAAAAAAAg"),
+        ("raft.records.strict", "TRUE", "records_strict", True),
+        ("raft.records.strict", "false", "records_strict", False),
+        ("log.dirs", "/a,/b", "log_dir", Path("/a")),
+    ],
+)
+def test_key_is_taken(key: str, text: str, field: str, value: object) -> None:
+    assert getattr(config(**{key: text}), field) == value
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "allowed"),
+    [
+        ("node.id", "one", "are 0 to 2147483647"),
+        ("node.id", "-1", "are 0 to 2147483647"),
+        ("node.id", "1.5", "are 0 to 2147483647"),
+        ("node.id", "2147483648", "are 0 to 2147483647"),
+        ("process.roles", "broker,controller", "is controller"),
+        ("process.roles", "broker", "is controller"),
+        ("controller.quorum.voters", "one:9093", "is id@host:port,id@host:port,... with each id once"),
+        ("controller.quorum.voters", "x@one:9093", "is id@host:port,id@host:port,... with each id once"),
+        ("controller.quorum.voters", "-1@one:9093", "is id@host:port,id@host:port,... with each id once"),
+        ("controller.quorum.voters", "2147483648@one:1", "is id@host:port,id@host:port,... with each id once"),
+        ("controller.quorum.voters", "1@one:1,1@two:2", "is id@host:port,id@host:port,... with each id once"),
+        ("controller.quorum.bootstrap.servers", "one", "is host:port with a port of 1 to 65535"),
+        ("controller.quorum.bootstrap.servers", "one:0", "is host:port with a port of 1 to 65535"),
+        ("controller.quorum.bootstrap.servers", "one:65536", "is host:port with a port of 1 to 65535"),
+        ("controller.quorum.bootstrap.servers", "::1:9093", "is host:port with a port of 1 to 65535"),
+        ("controller.quorum.election.timeout.ms", "-1", "are 0 to 2147483647"),
+        ("controller.quorum.fetch.timeout.ms", "2s", "are 0 to 2147483647"),
+        ("controller.quorum.election.backoff.max.ms", "x", "are 0 to 2147483647"),
+        ("controller.quorum.request.timeout.ms", "-5", "are 0 to 2147483647"),
+        ("controller.quorum.retry.backoff.ms", "1e3", "are 0 to 2147483647"),
+        ("controller.quorum.fetch.max.bytes", "0", "are 1 to 2147483647"),
+        ("metadata.log.segment.bytes", "8388607", "are 8388608 to 2147483647"),
+        ("metadata.log.segment.bytes", "2147483648", "are 8388608 to 2147483647"),
+        ("message.max.bytes", "0", "are 1 to 2147483647"),
+        ("queued.max.request.bytes", "0", "are 1 to 2147483647"),
+        ("socket.request.max.bytes", "-1", "are 1 to 2147483647"),
+        ("max.connections", "0", "are 1 to 2147483647"),
+        ("max.connections", "1_000", "are 1 to 2147483647"),
+        ("connections.max.idle.ms", "0", "are 1 to 2147483647"),
+        ("raft.topic.id", "AAAA", "is 16 bytes as 22 characters of base64url, such as AAAAAAAAAAAAAAAAAAAAAQ"),
+        ("raft.topic.id", "AAAAAAAAAAAAAAAAAAAAAR", "is 16 bytes as 22 characters of base64url, such as"),
+        ("raft.topic.id", "no base64 at all, \xe4", "is 16 bytes as 22 characters of base64url, such as"),
+        ("raft.topic.name", "a/b", "are up to 249 letters, digits, dots, underscores and dashes"),
+        ("raft.topic.name", "..", "are up to 249 letters, digits, dots, underscores and dashes"),
+        ("raft.topic.name", "x" * 250, "are up to 249 letters, digits, dots, underscores and dashes"),
+        ("raft.records.strict", "yes", "are true and false"),
+        ("listeners", "one:9093", "is NAME://host:port,... with ports of 1 to 65535"),
+        ("listeners", "CONTROLLER://one:0", "is NAME://host:port,... with ports of 1 to 65535"),
+        ("listeners", "CONTROLLER://one:99999", "is NAME://host:port,... with ports of 1 to 65535"),
+        ("listeners", "A://one:1,A://two:2", "is each listener name once"),
+        ("listeners", "A://one:1,B://two:2", "is one listener, such as CONTROLLER://host:9093"),
+        ("listeners", "", "is one listener, such as CONTROLLER://host:9093"),
+        ("advertised.listeners", "one", "is NAME://host:port,... with ports of 1 to 65535"),
+    ],
+)
+def test_wrong_value_is_refused_with_key_value_and_what_is_allowed(key: str, value: str, allowed: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        config(**{key: value})
+
+    assert str(refused.value).startswith(f"{key}={value}: allowed {allowed}")
+
+
+@pytest.mark.parametrize("key", ["controller.quorum.voters", "controller.quorum.bootstrap.servers", "listeners"])
+@pytest.mark.parametrize("host", ["a..b", "-a", "a b", "x" * 64])
+def test_host_that_cannot_be_a_name_is_refused(key: str, host: str) -> None:
+    forms = {"controller.quorum.voters": "1@{}:9093", "listeners": "CONTROLLER://{}:9093"}
+    value = forms.get(key, "{}:9093").format(host)
+
+    with pytest.raises(ConfigError, match=f"^{key}=.*: allowed is "):
+        config(**{key: value})
+
+
+def test_frame_smaller_than_the_largest_batch_is_refused() -> None:
+    with pytest.raises(ConfigError) as refused:
+        config(socket__request__max__bytes="1000", message__max__bytes="1001")
+
+    message = "socket.request.max.bytes=1000: allowed are sizes from message.max.bytes=1001 on"
+    assert str(refused.value) == message
+    assert config(socket__request__max__bytes="1001", message__max__bytes="1001").socket_request_max_bytes == 1001
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("node.id", "node.id is missing: allowed are whole numbers of 0 or more"),
+        ("log.dirs", "log.dirs is missing: allowed is a directory for the log"),
+        ("controller.quorum.voters", "the quorum is missing: controller.quorum.voters is id@host:port,"),
+    ],
+)
+@pytest.mark.rule("BOOT-4")
+def test_missing_key_is_named(key: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        config(**{key: None})
+
+
+@pytest.mark.parametrize("key", ["metadata.log.dir", "log.dirs", "log.dir"])
+def test_log_directory_has_several_keys(key: str) -> None:
+    assert config(**{"log.dirs": None, key: "/data"}).log_dir == Path("/data")
+
+
+def test_directory_of_the_metadata_log_comes_first() -> None:
+    assert config(metadata__log__dir="/fast", log__dirs="/slow").log_dir == Path("/fast")
+
+
+@pytest.mark.rule("BOOT-4", "BOOT-5")
+def test_node_without_voters_is_an_observer_of_its_bootstrap_servers() -> None:
+    observer = config(controller__quorum__voters=None, controller__quorum__bootstrap__servers="one:9093")
+
+    assert observer.voters == {}
+    assert observer.bootstrap_servers == (Endpoint("one", 9093),)
+
+
+def test_node_outside_the_voters_is_an_observer() -> None:
+    observer = config(node__id="9")
+
+    assert observer.node_id not in observer.voters
+
+
+def test_example_configuration_warns_of_the_missing_cluster_id_alone() -> None:
+    example = NodeConfig.from_properties(read_properties(CONF / "node.properties"))
+
+    assert example.warnings == (
+        "cluster.id is missing: AAAAAAAAAAAAAAAAAAAAAA is used, which keeps no other quorum apart from this one",
+    )
+    assert example.listener == Endpoint("localhost", 9093, "CONTROLLER")
+
+
+def test_example_configuration_shows_every_default_as_it_is() -> None:
+    text = (CONF / "node.properties").read_text()
+    shown = dict(
+        line.removeprefix("#").split("=", 1)
+        for line in text.splitlines()
+        if line.startswith(("#controller.", "#metadata.", "#message.", "#queued.", "#max.", "#connections."))
+    )
+    plain = read_properties(CONF / "node.properties")
+
+    assert NodeConfig.from_properties(plain | shown) == NodeConfig.from_properties(plain)
+    assert len(shown) == 11
+
+
+@pytest.mark.parametrize(
+    ("key", "warning"),
+    [
+        (
+            "controller.quorum.voter",
+            "unknown key controller.quorum.voter is ignored; did you mean controller.quorum.voters?",
+        ),
+        ("node.idd", "unknown key node.idd is ignored; did you mean node.id?"),
+        ("xyzzy", "unknown key xyzzy is ignored"),
+    ],
+)
+def test_unknown_key_warns_with_the_nearest_known(key: str, warning: str) -> None:
+    assert config(**{key: "7"}).warnings == (warning,)
+
+
+@pytest.mark.parametrize(
+    ("key", "reason"),
+    [
+        ("controller.quorum.append.linger.ms", "a batch is written when it arrives, never merged or delayed"),
+        ("controller.quorum.fetch.snapshot.max.bytes", "snapshots are not served yet"),
+        ("controller.quorum.auto.join.enable", "the set of voters is static"),
+    ],
+)
+@pytest.mark.rule("LOG-9")
+def test_key_without_effect_says_so(key: str, reason: str) -> None:
+    assert config(**{key: "7"}).warnings == (f"{key} has no effect here: {reason}",)

@@ -1,0 +1,132 @@
+"""The table is a function of the log: however it came about, it judges as one freshly made from what is in the log."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from raft.errors import ErrorCode
+from raft.types import FIRST_SINK_PRODUCER_ID, BatchHeader, Offset
+from raft.writers import Accepted, Refused, Repeated, Verdict, WriterTable
+from tests.writers.headers import SINK, produced
+
+MAX_PRODUCERS = 2
+PRODUCERS = (1, 2, 3)
+SINKS = (SINK, SINK + 1)
+
+batches = st.builds(
+    produced,
+    sequence=st.integers(0, 4),
+    records=st.integers(1, 2),
+    epoch=st.integers(0, 2),
+    by=st.sampled_from([None, *PRODUCERS, *SINKS]),
+    is_control=st.sampled_from([False, False, False, True]),
+)
+
+PROBES = {
+    writer: [produced(sequence, epoch=epoch, by=writer) for epoch in range(3) for sequence in range(7)]
+    for writer in (*PRODUCERS, *SINKS)
+}
+"""What each writer might ask to append."""
+
+
+def writes_of(log: list[BatchHeader], writer: int) -> list[BatchHeader]:
+    """What of the log a leader remembers of a writer, oldest first."""
+    remembered: dict[int, list[BatchHeader]] = {}
+    for header in log:
+        if header.producer_id is None or header.is_control:
+            continue
+        of_this_epoch = [
+            old
+            for old in remembered.pop(header.producer_id, [])
+            if old.producer_epoch == header.producer_epoch or header.producer_id >= FIRST_SINK_PRODUCER_ID
+        ]
+        remembered[header.producer_id] = [*of_this_epoch, header]
+        producers = [known for known in remembered if known < FIRST_SINK_PRODUCER_ID]
+        if len(producers) > MAX_PRODUCERS:
+            del remembered[producers[0]]
+    return remembered.get(writer, [])
+
+
+def verdict_after(writes: list[BatchHeader], asked: BatchHeader) -> Verdict:
+    """Judge a batch by what its writer wrote before."""
+    position = (asked.producer_epoch, asked.base_sequence)
+    if asked.producer_id is not None and asked.producer_id >= FIRST_SINK_PRODUCER_ID:
+        if not writes or position > (writes[-1].producer_epoch, writes[-1].base_sequence):
+            return Accepted()
+        last = writes[-1]
+        if position == (last.producer_epoch, last.base_sequence):
+            return Repeated(base_offset=last.base_offset, end_offset=last.end_offset)
+        return Refused(
+            error=ErrorCode.DUPLICATE_SEQUENCE_NUMBER, base_offset=last.base_offset, end_offset=last.end_offset
+        )
+    if writes and asked.producer_epoch < writes[-1].producer_epoch:
+        return Refused(error=ErrorCode.INVALID_PRODUCER_EPOCH)
+    if not writes or asked.producer_epoch > writes[-1].producer_epoch:
+        begins = asked.base_sequence == 0
+        return Accepted() if begins else Refused(error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    for write in writes[-5:]:
+        if (write.base_sequence, write.record_count) == (asked.base_sequence, asked.record_count):
+            return Repeated(base_offset=write.base_offset, end_offset=write.end_offset)
+    follows = asked.base_sequence == writes[-1].base_sequence + writes[-1].record_count
+    return Accepted() if follows else Refused(error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+
+
+class TableAgainstLog(RuleBasedStateMachine):
+    """A log that grows, is cut above its high watermark, and commits; the table follows it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = WriterTable(max_producers=MAX_PRODUCERS)
+        self.log: list[BatchHeader] = []
+        self.committed = 0
+
+    @rule(new=st.lists(batches, min_size=1, max_size=4))
+    def append(self, new: list[BatchHeader]) -> None:
+        for header in new:
+            self._append(header)
+
+    @rule(writer=st.sampled_from(PRODUCERS), count=st.integers(1, 4))
+    def go_on(self, writer: int, count: int) -> None:
+        for _ in range(count):
+            writes = writes_of(self.log, writer)
+            last = writes[-1] if writes else produced(0, records=0)
+            self._append(produced(last.base_sequence + last.record_count, epoch=last.producer_epoch, by=writer))
+
+    def _append(self, header: BatchHeader) -> None:
+        end = self.log[-1].end_offset if self.log else Offset(0)
+        placed = replace(header, base_offset=end, last_offset=Offset(end + header.record_count - 1))
+        self.log.append(placed)
+        self.table.appended(placed)
+
+    @rule(keep=st.integers(0, 6))
+    def truncate(self, keep: int) -> None:
+        kept = min(len(self.log), self.committed + keep)
+        end = self.log[kept - 1].end_offset if kept else Offset(0)
+        self.log = self.log[:kept]
+        self.table.truncated(end)
+
+    @rule(more=st.integers(0, 3))
+    def commit(self, more: int) -> None:
+        self.committed = min(len(self.log), self.committed + more)
+        self.table.committed(self.log[self.committed - 1].end_offset if self.committed else Offset(0))
+
+    @invariant()
+    def every_batch_is_judged_as_by_rereading_the_log(self) -> None:
+        fresh = WriterTable(max_producers=MAX_PRODUCERS)
+        for header in self.log:
+            fresh.appended(header)
+        for writer, probes in PROBES.items():
+            writes = writes_of(self.log, writer)
+            for probe in probes:
+                assert self.table.judge(probe) == fresh.judge(probe) == verdict_after(writes, probe)
+
+
+TestTableAgainstLog = TableAgainstLog.TestCase
+# Fifteen steps are short enough to read; to shrink them takes minutes.
+TestTableAgainstLog.settings = settings(
+    max_examples=100, stateful_step_count=15, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate]
+)

@@ -1,0 +1,65 @@
+"""Keys of exactly-once writes, as they lie in a batch header (an on-disk format)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raft.types import FIRST_SINK_PRODUCER_ID
+from raft.writers.keys import MAX_VERSION, WriteKey, version_of
+
+
+@given(st.integers(0, MAX_VERSION))
+def test_version_survives_its_two_header_fields(version: int) -> None:
+    key = WriteKey("a query", version)
+
+    assert version_of(key.producer_epoch, key.base_sequence) == version
+    assert 0 <= key.producer_epoch < 1 << 15, "fits an int16"
+    assert 0 <= key.base_sequence < 1 << 31, "fits an int32"
+
+
+@given(st.integers(0, MAX_VERSION - 1))
+def test_versions_are_ordered_as_their_header_fields_are(version: int) -> None:
+    first, second = WriteKey("a query", version), WriteKey("a query", version + 1)
+
+    assert (first.producer_epoch, first.base_sequence) < (second.producer_epoch, second.base_sequence)
+
+
+@given(st.text())
+def test_producer_id_of_every_writer_is_a_positive_int64_above_those_of_idempotent_producers(writer_id: str) -> None:
+    assert FIRST_SINK_PRODUCER_ID <= WriteKey(writer_id, 0).producer_id < 1 << 63
+
+
+@pytest.mark.parametrize(
+    ("writer_id", "producer_id"),
+    [
+        # 2^62 + the first 62 bits of what sha256sum prints.
+        pytest.param("", (1 << 62) + (0xE3B0C44298FC1C14 >> 2), id="empty"),
+        pytest.param("a", (1 << 62) + (0xCA978112CA1BBDCA >> 2), id="one letter"),
+        pytest.param("f2c1b6f0-6f7b-4a3f-9c0e-2d9a3b1c5e77", (1 << 62) + (0x123CB3AE0162AAF5 >> 2), id="a query id"),
+    ],
+)
+def test_producer_id_is_for_ever_what_it_was_when_it_was_first_written(writer_id: str, producer_id: int) -> None:
+    assert WriteKey(writer_id, 0).producer_id == producer_id
+
+
+@pytest.mark.parametrize(
+    ("version", "producer_epoch", "base_sequence"),
+    [
+        pytest.param(0, 0, 0, id="first"),
+        pytest.param((1 << 31) - 1, 0, (1 << 31) - 1, id="last of the first epoch"),
+        pytest.param(1 << 31, 1, 0, id="first of the next epoch"),
+        pytest.param(MAX_VERSION, (1 << 15) - 1, (1 << 31) - 1, id="last of all"),
+    ],
+)
+def test_version_lies_in_epoch_and_sequence(version: int, producer_epoch: int, base_sequence: int) -> None:
+    key = WriteKey("a query", version)
+
+    assert (key.producer_epoch, key.base_sequence) == (producer_epoch, base_sequence)
+
+
+@pytest.mark.parametrize("version", [-1, MAX_VERSION + 1])
+def test_version_out_of_range_is_refused_and_named(version: int) -> None:
+    with pytest.raises(ValueError, match=f"write version {version}: allowed are 0 to {MAX_VERSION}"):
+        WriteKey("a query", version)
