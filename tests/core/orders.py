@@ -1,0 +1,76 @@
+"""Short words for effects, with plain numbers, so that a list of them reads like orders given one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from raft.core.effects import (
+    AppendBatches,
+    AppendLeaderChange,
+    FlushLog,
+    ReadRange,
+    Reply,
+    RoleChanged,
+    Send,
+    StoreElectionState,
+    TruncateLog,
+)
+from raft.core.messages import AppendResponse, Request, Response
+from raft.core.roles import Role
+from raft.types import Batch, ElectionState, Endpoint, Epoch, NodeId, Offset, ReplicaKey
+from tests.core.wording import REQUEST_ID, US, endpoint, maybe_key, maybe_node
+
+
+def stores(*, epoch: int, leader: int | None = None, voted: int | ReplicaKey | None = None) -> StoreElectionState:
+    """The node writes its quorum-state file."""
+    return StoreElectionState(
+        state=ElectionState(epoch=Epoch(epoch), leader_id=maybe_node(leader), voted_key=maybe_key(voted))
+    )
+
+
+def becomes(new: Role, *, was: Role, reason: str) -> RoleChanged:
+    """The node changes its role."""
+    return RoleChanged(old=was, new=new, reason=reason)
+
+
+def replies(response: Response | AppendResponse, *, read: ReadRange | None = None, to: int = REQUEST_ID) -> Reply:
+    """The node answers the request."""
+    return Reply(request_id=to, response=response, read=read)
+
+
+def reads(start: int, end: int, *, max_bytes: int = 1 << 20) -> ReadRange:
+    """The answer holds these records."""
+    return ReadRange(start_offset=Offset(start), end_offset=Offset(end), max_bytes=max_bytes)
+
+
+def sends(request: Request, *, to: int, number: int = 0, at: Endpoint | None = None) -> Send:
+    """The node asks another; `number` counts from 0 within a test."""
+    return Send(number=number, node_id=NodeId(to), endpoint=at or endpoint(to), request=request)
+
+
+def appends(*batches: Batch) -> AppendBatches:
+    """The node appends these batches."""
+    return AppendBatches(batches=batches)
+
+
+def cuts(end_offset: int) -> TruncateLog:
+    """The node removes every record from there on."""
+    return TruncateLog(end_offset=Offset(end_offset))
+
+
+def flushes(end_offset: int, *, number: int = 0) -> FlushLog:
+    """The node orders its log to disk; `number` counts from 0 within a test."""
+    return FlushLog(number=number, end_offset=Offset(end_offset))
+
+
+def opens_epoch(
+    epoch: int, *, at: int, granted_by: Iterable[int], voters: Iterable[int] = (1, 2, 3)
+) -> AppendLeaderChange:
+    """The node appends the control batch that opens its reign."""
+    return AppendLeaderChange(
+        base_offset=Offset(at),
+        epoch=Epoch(epoch),
+        leader_id=NodeId(US),
+        voters=tuple(NodeId(voter) for voter in voters),
+        granting_voters=tuple(NodeId(voter) for voter in granted_by),
+    )

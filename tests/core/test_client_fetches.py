@@ -1,0 +1,276 @@
+"""A client, not a replica, fetches (rules CLIENT-1..4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from raft.errors import ErrorCode
+from tests.core.builder import Node, a_candidate, a_follower, a_leader, a_log, a_prospective, a_resigned, an_unattached
+from tests.core.orders import reads, replies
+from tests.core.wording import append_of, batch, begin_request, client_fetch, fetch_answer, fetch_request
+
+FENCED = ErrorCode.FENCED_LEADER_EPOCH
+UNKNOWN_EPOCH = ErrorCode.UNKNOWN_LEADER_EPOCH
+NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
+OUT_OF_RANGE = ErrorCode.OFFSET_OUT_OF_RANGE
+NOT_AVAILABLE = ErrorCode.OFFSET_NOT_AVAILABLE
+
+
+def a_leader_with_a_tail() -> Node:
+    """The leader of epoch 5: committed up to 11, log end 14."""
+    node = a_leader(epoch=5, high_watermark_known=True)
+    node.handle(append_of(records=3), now_ms=0)
+    return node
+
+
+def a_follower_with_a_tail() -> Node:
+    """A follower of node 2 in epoch 5: committed up to 8, log end 10."""
+    return a_follower(of=2, epoch=5, high_watermark=8)
+
+
+# Served at once
+
+
+@pytest.mark.parametrize(
+    ("node", "leader", "high_watermark"),
+    [
+        pytest.param(a_leader_with_a_tail, 1, 11, id="leader"),
+        pytest.param(a_follower_with_a_tail, 2, 8, id="follower"),
+    ],
+)
+@pytest.mark.rule("CLIENT-2", "FETCH-29")
+def test_client_gets_committed_records_only(node: Callable[[], Node], leader: int, high_watermark: int) -> None:
+    answer = fetch_answer(epoch=5, leader=leader, high_watermark=high_watermark)
+
+    assert node().hears(client_fetch(4)) == [replies(answer, read=reads(4, high_watermark))]
+
+
+@pytest.mark.parametrize(
+    ("node", "leader", "high_watermark"),
+    [
+        pytest.param(a_leader_with_a_tail, 1, 11, id="leader"),
+        pytest.param(a_follower_with_a_tail, 2, 8, id="follower"),
+    ],
+)
+@pytest.mark.parametrize(("epoch", "error"), [(4, FENCED), (6, UNKNOWN_EPOCH)], ids=["an older epoch", "a later epoch"])
+@pytest.mark.rule("CLIENT-1")
+def test_client_that_counts_on_another_epoch_is_told_so(
+    node: Callable[[], Node], leader: int, high_watermark: int, epoch: int, error: ErrorCode
+) -> None:
+    answer = fetch_answer(epoch=5, leader=leader, high_watermark=high_watermark, error=error)
+
+    assert node().hears(client_fetch(4, epoch=epoch)) == [replies(answer)]
+
+
+@pytest.mark.rule("CLIENT-1")
+def test_client_that_counts_on_the_present_epoch_is_served() -> None:
+    answer = fetch_answer(epoch=5, leader=1, high_watermark=11)
+
+    assert a_leader_with_a_tail().hears(client_fetch(4, epoch=5)) == [replies(answer, read=reads(4, 11))]
+
+
+@pytest.mark.parametrize(
+    ("node", "leader"),
+    [
+        pytest.param(lambda: an_unattached(epoch=5), None, id="unattached"),
+        pytest.param(lambda: a_prospective(epoch=5), None, id="prospective"),
+        pytest.param(lambda: a_candidate(epoch=5), None, id="candidate"),
+        pytest.param(lambda: a_resigned(epoch=5), 1, id="resigned"),
+    ],
+)
+@pytest.mark.rule("CLIENT-2")
+def test_client_is_sent_away_by_a_node_that_neither_leads_nor_follows(
+    node: Callable[[], Node], leader: int | None
+) -> None:
+    assert node().hears(client_fetch(4)) == [replies(fetch_answer(epoch=5, leader=leader, error=NOT_LEADER))]
+
+
+# Where the offset lies
+
+
+@pytest.mark.parametrize(
+    ("offset", "error"),
+    [
+        pytest.param(-1, OUT_OF_RANGE, id="below the log start"),
+        pytest.param(15, OUT_OF_RANGE, id="above the log end"),
+        pytest.param(11, None, id="at the high watermark: parked"),
+        pytest.param(13, None, id="between the high watermark and the log end: parked"),
+        pytest.param(14, None, id="at the log end: parked"),
+    ],
+)
+@pytest.mark.rule("CLIENT-3")
+def test_leader_refuses_offsets_outside_its_log_and_parks_the_uncommitted(offset: int, error: ErrorCode | None) -> None:
+    node = a_leader_with_a_tail()
+
+    effects = node.hears(client_fetch(offset))
+
+    answer = fetch_answer(epoch=5, leader=1, high_watermark=11, error=error or ErrorCode.NONE)
+    assert effects == ([replies(answer)] if error else [])
+
+
+@pytest.mark.parametrize(
+    ("offset", "error"),
+    [
+        pytest.param(-1, OUT_OF_RANGE, id="below the log start"),
+        pytest.param(8, None, id="at its high watermark: parked"),
+        pytest.param(9, NOT_AVAILABLE, id="above its high watermark"),
+        pytest.param(50, NOT_AVAILABLE, id="above its log end"),
+    ],
+)
+@pytest.mark.rule("CLIENT-3")
+def test_follower_never_says_out_of_range_for_what_it_may_just_not_know_yet(
+    offset: int, error: ErrorCode | None
+) -> None:
+    node = a_follower_with_a_tail()
+
+    effects = node.hears(client_fetch(offset))
+
+    answer = fetch_answer(epoch=5, leader=2, high_watermark=8, error=error or ErrorCode.NONE)
+    assert effects == ([replies(answer)] if error else [])
+
+
+@pytest.mark.rule("CLIENT-3")
+def test_node_refuses_what_it_no_longer_has() -> None:
+    node = a_leader(epoch=5, log=a_log([(3, 5)], 10, start=5))
+
+    effects = node.hears(client_fetch(4))
+
+    assert effects == [replies(fetch_answer(epoch=5, leader=1, log_start=5, error=OUT_OF_RANGE))]
+
+
+@pytest.mark.rule("CLIENT-4", "CLIENT-3")
+def test_follower_that_knows_no_high_watermark_parks_the_start_and_has_nothing_else() -> None:
+    node = a_follower(of=2, epoch=5)
+
+    assert node.hears(client_fetch(0), request_id=1) == []
+    assert node.hears(client_fetch(1), request_id=2) == [
+        replies(fetch_answer(epoch=5, leader=2, error=NOT_AVAILABLE), to=2)
+    ]
+
+
+@pytest.mark.rule("CLIENT-4", "HW-4")
+@pytest.mark.parametrize("offset", [0, 4, 11], ids=["start", "middle", "end"])
+def test_leader_parks_and_then_answers_empty_while_it_knows_no_high_watermark(offset: int) -> None:
+    node = a_leader(epoch=5)
+
+    assert node.hears(client_fetch(offset), now_ms=100) == []
+    assert node.waits(until=599) == []
+    assert node.waits(until=600) == [replies(fetch_answer(epoch=5, leader=1))]
+
+
+# Parked
+
+
+@pytest.mark.rule("CLIENT-2", "FETCH-12", "HW-10")
+def test_commit_wakes_a_parked_client_of_a_leader() -> None:
+    node = a_leader_with_a_tail()
+    node.hears(client_fetch(11))
+    node.has_flushed()
+
+    effects = node.hears(fetch_request(by=2, epoch=5, offset=14, last_epoch=5), request_id=99)
+
+    answer = fetch_answer(epoch=5, leader=1, high_watermark=14)
+    assert replies(answer, read=reads(11, 14)) in effects
+
+
+@pytest.mark.rule("CLIENT-2")
+def test_append_alone_gives_a_parked_client_nothing() -> None:
+    node = a_leader(epoch=5, high_watermark_known=True)
+    node.hears(client_fetch(11))
+
+    effects = node.handle(append_of(request_id=99), now_ms=110)
+
+    assert [type(effect).__name__ for effect in effects] == ["AppendBatches", "FlushLog"]
+
+
+@pytest.mark.rule("CLIENT-2", "HW-10")
+def test_commit_wakes_a_parked_client_of_a_follower() -> None:
+    node = a_follower_with_a_tail()
+    node.hears(client_fetch(8))
+
+    effects = node.gets(fetch_answer(epoch=5, leader=2, high_watermark=10), of=2)
+
+    assert effects[0] == replies(fetch_answer(epoch=5, leader=2, high_watermark=10), read=reads(8, 10))
+
+
+@pytest.mark.rule("CLIENT-2", "ROLE-14")
+def test_parked_client_is_sent_away_when_the_leader_changes() -> None:
+    node = a_follower_with_a_tail()
+    node.hears(client_fetch(8))
+
+    effects = node.hears(begin_request(epoch=6, leader=3), request_id=99)
+
+    answer = fetch_answer(epoch=6, leader=3, high_watermark=8, error=NOT_LEADER)
+    assert effects[2] == replies(answer)
+
+
+@pytest.mark.rule("CLIENT-2")
+def test_client_that_wants_more_waits_for_it_and_gets_what_there_is_when_its_time_is_over() -> None:
+    node = a_leader_with_a_tail()
+
+    assert node.hears(client_fetch(4, wait_until_past=12), now_ms=100) == []
+
+    answer = fetch_answer(epoch=5, leader=1, high_watermark=11)
+    assert node.waits(until=600) == [replies(answer, read=reads(4, 11))]
+
+
+@pytest.mark.rule("CLIENT-2")
+@pytest.mark.parametrize(("past", "waits"), [(10, False), (11, True)], ids=["there is more", "there is just as much"])
+def test_client_is_answered_when_the_high_watermark_is_past_what_it_waits_for(past: int, waits: bool) -> None:
+    node = a_leader_with_a_tail()
+
+    effects = node.hears(client_fetch(4, wait_until_past=past))
+
+    answer = fetch_answer(epoch=5, leader=1, high_watermark=11)
+    assert effects == ([] if waits else [replies(answer, read=reads(4, 11))])
+
+
+@pytest.mark.rule("CLIENT-2")
+def test_client_that_will_not_wait_is_answered_at_once() -> None:
+    node = a_leader_with_a_tail()
+
+    effects = node.hears(client_fetch(11, max_wait_ms=0))
+
+    assert effects == [replies(fetch_answer(epoch=5, leader=1, high_watermark=11))]
+
+
+# Where the client's log parts from ours
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        pytest.param((10, 3), None, id="it agrees"),
+        pytest.param((0, 0), None, id="it has read nothing yet"),
+        pytest.param((10, 2), (2, 0), id="an epoch that left nothing here"),
+        pytest.param((11, 3), (3, 10), id="an epoch that ended before"),
+        pytest.param((4, None), None, id="it does not say"),
+    ],
+)
+@pytest.mark.rule("CLIENT-1")
+def test_client_hears_where_its_records_part_from_the_committed_ones(
+    asked: tuple[int, int | None], told: tuple[int, int] | None
+) -> None:
+    node = a_leader_with_a_tail()
+    offset, last_epoch = asked
+
+    effects = node.hears(client_fetch(offset, last_epoch=last_epoch))
+
+    read = None if told else reads(offset, 11)
+    assert effects == [replies(fetch_answer(epoch=5, leader=1, high_watermark=11, diverging=told), read=read)]
+
+
+@pytest.mark.rule("CLIENT-4")
+def test_leader_parks_a_client_whose_records_part_while_it_knows_no_high_watermark() -> None:
+    assert a_leader(epoch=5).hears(client_fetch(10, last_epoch=2)) == []
+
+
+def test_client_never_hears_of_an_uncommitted_end() -> None:
+    node = a_follower(of=2, epoch=5, high_watermark=4)
+    node.gets(fetch_answer(epoch=5, leader=2, batches=[batch(10, epoch=5)]), of=2)
+
+    effects = node.hears(client_fetch(4, last_epoch=4))
+
+    assert effects == [replies(fetch_answer(epoch=5, leader=2, high_watermark=4, diverging=(3, 4)))]

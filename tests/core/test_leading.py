@@ -1,0 +1,166 @@
+"""A leader announces itself, keeps count of those that fetch, and resigns without a majority (BEGIN, FETCH-17)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from raft.core.effects import ReportFault
+from raft.core.roles import Leader
+from raft.errors import ErrorCode
+from raft.types import NodeId
+from tests.core.builder import Node, a_config, a_leader
+from tests.core.orders import becomes, sends
+from tests.core.states import leader, resigned
+from tests.core.wording import begin_answer, begin_request, endpoint, fetch_request, our_farewell
+
+FIVE = (1, 2, 3, 4, 5)
+
+
+def announcement(*, to: int, number: int = 0) -> object:
+    """What a leader of epoch 5 tells a voter."""
+    return sends(begin_request(epoch=5, leader=1, endpoints=(endpoint(1),), to=to), to=to, number=number)
+
+
+def is_fetched_from(node: Node, *, by: int, now_ms: int) -> None:
+    """A voter fetches from the end of the log."""
+    fetch = fetch_request(by=by, epoch=5, offset=11, last_epoch=5, max_wait_ms=0)
+    node.hears(fetch, now_ms=now_ms)
+
+
+def has_endorsed(node: Node, voter: int) -> bool:
+    """Whether the leader knows that this voter knows it."""
+    assert isinstance(node.role, Leader)
+    return node.role.progress.voters[NodeId(voter)].has_endorsed
+
+
+# Announcements
+
+
+@pytest.mark.rule("BEGIN-2", "BEGIN-3", "TIMER-5", "FETCH-15")
+def test_leader_repeats_its_announcement_to_those_that_have_not_fetched_within_the_interval() -> None:
+    node = a_leader(epoch=5)
+    for voter in (2, 3):
+        node.gets(begin_answer(epoch=5, leader=1), of=voter, now_ms=10)
+    is_fetched_from(node, by=2, now_ms=1)
+
+    assert node.waits(until=999) == []
+    assert node.waits(until=1000) == [announcement(to=3)]
+    assert node.waits(until=1999) == []
+    node.gets(begin_answer(epoch=5, leader=1), of=3, now_ms=1999)
+    assert node.waits(until=2000) == [announcement(to=2, number=1), announcement(to=3, number=2)]
+
+
+@pytest.mark.rule("BEGIN-3", "FETCH-15")
+def test_voter_endorses_its_leader_by_an_answer_or_by_a_fetch() -> None:
+    node = a_leader(epoch=5)
+    assert [has_endorsed(node, 2), has_endorsed(node, 3)] == [False, False]
+
+    assert node.gets(begin_answer(epoch=5, leader=1), of=2) == []
+    is_fetched_from(node, by=3, now_ms=100)
+
+    assert [has_endorsed(node, 2), has_endorsed(node, 3)] == [True, True]
+
+
+@pytest.mark.rule("BEGIN-3", "FETCH-15", "FETCH-7")
+def test_voter_endorses_its_leader_even_by_a_fetch_that_diverges() -> None:
+    node = a_leader(epoch=5)
+
+    node.hears(fetch_request(by=2, epoch=5, offset=11, last_epoch=3))
+
+    assert has_endorsed(node, 2)
+
+
+@pytest.mark.rule("TIMER-1", "TIMER-5")
+@pytest.mark.parametrize("fetch_timeout_ms", [0, 1])
+def test_announcements_are_never_less_than_a_millisecond_apart(fetch_timeout_ms: int) -> None:
+    assert replace(a_config(), fetch_timeout_ms=fetch_timeout_ms).begin_interval_ms == 1
+
+
+@pytest.mark.rule("BEGIN-11")
+def test_leader_only_reports_a_voter_that_is_not_the_one_it_meant() -> None:
+    node = a_leader(epoch=5)
+
+    effects = node.gets(begin_answer(epoch=5, leader=1, error=ErrorCode.INVALID_VOTER_KEY), of=2)
+
+    message = "node 2 answers INVALID_VOTER_KEY to our BeginQuorumEpochRequest at epoch 5"
+    assert effects == [ReportFault(message=message)]
+    assert node.role == leader(epoch=5, start=10)
+    assert not has_endorsed(node, 2)
+
+
+@pytest.mark.rule("BEGIN-1")
+def test_leader_does_not_announce_itself_to_observers() -> None:
+    node = a_leader(epoch=5)
+    is_fetched_from(node, by=9, now_ms=1)
+    for voter in (2, 3):
+        node.gets(begin_answer(epoch=5, leader=1), of=voter, now_ms=10)
+
+    assert node.waits(until=1000) == [announcement(to=2), announcement(to=3, number=1)]
+
+
+# Check quorum
+
+
+@pytest.mark.rule("FETCH-17", "TIMER-4", "END-1", "END-3", "TIMER-3", "ROLE-11", "PREVOTE-21")
+def test_leader_resigns_when_no_majority_has_fetched_in_time() -> None:
+    node = a_leader(epoch=5)
+    for voter in (2, 3):
+        node.gets(begin_answer(epoch=5, leader=1), of=voter, now_ms=10)
+    for now_ms in (1000, 2000):
+        node.waits(until=now_ms)
+        for voter in (2, 3):
+            node.gets(begin_answer(epoch=5, leader=1), of=voter, now_ms=now_ms)
+    before = node.role
+    assert node.waits(until=2999) == []
+
+    effects = node.waits(until=3000)
+
+    after = resigned(epoch=5, until=4000, successors=(2, 3), unacknowledged=(2, 3))
+    farewell = our_farewell(epoch=5, successors=(2, 3))
+    assert effects == [
+        becomes(after, was=before, reason="no majority has fetched for check quorum's time"),
+        sends(farewell, to=2, number=4),
+        sends(farewell, to=3, number=5),
+    ]
+    assert node.role == after
+
+
+@pytest.mark.parametrize(
+    ("voters", "fetches", "resigns_at"),
+    [
+        pytest.param((1, 2), [(2, 500)], 3500, id="one other of two is enough"),
+        pytest.param((1, 2, 3), [(2, 500)], 3500, id="one other of three is enough"),
+        pytest.param((1, 2, 3, 4), [(2, 500)], 3000, id="one other of four is not"),
+        pytest.param((1, 2, 3, 4), [(2, 500), (3, 700)], 3700, id="two others of four are, from the second on"),
+        pytest.param(FIVE, [(2, 500), (2, 600)], 3000, id="the same twice is one"),
+        pytest.param(FIVE, [(2, 500), (3, 700)], 3700, id="two others of five are"),
+        pytest.param(FIVE, [(2, 500), (3, 700), (4, 900)], 3700, id="one more begins the next count"),
+        pytest.param(FIVE, [(2, 500), (3, 700), (4, 900), (5, 1100)], 4100, id="and two more complete it"),
+        pytest.param(FIVE, [(2, 500), (9, 700)], 3000, marks=pytest.mark.rule("FETCH-9"), id="observers do not count"),
+        pytest.param((1, 2, 3), [(9, 700)], 3000, marks=pytest.mark.rule("FETCH-9"), id="nor do they of three"),
+    ],
+)
+@pytest.mark.rule("FETCH-17", "TIMER-4")
+def test_leader_counts_the_majority_that_fetches(
+    voters: tuple[int, ...], fetches: list[tuple[int, int]], resigns_at: int
+) -> None:
+    node = a_leader(epoch=5, voters=voters)
+
+    for voter, now_ms in fetches:
+        is_fetched_from(node, by=voter, now_ms=now_ms)
+
+    node.waits(until=resigns_at - 1)
+    assert node.role_name == "Leader"
+    node.waits(until=resigns_at)
+    assert node.role_name == "Resigned"
+
+
+@pytest.mark.rule("FETCH-17")
+def test_only_voter_never_resigns_for_want_of_a_majority() -> None:
+    node = a_leader(epoch=5, voters=(1,))
+
+    assert node.core.deadline_ms is None
+    assert node.waits(until=1_000_000) == []
+    assert node.role_name == "Leader"

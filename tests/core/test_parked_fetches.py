@@ -1,0 +1,144 @@
+"""A replica's fetch waits for news (rules FETCH-11, FETCH-12)."""
+
+from __future__ import annotations
+
+import pytest
+
+from raft.core.events import ResignRequested
+from raft.core.messages import FetchRequest
+from raft.core.roles import Leader
+from raft.errors import ErrorCode
+from raft.types import Epoch, NodeId
+from tests.core.builder import a_leader
+from tests.core.orders import appends, flushes, reads, replies
+from tests.core.wording import append_of, batch, fetch_answer, fetch_request, vote_request
+
+NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
+FIVE = (1, 2, 3, 4, 5)
+
+
+def voter_2_at(
+    offset: int,
+    *,
+    last_epoch: int = 5,
+    epoch: int = 5,
+    max_wait_ms: int = 500,
+    high_watermark: int | None = None,
+    wants_high_watermark: bool = False,
+) -> FetchRequest:
+    """Voter 2 fetches from the leader of epoch 5, whose log ends at 11 with the first record of that epoch."""
+    return fetch_request(
+        by=2,
+        epoch=epoch,
+        offset=offset,
+        last_epoch=last_epoch,
+        max_wait_ms=max_wait_ms,
+        high_watermark=high_watermark,
+        wants_high_watermark=wants_high_watermark,
+    )
+
+
+@pytest.mark.rule("FETCH-11", "FETCH-12")
+def test_leader_parks_a_fetch_at_its_end_and_answers_empty_when_its_time_is_over() -> None:
+    node = a_leader(epoch=5, high_watermark_known=True)
+
+    assert node.hears(voter_2_at(11), now_ms=100) == []
+    assert node.core.deadline_ms == 600
+    assert node.waits(until=599) == []
+    assert node.waits(until=600) == [replies(fetch_answer(epoch=5, leader=1, high_watermark=11))]
+    assert node.waits(until=700) == []
+
+
+@pytest.mark.rule("FETCH-11")
+def test_leader_answers_at_once_when_the_fetch_will_not_wait() -> None:
+    node = a_leader(epoch=5, high_watermark_known=True)
+
+    effects = node.hears(voter_2_at(11, max_wait_ms=0))
+
+    assert effects == [replies(fetch_answer(epoch=5, leader=1, high_watermark=11))]
+
+
+@pytest.mark.parametrize(
+    ("known", "wants", "waits"),
+    [
+        pytest.param(10, True, False, id="it knows less"),
+        pytest.param(None, True, False, id="it knows none"),
+        pytest.param(11, True, True, id="it knows as much"),
+        pytest.param(None, False, True, id="it speaks a version that does not say"),
+    ],
+)
+@pytest.mark.rule("FETCH-11")
+def test_leader_answers_at_once_when_the_follower_waits_for_the_high_watermark(
+    known: int | None, wants: bool, waits: bool
+) -> None:
+    node = a_leader(epoch=5, high_watermark_known=True)
+
+    effects = node.hears(voter_2_at(11, high_watermark=known, wants_high_watermark=wants))
+
+    assert effects == ([] if waits else [replies(fetch_answer(epoch=5, leader=1, high_watermark=11))])
+
+
+@pytest.mark.rule("FETCH-11")
+def test_leader_parks_a_fetch_for_the_high_watermark_while_it_knows_none_itself() -> None:
+    node = a_leader(epoch=5, flushed=False)
+
+    assert node.hears(voter_2_at(11, wants_high_watermark=True)) == []
+
+
+@pytest.mark.rule("FETCH-12")
+def test_append_wakes_a_parked_fetch() -> None:
+    node = a_leader(epoch=5, high_watermark_known=True)
+    node.hears(voter_2_at(11))
+
+    effects = node.handle(append_of(), now_ms=200)
+
+    assert effects == [
+        appends(batch(11, epoch=5)),
+        flushes(12),
+        replies(fetch_answer(epoch=5, leader=1, high_watermark=11), read=reads(11, 12)),
+    ]
+
+
+@pytest.mark.rule("FETCH-12", "HW-10")
+def test_advance_of_the_high_watermark_wakes_every_parked_fetch() -> None:
+    node = a_leader(epoch=5, voters=FIVE)
+    for request_id, replica in [(1, 2), (2, 9)]:
+        fetch = fetch_request(by=replica, epoch=5, offset=11, last_epoch=5)
+        assert node.hears(fetch, request_id=request_id) == []
+
+    effects = node.hears(fetch_request(by=4, epoch=5, offset=11, last_epoch=5), request_id=3)
+
+    woken = fetch_answer(epoch=5, leader=1, high_watermark=11)
+    assert effects == [replies(woken, to=1), replies(woken, to=2)]
+
+
+@pytest.mark.rule("FETCH-12", "FETCH-7")
+def test_fetch_that_wakes_up_is_no_sign_of_life() -> None:
+    node = a_leader(epoch=5, high_watermark_known=True)
+    assert isinstance(node.role, Leader)
+    node.hears(voter_2_at(11), now_ms=100)
+    progress = node.role.progress.voters[NodeId(2)]
+
+    node.handle(append_of(), now_ms=400)
+
+    assert node.role.progress.voters[NodeId(2)] == progress
+
+
+@pytest.mark.rule("FETCH-12", "ROLE-14")
+def test_parked_fetch_ends_with_an_error_when_the_leader_resigns() -> None:
+    node = a_leader(epoch=5, high_watermark_known=True)
+    node.hears(voter_2_at(11))
+
+    effects = node.handle(ResignRequested(epoch=Epoch(5)), now_ms=200)
+
+    assert replies(fetch_answer(epoch=5, leader=1, high_watermark=11, error=NOT_LEADER)) in effects
+
+
+@pytest.mark.rule("FETCH-12", "ROLE-14", "STATE-5")
+def test_parked_fetch_ends_with_an_error_at_the_new_epoch_when_leadership_is_lost() -> None:
+    node = a_leader(epoch=5, high_watermark_known=True)
+    node.hears(voter_2_at(11))
+
+    effects = node.hears(vote_request(epoch=6, log_end=(5, 11)), now_ms=200)
+
+    assert effects[2] == replies(fetch_answer(epoch=6, leader=None, high_watermark=11, error=NOT_LEADER))

@@ -1,0 +1,62 @@
+"""How far the others have come, as their fetches show it (END-3, FETCH-16, DESCRIBE-6)."""
+
+from __future__ import annotations
+
+import pytest
+
+from raft.core.progress import QuorumProgress, ReplicaProgress
+from raft.types import NodeId, Offset, ReplicaKey
+from tests.core.builder import voter_set
+
+
+def some_progress() -> QuorumProgress:
+    """Leader 1 of voters 1, 2 and 3, since 0 ms."""
+    return QuorumProgress(voter_set(), NodeId(1), check_quorum_ms=3000, begin_interval_ms=1000, now_ms=0)
+
+
+@pytest.mark.parametrize(
+    ("fetches", "caught_up_ms"),
+    [
+        pytest.param([(5, 10, 100)], None, id="never had all"),
+        pytest.param([(10, 10, 100)], 100, id="has all there is"),
+        pytest.param([(5, 10, 100), (10, 20, 200)], 100, id="has all there was when it fetched before"),
+        pytest.param([(5, 10, 100), (9, 20, 200)], None, id="not quite all there was when it fetched before"),
+        pytest.param([(10, 10, 100), (12, 20, 200)], 100, id="all there was before, and some more"),
+        pytest.param([(10, 10, 100), (10, 20, 200), (15, 30, 300)], 100, id="falls behind"),
+        pytest.param([(0, 10, 100)], None, id="the first fetch is not compared with an empty log"),
+    ],
+)
+@pytest.mark.rule("DESCRIBE-6")
+def test_replica_was_caught_up_when_it_had_all_the_leader_had(
+    fetches: list[tuple[int, int, int]], caught_up_ms: int | None
+) -> None:
+    replica = ReplicaProgress()
+
+    for offset, leader_end, now_ms in fetches:
+        replica = replica.after_fetch(Offset(offset), leader_end=Offset(leader_end), now_ms=now_ms)
+
+    assert replica.last_caught_up_ms == caught_up_ms
+    assert (replica.fetch_offset, replica.last_fetch_ms) == (fetches[-1][0], fetches[-1][2])
+
+
+def test_endorsement_leaves_what_is_known_of_the_voters_log() -> None:
+    progress = some_progress()
+    progress.voter_fetched(NodeId(2), Offset(7), leader_end=Offset(10), now_ms=100)
+    before = progress.voters[NodeId(2)]
+
+    progress.voter_endorsed(NodeId(2))
+
+    assert progress.voters[NodeId(2)] == before
+    assert progress.voters[NodeId(3)] == ReplicaProgress()
+
+
+@pytest.mark.rule("FETCH-16")
+@pytest.mark.parametrize(("now_ms", "remembered"), [(300_099, True), (300_100, False)])
+def test_observer_is_forgotten_after_300_seconds_of_silence(now_ms: int, remembered: bool) -> None:
+    progress = some_progress()
+    observer = ReplicaKey(NodeId(9))
+    progress.observer_fetched(observer, Offset(7), leader_end=Offset(10), now_ms=100)
+
+    progress.forget_silent_observers(now_ms)
+
+    assert (observer in progress.observers) is remembered

@@ -1,0 +1,101 @@
+"""Requests that are under way, fail, or are forgotten (rules GEN-6..8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from raft.core.effects import Disconnect, Effect
+from raft.core.events import ResponseReceived, ShutdownRequested
+from raft.core.messages import Response
+from raft.types import NodeId
+from tests.core.builder import Node, a_candidate, a_follower, a_leader, a_prospective, a_resigned, an_unattached
+from tests.core.orders import sends
+from tests.core.wording import (
+    begin_answer,
+    begin_request,
+    end_answer,
+    fetch_answer,
+    our_farewell,
+    vote_answer,
+    vote_request,
+)
+
+
+def asks_again(node: Node) -> list[Effect]:
+    """What the node sends once the back-off is over, 20 ms later."""
+    assert node.waits(until=319) == []
+    return node.waits(until=320)
+
+
+@pytest.mark.rule("GEN-7", "FETCH-28", "VOTE-17", "PREVOTE-19")
+@pytest.mark.parametrize(
+    ("node", "answer"),
+    [
+        pytest.param(lambda: an_unattached(epoch=5), fetch_answer(epoch=7, leader=3), id="unattached"),
+        pytest.param(lambda: a_follower(of=2, epoch=5), fetch_answer(epoch=7, leader=3), id="follower"),
+        pytest.param(lambda: a_prospective(epoch=5), vote_answer(epoch=5, granted=True), id="prospective"),
+        pytest.param(lambda: a_candidate(epoch=5), vote_answer(epoch=5, granted=True), id="candidate"),
+        pytest.param(lambda: a_leader(epoch=5), begin_answer(epoch=7, leader=3), id="leader"),
+        pytest.param(lambda: a_resigned(epoch=5), end_answer(epoch=7, leader=3), id="resigned"),
+    ],
+)
+def test_node_drops_an_answer_when_its_role_has_changed_since_it_asked(
+    node: Callable[[], Node], answer: Response
+) -> None:
+    asker = node()
+    late = asker.answer(answer, of=2)
+    asker.hears(begin_request(epoch=6, leader=3))
+    before = asker.role
+
+    assert asker.handle(late, now_ms=200) == []
+    assert asker.role == before
+
+
+@pytest.mark.rule("GEN-7")
+def test_node_drops_an_answer_to_a_question_it_never_asked() -> None:
+    asker = a_follower(of=2, epoch=5)
+
+    assert asker.handle(ResponseReceived(number=4711, response=fetch_answer(epoch=7, leader=3)), now_ms=100) == []
+
+
+@pytest.mark.rule("GEN-6")
+def test_node_asks_nobody_twice_while_an_answer_is_out() -> None:
+    asker = a_candidate(epoch=5)
+
+    assert asker.waits(until=999) == []
+
+
+@pytest.mark.rule("GEN-8")
+def test_node_leaves_a_peer_alone_for_the_back_off_when_the_request_fails() -> None:
+    asker = a_candidate(epoch=5)
+
+    assert asker.fails_to_reach(2, now_ms=300) == []
+    assert asker.core.deadline_ms == 320
+    assert asks_again(asker) == [sends(vote_request(epoch=5, by=1, to=2), to=2)]
+    assert asker.core.deadline_ms == 1000, "a back-off that is over wakes nobody"
+
+
+@pytest.mark.rule("GEN-8", "GEN-7")
+def test_node_drops_the_connection_and_asks_again_when_no_answer_comes_in_time() -> None:
+    asker = a_resigned(epoch=5, voters=(1, 2))
+    asker.handle(ShutdownRequested(timeout_ms=5000), now_ms=0)
+    late = asker.answer(end_answer(epoch=7, leader=2), of=2)
+    assert asker.waits(until=1999) == []
+
+    effects = asker.waits(until=2000)
+
+    farewell = our_farewell(epoch=5, successors=(2,))
+    assert effects == [Disconnect(node_id=NodeId(2)), sends(farewell, to=2)]
+    assert asker.handle(late, now_ms=2010) == []
+
+
+@pytest.mark.rule("GEN-7", "GEN-8")
+def test_failure_of_a_request_that_is_forgotten_changes_nothing() -> None:
+    asker = a_follower(of=2, epoch=5)
+    asker.hears(begin_request(epoch=6, leader=3))
+    before = asker.role
+
+    assert asker.fails_to_reach(2, now_ms=200) == []
+    assert asker.role == before

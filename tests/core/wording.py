@@ -1,0 +1,353 @@
+"""Short words for messages, with plain numbers, so that a row of a table reads like a sentence.
+
+What a message does not say is what it says most often: our cluster, our partition, no addressee; a leader is named
+with its one endpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from raft.core.events import AppendRequested
+from raft.core.messages import (
+    AppendResponse,
+    BeginQuorumEpochRequest,
+    BeginQuorumEpochResponse,
+    ClientFetchRequest,
+    EndQuorumEpochRequest,
+    EndQuorumEpochResponse,
+    FetchRequest,
+    FetchResponse,
+    VoteRequest,
+    VoteResponse,
+)
+from raft.errors import ErrorCode
+from raft.types import Batch, BatchHeader, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+
+US = 1
+"""The node under test."""
+
+CLUSTER_ID = "our-cluster"
+
+REQUEST_ID = 77
+"""Number of the request that a test makes."""
+
+LOG_END = (3, 10)
+"""End of the log of every node that is not told otherwise: epoch of the last record, and offset."""
+
+
+def endpoint(node_id: int) -> Endpoint:
+    """Where a node listens."""
+    return Endpoint(f"node-{node_id}", 9000 + node_id)
+
+
+def key(replica: int | ReplicaKey) -> ReplicaKey:
+    """The key of a replica, without a directory id where only a number is given."""
+    return replica if isinstance(replica, ReplicaKey) else ReplicaKey(NodeId(replica))
+
+
+def maybe_key(replica: int | ReplicaKey | None) -> ReplicaKey | None:
+    """The key of a replica, if any."""
+    return None if replica is None else key(replica)
+
+
+def maybe_node(node_id: int | None) -> NodeId | None:
+    """A node id, if any."""
+    return None if node_id is None else NodeId(node_id)
+
+
+def maybe_offset(offset: int | None) -> Offset | None:
+    """An offset, if any."""
+    return None if offset is None else Offset(offset)
+
+
+def maybe_epoch(epoch: int | None) -> Epoch | None:
+    """An epoch, if any."""
+    return None if epoch is None else Epoch(epoch)
+
+
+def point(epoch: int, offset: int) -> OffsetAndEpoch:
+    """A point in a log, epoch first as the rules write it."""
+    return OffsetAndEpoch(epoch=Epoch(epoch), offset=Offset(offset))
+
+
+def maybe_point(epoch_and_offset: tuple[int, int] | None) -> OffsetAndEpoch | None:
+    """A point in a log, if any."""
+    return None if epoch_and_offset is None else point(*epoch_and_offset)
+
+
+def _endpoints(leader: int | None, *, known: bool) -> tuple[Endpoint, ...]:
+    return () if leader is None or not known else (endpoint(leader),)
+
+
+# Requests
+
+
+def vote_request(
+    *,
+    epoch: int,
+    by: int | ReplicaKey = 2,
+    log_end: tuple[int, int] = LOG_END,
+    to: int | ReplicaKey | None = None,
+    pre_vote: bool = False,
+    cluster: str | None = CLUSTER_ID,
+    for_our_partition: bool = True,
+) -> VoteRequest:
+    """A standard vote is asked for."""
+    return VoteRequest(
+        cluster_id=cluster,
+        epoch=Epoch(epoch),
+        candidate=key(by),
+        candidate_log_end=point(*log_end),
+        pre_vote=pre_vote,
+        voter=maybe_key(to),
+        is_for_our_partition=for_our_partition,
+    )
+
+
+def pre_vote_request(
+    *,
+    epoch: int,
+    by: int | ReplicaKey = 2,
+    log_end: tuple[int, int] = LOG_END,
+    to: int | ReplicaKey | None = None,
+) -> VoteRequest:
+    """A pre-vote is asked for."""
+    return vote_request(epoch=epoch, by=by, log_end=log_end, to=to, pre_vote=True)
+
+
+def begin_request(
+    *,
+    epoch: int,
+    leader: int = 2,
+    endpoints: tuple[Endpoint, ...] = (),
+    to: int | ReplicaKey | None = None,
+    cluster: str | None = CLUSTER_ID,
+    for_our_partition: bool = True,
+) -> BeginQuorumEpochRequest:
+    """A leader announces itself."""
+    return BeginQuorumEpochRequest(
+        cluster_id=cluster,
+        epoch=Epoch(epoch),
+        leader_id=NodeId(leader),
+        leader_endpoints=endpoints,
+        voter=maybe_key(to),
+        is_for_our_partition=for_our_partition,
+    )
+
+
+def end_request(
+    *,
+    epoch: int,
+    leader: int = 2,
+    successors: Iterable[int | ReplicaKey] = (),
+    endpoints: tuple[Endpoint, ...] = (),
+    cluster: str | None = CLUSTER_ID,
+    for_our_partition: bool = True,
+) -> EndQuorumEpochRequest:
+    """A leader resigns."""
+    return EndQuorumEpochRequest(
+        cluster_id=cluster,
+        epoch=Epoch(epoch),
+        leader_id=NodeId(leader),
+        preferred_successors=tuple(key(successor) for successor in successors),
+        leader_endpoints=endpoints,
+        is_for_our_partition=for_our_partition,
+    )
+
+
+def fetch_request(
+    *,
+    by: int | ReplicaKey,
+    epoch: int,
+    offset: int,
+    last_epoch: int,
+    max_wait_ms: int = 500,
+    max_bytes: int = 1 << 20,
+    high_watermark: int | None = None,
+    wants_high_watermark: bool = False,
+    cluster: str | None = CLUSTER_ID,
+    for_our_partition: bool = True,
+) -> FetchRequest:
+    """A replica fetches."""
+    return FetchRequest(
+        cluster_id=cluster,
+        replica=key(by),
+        epoch=Epoch(epoch),
+        fetch_offset=Offset(offset),
+        last_fetched_epoch=Epoch(last_epoch),
+        max_wait_ms=max_wait_ms,
+        max_bytes=max_bytes,
+        high_watermark=maybe_offset(high_watermark),
+        wants_high_watermark=wants_high_watermark,
+        is_for_our_partition=for_our_partition,
+    )
+
+
+def our_fetch(
+    *,
+    epoch: int,
+    log_end: tuple[int, int] = LOG_END,
+    high_watermark: int | None = None,
+    by: int | ReplicaKey = US,
+) -> FetchRequest:
+    """The fetch that the node under test sends."""
+    last_epoch, offset = log_end
+    return fetch_request(
+        by=by,
+        epoch=epoch,
+        offset=offset,
+        last_epoch=last_epoch,
+        high_watermark=high_watermark,
+        wants_high_watermark=True,
+    )
+
+
+def our_farewell(*, epoch: int, successors: Iterable[int] = ()) -> EndQuorumEpochRequest:
+    """The farewell that the node under test sends."""
+    return end_request(epoch=epoch, leader=US, successors=successors, endpoints=(endpoint(US),))
+
+
+def client_fetch(
+    offset: int,
+    *,
+    epoch: int | None = None,
+    last_epoch: int | None = None,
+    max_wait_ms: int = 500,
+    wait_until_past: int | None = None,
+) -> ClientFetchRequest:
+    """A client fetches."""
+    return ClientFetchRequest(
+        fetch_offset=Offset(offset),
+        max_wait_ms=max_wait_ms,
+        max_bytes=1 << 20,
+        epoch=maybe_epoch(epoch),
+        last_fetched_epoch=maybe_epoch(last_epoch),
+        wait_until_past=maybe_offset(wait_until_past),
+    )
+
+
+# Answers, ours and those of others. A leader of unknown address is named by its id alone.
+
+
+def vote_answer(
+    *,
+    epoch: int,
+    granted: bool = False,
+    leader: int | None = None,
+    error: int = ErrorCode.NONE,
+    address_known: bool = True,
+) -> VoteResponse:
+    """A vote is judged."""
+    return VoteResponse(
+        error=error,
+        epoch=Epoch(epoch),
+        leader_id=maybe_node(leader),
+        leader_endpoints=_endpoints(leader, known=address_known),
+        vote_granted=granted,
+    )
+
+
+def begin_answer(
+    *, epoch: int, leader: int | None, error: int = ErrorCode.NONE, address_known: bool = True
+) -> BeginQuorumEpochResponse:
+    """An announcement is acknowledged."""
+    return BeginQuorumEpochResponse(
+        error=error,
+        epoch=Epoch(epoch),
+        leader_id=maybe_node(leader),
+        leader_endpoints=_endpoints(leader, known=address_known),
+    )
+
+
+def end_answer(
+    *, epoch: int, leader: int | None, error: int = ErrorCode.NONE, address_known: bool = True
+) -> EndQuorumEpochResponse:
+    """A farewell is acknowledged."""
+    return EndQuorumEpochResponse(
+        error=error,
+        epoch=Epoch(epoch),
+        leader_id=maybe_node(leader),
+        leader_endpoints=_endpoints(leader, known=address_known),
+    )
+
+
+def fetch_answer(
+    *,
+    epoch: int,
+    leader: int | None,
+    error: int = ErrorCode.NONE,
+    high_watermark: int | None = None,
+    diverging: tuple[int, int] | None = None,
+    snapshot: tuple[int, int] | None = None,
+    batches: Iterable[Batch] = (),
+    damage: str | None = None,
+    log_start: int = 0,
+    address_known: bool = True,
+) -> FetchResponse:
+    """A fetch is answered."""
+    return FetchResponse(
+        error=error,
+        epoch=Epoch(epoch),
+        leader_id=maybe_node(leader),
+        leader_endpoints=_endpoints(leader, known=address_known),
+        high_watermark=maybe_offset(high_watermark),
+        log_start_offset=Offset(log_start),
+        diverging=maybe_point(diverging),
+        snapshot=maybe_point(snapshot),
+        batches=tuple(batches),
+        damage=damage,
+    )
+
+
+def append_answer(
+    *, epoch: int, leader: int | None = US, base_offset: int | None = None, error: int = ErrorCode.NONE
+) -> AppendResponse:
+    """An append is answered."""
+    return AppendResponse(
+        error=error,
+        base_offset=maybe_offset(base_offset),
+        epoch=Epoch(epoch),
+        leader_id=maybe_node(leader),
+        leader_endpoints=_endpoints(leader, known=True),
+    )
+
+
+# Records
+
+
+def batch(
+    base_offset: int,
+    *,
+    epoch: int,
+    records: int = 1,
+    control_types: tuple[int, ...] = (),
+    producer: tuple[int, int, int] | None = None,
+) -> Batch:
+    """One record batch; `producer` is (id, epoch, first sequence)."""
+    producer_id, producer_epoch, sequence = producer or (None, -1, -1)
+    header = BatchHeader(
+        base_offset=Offset(base_offset),
+        last_offset=Offset(base_offset + records - 1),
+        epoch=Epoch(epoch),
+        size_bytes=100,
+        record_count=records,
+        control_types=control_types,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=sequence,
+    )
+    return Batch(header=header, payload=b"records")
+
+
+def append_of(
+    *,
+    records: int = 1,
+    producer: tuple[int, int, int] | None = None,
+    timeout_ms: int = 5000,
+    request_id: int = REQUEST_ID,
+) -> AppendRequested:
+    """A client wants records appended; the client cannot know offset or epoch."""
+    return AppendRequested(
+        request_id=request_id, batch=batch(0, epoch=0, records=records, producer=producer), timeout_ms=timeout_ms
+    )
