@@ -164,3 +164,16 @@ def test_only_voter_never_resigns_for_want_of_a_majority() -> None:
     assert node.core.deadline_ms is None
     assert node.waits(until=1_000_000) == []
     assert node.role_name == "Leader"
+
+
+@pytest.mark.rule("FETCH-16")
+def test_only_voter_wakes_up_to_forget_a_silent_observer() -> None:
+    node = a_leader(epoch=5, voters=(1,))
+    is_fetched_from(node, by=9, now_ms=100)
+    assert isinstance(node.role, Leader)
+    assert node.core.deadline_ms == 300_100
+
+    assert node.waits(until=300_100) == []
+
+    assert node.role.progress.observers == {}
+    assert node.core.deadline_ms is None

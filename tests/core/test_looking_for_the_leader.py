@@ -10,7 +10,7 @@ from raft.types import Endpoint, NodeId
 from tests.core.builder import a_config, a_follower, a_node, an_unattached
 from tests.core.orders import sends
 from tests.core.states import follower
-from tests.core.wording import end_request, endpoint, fetch_answer, our_fetch
+from tests.core.wording import begin_request, end_request, endpoint, fetch_answer, our_fetch
 
 
 @pytest.mark.rule("FETCH-20", "BOOT-7")
@@ -41,6 +41,14 @@ def test_observer_knows_its_leader_by_address_among_the_servers_it_may_ask_inste
     node = a_node(epoch=5, leader=2, config=a_config((2, 3), bootstrap_servers=servers))
 
     assert node.fails_to_reach(2, now_ms=300) == [sends(our_fetch(epoch=5), to=-3, at=servers[1])]
+
+
+@pytest.mark.rule("FETCH-20", "GEN-8")
+def test_observer_does_not_ask_at_its_old_address_a_leader_that_did_not_answer_at_its_new_one() -> None:
+    node = a_node(epoch=5, config=a_config((2, 3)))
+    node.hears(begin_request(epoch=5, leader=2, endpoints=(Endpoint("moved", 1),)), now_ms=0)
+
+    assert node.waits(until=2000)[1:] == [sends(our_fetch(epoch=5), to=3, number=1)]
 
 
 @pytest.mark.rule("FETCH-20", "GEN-8")

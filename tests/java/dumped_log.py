@@ -1,0 +1,87 @@
+"""What `kafka-dump-log` prints of a segment, as values.
+
+    Dumping /.../00000000000000000000.log
+    Log starting offset: 0
+    baseOffset: 0 lastOffset: 0 count: 1 ... compresscodec: none crc: 3792181308 isvalid: true
+    | offset: 0 CreateTime: 1795265095909 keySize: 4 valueSize: 34 sequence: -1 headerKeys: [] LeaderChange: {...}
+    | offset: 1 CreateTime: 1795265356213 keySize: 2 valueSize: 3 sequence: 0 headerKeys: [a,b] key: k0 payload: abc
+
+Batches and control records come out as `kraft dump-log --json` prints them. Records of data keep Kafka's names, and
+have `key` and `payload` only where those are printed.
+
+Source: Kafka DumpLogSegments.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+Row = dict[str, Any]
+
+_CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+_BATCH_NUMBERS = (
+    "position",
+    "baseOffset",
+    "lastOffset",
+    "count",
+    "partitionLeaderEpoch",
+    "producerId",
+    "producerEpoch",
+    "baseSequence",
+    "size",
+)
+_RECORD = re.compile(
+    r"\| offset: (\d+) CreateTime: (-?\d+) keySize: (-?\d+) valueSize: (-?\d+) sequence: -?\d+ headerKeys: \[([^\]]*)\]"
+)
+_CONTROL = re.compile(r" ([A-Z]\w+): (\{.*\})")
+
+
+def read_dump(text: str) -> list[Row]:
+    """Read the batches of one segment, each followed by its records if they are printed.
+
+    Raises:
+        AssertionError: a batch is not valid, or a line says something else, as how many bytes at the end are none.
+    """
+    file_line, start_line, *lines = text.removesuffix("\n").split("\n")
+    assert file_line.startswith("Dumping "), file_line
+    assert start_line.startswith("Log starting offset: "), start_line
+    return [_record(line) if line.startswith("| ") else _batch(line) for line in lines]
+
+
+def _batch(line: str) -> Row:
+    words = dict(re.findall(r"(\w+): (\S+)", line))
+    assert words.get("isvalid") == "true", line
+    assert words["magic"] == "2", line
+    return {name: int(words[name]) for name in _BATCH_NUMBERS} | {
+        "isTransactional": words["isTransactional"] == "true",
+        "isControl": words["isControl"] == "true",
+        "maxTimestamp": int(words["CreateTime"]),
+        "compression": _CODECS.index(words["compresscodec"]),
+    }
+
+
+def _record(line: str) -> Row:
+    found = _RECORD.match(line)
+    assert found is not None, line
+    row: Row = {"offset": int(found[1]), "timestamp": int(found[2])}
+    rest = line[found.end() :]
+    if control := _CONTROL.fullmatch(rest):
+        return row | {"type": control[1], **json.loads(control[2])}
+    row |= {"keySize": int(found[3]), "valueSize": int(found[4])}
+    row["headerKeys"] = found[5].split(",") if found[5] else []
+    return row | _content(rest, row)
+
+
+def _content(rest: str, row: Row) -> Row:
+    """Key and payload, where they are printed: their sizes say where they end, as they may hold anything."""
+    content: Row = {}
+    left = rest.encode()
+    for name, size_bytes in (("key", row["keySize"]), ("payload", row["valueSize"])):
+        label = f" {name}: ".encode()
+        if left.startswith(label):
+            content[name] = left[len(label) : len(label) + size_bytes].decode()
+            left = left[len(label) + size_bytes :]
+    assert not left, f"{left!r} behind the content of {row}"
+    return content

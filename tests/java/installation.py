@@ -1,0 +1,33 @@
+"""Getting Kafka's programs onto this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from tests.java.kafka import Kafka
+
+_FETCH = Path(__file__).parents[2] / "scripts" / "kafka" / "fetch.sh"
+
+
+def installed_kafka() -> Kafka:
+    """Return Kafka's programs; their jars are fetched at the first use. Skips the test where that cannot be done."""
+    missing = [program for program in ("java", "mvn") if shutil.which(program) is None]
+    if missing:
+        _do_without(f"Apache Kafka's programs need {' and '.join(missing)}, which this machine has not")
+    fetched = subprocess.run([_FETCH], capture_output=True, text=True, check=False)
+    if fetched.returncode != 0:
+        pytest.fail(f"cannot fetch Apache Kafka's jars: {fetched.stderr}")
+    return Kafka(Path(fetched.stdout.strip()))
+
+
+def _do_without(reason: str) -> NoReturn:
+    """Skip; but nobody would ever miss what CI skips, so there it is a failure."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)

@@ -1,0 +1,108 @@
+"""Our side: the command `kraft`, and a quorum of nodes that stay dead when they are killed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from raft.client import Client, ClientSettings
+from raft.client.results import QuorumDescription
+from raft.local import LocalQuorum
+from raft.types import NodeId, Offset
+from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
+from tests.java.patience import wait_until
+from tests.java.processes import Finished, run_to_end
+from tests.java.voters import seat_voters
+
+TOPIC = "__cluster_metadata"
+
+_CLUSTER_ID = "a3JhZnQtc3Bhcmstc3BlYw"
+
+
+def kraft(*arguments: str, stdin: str = "") -> Finished:
+    """Run `kraft` to its end."""
+    return run_to_end("kraft", [sys.executable, "-m", "raft.cli", *arguments], stdin=stdin)
+
+
+def kraft_json(*arguments: str) -> list[Any]:
+    """Run `kraft ... --json`; return what it prints, a value a line."""
+    return [json.loads(line) for line in kraft(*arguments, "--json").output().splitlines()]
+
+
+class KraftNodes:
+    """Voters, each a process of `kraft serve`; who is killed stays dead until started again.
+
+    Args:
+        folder: holds all of them.
+        count: how many.
+        settings: further keys of their configuration.
+    """
+
+    def __init__(self, folder: Path, count: int = 3, settings: Mapping[str, str] | None = None) -> None:
+        self.voters = seat_voters(folder, count, {"cluster.id": _CLUSTER_ID} | dict(settings or {}))
+        self.servers = {node_id: voter.kraft_server() for node_id, voter in self.voters.items()}
+
+    def __enter__(self) -> Self:
+        try:
+            for server in self.servers.values():
+                server.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """All voters, as clients take them."""
+        return ",".join(str(voter.endpoint) for voter in self.voters.values())
+
+    @property
+    def running(self) -> list[NodeId]:
+        """The voters that run now."""
+        return [node_id for node_id, server in self.servers.items() if server.pid is not None]
+
+    def client(self) -> Client:
+        """A client of this quorum."""
+        servers = tuple(voter.endpoint for voter in self.voters.values())
+        return Client(ClientSettings(bootstrap_servers=servers, api_timeout_ms=20_000))
+
+    def leader_id(self) -> NodeId:
+        """Wait for a leader."""
+        with self.client() as client:
+            return client.describe_quorum().leader_id
+
+    def stop(self) -> None:
+        """Stop all nodes that run."""
+        for server in self.servers.values():
+            server.ask_to_stop()
+        for server in self.servers.values():
+            # When all leave, the last leader would look for a successor longer than a test should wait.
+            server.stop(patience_s=1)
+
+
+def settled(client: Client, among: Collection[NodeId]) -> QuorumDescription:
+    """Wait until these voters hold the whole log and it is committed; return how the quorum looks then."""
+
+    def look() -> QuorumDescription | None:
+        described = client.describe_quorum()
+        ends = {voter.node_id: voter.log_end_offset for voter in described.voters}
+        return described if {described.high_watermark} == {ends[node_id] for node_id in among} else None
+
+    return wait_until(f"voters {sorted(among)} hold the whole log", look, timeout_s=15)
+
+
+def end_offset(quorum: LocalQuorum | KraftNodes) -> Offset:
+    """Where the next record will be, when nobody writes."""
+    with quorum.client() as client:
+        found = client.find_offset(LATEST_TIMESTAMP)
+    assert found is not None, "a log has an end"
+    return found.offset

@@ -1,0 +1,33 @@
+"""aiokafka asks for offsets in old versions of ListOffsets (3), which have no leader epoch."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from raft.local import LocalQuorum
+from tests.java.kraft import TOPIC, end_offset
+from tests.java.librdkafka import produce
+from tests.java.samples import records_of_every_kind
+
+pytestmark = pytest.mark.java
+
+
+@pytest.mark.rule("CLIENT-5")
+def test_aiokafka_finds_beginning_end_and_times(quorum: LocalQuorum) -> None:
+    # Later than anything else in the log: control records have times too.
+    first_ms = int(time.time() * 1000) + 3_600_000
+    written = produce(quorum.bootstrap_servers, records_of_every_kind(10, "offsets", first_timestamp_ms=first_ms), {})
+    partition = TopicPartition(TOPIC, 0)
+
+    async def find() -> list[int]:
+        async with AIOKafkaConsumer(bootstrap_servers=quorum.bootstrap_servers) as consumer:
+            (beginning,) = (await consumer.beginning_offsets([partition])).values()
+            (end,) = (await consumer.end_offsets([partition])).values()
+            (by_time,) = (await consumer.offsets_for_times({partition: first_ms + 4})).values()
+            return [beginning, end, by_time.offset]
+
+    assert asyncio.run(find()) == [0, end_offset(quorum), written[4].offset]

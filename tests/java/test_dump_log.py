@@ -1,0 +1,176 @@
+"""kafka-dump-log on segments and indexes that our nodes wrote, against `kraft dump-log`."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import struct
+from pathlib import Path
+
+import pytest
+
+from raft.records.batch import build_batch
+from raft.records.compression import Compression
+from raft.records.record import Record
+from raft.types import NodeId
+from tests.java.dumped_log import Row, read_dump
+from tests.java.kafka import Kafka, MainClass
+from tests.java.kraft import KraftNodes, kraft_json, settled
+from tests.java.librdkafka import produce
+from tests.java.processes import Finished
+from tests.java.samples import SOME_TIME_MS, records_of_every_kind
+
+pytestmark = pytest.mark.java
+
+_RECORDS = 64
+_MEBIBYTE = 1 << 20
+_OFFSET_ENTRY = struct.Struct(">ii")
+_TIME_ENTRY = struct.Struct(">qi")
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The segments of a leader and of a follower that have seen two epochs, and batches of every kind in both."""
+    with KraftNodes(tmp_path_factory.mktemp("written")) as nodes:
+        first_leader_id = nodes.leader_id()
+        write_every_kind(nodes, first_timestamp_ms=SOME_TIME_MS)
+        nodes.servers[first_leader_id].kill()
+        leader_id = nodes.leader_id()
+        # The times of these records lie before those of the first epoch, which the time index has to bear.
+        write_every_kind(nodes, first_timestamp_ms=SOME_TIME_MS - 1_000_000)
+        with nodes.client() as client:
+            settled(client, nodes.running)
+        (follower_id,) = set(nodes.running) - {leader_id}
+    return {"leader": only_segment(nodes, leader_id), "follower": only_segment(nodes, follower_id)}
+
+
+@pytest.fixture(scope="module")
+def rolled(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The segments of a node that has begun a new one twice."""
+    settings = {"metadata.log.segment.bytes": str(8 * _MEBIBYTE)}
+    dice = random.Random(1)
+    values = [Record(value=dice.randbytes(100_000), timestamp_ms=SOME_TIME_MS + at) for at in range(200)]
+    with KraftNodes(tmp_path_factory.mktemp("rolled"), 1, settings) as nodes:
+        nodes.leader_id()
+        produce(nodes.bootstrap_servers, values, {"compression.type": "none"})
+        (voter,) = nodes.voters.values()
+    return voter.segments()
+
+
+def only_segment(nodes: KraftNodes, node_id: NodeId) -> Path:
+    (segment,) = nodes.voters[node_id].segments()
+    return segment
+
+
+def write_every_kind(nodes: KraftNodes, *, first_timestamp_ms: int) -> None:
+    """Write with each codec, by librdkafka's compressors and by ours, as an idempotent producer and as another."""
+    with nodes.client() as client:
+        for codec in Compression:
+            records = records_of_every_kind(_RECORDS, codec.name, first_timestamp_ms=first_timestamp_ms)
+            settings = {"compression.type": codec.name.lower(), "enable.idempotence": True}
+            produce(nodes.bootstrap_servers, records, settings)
+            client.append(build_batch(records, compression=codec))
+
+
+def dump(kafka: Kafka, files: list[Path], *options: str) -> Finished:
+    """Run kafka-dump-log; it ends with 0 whatever it finds."""
+    return kafka.program(MainClass.DUMP_LOG_SEGMENTS).run("--files", ",".join(map(str, files)), *options)
+
+
+def indexes_of(segment: Path) -> list[Path]:
+    return [segment.with_suffix(".index"), segment.with_suffix(".timeindex")]
+
+
+def as_kafka_prints_it(row: Row, *, with_content: bool) -> Row:
+    """A row of `kraft dump-log --json` as kafka-dump-log has it; only records of data differ."""
+    if "key" not in row:
+        return row
+    content = {"key": row["key"], "payload": row["value"]}
+    sizes = {name: -1 if text is None else len(text.encode()) for name, text in content.items()}
+    return {
+        "offset": row["offset"],
+        "timestamp": row["timestamp"],
+        "keySize": sizes["key"],
+        "valueSize": sizes["payload"],
+        "headerKeys": [key for key, _ in row.get("headers", [])],
+        **{name: text for name, text in content.items() if with_content and text is not None},
+    }
+
+
+@pytest.mark.rule("LOG-1", "LOG-2", "LOG-3", "CONTROL-3")
+@pytest.mark.parametrize("role", ["leader", "follower"])
+@pytest.mark.parametrize("option", ["--print-data-log", "--deep-iteration"])
+def test_dump_tool_reads_in_our_segment_what_we_read(
+    kafka: Kafka, written: dict[str, Path], role: str, option: str
+) -> None:
+    finished = dump(kafka, [written[role]], option)
+
+    ours = kraft_json("dump-log", str(written[role]))
+    with_content = option == "--print-data-log"
+    assert read_dump(finished.output()) == [as_kafka_prints_it(row, with_content=with_content) for row in ours]
+    assert finished.stderr == ""
+
+
+@pytest.mark.rule("CONTROL-1", "CONTROL-2")
+def test_segment_holds_batches_of_every_kind_in_two_epochs(written: dict[str, Path]) -> None:
+    rows = kraft_json("dump-log", str(written["leader"]))
+
+    batches = [row for row in rows if "baseOffset" in row]
+    epochs = [batch["partitionLeaderEpoch"] for batch in batches]
+    assert len(set(epochs)) >= 2
+    assert [batch["partitionLeaderEpoch"] for batch in batches if batch["isControl"]] == sorted(set(epochs))
+    for epoch in (epochs[0], epochs[-1]):
+        of_epoch = [batch for batch in batches if batch["partitionLeaderEpoch"] == epoch]
+        assert of_epoch[0]["isControl"]
+        assert {batch["compression"] for batch in of_epoch} == set(Compression)
+        assert {batch["producerId"] == -1 for batch in of_epoch[1:]} == {True, False}
+        assert sum(batch["count"] for batch in of_epoch[1:]) == 2 * _RECORDS * len(Compression)
+    for change in (row for row in rows if row.get("type") == "LeaderChange"):
+        assert change["voters"] == [{"voterId": 1}, {"voterId": 2}, {"voterId": 3}]
+        assert {"voterId": change["leaderId"]} in change["grantingVoters"]
+        assert len(change["grantingVoters"]) >= 2
+
+
+@pytest.mark.rule("LOG-14")
+def test_dump_tool_finds_the_indexes_right_when_the_log_has_grown(kafka: Kafka, written: dict[str, Path]) -> None:
+    checked = dump(kafka, indexes_of(written["leader"]))
+
+    batches = {row["lastOffset"]: row for row in kraft_json("dump-log", str(written["leader"])) if "lastOffset" in row}
+    entries = [line.split() for line in checked.output().splitlines() if not line.startswith("Dumping ")]
+    positions = {int(entry[1]): int(entry[3]) for entry in entries if entry[0] == "offset:"}
+    timestamps = {int(entry[3]): int(entry[1]) for entry in entries if entry[0] == "timestamp:"}
+    assert len(positions) > 1
+    assert len(timestamps) > 1
+    assert positions == {offset: batches[offset]["position"] for offset in positions}
+    assert timestamps == {offset: batches[offset]["maxTimestamp"] for offset in timestamps}
+    assert checked.stderr == ""
+
+
+@pytest.mark.rule("LOG-14")
+@pytest.mark.parametrize("option", ["--verify-index-only", "--index-sanity-check"])
+def test_dump_tool_finds_the_indexes_right_when_segments_have_rolled(
+    kafka: Kafka, rolled: list[Path], option: str
+) -> None:
+    indexes = [index for segment in rolled for index in indexes_of(segment)]
+
+    checked = dump(kafka, indexes, option)
+
+    assert len(rolled) == 3
+    assert checked.output().count("Dumping ") == len(indexes)
+    assert checked.stderr == ""
+
+
+def test_dump_tool_names_the_entry_when_an_index_is_bent(
+    kafka: Kafka, written: dict[str, Path], tmp_path: Path
+) -> None:
+    bent = Path(shutil.copy(written["leader"], tmp_path))
+    for whole, index, entry in zip(
+        indexes_of(written["leader"]), indexes_of(bent), (_OFFSET_ENTRY, _TIME_ENTRY), strict=True
+    ):
+        *others, (number, place) = entry.iter_unpack(whole.read_bytes())
+        index.write_bytes(b"".join(entry.pack(*values) for values in [*others, (number - 1, place)]))
+
+    offsets_checked, times_checked = (dump(kafka, [index], "--verify-index-only") for index in indexes_of(bent))
+
+    assert "Mismatches in" in offsets_checked.stderr
+    assert "timestamp mismatch" in times_checked.stderr
