@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import tempfile
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +14,7 @@ import typer
 from raft.local import LocalQuorum
 
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_LOOK_UP_S = 0.5
 
 
 def dev(
@@ -31,11 +33,16 @@ def dev(
         directory = data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kraft-dev-")))
         quorum = stack.enter_context(LocalQuorum.start(directory, voters=voters, base_port=base_port))
         typer.echo(quorum.bootstrap_servers)
-        signal.pause()
+        while True:
+            # Not one endless pause: a signal that comes just before it would be noticed only after the next one.
+            time.sleep(_LOOK_UP_S)
 
 
 def _interrupt(_number: int, _frame: object) -> None:
-    # Asked again, it is cleaning up already: to interrupt that would leave something behind.
     for number in _ENDINGS:
-        signal.signal(number, signal.SIG_IGN)
+        signal.signal(number, _go_on)
     raise KeyboardInterrupt
+
+
+def _go_on(_number: int, _frame: object) -> None:
+    """Asked again, it is cleaning up already: to interrupt that would leave something behind."""

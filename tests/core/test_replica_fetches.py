@@ -295,6 +295,11 @@ def test_leader_accepts_and_reports_a_voter_that_went_back_and_keeps_the_high_wa
             id="an observer",
         ),
         pytest.param(
+            fetch_request(by=9, epoch=5, offset=11, last_epoch=3),
+            marks=pytest.mark.rule("FETCH-9", "FETCH-7"),
+            id="an observer whose log diverges",
+        ),
+        pytest.param(
             fetch_request(by=-2, epoch=5, offset=11, last_epoch=5),
             marks=pytest.mark.rule("FETCH-9"),
             id="an observer without an id",

@@ -1,0 +1,124 @@
+"""`kraft dev`: a quorum to try things on, of which nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from raft.client import Client, ClientSettings
+from raft.config.values import addresses
+from tests.cli.running import PATIENCE_S, kraft, start_kraft
+from tests.node.harness.appenders import read_all
+from tests.node.harness.batches import batch_of
+from tests.node.harness.properties import free_ports
+from tests.node.harness.waiting import eventually
+
+
+class Dev:
+    """A running `kraft dev`."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        self.process = process
+        self.servers = process.stdout.readline().decode().strip()
+        assert self.servers, process.stderr.read().decode() if process.stderr else ""
+        self.voters = psutil.Process(process.pid).children(recursive=True)
+
+    def client(self) -> Client:
+        return Client(ClientSettings(bootstrap_servers=addresses("servers", self.servers)))
+
+    def end(self, number: signal.Signals) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(PATIENCE_S)
+
+    def wait_until_voters_are_gone(self) -> None:
+        gone, alive = psutil.wait_procs(self.voters, timeout=2)
+        assert (len(gone), alive) == (len(self.voters), [])
+
+
+@contextmanager
+def running_dev(temporary: Path, *arguments: str) -> Iterator[Dev]:
+    with start_kraft("dev", *arguments, environment={"TMPDIR": str(temporary)}) as process:
+        try:
+            yield Dev(process)
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_quorum_without_a_directory_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
+    with running_dev(tmp_path, "--voters", "1") as dev:
+        with dev.client() as client:
+            client.append(batch_of(b"v"))
+        has_files = any(tmp_path.iterdir())
+        dev.end(number)
+        words = dev.process.stderr.read() if dev.process.stderr is not None else b""
+
+        dev.wait_until_voters_are_gone()
+    assert has_files
+    assert list(tmp_path.iterdir()) == []
+    assert words == b""
+
+
+def test_killed_quorum_leaves_no_process_behind(tmp_path: Path) -> None:
+    with running_dev(tmp_path) as dev:
+        voters = len(dev.voters)
+        dev.end(signal.SIGKILL)
+
+        dev.wait_until_voters_are_gone()
+    assert voters == 3
+
+
+def test_directory_outlives_the_quorum(tmp_path: Path) -> None:
+    data, temporary = tmp_path / "data", tmp_path / "temporary"
+    temporary.mkdir()
+    base_port = str(_base_port())
+    with running_dev(temporary, "--voters", "1", "--data-dir", str(data)) as first:
+        with first.client() as client:
+            client.append(batch_of(b"kept"))
+        first.end(signal.SIGTERM)
+    cluster_id = json.loads((data / "quorum.json").read_text())["clusterId"]
+
+    with running_dev(temporary, "--voters", "1", "--data-dir", str(data), "--base-port", base_port) as second:
+        with second.client() as client:
+            values = [record.value for record in read_all(client)]
+            same_cluster_id = client.cluster_id
+        second.end(signal.SIGTERM)
+
+    assert second.servers == f"127.0.0.1:{base_port}"
+    assert values == [b"kept"]
+    assert same_cluster_id == cluster_id
+    assert list(temporary.iterdir()) == []
+
+
+def _base_port() -> int:
+    return eventually(lambda: next((port for port in free_ports(5) if port <= 65_000), None), "a port") or 0
+
+
+def test_quorum_that_is_asked_twice_to_stop_still_leaves_nothing_behind(tmp_path: Path) -> None:
+    with running_dev(tmp_path) as dev:
+        dev.process.send_signal(signal.SIGTERM)
+        dev.process.send_signal(signal.SIGTERM)
+        dev.end(signal.SIGINT)
+        words = dev.process.stderr.read() if dev.process.stderr is not None else b""
+
+        dev.wait_until_voters_are_gone()
+    assert list(tmp_path.iterdir()) == []
+    assert words == b""
+
+
+def test_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    below = tmp_path / "file" / "below"
+
+    done = kraft("dev", "--data-dir", str(below))
+
+    assert (done.exit_code, done.output) == (1, "")
+    assert done.errors == f"kraft: cannot make {below}: Not a directory\n"

@@ -1,0 +1,176 @@
+"""`kraft dump-log`: every file of a node in words, and damage where there is some."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from raft.records.batch import build_batch
+from raft.records.compression import Compression
+from raft.records.record import Record
+from raft.types import Epoch, Offset
+from tests.cli.running import Here, kraft
+from tests.node.harness.batches import resealed
+from tests.node.harness.loop import NodesInProcess
+from tests.node.harness.properties import CLUSTER_ID, TOPIC, voters_properties
+from tests.node.harness.requests import TOPIC_ID
+
+FIRST = build_batch([Record(key=b"k", value=b"v", headers=(("h", b"1"),), timestamp_ms=5)], epoch=Epoch(3))
+SECOND = build_batch([Record(value=b"\xff", timestamp_ms=6)], base_offset=Offset(1), epoch=Epoch(3))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a node that ran once."""
+    configurations = voters_properties(tmp_path_factory.mktemp("dumped"), voters=1)
+    with NodesInProcess(configurations) as nodes:
+        nodes.start().wait_for_leader()
+        with nodes.client() as client:
+            client.append(FIRST)
+    return Path(configurations[1]["log.dirs"])
+
+
+def rows(here: Here, path: Path) -> list[dict[str, Any]]:
+    done = here("dump-log", str(path), "--json")
+    assert (done.exit_code, done.errors) == (0, "")
+    return [json.loads(line) for line in done.output.splitlines()]
+
+
+def written(folder: Path, data: bytes, name: str = f"{0:020d}.log") -> Path:
+    path = folder / name
+    path.write_bytes(data)
+    return path
+
+
+def test_segment_of_a_node_is_shown_batch_by_batch(here: Here, folder: Path) -> None:
+    change_batch, change, batch, record = rows(here, folder / f"{TOPIC}-0" / f"{0:020d}.log")
+
+    assert (change_batch["baseOffset"], change_batch["isControl"], change_batch["position"]) == (0, True, 0)
+    assert (change["type"], change["leaderId"], change["voters"]) == ("LeaderChange", 1, [{"voterId": 1}])
+    assert batch == {
+        "position": change_batch["size"],
+        "baseOffset": 1,
+        "lastOffset": 1,
+        "count": 1,
+        "partitionLeaderEpoch": 1,
+        "producerId": -1,
+        "producerEpoch": -1,
+        "baseSequence": -1,
+        "isTransactional": False,
+        "isControl": False,
+        "maxTimestamp": 5,
+        "size": len(FIRST),
+        "compression": 0,
+    }
+    assert record == {"offset": 1, "timestamp": 5, "key": "k", "value": "v", "headers": [["h", "1"]]}
+
+
+def test_segment_is_shown_in_words(folder: Path) -> None:
+    done = kraft("dump-log", str(folder / f"{TOPIC}-0" / f"{0:020d}.log"))
+
+    assert (done.exit_code, done.errors) == (0, "")
+    batch, record = done.output.splitlines()[2:]
+    assert batch.startswith("position: 91 baseOffset: 1 lastOffset: 1 count: 1 partitionLeaderEpoch: 1 ")
+    assert record == '| offset: 1 timestamp: 5 key: "k" value: "v" headers: [["h", "1"]]'
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("meta.properties", {"cluster.id": CLUSTER_ID, "node.id": "1", "version": "1"}),
+        (f"{TOPIC}-0/partition.metadata", {"topic_id": TOPIC_ID, "version": "0"}),
+        (f"{TOPIC}-0/quorum-state", {"leaderId": 1, "leaderEpoch": 1, "votedId": 1}),
+        (f"{TOPIC}-0/leader-epoch-checkpoint", {"epoch": 1, "startOffset": 0}),
+        (f"{TOPIC}-0/recovery-point-offset-checkpoint", {"topic": TOPIC, "partition": 0, "recoveryPoint": 2}),
+    ],
+)
+def test_small_file_is_shown(here: Here, folder: Path, name: str, row: dict[str, Any]) -> None:
+    (shown,) = rows(here, folder / name)
+
+    assert shown.items() >= row.items()
+
+
+def test_compressed_batch_is_opened(here: Here, tmp_path: Path) -> None:
+    batch = build_batch([Record(value=b"v" * 50)], compression=Compression.GZIP)
+
+    head, record = rows(here, written(tmp_path, batch))
+
+    assert (head["compression"], record["value"]) == (1, "v" * 50)
+
+
+def test_snapshot_is_shown_as_a_segment(here: Here, tmp_path: Path) -> None:
+    path = written(tmp_path, FIRST, f"{1:020d}-{3:010d}.checkpoint")
+
+    assert [row.get("value") for row in rows(here, path)] == [None, "v"]
+
+
+def test_bytes_that_are_no_text_are_shown_escaped(here: Here, tmp_path: Path) -> None:
+    assert rows(here, written(tmp_path, SECOND))[1]["value"] == "\\xff"
+
+
+@pytest.mark.parametrize(
+    ("data", "good_rows", "position", "damage"),
+    [
+        pytest.param(FIRST + SECOND[:30], 2, len(FIRST), "30 bytes at the end are no whole batch", id="cut short"),
+        pytest.param(FIRST + b"\x00" * 5, 2, len(FIRST), "5 bytes at the end are no whole batch", id="a few bytes"),
+        pytest.param(FIRST + SECOND[:-1] + b"!", 2, len(FIRST), "checksum", id="another byte"),
+        pytest.param(FIRST + b"\x00" * 100, 2, len(FIRST), "magic 0", id="zeros"),
+        pytest.param(
+            resealed(FIRST, record_count=7) + SECOND, 2, 0, "record at byte", id="records that do not fit their head"
+        ),
+    ],
+)
+def test_damage_ends_the_walk_and_is_told(
+    here: Here, tmp_path: Path, data: bytes, good_rows: int, position: int, damage: str
+) -> None:
+    shown = rows(here, written(tmp_path, data))
+
+    assert len(shown) == good_rows + 1
+    assert shown[-1]["position"] == position
+    assert damage in shown[-1]["damage"]
+
+
+def test_empty_segment_is_nothing(here: Here, tmp_path: Path) -> None:
+    assert rows(here, written(tmp_path, b"")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("leader-epoch-checkpoint", b"0\n1\nx\n"),
+        ("leader-epoch-checkpoint", b"0\n1\n1 2 3\n"),
+        ("leader-epoch-checkpoint", b"0\n1\none two\n"),
+        ("recovery-point-offset-checkpoint", b"0\n1\nt 0\n"),
+        ("quorum-state", b"{half"),
+        ("quorum-state", b"5"),
+        ("quorum-state", b"[1]"),
+    ],
+)
+def test_damaged_small_file_is_refused(here: Here, tmp_path: Path, name: str, content: bytes) -> None:
+    path = written(tmp_path, content, name)
+
+    done = here("dump-log", str(path))
+
+    assert (done.exit_code, done.output) == (1, "")
+    (line,) = done.errors.splitlines()
+    assert line.startswith(f"kraft: {path} is damaged: ")
+
+
+def test_file_of_another_kind_is_refused(here: Here, tmp_path: Path) -> None:
+    done = here("dump-log", str(written(tmp_path, b"", "notes.txt")))
+
+    assert done.exit_code == 1
+    assert done.errors == (
+        "kraft: notes.txt is no file that can be shown; known are *.log, *.checkpoint, leader-epoch-checkpoint, "
+        "recovery-point-offset-checkpoint, quorum-state, meta.properties, partition.metadata\n"
+    )
+
+
+def test_file_that_cannot_be_read_is_refused(here: Here, tmp_path: Path) -> None:
+    missing, folder = tmp_path / "0.log", tmp_path
+
+    assert here("dump-log", str(missing)).errors == f"kraft: cannot read {missing}: No such file or directory\n"
+    assert here("dump-log", str(folder)).errors == f"kraft: cannot read {folder}: Is a directory\n"

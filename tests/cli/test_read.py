@@ -1,0 +1,144 @@
+"""`kraft read`: committed records, from anywhere to anywhere, or on and on."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+import pytest
+
+from raft.client import Client
+from tests.cli.running import PATIENCE_S, Here, kraft, start_kraft
+from tests.node.harness.batches import batch_of
+
+IN_WORDS = ["plain", "k\tb\xe4r", "\\xff\t\\xfe", "gone\tnull", ""]
+
+
+def test_all_records_are_shown_as_key_and_value(shelf: str) -> None:
+    done = kraft("read", "--bootstrap-server", shelf)
+
+    assert (done.exit_code, done.output.split("\n"), done.errors) == (0, [*IN_WORDS, ""], "")
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        pytest.param(["--from", "earliest"], IN_WORDS, id="from the start"),
+        pytest.param(["--from", "0"], IN_WORDS, id="from the control record"),
+        pytest.param(["--from", "3"], IN_WORDS[2:], id="from the middle of a batch"),
+        pytest.param(["--to", "3"], IN_WORDS[:2], id="to the middle of a batch"),
+        pytest.param(["--from", "2", "--to", "4"], IN_WORDS[1:3], id="a part of a batch"),
+        pytest.param(["--from", "2", "--to", "2"], [], id="nothing"),
+        pytest.param(["--from", "4", "--to", "2"], [], id="the wrong way round"),
+        pytest.param(["--to", "latest"], IN_WORDS, id="to the end"),
+        pytest.param(["--to", "6"], IN_WORDS, id="to the end by its number"),
+        pytest.param(["--from", "latest"], [], id="from the end"),
+    ],
+)
+def test_part_of_the_log_is_shown(here: Here, shelf: str, options: list[str], shown: list[str]) -> None:
+    done = here("read", "--bootstrap-controller", shelf, *options)
+
+    assert done.exit_code == 0
+    assert done.output.split("\n")[:-1] == shown
+
+
+def test_records_are_shown_as_json(here: Here, shelf: str) -> None:
+    done = here("read", "--bootstrap-server", shelf, "--json")
+
+    common = {"epoch": 1}
+    assert [json.loads(line) for line in done.output.splitlines()] == [
+        {"offset": 1, "timestamp": 1000, "key": None, "value": "plain", **common},
+        {"offset": 2, "timestamp": 2000, "key": "k", "value": "b\xe4r", **common},
+        {
+            "offset": 3,
+            "timestamp": 3000,
+            "key": {"base64": "/w=="},
+            "value": {"base64": "/g=="},
+            "headers": [["h", "1"], ["h", None]],
+            **common,
+        },
+        {"offset": 4, "timestamp": 4000, "key": "gone", "value": None, **common},
+        {"offset": 5, "timestamp": 5000, "key": None, "value": "", **common},
+    ]
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.rule("CONTROL-5")
+def test_control_records_are_shown_on_demand(here: Here, shelf: str, as_json: bool) -> None:
+    done = here("read", "--bootstrap-server", shelf, "--control", "--to", "1", *(["--json"] if as_json else []))
+
+    (line,) = done.output.splitlines()
+    change = {"type": "LeaderChange", "version": 0, "leaderId": 1}
+    if as_json:
+        record = json.loads(line)
+        assert (record["offset"], record["epoch"]) == (0, 1)
+        assert record["control"].items() >= change.items()
+    else:
+        assert line.startswith("# offset 0, epoch 1: ")
+        assert json.loads(line.removeprefix("# offset 0, epoch 1: ")).items() >= change.items()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--from", "soon"], "--from soon: allowed are earliest, latest and offsets of 0 or more"),
+        (["--from", "-1"], "--from -1: allowed are earliest, latest and offsets of 0 or more"),
+        (["--to", "earliest"], "--to earliest: allowed are latest and offsets of 0 or more"),
+        (["--to", "1.5"], "--to 1.5: allowed are latest and offsets of 0 or more"),
+        (["--follow", "--to", "5"], "--follow never ends: it does not go with --to"),
+        (["--timeout-ms", "0"], "--timeout-ms"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2(here: Here, shelf: str, options: list[str], words: str) -> None:
+    done = here("read", "--bootstrap-server", shelf, *options)
+
+    assert (done.exit_code, done.output) == (2, "")
+    assert words in done.errors
+
+
+def test_followed_log_is_shown_as_it_grows(client: Client, server: str) -> None:
+    client.append(batch_of(b"old"))
+    with start_kraft("read", "--bootstrap-server", server, "--follow") as reading:
+        assert reading.stdout is not None
+        assert reading.stderr is not None
+        shown = [reading.stdout.readline()]
+        for value in (b"one", b"two"):
+            client.append(batch_of(value))
+            shown.append(reading.stdout.readline())
+        reading.send_signal(signal.SIGINT)
+        exit_code = reading.wait(PATIENCE_S)
+
+        assert shown == [b"old\n", b"one\n", b"two\n"]
+        assert (exit_code, reading.stdout.read(), reading.stderr.read()) == (130, b"", b"")
+
+
+def test_follower_from_the_end_sees_only_what_is_new(client: Client, server: str) -> None:
+    client.append(batch_of(b"old"))
+    with start_kraft("read", "--bootstrap-server", server, "--follow", "--from", "2", "--json") as reading:
+        assert reading.stdout is not None
+        client.append(batch_of(b"new"))
+
+        assert json.loads(reading.stdout.readline())["value"] == "new"
+        reading.kill()
+
+
+def test_reader_that_has_seen_enough_leaves_no_noise(client: Client, server: str) -> None:
+    for _ in range(20):
+        client.append(batch_of(*[b"x" * 100] * 1000))
+    with start_kraft("read", "--bootstrap-server", server) as reading:
+        assert reading.stdout is not None
+        assert reading.stderr is not None
+        first = reading.stdout.readline()
+        reading.stdout.close()
+
+        assert reading.stderr.read() == b""
+        assert reading.wait(PATIENCE_S) == 0
+        assert first == b"x" * 100 + b"\n"
+
+
+@pytest.mark.parametrize("option", ["--from", "--to"])
+def test_offset_past_the_end_is_refused(here: Here, shelf: str, option: str) -> None:
+    done = here("read", "--bootstrap-server", shelf, option, "7")
+
+    assert (done.exit_code, done.output) == (1, "")
+    assert done.errors == f"kraft: {option} 7 lies past the end: committed is up to 6\n"

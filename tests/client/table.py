@@ -1,0 +1,147 @@
+"""A quorum without sockets: a table of what each node answers, and a clock that only the session's steps move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from raft.client.session import Deadline, Session
+from raft.client.settings import ClientSettings
+from raft.client.steps import Ask, Operation, Outcome, Pause, Step
+from raft.codec import Message
+from raft.types import Endpoint, Epoch, Uuid
+from raft.wire.messages.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+Result = TypeVar("Result")
+
+CLUSTER_ID = "kq5mZl0zT0uJwXUxQKo9gQ"
+TOPIC = "__cluster_metadata"
+TOPIC_ID = Uuid("AAAAAAAAAAAAAAAAAAAAAQ")
+PLACES = {node_id: Endpoint(f"node{node_id}", 9090 + node_id) for node_id in (1, 2, 3)}
+ANSWER_MS = 1
+
+Answer = Message | str | None
+"""A response; why there is none, in words; None for silence until the time is over."""
+
+Node = Callable[[Message], Answer]
+
+
+class Table:
+    """Carries out the steps of a session.
+
+    Args:
+        nodes: what answers at each place; nobody does elsewhere.
+    """
+
+    def __init__(self, nodes: Mapping[Endpoint, Node]) -> None:
+        self.nodes = dict(nodes)
+        self.now_ms = 5_000
+        self.asked: list[Ask] = []
+        self.pauses_ms: list[int] = []
+
+    @property
+    def places_asked(self) -> list[Endpoint]:
+        """Whom the session has asked, in order."""
+        return [ask.endpoint for ask in self.asked]
+
+    def run(self, operation: Operation[Result]) -> Result:
+        """Carry out a call to its end."""
+        try:
+            step = next(operation)
+            while True:
+                step = operation.send(self._carry_out(step))
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+
+    def deadline(self, timeout_ms: int = 10_000) -> Deadline:
+        """From now on."""
+        return Deadline(started_ms=self.now_ms, timeout_ms=timeout_ms)
+
+    def _carry_out(self, step: Step) -> Outcome:
+        match step:
+            case Pause():
+                self.pauses_ms.append(step.duration_ms)
+                self.now_ms += step.duration_ms
+                return Outcome(now_ms=self.now_ms)
+            case Ask():
+                self.asked.append(step)
+                return self._ask(step)
+
+    def _ask(self, step: Ask) -> Outcome:
+        node = self.nodes.get(step.endpoint)
+        answer = node(step.request) if node is not None else "Connection refused"
+        if answer is None:
+            self.now_ms += step.timeout_ms
+            return Outcome(now_ms=self.now_ms, failure="no answer in time")
+        self.now_ms += ANSWER_MS
+        if isinstance(answer, str):
+            return Outcome(now_ms=self.now_ms, failure=answer)
+        return Outcome(now_ms=self.now_ms, answer=answer)
+
+
+def session(*servers: int, epoch: int = 0, cluster_id: str | None = None, topic: str | None = None) -> Session:
+    """A session with the places of these nodes to begin with; node 1's when none is named."""
+    settings = ClientSettings(
+        bootstrap_servers=tuple(PLACES[server] for server in servers or (1,)),
+        cluster_id=cluster_id,
+        topic=topic,
+        request_timeout_ms=1_000,
+        retry_backoff_ms=50,
+    )
+    return Session(settings, epoch=Epoch(epoch))
+
+
+def metadata(
+    leader: int | None = 1,
+    *,
+    epoch: int = 3,
+    nodes: tuple[int, ...] = (1, 2, 3),
+    cluster_id: str | None = CLUSTER_ID,
+    topics: tuple[str, ...] = (TOPIC,),
+    has_partitions: bool = True,
+) -> MetadataResponse:
+    """Who leads, as a node says."""
+    partition = MetadataResponsePartition(
+        error_code=0 if leader is not None else 5,
+        partition_index=0,
+        leader_id=-1 if leader is None else leader,
+        leader_epoch=epoch,
+        replica_nodes=nodes,
+        isr_nodes=nodes,
+    )
+    return MetadataResponse(
+        brokers=tuple(
+            MetadataResponseBroker(node_id=node, host=PLACES[node].host, port=PLACES[node].port) for node in nodes
+        ),
+        cluster_id=cluster_id,
+        topics=tuple(
+            MetadataResponseTopic(
+                error_code=0, name=name, topic_id=TOPIC_ID, partitions=(partition,) if has_partitions else ()
+            )
+            for name in topics
+        ),
+    )
+
+
+def node(*answers: Answer, knows: Answer = None) -> Node:
+    """A node that says `knows` to Metadata, and its answers to everything else: the last one again and again."""
+    left = list(answers)
+
+    def answer(request: Message) -> Answer:
+        if isinstance(request, MetadataRequest):
+            return knows if knows is not None else metadata()
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    return answer
+
+
+def leader_alone(*answers: Answer, epoch: int = 3) -> Table:
+    """A quorum in which node 1 leads and answers; the others are not there."""
+    return Table({PLACES[1]: node(*answers, knows=metadata(1, epoch=epoch))})

@@ -1,0 +1,351 @@
+"""What each call asks, and what it makes of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from raft.client import Appended, Fetched, calls
+from raft.client.calls import explain_size
+from raft.client.results import FoundOffset, ReplicaDescription
+from raft.codec import Message, encode
+from raft.errors import DecodeError, ErrorCode, OffsetOutOfRangeError, QuorumUnavailableError, RequestError
+from raft.types import ZERO_UUID, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
+from raft.wire.messages import describe_quorum as quorum
+from raft.wire.messages import fetch, produce
+from raft.wire.messages import list_offsets as offsets
+from raft.wire.messages import offset_for_leader_epoch as epochs
+from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse, SupportedFeature
+from raft.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from raft.wire.messages.nodes import LeaderIdAndEpoch, Listener
+from tests.client.table import CLUSTER_ID, TOPIC, TOPIC_ID, leader_alone, session
+
+BATCH = b"the bytes of a batch"
+
+
+def produced(error: int = 0, base_offset: int = 7, *, partitions: int = 1) -> produce.ProduceResponse:
+    partition = produce.ProduceResponsePartition(index=0, error_code=error, base_offset=base_offset)
+    return produce.ProduceResponse(
+        responses=(produce.ProduceResponseTopic(partition_responses=(partition,) * partitions),)
+    )
+
+
+def test_append_asks_the_leader_to_commit_the_batch() -> None:
+    table = leader_alone(produced())
+
+    appended = table.run(calls.append(session(), table.deadline(), BATCH))
+
+    assert appended == Appended(base_offset=Offset(7))
+    partition = produce.ProduceRequestPartition(index=0, records=BATCH)
+    topic = produce.ProduceRequestTopic(name=TOPIC, topic_id=TOPIC_ID, partition_data=(partition,))
+    assert table.asked[-1].request == produce.ProduceRequest(acks=-1, timeout_ms=1_000, topic_data=(topic,))
+
+
+@pytest.mark.rule("CLIENT-6")
+def test_append_whose_answer_is_lost_is_repeated_with_the_same_bytes() -> None:
+    table = leader_alone(
+        None, produced(ErrorCode.REQUEST_TIMED_OUT), produced(ErrorCode.NOT_LEADER_OR_FOLLOWER), produced()
+    )
+
+    appended = table.run(calls.append(session(), table.deadline(), BATCH))
+
+    assert appended == Appended(base_offset=Offset(7))
+    sent = [encode(asked.request, 9) for asked in table.asked if isinstance(asked.request, produce.ProduceRequest)]
+    assert len(sent) == 4
+    assert len(set(sent)) == 1
+
+
+def test_append_under_a_key_that_a_newer_write_has_taken_is_done() -> None:
+    table = leader_alone(produced(ErrorCode.DUPLICATE_SEQUENCE_NUMBER, 4))
+
+    appended = table.run(calls.append(session(), table.deadline(), BATCH))
+
+    assert appended == Appended(base_offset=Offset(4), is_superseded=True)
+
+
+@pytest.mark.parametrize("code", [ErrorCode.INVALID_RECORD, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER])
+def test_append_that_is_refused_for_good_fails(code: ErrorCode) -> None:
+    table = leader_alone(produced(code))
+
+    with pytest.raises(RequestError) as refused:
+        table.run(calls.append(session(), table.deadline(), BATCH))
+
+    assert refused.value.code == code
+
+
+def fetched(
+    error: int = 0,
+    *,
+    epoch: int = 3,
+    high_watermark: int = 9,
+    log_start_offset: int = 2,
+    records: bytes | None = b"r",
+    top_error: int = 0,
+    partitions: int = 1,
+) -> fetch.FetchResponse:
+    partition = fetch.FetchResponsePartition(
+        partition_index=0,
+        error_code=error,
+        high_watermark=high_watermark,
+        log_start_offset=log_start_offset,
+        current_leader=LeaderIdAndEpoch(leader_id=1, leader_epoch=epoch),
+        records=records,
+    )
+    topic = fetch.FetchResponseTopic(partitions=(partition,) * partitions)
+    return fetch.FetchResponse(error_code=top_error, responses=() if top_error else (topic,))
+
+
+def test_fetch_asks_for_committed_records_in_the_epoch_it_knows() -> None:
+    table = leader_alone(fetched())
+
+    got = table.run(calls.fetch_committed(session(), table.deadline(), Offset(5), max_bytes=100, max_wait_ms=200))
+
+    assert got == Fetched(records=b"r", high_watermark=Offset(9), log_start_offset=Offset(2))
+    asked = table.asked[-1]
+    assert asked.timeout_ms == 1_200
+    assert isinstance(asked.request, fetch.FetchRequest)
+    assert (asked.request.max_wait_ms, asked.request.min_bytes, asked.request.max_bytes) == (200, 1, 100)
+    assert asked.request.isolation_level == 1
+    (topic,) = asked.request.topics
+    (partition,) = topic.partitions
+    assert (topic.topic, topic.topic_id) == (TOPIC, TOPIC_ID)
+    assert (partition.fetch_offset, partition.current_leader_epoch, partition.partition_max_bytes) == (5, 3, 100)
+
+
+def test_what_the_leader_does_not_know_is_none() -> None:
+    table = leader_alone(fetched(high_watermark=-1, log_start_offset=-1, records=None, epoch=-1))
+
+    got = table.run(calls.fetch_committed(session(), table.deadline(), Offset(5), max_bytes=1, max_wait_ms=0))
+
+    assert got == Fetched(records=b"", high_watermark=None, log_start_offset=Offset(0))
+
+
+def test_fetch_of_an_old_leader_is_asked_again() -> None:
+    table = leader_alone(fetched(epoch=2, records=b"old"), fetched(records=b"new"))
+
+    got = table.run(calls.fetch_committed(session(), table.deadline(), Offset(5), max_bytes=1, max_wait_ms=0))
+
+    assert got.records == b"new"
+
+
+@pytest.mark.parametrize(
+    "code", [ErrorCode.OFFSET_NOT_AVAILABLE, ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH]
+)
+def test_fetch_that_cannot_be_answered_yet_is_asked_again(code: ErrorCode) -> None:
+    table = leader_alone(fetched(code), fetched())
+
+    got = table.run(calls.fetch_committed(session(), table.deadline(), Offset(5), max_bytes=1, max_wait_ms=0))
+
+    assert got.records == b"r"
+
+
+def test_offset_out_of_range_comes_with_the_range() -> None:
+    table = leader_alone(fetched(ErrorCode.OFFSET_OUT_OF_RANGE))
+
+    with pytest.raises(OffsetOutOfRangeError) as refused:
+        table.run(calls.fetch_committed(session(), table.deadline(), Offset(50), max_bytes=1, max_wait_ms=0))
+
+    assert str(refused.value) == "offset 50 is out of range: the log holds 2 to 9"
+    assert (refused.value.log_start_offset, refused.value.high_watermark) == (2, 9)
+    assert refused.value.code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_fetch_that_is_refused_as_a_whole_fails() -> None:
+    table = leader_alone(fetched(top_error=ErrorCode.INVALID_REQUEST))
+
+    with pytest.raises(RequestError) as refused:
+        table.run(calls.fetch_committed(session(), table.deadline(), Offset(0), max_bytes=1, max_wait_ms=0))
+
+    assert refused.value.code == ErrorCode.INVALID_REQUEST
+
+
+def listed(error: int = 0, *, offset: int = 9, epoch: int = 3, partitions: int = 1) -> offsets.ListOffsetsResponse:
+    partition = offsets.ListOffsetsResponsePartition(
+        partition_index=0, error_code=error, offset=offset, leader_epoch=epoch
+    )
+    topic = offsets.ListOffsetsResponseTopic(name=TOPIC, partitions=(partition,) * partitions)
+    return offsets.ListOffsetsResponse(topics=(topic,))
+
+
+def test_offset_is_asked_of_the_leader_in_the_epoch_that_is_known() -> None:
+    table = leader_alone(listed())
+
+    found = table.run(calls.find_offset(session(), table.deadline(), offsets.LATEST_TIMESTAMP))
+
+    assert found == FoundOffset(offset=Offset(9), epoch=Epoch(3))
+    request = table.asked[-1].request
+    assert isinstance(request, offsets.ListOffsetsRequest)
+    assert (request.replica_id, request.isolation_level) == (-1, 1)
+    ((partition,),) = (topic.partitions for topic in request.topics)
+    assert (partition.current_leader_epoch, partition.timestamp) == (3, -1)
+
+
+def test_end_that_an_old_leader_names_is_dropped() -> None:
+    table = leader_alone(listed(offset=5, epoch=2), listed(offset=9))
+
+    found = table.run(calls.find_offset(session(), table.deadline(), offsets.LATEST_TIMESTAMP))
+
+    assert found == FoundOffset(offset=Offset(9), epoch=Epoch(3))
+
+
+@pytest.mark.parametrize("timestamp", [offsets.EARLIEST_TIMESTAMP, 1_000])
+def test_record_of_an_old_epoch_is_found_all_the_same(timestamp: int) -> None:
+    table = leader_alone(listed(offset=5, epoch=1))
+
+    found = table.run(calls.find_offset(session(), table.deadline(), timestamp))
+
+    assert found == FoundOffset(offset=Offset(5), epoch=Epoch(1))
+
+
+def test_offset_without_an_epoch_has_none() -> None:
+    table = leader_alone(listed(offset=5, epoch=-1))
+
+    found = table.run(calls.find_offset(session(), table.deadline(), offsets.LATEST_TIMESTAMP))
+
+    assert found == FoundOffset(offset=Offset(5), epoch=None)
+
+
+def test_no_record_is_as_young() -> None:
+    table = leader_alone(listed(offset=-1, epoch=-1))
+
+    assert table.run(calls.find_offset(session(), table.deadline(), 1 << 60)) is None
+
+
+def ended(error: int = 0, *, epoch: int = 2, end: int = 6, partitions: int = 1) -> epochs.OffsetForLeaderEpochResponse:
+    partition = epochs.OffsetForLeaderEpochResponsePartition(
+        error_code=error, partition=0, leader_epoch=epoch, end_offset=end
+    )
+    topic = epochs.OffsetForLeaderEpochResponseTopic(topic=TOPIC, partitions=(partition,) * partitions)
+    return epochs.OffsetForLeaderEpochResponse(topics=(topic,))
+
+
+@pytest.mark.parametrize(
+    ("answer", "end"),
+    [
+        pytest.param(ended(), OffsetAndEpoch(epoch=Epoch(2), offset=Offset(6)), id="known"),
+        pytest.param(ended(epoch=-1, end=-1), None, id="not begun yet"),
+    ],
+)
+def test_end_of_an_epoch_is_asked_for(answer: epochs.OffsetForLeaderEpochResponse, end: OffsetAndEpoch | None) -> None:
+    table = leader_alone(ended(ErrorCode.OFFSET_NOT_AVAILABLE), answer)
+
+    assert table.run(calls.end_of_epoch(session(), table.deadline(), Epoch(2))) == end
+    request = table.asked[-1].request
+    assert isinstance(request, epochs.OffsetForLeaderEpochRequest)
+    ((partition,),) = (topic.partitions for topic in request.topics)
+    assert (request.replica_id, partition.current_leader_epoch, partition.leader_epoch) == (-1, 3, 2)
+
+
+def test_producer_id_is_asked_of_the_leader() -> None:
+    table = leader_alone(InitProducerIdResponse(error_code=0, producer_id=77, producer_epoch=0))
+
+    assert table.run(calls.new_producer_id(session(), table.deadline())) == 77
+    assert table.asked[-1].request == InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
+
+
+@pytest.mark.parametrize(
+    ("features", "supports"),
+    [
+        ((), False),
+        ((SupportedFeature(name="metadata.version", min_version=0, max_version=30),), False),
+        ((SupportedFeature(name="kraft.spark.version", min_version=0, max_version=0),), False),
+        ((SupportedFeature(name="kraft.spark.version", min_version=0, max_version=1),), True),
+    ],
+)
+def test_nodes_that_judge_keys_say_so(features: tuple[SupportedFeature, ...], supports: bool) -> None:
+    table = leader_alone(ApiVersionsResponse(error_code=0, api_keys=(), supported_features=features))
+
+    assert table.run(calls.supports_keyed_writes(session(), table.deadline())) is supports
+    assert isinstance(table.asked[-1].request, ApiVersionsRequest)
+
+
+def described(error: int = 0, *, top_error: int = 0, epoch: int = 3, high_watermark: int = 9) -> Message:
+    leader = quorum.ReplicaState(
+        replica_id=1, log_end_offset=10, last_fetch_timestamp=500, last_caught_up_timestamp=400
+    )
+    silent = quorum.ReplicaState(replica_id=2, log_end_offset=-1)
+    partition = quorum.DescribeQuorumResponsePartition(
+        partition_index=0,
+        error_code=error,
+        leader_id=1,
+        leader_epoch=epoch,
+        high_watermark=high_watermark,
+        current_voters=(leader, silent),
+        observers=(silent,),
+    )
+    return quorum.DescribeQuorumResponse(
+        error_code=top_error,
+        topics=() if top_error else (quorum.DescribeQuorumResponseTopic(topic_name=TOPIC, partitions=(partition,)),),
+        nodes=(quorum.DescribeQuorumNode(node_id=1, listeners=(Listener(name="C", host="h", port=9),)),),
+    )
+
+
+@pytest.mark.rule("DESCRIBE-3")
+def test_quorum_is_described_by_its_leader() -> None:
+    table = leader_alone(described(ErrorCode.NOT_LEADER_OR_FOLLOWER), described())
+
+    description = table.run(calls.describe_quorum(session(), table.deadline()))
+
+    assert (description.cluster_id, description.leader_id, description.leader_epoch) == (CLUSTER_ID, 1, 3)
+    assert description.high_watermark == 9
+    silent = ReplicaDescription(
+        node_id=NodeId(2), directory_id=ZERO_UUID, log_end_offset=None, last_fetch_ms=None, last_caught_up_ms=None
+    )
+    leader = ReplicaDescription(
+        node_id=NodeId(1), directory_id=ZERO_UUID, log_end_offset=Offset(10), last_fetch_ms=500, last_caught_up_ms=400
+    )
+    assert (description.voters, description.observers) == ((leader, silent), (silent,))
+    assert description.endpoints == {1: (Endpoint("h", 9, "C"),)}
+
+
+def test_description_without_a_high_watermark_has_none() -> None:
+    table = leader_alone(described(high_watermark=-1))
+
+    assert table.run(calls.describe_quorum(session(), table.deadline())).high_watermark is None
+
+
+def test_description_that_is_refused_as_a_whole_fails() -> None:
+    table = leader_alone(described(top_error=ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+
+    with pytest.raises(RequestError) as refused:
+        table.run(calls.describe_quorum(session(), table.deadline()))
+
+    assert refused.value.code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+Call = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    ("call", "answer"),
+    [
+        pytest.param(lambda at, by: calls.append(at, by, BATCH), produced(partitions=0), id="append"),
+        pytest.param(lambda at, by: calls.append(at, by, BATCH), produced(partitions=2), id="append, two"),
+        pytest.param(
+            lambda at, by: calls.fetch_committed(at, by, Offset(0), max_bytes=1, max_wait_ms=0),
+            fetched(partitions=0),
+            id="fetch",
+        ),
+        pytest.param(lambda at, by: calls.find_offset(at, by, -1), listed(partitions=0), id="find offset"),
+        pytest.param(lambda at, by: calls.end_of_epoch(at, by, Epoch(1)), ended(partitions=2), id="end of epoch"),
+    ],
+)
+def test_answer_that_is_not_about_one_partition_is_none(call: Call, answer: Message) -> None:
+    table = leader_alone(answer)
+
+    with pytest.raises((DecodeError, QuorumUnavailableError), match="partitions, where one was asked for"):
+        table.run(call(session(), table.deadline(200)))
+
+
+def test_batch_that_is_too_large_is_explained() -> None:
+    explained = explain_size(RequestError(ErrorCode.MESSAGE_TOO_LARGE, "MESSAGE_TOO_LARGE"), 9_000_000)
+    other = RequestError(ErrorCode.INVALID_RECORD, "INVALID_RECORD")
+
+    assert str(explained) == (
+        "a write of 9000000 bytes is larger than the quorum takes: raise message.max.bytes on the nodes "
+        "(and kraft.max.request.size here, if it is lower)"
+    )
+    assert explained.code == ErrorCode.MESSAGE_TOO_LARGE
+    assert explain_size(other, 9_000_000) is other

@@ -1,0 +1,310 @@
+"""Both drivers of a session, blocking and asyncio, against real nodes and against bad ones."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from raft.client import Client, ClientSettings, calls
+from raft.client.asynchronous import AsyncClient
+from raft.client.session import Deadline, Session
+from raft.client.steps import Ask, Operation, Outcome, Pause
+from raft.errors import (
+    ConfigError,
+    ErrorCode,
+    LocalProtocolError,
+    OffsetOutOfRangeError,
+    QuorumUnavailableError,
+    RequestError,
+)
+from raft.types import Endpoint, Epoch, Offset, OffsetAndEpoch
+from raft.wire.frames import encode_response
+from raft.wire.messages.api_versions import ApiVersionsResponse
+from raft.wire.messages.metadata import MetadataRequest
+from tests.node.harness.batches import batch_of, values_in
+from tests.node.harness.loop import NodesInProcess
+from tests.node.harness.pair import leading_pair
+from tests.node.harness.peer import serving_all
+from tests.node.harness.properties import CLUSTER_ID, HOST, free_ports, voters_properties
+
+LATEST = -1
+
+
+class Blocking:
+    """The blocking driver."""
+
+    def __init__(self, settings: ClientSettings) -> None:
+        self.client = Client(settings)
+
+    def call(self, begin: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        return self.client.call(begin, *args, **kwargs)
+
+    def close(self) -> None:
+        self.client.close()
+
+    def end(self) -> None:
+        self.client.close()
+
+
+class Asynchronous:
+    """The asyncio driver, on a loop of its own."""
+
+    def __init__(self, settings: ClientSettings) -> None:
+        self._runner = asyncio.Runner()
+        self.client = AsyncClient(settings)
+
+    def call(self, begin: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        return self._runner.run(self.client.call(begin, *args, **kwargs))
+
+    def close(self) -> None:
+        self._runner.run(self._close())
+
+    def end(self) -> None:
+        self.close()
+        self._runner.close()
+
+    async def _close(self) -> None:
+        self.client.close()
+        await asyncio.sleep(0)
+
+
+Driver = Blocking | Asynchronous
+Drive = Callable[[ClientSettings], Driver]
+
+
+@pytest.fixture(params=[Blocking, Asynchronous], ids=["blocking", "asyncio"])
+def drive(request: pytest.FixtureRequest) -> Iterator[Drive]:
+    """Makes drivers of one kind, and ends them."""
+    made: list[Driver] = []
+
+    def make(settings: ClientSettings) -> Driver:
+        made.append(request.param(settings))
+        return made[-1]
+
+    yield make
+    for driver in made:
+        driver.end()
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodesInProcess]:
+    """A quorum of three nodes."""
+    with NodesInProcess(voters_properties(tmp_path_factory.mktemp("nodes"))) as nodes:
+        nodes.start().wait_for_leader()
+        yield nodes
+
+
+def settings_of(*servers: Endpoint, api_timeout_ms: int = 10_000, request_timeout_ms: int = 2_000) -> ClientSettings:
+    return ClientSettings(
+        bootstrap_servers=servers, api_timeout_ms=api_timeout_ms, request_timeout_ms=request_timeout_ms
+    )
+
+
+def asked(drive: Drive, place: Endpoint, *, timeout_ms: int = 5_000) -> Outcome:
+    """What becomes of one question to one node."""
+
+    def ask(_session: Session, _deadline: Deadline) -> Operation[Outcome]:
+        return (yield Ask(endpoint=place, request=MetadataRequest(topics=None), timeout_ms=timeout_ms))
+
+    outcome: Outcome = drive(settings_of(place)).call(ask)
+    return outcome
+
+
+def test_client_appends_and_reads_through_any_node(drive: Drive, nodes: NodesInProcess) -> None:
+    for node_id in nodes.running:
+        driver = drive(settings_of(nodes.endpoint(node_id)))
+        appended = driver.call(calls.append, batch_of(b"a", b"b"))
+
+        got = driver.call(calls.fetch_committed, appended.base_offset, max_bytes=1 << 20, max_wait_ms=1_000)
+
+        assert values_in(got.records) == [b"a", b"b"]
+        assert got.high_watermark == appended.base_offset + 2
+
+
+def test_client_can_be_used_again_after_it_was_closed(drive: Drive, nodes: NodesInProcess) -> None:
+    driver = drive(settings_of(nodes.endpoint(1)))
+    before = driver.call(calls.find_offset, LATEST)
+    driver.close()
+
+    assert driver.call(calls.find_offset, LATEST) == before
+
+
+def test_offset_out_of_range_is_told(drive: Drive, nodes: NodesInProcess) -> None:
+    driver = drive(settings_of(nodes.endpoint(1)))
+
+    with pytest.raises(OffsetOutOfRangeError, match="offset 99999 is out of range: the log holds 0 to "):
+        driver.call(calls.fetch_committed, Offset(99_999), max_bytes=1, max_wait_ms=0)
+
+
+def test_refusal_is_told(drive: Drive, nodes: NodesInProcess) -> None:
+    driver = drive(settings_of(nodes.endpoint(1)))
+
+    with pytest.raises(RequestError) as refused:
+        driver.call(calls.append, b"no batch")
+
+    assert refused.value.code == ErrorCode.INVALID_RECORD
+    assert str(refused.value) == "INVALID_RECORD: 8 bytes of records are not exactly one batch"
+
+
+def test_reader_with_less_time_than_its_wait_gets_nothing_and_no_error(drive: Drive, nodes: NodesInProcess) -> None:
+    driver = drive(settings_of(nodes.endpoint(1), api_timeout_ms=300))
+    end = driver.call(calls.find_offset, LATEST)
+
+    assert driver.call(calls.fetch_committed, end.offset, max_bytes=1, max_wait_ms=60_000).records == b""
+
+
+def test_node_that_is_not_there_is_told(drive: Drive) -> None:
+    outcome = asked(drive, Endpoint(HOST, free_ports(1)[0]))
+
+    assert (outcome.answer, outcome.failure) == (None, "Connection refused")
+
+
+def test_host_that_cannot_be_is_told(drive: Drive) -> None:
+    outcome = asked(drive, Endpoint("a..b", 9093))
+
+    assert "label empty or too long" in (outcome.failure or "")
+
+
+def test_pause_takes_its_time_and_has_no_answer(drive: Drive) -> None:
+    def pause(_session: Session, deadline: Deadline) -> Operation[tuple[Deadline, Outcome]]:
+        outcome = yield Pause(duration_ms=100)
+        return deadline, outcome
+
+    deadline, outcome = drive(settings_of(Endpoint(HOST, 1))).call(pause)
+
+    assert outcome == Outcome(now_ms=outcome.now_ms)
+    assert outcome.now_ms - deadline.started_ms >= 99
+    assert deadline.timeout_ms == 10_000
+
+
+def test_another_cluster_is_refused(drive: Drive, nodes: NodesInProcess) -> None:
+    driver = drive(replace(settings_of(nodes.endpoint(1)), cluster_id="another"))
+
+    with pytest.raises(ConfigError, match=f"the quorum has cluster id {CLUSTER_ID}; wanted is another"):
+        driver.call(calls.find_offset, LATEST)
+
+
+@contextmanager
+def answering(data: bytes) -> Iterator[Endpoint]:
+    """A node that sends these bytes to whoever connects, and closes."""
+    with socket.create_server((HOST, 0)) as server:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.recv(1 << 16)
+                    connection.sendall(data)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield Endpoint(HOST, server.getsockname()[1])
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            server.close()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("data", "trouble"),
+    [
+        pytest.param(b"", "closed", id="closed at once"),
+        pytest.param(encode_response(serving_all(), 4, correlation_id=1)[:-5], "closed", id="cut in the middle"),
+        pytest.param(b"\x00\x00\x00\x04\x00\x00\x00\x01", "cannot decode", id="cut short"),
+        pytest.param(b"\xff" * 100, "a frame of -1 bytes", id="rubbish"),
+        pytest.param(encode_response(serving_all(), 4, correlation_id=9), "an answer to request 9", id="to another"),
+        pytest.param(
+            encode_response(ApiVersionsResponse(error_code=31, api_keys=()), 4, correlation_id=1),
+            "CLUSTER_AUTHORIZATION_FAILED",
+            id="refused",
+        ),
+    ],
+)
+def test_node_that_answers_badly_is_told(drive: Drive, data: bytes, trouble: str) -> None:
+    with answering(data) as place:
+        outcome = asked(drive, place)
+
+    assert outcome.answer is None
+    assert trouble in (outcome.failure or "")
+
+
+def test_node_that_serves_nothing_ends_the_call(drive: Drive) -> None:
+    versions = encode_response(ApiVersionsResponse(error_code=0, api_keys=()), 4, correlation_id=1)
+    with answering(versions) as place:
+        driver = drive(settings_of(place))
+
+        with pytest.raises(LocalProtocolError, match="does not serve Metadata in any version known here"):
+            driver.call(calls.find_offset, LATEST)
+
+
+def test_leader_that_falls_silent_is_left_for_the_next(drive: Drive, tmp_path: Path) -> None:
+    with NodesInProcess(voters_properties(tmp_path)) as nodes:
+        old = nodes.start().wait_for_leader()
+        driver = drive(settings_of(*(nodes.endpoint(node_id) for node_id in nodes.running), request_timeout_ms=500))
+        first = driver.call(calls.append, batch_of(b"before"))
+        nodes.stop(old)
+
+        second = driver.call(calls.append, batch_of(b"after"))
+        got = driver.call(calls.fetch_committed, first.base_offset, max_bytes=1 << 20, max_wait_ms=100)
+
+    assert second.base_offset > first.base_offset
+    assert values_in(got.records) == [b"before", b"after"]
+
+
+def test_append_that_is_not_committed_is_unknown(drive: Drive, tmp_path: Path) -> None:
+    with leading_pair(tmp_path) as pair:
+        start = pair.commit()
+        driver = drive(settings_of(pair.nodes.endpoint(1), api_timeout_ms=600, request_timeout_ms=200))
+
+        with pytest.raises(QuorumUnavailableError, match="no answer from the leader within 600 ms"):
+            driver.call(calls.append, batch_of(b"lost", producer_id=9))
+        pair.commit()
+        there = driver.call(calls.append, batch_of(b"lost", producer_id=9))
+
+    assert there.base_offset == start, "it was sent several times and is there once"
+
+
+def test_blocking_client_has_every_call(nodes: NodesInProcess) -> None:
+    with nodes.client() as client:
+        producer_id = client.new_producer_id()
+        appended = client.append(batch_of(b"v", producer_id=producer_id))
+        described = client.describe_quorum()
+
+        assert client.cluster_id == CLUSTER_ID
+        assert client.epoch == described.leader_epoch
+        assert client.supports_keyed_writes()
+        assert client.log_start() == 0
+        assert client.log_end() == appended.base_offset + 1
+        assert values_in(client.fetch(appended.base_offset).records) == [b"v"]
+        assert client.end_of_epoch(client.epoch) == OffsetAndEpoch(epoch=client.epoch, offset=client.log_end())
+        assert client.find_offset(1 << 60) is None
+        assert {voter.node_id for voter in described.voters} == {1, 2, 3}
+
+
+def test_client_that_knows_of_a_later_epoch_does_not_believe_the_leader(nodes: NodesInProcess) -> None:
+    with nodes.client(api_timeout_ms=300) as client:
+        client.know_epoch(Epoch(99))
+        client.know_epoch(Epoch(3))
+
+        with pytest.raises(QuorumUnavailableError, match="knows no leader"):
+            client.log_end()
+        assert client.epoch == 99
+
+
+def test_node_that_accepts_and_never_answers_is_told(drive: Drive) -> None:
+    with socket.create_server((HOST, 0)) as silent:
+        outcome = asked(drive, Endpoint(HOST, silent.getsockname()[1]), timeout_ms=100)
+
+    assert (outcome.answer, outcome.failure) == (None, "no answer in time")

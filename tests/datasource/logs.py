@@ -1,0 +1,69 @@
+"""A quorum to plan against that is no quorum: a log and its leader's epoch, answered for as a node does (CLIENT-5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from raft.client import Client, ClientSettings
+from raft.client.results import FoundOffset
+from raft.core.log_view import LogView
+from raft.types import Endpoint, Epoch, Offset, OffsetAndEpoch
+from raft.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+
+CLUSTER_ID = "J8qFJ5vSQ_WmUo0zCbbnZg"
+NOWHERE = ClientSettings(bootstrap_servers=(Endpoint("nowhere", 1),), cluster_id=CLUSTER_ID)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """A committed log: the epoch of each record, and their times.
+
+    Fields:
+        epochs: epoch of each record, from offset 0 on; never falling.
+        leader_epoch: of the leader that answers; None takes the last record's, as of a leader whose beginning is
+            committed.
+        timestamps_ms: time of each record; without, no record is as young as any time.
+        start: first offset still there.
+    """
+
+    epochs: Sequence[int]
+    leader_epoch: int | None = None
+    timestamps_ms: Sequence[int] = ()
+    start: int = 0
+    view: LogView = field(default_factory=LogView)
+
+    def __post_init__(self) -> None:
+        self.view.start_offset = Offset(self.start)
+        for offset, epoch in enumerate(self.epochs):
+            self.view.start_epoch(Epoch(epoch), Offset(offset))
+        self.view.end_offset = Offset(len(self.epochs))
+
+
+class LogClient(Client):
+    """A client whose leader is a `Log` in memory; it counts the questions about epochs."""
+
+    def __init__(self, log: Log, *, cluster_id: str = CLUSTER_ID) -> None:
+        epoch = log.view.last_epoch if log.leader_epoch is None else Epoch(log.leader_epoch)
+        super().__init__(NOWHERE, epoch=epoch)
+        self._log = log
+        self._cluster_id = cluster_id
+        self.questions = 0
+
+    @property
+    def cluster_id(self) -> str:
+        return self._cluster_id
+
+    def find_offset(self, timestamp: int) -> FoundOffset | None:
+        if timestamp == EARLIEST_TIMESTAMP:
+            return FoundOffset(offset=Offset(self._log.start), epoch=None)
+        if timestamp == LATEST_TIMESTAMP:
+            return FoundOffset(offset=self._log.view.end_offset, epoch=self.epoch)
+        young = (at for at, record_ms in enumerate(self._log.timestamps_ms) if record_ms >= timestamp)
+        offset = next(young, None)
+        return None if offset is None else FoundOffset(offset=Offset(offset), epoch=Epoch(self._log.epochs[offset]))
+
+    def end_of_epoch(self, epoch: Epoch) -> OffsetAndEpoch | None:
+        self.questions += 1
+        view = self._log.view
+        return view.end_of_epoch(epoch) if 0 <= epoch <= view.last_epoch else None

@@ -1,0 +1,94 @@
+"""Where a new read starts and ends, once the quorum can be asked."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from datasource.options import Place, ReadOptions
+from datasource.planning import DataLossError, resolve_end, resolve_start
+from raft.errors import ConfigError
+from tests.datasource.logs import Log, LogClient
+
+TIMES = (10, 20, 20, 15, 40)
+
+
+def client(*, start: int = 0) -> LogClient:
+    return LogClient(Log(epochs=[1] * 5, timestamps_ms=TIMES, start=start))
+
+
+def options(**given: Any) -> ReadOptions:
+    return ReadOptions.of({"kraft.bootstrap.servers": "h:1", **{name: str(value) for name, value in given.items()}})
+
+
+def start_of(read: ReadOptions, *, default: Place = Place.EARLIEST, log_start: int = 0) -> int:
+    return resolve_start(client(start=log_start), read, read.starting_offsets, default=default)
+
+
+@pytest.mark.parametrize(
+    ("given", "default", "expected"),
+    [
+        pytest.param({}, Place.EARLIEST, 0, id="a batch's default"),
+        pytest.param({}, Place.LATEST, 5, id="a stream's default"),
+        pytest.param({"startingOffsets": "earliest"}, Place.LATEST, 0, id="earliest"),
+        pytest.param({"startingOffsets": 3}, Place.LATEST, 3, id="an offset"),
+        pytest.param({"startingOffsets": 5}, Place.LATEST, 5, id="the end"),
+        pytest.param({"startingTimestamp": 15}, Place.EARLIEST, 1, id="the first that is as young"),
+        pytest.param({"startingTimestamp": 15, "startingOffsets": 4}, Place.EARLIEST, 1, id="time beats offset"),
+        pytest.param(
+            {"startingTimestamp": 41, "startingOffsetsByTimestampStrategy": "latest"},
+            Place.EARLIEST,
+            5,
+            id="none: latest",
+        ),
+    ],
+)
+def test_read_starts_there(given: dict[str, Any], default: Place, expected: int) -> None:
+    assert start_of(options(**given), default=default) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        pytest.param(
+            {"startingOffsets": 6}, "startingOffsets=6 lies past the end: committed are 0 to 5", id="past the end"
+        ),
+        pytest.param({"startingTimestamp": 41}, "startingTimestamp=41: no record is as young as that", id="too young"),
+    ],
+)
+def test_start_that_is_not_there_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        start_of(options(**given))
+
+    assert message in str(refusal.value)
+
+
+def test_start_that_is_gone_is_data_loss(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(DataLossError, match="startingOffsets=1 is gone: the log starts at 3"):
+        start_of(options(startingOffsets=1), log_start=3)
+
+    with caplog.at_level(logging.WARNING):
+        assert start_of(options(startingOffsets=1, failOnDataLoss="false"), log_start=3) == 3
+    assert "startingOffsets=1 is gone" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param({}, None, id="open"),
+        pytest.param({"endingOffsets": "latest"}, None, id="latest is open"),
+        pytest.param({"endingOffsets": 5}, 5, id="the end as it is now"),
+        pytest.param({"endingTimestamp": 20}, 1, id="before the first that is as young"),
+        pytest.param({"endingTimestamp": 41}, None, id="none is as young"),
+        pytest.param({"endingTimestamp": 20, "endingOffsets": 4}, 1, id="time beats offset"),
+    ],
+)
+def test_read_ends_there(given: dict[str, Any], expected: int | None) -> None:
+    assert resolve_end(client(), options(**given)) == expected
+
+
+def test_end_past_the_end_is_refused() -> None:
+    with pytest.raises(ConfigError, match="endingOffsets=6 lies past the end: committed is up to 5"):
+        resolve_end(client(), options(endingOffsets=6))

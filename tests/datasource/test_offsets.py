@@ -1,0 +1,70 @@
+"""Offsets in checkpoints: the exact text, since Spark compares it and later versions read it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from datasource.offsets import Beginning, LogPoint, Reached, read_offset
+from datasource.options import Place
+from raft.errors import ConfigError
+from raft.types import Epoch, Offset
+from tests.datasource.logs import CLUSTER_ID
+
+
+def point(offset: int, epoch: int) -> LogPoint:
+    return LogPoint(offset=Offset(offset), epoch=Epoch(epoch))
+
+
+FORMS = [
+    pytest.param(Beginning(start=Place.EARLIEST), '{"version": 1, "start": "earliest"}', id="earliest"),
+    pytest.param(Beginning(start=Place.LATEST), '{"version": 1, "start": "latest"}', id="latest"),
+    pytest.param(Beginning(start=7), '{"version": 1, "start": 7}', id="an offset"),
+    pytest.param(Beginning(start=None), '{"version": 1, "start": "timestamp"}', id="a time"),
+    pytest.param(
+        Reached(cluster_id=CLUSTER_ID, point=point(0, 0)),
+        f'{{"version": 1, "clusterId": "{CLUSTER_ID}", "offset": 0, "epoch": 0}}',
+        id="the very start",
+    ),
+    pytest.param(
+        Reached(cluster_id=CLUSTER_ID, point=point(12, 3), origin=point(5, 2)),
+        f'{{"version": 1, "clusterId": "{CLUSTER_ID}", "offset": 12, "epoch": 3, "from": {{"offset": 5, "epoch": 2}}}}',
+        id="with where it began",
+    ),
+]
+
+
+@pytest.mark.parametrize(("offset", "text"), FORMS)
+def test_offset_has_exactly_this_text(offset: Beginning | Reached, text: str) -> None:
+    assert json.dumps(offset.to_json()) == text
+
+
+@pytest.mark.parametrize(("offset", "text"), FORMS)
+def test_offset_is_read_from_its_text(offset: Beginning | Reached, text: str) -> None:
+    assert read_offset(json.loads(text)) == offset
+
+
+def test_offset_of_a_later_version_is_refused_with_both_versions() -> None:
+    with pytest.raises(ConfigError, match="offset has version 2; this kraft-spark knows up to 1"):
+        read_offset({"version": 2, "start": "earliest", "more": True})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param({}, id="nothing"),
+        pytest.param({"version": 1}, id="version alone"),
+        pytest.param({"version": 1, "start": "middle"}, id="a place that is none"),
+        pytest.param({"version": 1, "clusterId": CLUSTER_ID, "offset": 5}, id="without epoch"),
+        pytest.param({"version": 1, "clusterId": CLUSTER_ID, "offset": "x", "epoch": 1}, id="offset in words"),
+        pytest.param(
+            {"version": 1, "clusterId": CLUSTER_ID, "offset": 5, "epoch": 1, "from": 3}, id="origin is a number"
+        ),
+        pytest.param({"topic": {"0": 23}}, id="of Kafka's source"),
+    ],
+)
+def test_text_of_something_else_is_refused(text: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="is none of the kraft source"):
+        read_offset(text)

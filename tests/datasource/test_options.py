@@ -1,0 +1,138 @@
+"""Options: what is taken, in which spelling, and the words of each refusal; no network, no session."""
+
+from __future__ import annotations
+
+import pytest
+
+from datasource.options import Place, ReadOptions, WriteOptions, check_names
+from raft.errors import ConfigError
+from raft.types import Endpoint
+
+SERVERS = {"kraft.bootstrap.servers": "localhost:9093"}
+
+
+def test_options_have_defaults_when_only_the_servers_are_given() -> None:
+    read = ReadOptions.of(SERVERS)
+
+    assert read.client.bootstrap_servers == (Endpoint("localhost", 9093),)
+    assert (read.client.cluster_id, read.client.api_timeout_ms, read.client.request_timeout_ms) == (None, 60_000, 5_000)
+    assert (read.starting_offsets, read.ending_offsets, read.max_offsets_per_trigger) == (None, None, None)
+    assert (read.fail_on_data_loss, read.include_headers, read.include_control_records) == (True, False, False)
+
+
+def test_options_are_found_in_any_case_and_with_blanks_around() -> None:
+    read = ReadOptions.of(
+        {
+            "KRAFT.bootstrap.SERVERS": " h1:1 , [::1]:2 ",
+            "startingoffsets": " earLiEst ",
+            "ENDINGOFFSETS": "12",
+            "failondataloss": "FALSE",
+            "IncludeHeaders": "True",
+            "startingOffsetsByTimestampStrategy": "LATEST",
+            "maxoffsetspertrigger": "7",
+        }
+    )
+
+    assert read.client.bootstrap_servers == (Endpoint("h1", 1), Endpoint("::1", 2))
+    assert (read.starting_offsets, read.ending_offsets) == (Place.EARLIEST, 12)
+    assert (read.fail_on_data_loss, read.include_headers, read.latest_if_no_match) == (False, True, True)
+    assert read.max_offsets_per_trigger == 7
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        pytest.param(
+            {"startingOffset": "1"}, "unknown option startingOffset: did you mean startingOffsets?", id="near"
+        ),
+        pytest.param({"kraft.bootstrap.server": "h:1"}, "did you mean kraft.bootstrap.servers?", id="near ours"),
+        pytest.param({"subscribe": "topic"}, "unknown option subscribe: ", id="of Kafka's connector"),
+        pytest.param({"zzz": "1"}, "allowed are endingOffsets, endingTimestamp, failOnDataLoss, ", id="nothing near"),
+    ],
+)
+def test_unknown_name_is_refused_with_what_there_is(given: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        check_names(SERVERS | given)
+
+    assert message in str(refusal.value)
+
+
+def test_names_that_spark_adds_are_let_through() -> None:
+    check_names(
+        SERVERS
+        | dict.fromkeys(("checkpointLocation", "QUERYNAME", "path", "owner", "provider", "option.startingOffsets"), "x")
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"kraft.bootstrap.servers": ""}, "option kraft.bootstrap.servers must be given: host:port,..."),
+        ({"kraft.bootstrap.servers": "h"}, "kraft.bootstrap.servers=h: allowed is host:port with a port of 1 to 65535"),
+        ({"kraft.bootstrap.servers": "h:70000"}, "kraft.bootstrap.servers=h:70000: allowed is host:port"),
+        ({"kraft.cluster.id": " "}, "kraft.cluster.id=: allowed is a text that is not empty"),
+        (
+            {"kraft.default.api.timeout.ms": "0"},
+            "kraft.default.api.timeout.ms=0: allowed are whole numbers of 1 or more",
+        ),
+        ({"kraft.request.timeout.ms": "1.5"}, "kraft.request.timeout.ms=1.5: allowed are whole numbers of 1 or more"),
+        ({"startingOffsets": "abc"}, "startingOffsets=abc: allowed are earliest, latest and offsets of 0 or more"),
+        ({"startingOffsets": "-1"}, "startingOffsets=-1: allowed are earliest, latest and offsets of 0 or more"),
+        ({"endingOffsets": "earliest"}, "endingOffsets=earliest: allowed are latest and offsets of 0 or more"),
+        ({"startingTimestamp": "yesterday"}, "startingTimestamp=yesterday: allowed are whole numbers of 0 or more"),
+        ({"startingOffsetsByTimestampStrategy": "skip"}, "startingOffsetsByTimestampStrategy=skip: allowed are error"),
+        ({"maxOffsetsPerTrigger": "0"}, "maxOffsetsPerTrigger=0: allowed are whole numbers of 1 or more"),
+        ({"minPartitions": "-2"}, "minPartitions=-2: allowed are whole numbers of 1 or more"),
+        ({"maxRecordsPerPartition": "many"}, "maxRecordsPerPartition=many: allowed are whole numbers of 1 or more"),
+        ({"failOnDataLoss": "yes"}, "failOnDataLoss=yes: allowed are true and false"),
+        ({"includeHeaders": ""}, "includeHeaders=: allowed are true and false"),
+        ({"startingOffsets": "5", "endingOffsets": "3"}, "startingOffsets=5 lies behind endingOffsets=3"),
+        ({"startingTimestamp": "5", "endingTimestamp": "3"}, "startingTimestamp=5 lies behind endingTimestamp=3"),
+    ],
+)
+def test_read_is_refused_with_option_value_and_what_is_allowed(given: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        ReadOptions.of(SERVERS | given)
+
+    assert str(refusal.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"txnAppId": "app"}, "txnAppId and txnVersion go together"),
+        ({"txnVersion": "1"}, "txnAppId and txnVersion go together"),
+        ({"txnAppId": "", "txnVersion": "1"}, "txnAppId=: allowed is a text that is not empty"),
+        ({"txnAppId": "app", "txnVersion": "-1"}, "txnVersion=-1: allowed are whole numbers of 0 or more"),
+        ({"txnAppId": "app", "txnVersion": str(1 << 46)}, "txnVersion: write version 70368744177664: allowed are 0 to"),
+        ({"kraft.max.request.size": "0"}, "kraft.max.request.size=0: allowed are whole numbers of 1 or more"),
+    ],
+)
+def test_write_is_refused_with_option_value_and_what_is_allowed(given: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        WriteOptions.of(SERVERS | given)
+
+    assert str(refusal.value).startswith(message)
+
+
+def test_key_of_a_write_is_the_one_that_the_user_gives() -> None:
+    write = WriteOptions.of(SERVERS | {"txnappid": "app", "TXNVERSION": str((1 << 46) - 1)})
+
+    assert write.key is not None
+    assert (write.key.writer_id, write.key.version) == ("app", (1 << 46) - 1)
+
+
+def test_batch_may_not_start_at_the_end() -> None:
+    with pytest.raises(ConfigError, match=r"startingOffsets=latest: .* allowed for streams"):
+        ReadOptions.of(SERVERS | {"startingOffsets": "latest"}).check_for_batch()
+
+
+@pytest.mark.parametrize("name", ["endingOffsets", "endingTimestamp"])
+def test_stream_may_not_have_an_end(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name}: a stream has no end; allowed for batches only"):
+        ReadOptions.of(SERVERS | {name: "5"}).check_for_stream()
+
+
+def test_stream_may_not_have_a_key_of_the_users() -> None:
+    with pytest.raises(ConfigError, match="txnAppId: a stream has its own, the query's id"):
+        WriteOptions.of(SERVERS | {"txnAppId": "app", "txnVersion": "1"}).check_for_stream()

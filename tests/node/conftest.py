@@ -1,0 +1,89 @@
+"""Nodes for tests that only ask: one for all tests of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.node.harness.batches import batch_of
+from tests.node.harness.loop import NodesInProcess
+from tests.node.harness.pair import Pair, following_pair, leading_pair
+from tests.node.harness.properties import voters_properties
+from tests.node.harness.requests import produce_request
+from tests.node.harness.trio import Trio, running_trio
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodesInProcess]:
+    """A quorum of one node, which leads."""
+    with NodesInProcess(voters_properties(tmp_path_factory.mktemp("alone"), voters=1)) as nodes:
+        nodes.start().wait_for_leader()
+        yield nodes
+
+
+@pytest.fixture(scope="module")
+def strict_about_size(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodesInProcess]:
+    """A quorum of one node that takes batches of 4000 bytes."""
+    configurations = voters_properties(tmp_path_factory.mktemp("size"), voters=1, message__max__bytes="4000")
+    with NodesInProcess(configurations) as nodes:
+        nodes.start().wait_for_leader()
+        yield nodes
+
+
+@pytest.fixture(scope="module")
+def strict_about_records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodesInProcess]:
+    """A quorum of one node that takes only what Java's followers read."""
+    configurations = voters_properties(tmp_path_factory.mktemp("strict"), voters=1, raft__records__strict="true")
+    with NodesInProcess(configurations) as nodes:
+        nodes.start().wait_for_leader()
+        yield nodes
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodesInProcess]:
+    """A quorum of three nodes with a leader."""
+    with NodesInProcess(voters_properties(tmp_path_factory.mktemp("three"))) as nodes:
+        nodes.start().wait_for_leader()
+        yield nodes
+
+
+@pytest.fixture
+def leading(tmp_path: Path) -> Iterator[Pair]:
+    """A leader whose only follower is the test."""
+    with leading_pair(tmp_path) as pair:
+        yield pair
+
+
+@pytest.fixture
+def following(tmp_path: Path) -> Iterator[Pair]:
+    """A follower whose leader is the test."""
+    with following_pair(tmp_path) as pair:
+        yield pair
+
+
+@pytest.fixture(scope="module")
+def uncommitted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    """A leader with a batch that is not committed, behind others that are."""
+    with leading_pair(tmp_path_factory.mktemp("uncommitted")) as pair, pair.wire() as producer:
+        producer.send(produce_request(batch_of(b"committed"), timeout_ms=600_000), 9)
+        pair.wait_for_log_end(2)
+        start = pair.commit()
+        producer.send(produce_request(batch_of(b"not"), timeout_ms=600_000), 9)
+        pair.wait_for_log_end(start + 1)
+        yield pair
+
+
+@pytest.fixture(scope="session")
+def same_trio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trio]:
+    """Three processes for the whole session: starting them is what takes longest."""
+    with running_trio(tmp_path_factory.mktemp("trio")) as trio:
+        yield trio
+
+
+@pytest.fixture
+def trio(same_trio: Trio) -> Trio:
+    """Three processes, all of them running."""
+    same_trio.restore()
+    return same_trio

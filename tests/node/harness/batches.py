@@ -1,0 +1,55 @@
+"""Record batches as clients make them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from crc32c import crc32c
+
+from raft.records.batch import build_batch, read_records
+from raft.records.compression import Compression
+from raft.records.record import Record
+from raft.records.split import split_batches
+from raft.types import Batch
+
+
+def batch_of(
+    *values: bytes, producer_id: int | None = None, epoch: int = 0, sequence: int = 0, timestamp_ms: int = 1_000
+) -> bytes:
+    """One batch of these values; with a producer id it is an idempotent producer's."""
+    records = [Record(value=value, timestamp_ms=timestamp_ms) for value in values]
+    if producer_id is None:
+        return build_batch(records)
+    return build_batch(records, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)
+
+
+def batches_in(records: bytes | None) -> list[Batch]:
+    """The batches of a Fetch answer."""
+    return split_batches(records or b"")
+
+
+def values_in(records: bytes | None) -> list[bytes | None]:
+    """The values of the data records in a Fetch answer, in order."""
+    return [record.value for record in records_of(batches_in(records))]
+
+
+def records_of(batches: Iterable[Batch]) -> list[Record]:
+    """The data records in batches."""
+    return [record for batch in batches if not batch.header.is_control for record in read_records(batch.payload)]
+
+
+def with_codec(batch: bytes, codec: int) -> bytes:
+    """The batch with another compression codec written in its head, its checksum right."""
+    assert codec not in set(Compression), "a codec that nobody knows"
+    return resealed(batch, attributes=int.from_bytes(batch[21:23], "big") & ~0x07 | codec)
+
+
+def resealed(batch: bytes, *, attributes: int | None = None, record_count: int | None = None) -> bytes:
+    """The batch with fields of its head replaced, and the checksum made right again."""
+    changed = bytearray(batch)
+    if attributes is not None:
+        changed[21:23] = attributes.to_bytes(2, "big")
+    if record_count is not None:
+        changed[57:61] = record_count.to_bytes(4, "big")
+    changed[17:21] = crc32c(bytes(changed[21:])).to_bytes(4, "big")
+    return bytes(changed)

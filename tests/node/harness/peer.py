@@ -1,0 +1,158 @@
+"""The other voter of a quorum of two, played by the test: it answers what the test tells it to answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self, TypeVar, cast
+
+from raft.codec import Message
+from raft.core import messages as core
+from raft.types import Endpoint, Epoch
+from raft.wire.apis import APIS
+from raft.wire.frames import FrameReader, ReceivedRequest, decode_request, encode_response
+from raft.wire.mapping.partition import TopicPartition
+from raft.wire.mapping.peers import request_from_wire, response_to_wire
+from raft.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from tests.node.harness.loop import LoopThread
+from tests.node.harness.properties import TOPIC
+from tests.node.harness.requests import TOPIC_ID
+from tests.node.harness.waiting import eventually
+
+OURS = TopicPartition(topic_name=TOPIC, topic_id=TOPIC_ID)
+
+Asked = TypeVar("Asked")
+Answer = core.Response | bytes | None
+"""A response; bytes to send as they are; None for silence."""
+
+Play = Callable[[core.Request], Answer]
+
+
+class Peer:
+    """Listens where the node under test looks for the other voter.
+
+    Args:
+        thread: whose loop it runs on.
+        endpoint: where it listens.
+        play: answers a request of the node; called on the loop.
+    """
+
+    def __init__(self, thread: LoopThread, endpoint: Endpoint, play: Play) -> None:
+        self._thread = thread
+        self.endpoint = endpoint
+        self.play = play
+        self.versions: Callable[[int], bytes | ApiVersionsResponse] = lambda _version: serving_all()
+        self.asked: list[core.Request] = []
+        self.connections = 0
+        self._open: set[asyncio.Transport] = set()
+
+    def __enter__(self) -> Self:
+        self._server = self._thread.run(self._listen())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._thread.run(self._close())
+
+    @property
+    def has_connections(self) -> bool:
+        """Whether the node is connected."""
+        return bool(self._open)
+
+    def hang_up(self) -> None:
+        """Close every connection."""
+
+        def close_all() -> None:
+            for transport in list(self._open):
+                transport.abort()
+
+        self._thread.look(close_all)
+
+    def wait_until_asked(self, request: type[Asked], *, times: int = 1) -> list[Asked]:
+        """Wait until the node has asked so many requests of a kind, and return all of them."""
+        eventually(lambda: len(self._asked(request)) >= times, f"{times} {request.__name__} in {self.asked}")
+        return self._asked(request)
+
+    def _asked(self, request: type[Asked]) -> list[Asked]:
+        return [asked for asked in self.asked if isinstance(asked, request)]
+
+    async def _listen(self) -> asyncio.Server:
+        loop = asyncio.get_running_loop()
+        return await loop.create_server(lambda: _Line(self), self.endpoint.host, self.endpoint.port)
+
+    async def _close(self) -> None:
+        self._server.close()
+        for transport in self._open:
+            transport.abort()
+        await asyncio.sleep(0)
+
+
+class _Line(asyncio.Protocol):
+    """One connection from the node under test."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self._frames = FrameReader(1 << 24)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._peer.connections += 1
+        self._peer._open.add(self._transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._peer._open.discard(self._transport)
+
+    def data_received(self, data: bytes) -> None:
+        for frame in self._frames.receive(data):
+            received = decode_request(frame)
+            assert isinstance(received, ReceivedRequest), "the node asks what there is"
+            self._transport.write(self._answer(received))
+
+    def _answer(self, received: ReceivedRequest) -> bytes:
+        version = received.header.request_api_version
+        answer: Any
+        if isinstance(received.message, ApiVersionsRequest):
+            answer = self._peer.versions(version)
+        else:
+            request = request_from_wire(received.message, version, OURS)
+            self._peer.asked.append(request)
+            answer = _to_wire(received.message, self._peer.play(request), version)
+        if isinstance(answer, bytes):
+            return answer
+        return encode_response(answer, version, correlation_id=received.header.correlation_id)
+
+
+def _to_wire(request: Message, answer: Answer, version: int) -> Message | bytes:
+    if answer is None:
+        return b""
+    if isinstance(answer, bytes):
+        return answer
+    records = b"".join(batch.payload for batch in getattr(answer, "batches", ()))
+    return response_to_wire(request, answer, records, OURS, version)
+
+
+def serving_all() -> ApiVersionsResponse:
+    """All that our nodes serve."""
+    return ApiVersionsResponse(
+        error_code=0,
+        api_keys=tuple(
+            ApiVersion(api_key=key, min_version=api.versions.lowest, max_version=api.versions.highest)
+            for key, api in APIS.items()
+        ),
+    )
+
+
+def friendly(request: core.Request) -> Answer:
+    """Vote for whoever asks, hear every announcement, know no records."""
+    epoch = Epoch(max(request.epoch, 0))
+    match request:
+        case core.VoteRequest():
+            return core.VoteResponse(epoch=epoch, leader_id=None, vote_granted=True)
+        case core.BeginQuorumEpochRequest():
+            return core.BeginQuorumEpochResponse(epoch=epoch, leader_id=request.leader_id)
+        case core.EndQuorumEpochRequest():
+            return core.EndQuorumEpochResponse(epoch=epoch, leader_id=None)
+        case core.FetchRequest():
+            return core.FetchResponse(error=6, epoch=epoch, leader_id=None)

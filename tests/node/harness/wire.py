@@ -1,0 +1,114 @@
+"""A connection to a node that speaks the protocol by hand: any API, any version, any bytes."""
+
+from __future__ import annotations
+
+import socket
+from types import TracebackType
+from typing import Self, TypeVar
+
+from raft.codec import Message
+from raft.types import Endpoint
+from raft.wire.apis import APIS, Api
+from raft.wire.frames import decode_response, encode_request
+
+Answer = TypeVar("Answer", bound=Message)
+
+PATIENCE_S = 10.0
+
+
+class Wire:
+    """One socket. Requests may be sent ahead of their answers, which are taken in the order of the requests."""
+
+    def __init__(self, endpoint: Endpoint, *, receive_buffer_bytes: int | None = None) -> None:
+        self._socket = socket.socket()
+        if receive_buffer_bytes is not None:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
+        self._socket.settimeout(PATIENCE_S)
+        self._socket.connect((endpoint.host, endpoint.port))
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._asked: list[tuple[Api[Message, Message], int, int]] = []
+        self._next_correlation_id = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._socket.close()
+
+    def ask(self, request: Message, version: int, answer: type[Answer]) -> Answer:
+        """Send a request and return its answer, which is of this class."""
+        self.send(request, version)
+        return self.answer(answer)
+
+    def send(self, request: Message, version: int) -> None:
+        """Send a request, and expect an answer to it later."""
+        api = APIS[request.__schema__.api_key or 0]
+        self._asked.append((api, version, self._next_correlation_id))
+        self.send_bytes(encode_request(request, version, correlation_id=self._next_correlation_id, client_id="test"))
+        self._next_correlation_id += 1
+
+    def send_with_half_of_another(self, request: Message, version: int) -> None:
+        """Send a request, and in the same breath the first half of another one."""
+        api = APIS[request.__schema__.api_key or 0]
+        self._asked.append((api, version, self._next_correlation_id))
+        frame = encode_request(request, version, correlation_id=self._next_correlation_id, client_id="test")
+        self._next_correlation_id += 1
+        self.send_bytes(frame + frame[: len(frame) // 2])
+
+    def send_bytes(self, data: bytes) -> None:
+        """Send bytes as they are."""
+        self._socket.sendall(data)
+
+    def answer(self, answer: type[Answer]) -> Answer:
+        """Take the answer to the oldest request that has none yet."""
+        api, version, expected_id = self._asked.pop(0)
+        correlation_id, message = decode_response(self.frame(), api, version)
+        assert correlation_id == expected_id, "answers come in the order of their requests"
+        assert isinstance(message, answer)
+        return message
+
+    def forget_oldest(self) -> None:
+        """Expect no answer to the oldest request that has none yet."""
+        self._asked.pop(0)
+
+    def frame(self) -> bytes:
+        """Take one frame, without its size."""
+        return self._exactly(int.from_bytes(self._exactly(4), "big"))
+
+    def stop_waiting_after(self, seconds: float) -> None:
+        """Raise TimeoutError from now on when sending or receiving takes longer."""
+        self._socket.settimeout(seconds)
+
+    def is_closed_by_node(self, *, within_s: float = PATIENCE_S) -> bool:
+        """Whether the node closes the connection in time. What it sends before that is thrown away."""
+        self._socket.settimeout(within_s)
+        try:
+            while self._socket.recv(1 << 16):
+                pass
+        except ConnectionError:
+            return True
+        except TimeoutError:
+            return False
+        return True
+
+    def is_silent(self, *, for_s: float) -> bool:
+        """Whether nothing comes, not even the end, for so long."""
+        self._socket.settimeout(for_s)
+        try:
+            self._socket.recv(1, socket.MSG_PEEK)
+        except TimeoutError:
+            return True
+        finally:
+            self._socket.settimeout(PATIENCE_S)
+        return False
+
+    def _exactly(self, size_bytes: int) -> bytes:
+        data = bytearray()
+        while len(data) < size_bytes:
+            received = self._socket.recv(size_bytes - len(data))
+            if not received:
+                raise ConnectionError("the node closed the connection")
+            data += received
+        return bytes(data)

@@ -1,0 +1,75 @@
+"""Nodes that are killed in the middle of their work: what was acknowledged is there, once and in order."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.node.harness.appenders import Appenders, read_all
+from tests.node.harness.batches import batch_of
+from tests.node.harness.processes import NodeProcess
+from tests.node.harness.trio import Trio
+from tests.node.harness.waiting import eventually
+
+
+def test_kills_lose_and_double_nothing_that_was_acknowledged(trio: Trio) -> None:
+    with Appenders(trio.client) as appenders:
+        appenders.wait_for_progress()
+        _kill_and_restart(trio.leader(), appenders)
+        _kill_and_restart(trio.follower(), appenders)
+        for node in trio.nodes:
+            node.kill()
+        for node in trio.nodes:
+            node.start()
+        appenders.wait_for_progress()
+        _kill_and_restart(trio.leader(), appenders)
+
+    with trio.client() as client:
+        appenders.check(read_all(client))
+    for node in trio.nodes:
+        assert "Traceback" not in node.words, node.words
+
+
+def _kill_and_restart(node: NodeProcess, appenders: Appenders) -> None:
+    node.kill()
+    appenders.wait_for_progress()
+    node.start().wait_until_serving()
+    appenders.wait_for_progress()
+
+
+@pytest.mark.rule("END-1", "END-11")
+def test_leader_that_is_asked_to_stop_has_a_successor_within_a_second(trio: Trio) -> None:
+    with Appenders(trio.client) as appenders:
+        appenders.wait_for_progress()
+        old = trio.leader()
+        others = [node for node in trio.nodes if node is not old]
+        led_before = sum(node.words.count("Candidate -> Leader") for node in others)
+        started_s = time.monotonic()
+        exit_code = old.terminate()
+        eventually(lambda: sum(node.words.count("Candidate -> Leader") for node in others) > led_before, "a successor")
+        took_s = time.monotonic() - started_s
+        appenders.wait_for_progress()
+
+    assert exit_code == 0
+    assert took_s < 1.5, "an interpreter's end included"
+    assert "leaves" in old.words.splitlines()[-1]
+    with trio.client() as client:
+        appenders.check(read_all(client))
+
+
+@pytest.mark.rule("LOG-13")
+def test_torn_end_of_a_killed_node_is_cut_and_filled_again(trio: Trio) -> None:
+    with trio.client() as client:
+        client.append(batch_of(b"before the tear"))
+        torn = trio.follower()
+        eventually(lambda: b"before the tear" in torn.segment.read_bytes(), "it has the record")
+        torn.kill()
+        with torn.segment.open("ab") as file:
+            file.write(b"\x00" * 100)
+        client.append(batch_of(b"after the tear"))
+        torn.start().wait_until_serving()
+        expected = trio.leader().segment.read_bytes()
+        eventually(lambda: torn.segment.read_bytes() == expected, "the same bytes as the leader's")
+
+    assert "cut off at offset" in torn.words

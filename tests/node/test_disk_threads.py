@@ -1,0 +1,224 @@
+"""The threads that touch the disk: their order, their sharing of flushes, and how they end."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from raft.errors import StorageError
+from raft.node.disk import DiskThread, FlushOrder, FlushThread
+from raft.types import Offset
+
+PATIENCE_S = 5.0
+
+
+class Loop:
+    """Stands for the node's loop: keeps what is posted until it is run."""
+
+    def __init__(self) -> None:
+        self._posted: queue.Queue[Callable[[], None]] = queue.Queue()
+        self.failures: list[BaseException] = []
+
+    def post(self, function: Callable[[], None]) -> None:
+        self._posted.put(function)
+
+    def failed(self, error: BaseException) -> None:
+        self.failures.append(error)
+
+    def run_once(self) -> None:
+        self._posted.get(timeout=PATIENCE_S)()
+
+    @property
+    def is_quiet(self) -> bool:
+        return self._posted.empty()
+
+
+@pytest.fixture
+def loop() -> Loop:
+    return Loop()
+
+
+@pytest.fixture
+def disk(loop: Loop) -> Iterator[DiskThread]:
+    thread = DiskThread(loop.post, loop.failed)
+    thread.start()
+    yield thread
+    thread.stop()
+
+
+def test_disk_does_jobs_in_order_and_tells_the_loop(loop: Loop, disk: DiskThread) -> None:
+    log: list[str] = []
+    told: list[str] = []
+
+    disk.do(lambda: log.append("record"))
+    disk.do(lambda: log[-1], told.append)
+    loop.run_once()
+
+    assert told == ["record"]
+
+
+def test_results_of_jobs_that_waited_together_come_together(loop: Loop, disk: DiskThread) -> None:
+    told: list[int] = []
+    gate = threading.Event()
+    disk.do(lambda: gate.wait(PATIENCE_S))
+    for number in range(5):
+        disk.do(lambda number=number: number, told.append)  # type: ignore[misc]
+
+    gate.set()
+    loop.run_once()
+
+    assert told == [0, 1, 2, 3, 4]
+    assert loop.is_quiet
+
+
+def test_disk_finishes_what_is_queued_before_it_ends(loop: Loop) -> None:
+    done: list[int] = []
+    disk = DiskThread(loop.post, loop.failed)
+    for number in range(3):
+        disk.do(lambda number=number: done.append(number))  # type: ignore[misc]
+    disk.start()
+
+    disk.stop()
+
+    assert done == [0, 1, 2]
+
+
+@pytest.mark.rule("LOG-17")
+def test_disk_does_nothing_after_a_refusal(loop: Loop, disk: DiskThread) -> None:
+    done: list[str] = []
+    refusal = StorageError("cannot write x: No space left on device")
+
+    def write() -> None:
+        raise refusal
+
+    disk.do(write)
+    disk.do(lambda: done.append("next"))
+    loop.run_once()
+    disk.do(lambda: done.append("later"))
+    disk.stop()
+
+    assert loop.failures == [refusal]
+    assert done == []
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_broken_invariant_on_the_disk_is_told_and_shown(loop: Loop, disk: DiskThread) -> None:
+    def write() -> None:
+        raise AssertionError("batch at offset 5, 4 is next")
+
+    disk.do(write)
+    loop.run_once()
+    disk.stop()
+
+    assert [str(error) for error in loop.failures] == ["batch at offset 5, 4 is next"]
+
+
+class Platter:
+    """A disk whose flushes end when the test says so."""
+
+    def __init__(self) -> None:
+        self.begun: queue.Queue[None] = queue.Queue()
+        self._gate = threading.Semaphore(0)
+
+    def flush(self) -> None:
+        self.begun.put(None)
+        assert self._gate.acquire(timeout=PATIENCE_S), "the test lets it end"
+
+    def let_one_end(self) -> None:
+        self._gate.release()
+
+
+def order(number: int) -> FlushOrder:
+    return FlushOrder(number, Offset(number * 10))
+
+
+def test_orders_that_come_during_a_flush_share_the_next(loop: Loop) -> None:
+    platter, flushed = Platter(), list[FlushOrder]()
+    thread = FlushThread(platter.flush, loop.post, flushed=flushed.append, failed=loop.failed)
+    thread.start()
+    thread.order(order(1))
+    platter.begun.get(timeout=PATIENCE_S)
+    for number in range(2, 50):
+        thread.order(order(number))
+
+    platter.let_one_end()
+    platter.let_one_end()
+    loop.run_once()
+    loop.run_once()
+    thread.stop()
+
+    assert flushed == [order(1), order(49)]
+    assert platter.begun.qsize() == 1, "one flush for the 48 that waited"
+
+
+def test_flush_under_way_is_finished_and_what_waits_is_dropped_at_the_end(loop: Loop) -> None:
+    platter, flushed = Platter(), list[FlushOrder]()
+    thread = FlushThread(platter.flush, loop.post, flushed=flushed.append, failed=loop.failed)
+    thread.start()
+    thread.order(order(1))
+    platter.begun.get(timeout=PATIENCE_S)
+    stopper = threading.Thread(target=thread.stop)
+    stopper.start()
+    thread.order(order(2))
+
+    platter.let_one_end()
+    stopper.join(PATIENCE_S)
+    loop.run_once()
+
+    assert not stopper.is_alive()
+    assert flushed == [order(1)]
+    assert loop.is_quiet
+
+
+def test_log_is_at_rest_between_flushes_alone(loop: Loop) -> None:
+    platter = Platter()
+    thread = FlushThread(platter.flush, loop.post, flushed=lambda _: None, failed=loop.failed)
+    thread.start()
+    thread.order(order(1))
+    platter.begun.get(timeout=PATIENCE_S)
+    is_at_rest_meanwhile = thread.at_rest.acquire(blocking=False)
+
+    platter.let_one_end()
+    loop.run_once()
+
+    assert not is_at_rest_meanwhile
+    assert thread.at_rest.acquire(timeout=PATIENCE_S)
+    thread.at_rest.release()
+    thread.stop()
+
+
+@pytest.mark.rule("LOG-17")
+def test_flush_is_not_tried_again_after_a_refusal(loop: Loop) -> None:
+    refusal = StorageError("cannot flush x: Input/output error")
+    tries: list[None] = []
+
+    def flush() -> None:
+        tries.append(None)
+        raise refusal
+
+    thread = FlushThread(flush, loop.post, flushed=lambda _: None, failed=loop.failed)
+    thread.start()
+    thread.order(order(1))
+    loop.run_once()
+    thread.order(order(2))
+    thread.stop()
+
+    assert loop.failures == [refusal]
+    assert len(tries) == 1
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_broken_invariant_in_a_flush_is_told_and_shown(loop: Loop) -> None:
+    def flush() -> None:
+        raise AssertionError("broken")
+
+    thread = FlushThread(flush, loop.post, flushed=lambda _: None, failed=loop.failed)
+    thread.start()
+    thread.order(order(1))
+    loop.run_once()
+    thread.stop()
+
+    assert [str(error) for error in loop.failures] == ["broken"]

@@ -1,0 +1,74 @@
+"""A node that stops itself because going on could break what the quorum promised, and a leader that sends damage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from raft.wire.messages.begin_quorum_epoch import (
+    BeginQuorumEpochRequest,
+    BeginQuorumEpochRequestPartition,
+    BeginQuorumEpochRequestTopic,
+    BeginQuorumEpochResponse,
+)
+from tests.node.harness.batches import batch_of
+from tests.node.harness.processes import NodeProcess, client_of
+from tests.node.harness.properties import CLUSTER_ID, TOPIC, free_ports, node_properties, voters_properties
+from tests.node.harness.waiting import eventually
+from tests.node.harness.wire import Wire
+
+
+def announcement(leader: int) -> BeginQuorumEpochRequest:
+    partition = BeginQuorumEpochRequestPartition(partition_index=0, leader_id=leader, leader_epoch=5)
+    topic = BeginQuorumEpochRequestTopic(topic_name=TOPIC, partitions=(partition,))
+    return BeginQuorumEpochRequest(cluster_id=CLUSTER_ID, topics=(topic,))
+
+
+@pytest.mark.rule("GEN-12", "SCENARIO-22")
+def test_node_that_hears_of_two_leaders_in_one_epoch_stops_and_says_so(tmp_path: Path) -> None:
+    properties = voters_properties(tmp_path)[1]
+    with NodeProcess(properties, tmp_path / "process").start() as node:
+        node.wait_until_serving()
+        with Wire(node.endpoint) as wire:
+            wire.ask(announcement(2), 1, BeginQuorumEpochResponse)
+            wire.send(announcement(3), 1)
+            exit_code = node.wait()
+
+    assert exit_code == 1
+    why = "two leaders in epoch 5: 2 is known, a message names 3"
+    assert node.words.splitlines()[-1] == f"kraft: {why}"
+    assert f"node 1 stops: {why}" in node.words
+    assert "Traceback" not in node.words
+
+
+@pytest.mark.rule("FETCH-24")
+def test_replica_that_gets_damaged_records_says_so_and_asks_again(tmp_path: Path) -> None:
+    leader = voters_properties(tmp_path, voters=1)[1]
+    observer = node_properties(
+        tmp_path / "observer",
+        node_id=7,
+        port=free_ports(1)[0],
+        controller__quorum__bootstrap__servers=leader["listeners"].removeprefix("CONTROLLER://"),
+    )
+    with (
+        NodeProcess(leader, tmp_path / "leader").start() as node,
+        NodeProcess(observer, tmp_path / "watching") as watching,
+    ):
+        node.wait_until_serving()
+        with client_of(node) as client:
+            # More than the leader keeps in memory, so that it reads the first of it from the disk.
+            for _ in range(60):
+                client.append(batch_of(*[b"x" * 1000] * 100))
+        good = node.segment.read_bytes()
+        _write_byte(node.segment, 300, b"\xff")
+        watching.start().wait_until_serving()
+        watching.wait_until_it_says("sent a damaged batch behind offset 1: ")
+        _write_byte(node.segment, 300, good[300:301])
+        eventually(lambda: watching.segment.stat().st_size == len(good), "all of it, once it is whole again")
+
+
+def _write_byte(path: Path, position: int, byte: bytes) -> None:
+    with path.open("r+b") as file:
+        file.seek(position)
+        file.write(byte)

@@ -1,0 +1,259 @@
+"""Connections that are used badly: each ends alone, and costs a bounded amount of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import psutil
+import pytest
+
+from raft.types import Endpoint
+from raft.wire.frames import encode_request
+from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from raft.wire.messages.fetch import FetchResponse
+from raft.wire.messages.metadata import MetadataRequest
+from raft.wire.messages.produce import ProduceResponse
+from tests.node.harness.batches import batch_of
+from tests.node.harness.loop import NodesInProcess
+from tests.node.harness.pair import leading_pair
+from tests.node.harness.processes import NodeProcess, client_of
+from tests.node.harness.properties import voters_properties
+from tests.node.harness.requests import fetch_request, produce_request, produced
+from tests.node.harness.waiting import eventually
+from tests.node.harness.wire import Wire
+
+LOOK_AROUND_S = 6
+STALLED_S = 31
+IDLE_S = 601
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodesInProcess]:
+    """A node that reads frames of 10,000 bytes and has five connections."""
+    configurations = voters_properties(
+        tmp_path_factory.mktemp("small"),
+        voters=1,
+        message__max__bytes="5000",
+        socket__request__max__bytes="10000",
+        max__connections="5",
+    )
+    with NodesInProcess(configurations) as nodes:
+        nodes.start().wait_for_leader()
+        yield nodes
+
+
+def is_served(wire: Wire) -> bool:
+    return wire.ask(ApiVersionsRequest(), 4, ApiVersionsResponse).error_code == 0
+
+
+def request_frame() -> bytes:
+    return encode_request(MetadataRequest(topics=None), 9, correlation_id=1, client_id="x")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param((10_001).to_bytes(4, "big"), id="frame too large, known by its size alone"),
+        pytest.param(b"\xff\xff\xff\xff", id="negative size"),
+        pytest.param(b"\x80\x00\x00\x00", id="most negative size"),
+        pytest.param(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", id="HTTP"),
+        pytest.param(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", id="TLS"),
+        pytest.param(b"\x00\x00\x00\x00", id="empty frame"),
+        pytest.param(b"\x00\x00\x00\x03\x00\x12\x00", id="frame shorter than a header"),
+        pytest.param(b"\x00\x00\x00\x0a" + b"\x00\x12\x00\x03\x00\x00\x00\x01\x7f\xff", id="client id past the end"),
+        pytest.param(bytes(range(256)) * 20, id="rubbish"),
+    ],
+)
+def test_bytes_that_are_no_request_end_their_connection_alone(small: NodesInProcess, data: bytes) -> None:
+    with small.wire(1) as other, small.wire(1) as wire:
+        assert is_served(wire)
+        wire.send_bytes(data)
+
+        assert wire.is_closed_by_node()
+        assert is_served(other)
+
+
+def test_frame_of_exactly_the_limit_is_read(small: NodesInProcess) -> None:
+    filling = 10_000 - 14 - 2
+    header = b"\x00\x12\x00\x00\x00\x00\x00\x01" + filling.to_bytes(2, "big")
+    body = header + b"c" * filling
+    assert len(body) <= 10_000
+    with small.wire(1) as wire:
+        wire.send_bytes(len(body).to_bytes(4, "big") + body)
+
+        assert wire.frame()[:6] == b"\x00\x00\x00\x01\x00\x00"
+
+
+def test_request_may_come_byte_by_byte(small: NodesInProcess) -> None:
+    with small.wire(1) as wire:
+        for byte in encode_request(ApiVersionsRequest(), 0, correlation_id=5, client_id=None):
+            wire.send_bytes(bytes([byte]))
+
+        assert wire.frame()[:6] == b"\x00\x00\x00\x05\x00\x00"
+
+
+def test_half_a_frame_and_then_silence_ends_the_connection(small: NodesInProcess) -> None:
+    with small.wire(1) as wire:
+        wire.send_bytes(request_frame()[:-1])
+        small.thread.jump(STALLED_S / 2)
+        small.thread.jump(LOOK_AROUND_S)
+        is_open_at_first = wire.is_silent(for_s=0.1)
+        small.thread.jump(STALLED_S)
+        small.thread.jump(LOOK_AROUND_S)
+
+        assert is_open_at_first
+        assert wire.is_closed_by_node()
+
+
+def test_idle_connection_ends_and_one_that_waits_for_its_answer_does_not(small: NodesInProcess) -> None:
+    day_ms = 86_400_000
+    with small.wire(1) as idle, small.wire(1) as waiting:
+        assert is_served(idle)
+        assert is_served(waiting)
+        waiting.send(fetch_request(1, max_wait_ms=day_ms), 12)
+        assert waiting.is_silent(for_s=0.1)
+        small.thread.jump(IDLE_S / 2)
+        small.thread.jump(LOOK_AROUND_S)
+        is_open_at_first = idle.is_silent(for_s=0.1)
+        small.thread.jump(IDLE_S)
+        small.thread.jump(LOOK_AROUND_S)
+
+        assert is_open_at_first
+        assert idle.is_closed_by_node()
+        assert waiting.is_silent(for_s=0.1)
+        small.thread.jump(day_ms / 1000)
+        waiting.answer(FetchResponse)
+
+
+def test_one_connection_too_many_is_refused_until_another_ends(small: NodesInProcess) -> None:
+    with ExitStack() as stack:
+        allowed = [stack.enter_context(small.wire(1)) for _ in range(5)]
+        assert all(is_served(wire) for wire in allowed)
+
+        with small.wire(1) as refused:
+            assert refused.is_closed_by_node()
+        assert all(is_served(wire) for wire in allowed)
+
+    with small.wire(1) as after:
+        eventually(lambda: len(small.running[1]._listener._connections) == 1, "the others are gone")
+        assert is_served(after)
+
+
+def test_connection_has_a_hundred_requests_under_way_at_most(tmp_path: Path) -> None:
+    with leading_pair(tmp_path) as pair, pair.wire() as wire:
+        start = pair.commit()
+        for at in range(150):
+            wire.send(produce_request(batch_of(b"%d" % at), timeout_ms=60_000), 9)
+        pair.wait_for_log_end(start + 100)
+        is_silent_before = wire.is_silent(for_s=0.2)
+        end_before = pair.log_end
+        pair.commit()
+        pair.wait_for_log_end(start + 150)
+        pair.commit()
+
+        offsets = [produced(wire.answer(ProduceResponse)).base_offset for _ in range(150)]
+
+    assert is_silent_before
+    assert end_before == start + 100
+    assert offsets == [*range(start, start + 150)]
+
+
+def test_node_reads_no_more_while_too_many_bytes_wait(tmp_path: Path) -> None:
+    batch = batch_of(b"x" * 1000)
+    configurations = voters_properties(tmp_path, voters=1, queued__max__request__bytes="10000")
+    with NodesInProcess(configurations) as nodes, ExitStack() as stack:
+        nodes.start().wait_for_leader()
+        core = nodes.running[1].core
+        start = core.log.end_offset
+        wires = [stack.enter_context(nodes.wire(1)) for _ in range(4)]
+        with nodes.slow_disk(1):
+            for wire in wires:
+                for _ in range(20):
+                    wire.send(produce_request(batch, timeout_ms=60_000), 9)
+            eventually(lambda: core.log.end_offset > start + 5, "some are begun")
+            is_silent_before = wires[0].is_silent(for_s=0.2)
+            begun = core.log.end_offset - start
+
+        offsets = [produced(wire.answer(ProduceResponse)).base_offset for wire in wires for _ in range(20)]
+
+    assert is_silent_before
+    assert begun <= 12, "10,000 bytes, and the one that goes past them"
+    assert sorted(offsets) == [*range(start, start + 80)]
+
+
+def test_followers_are_heard_while_too_many_bytes_wait(tmp_path: Path) -> None:
+    with leading_pair(tmp_path, queued__max__request__bytes="10000") as pair, pair.wire() as wire:
+        start = pair.commit()
+        for _ in range(20):
+            wire.send(produce_request(batch_of(b"x" * 1000), timeout_ms=60_000), 9)
+        eventually(lambda: pair.log_end > start + 5, "some are begun")
+        begun = pair.log_end
+
+        # The follower's fetch is what lets the appends be answered: it must not wait behind them.
+        def all_are_begun() -> bool:
+            pair.commit()
+            return pair.log_end == start + 20
+
+        eventually(all_are_begun, "all are begun")
+        pair.commit()
+        offsets = [produced(wire.answer(ProduceResponse)).base_offset for _ in range(20)]
+
+    assert begun < start + 20
+    assert offsets == [*range(start, start + 20)]
+
+
+def test_connection_that_the_node_does_not_read_is_not_dropped_for_that(tmp_path: Path) -> None:
+    configurations = voters_properties(tmp_path, voters=1, queued__max__request__bytes="1000")
+    with NodesInProcess(configurations) as nodes:
+        nodes.start().wait_for_leader()
+        request = produce_request(batch_of(b"x" * 2_000), timeout_ms=600_000)
+        with nodes.wire(1) as wire:
+            with nodes.slow_disk(1):
+                wire.send(request, 9)
+                wire.send_with_half_of_another(request, 9)
+                assert wire.is_silent(for_s=0.2)
+                nodes.thread.jump(STALLED_S)
+                nodes.thread.jump(LOOK_AROUND_S)
+                assert wire.is_silent(for_s=0.2), "it waits for the disk, not for the other side"
+
+            offsets = [produced(wire.answer(ProduceResponse)).base_offset for _ in range(2)]
+
+    assert offsets == [1, 2]
+
+
+@pytest.mark.parametrize("max_bytes", [1 << 18, (1 << 31) - 1])
+def test_client_that_reads_no_answers_costs_a_bounded_amount_of_memory(tmp_path: Path, max_bytes: int) -> None:
+    (properties,) = voters_properties(tmp_path, voters=1).values()
+    with NodeProcess(properties, tmp_path / "process").start() as node:
+        node.wait_until_serving()
+        with client_of(node) as client:
+            for _ in range(40):
+                client.append(batch_of(*[b"x" * 100_000] * 10))
+        process = psutil.Process(node.pid)
+        before_bytes = process.memory_info().rss
+        with Wire(node.endpoint, receive_buffer_bytes=4096) as deaf:
+            highest_bytes = _ask_and_never_read(deaf, process, max_bytes)
+            is_other_served = _is_another_served(node.endpoint)
+
+    # One answer of at most 8 MiB, several times while it is put together.
+    assert highest_bytes - before_bytes < 64 << 20
+    assert is_other_served
+
+
+def _ask_and_never_read(deaf: Wire, process: psutil.Process, max_bytes: int) -> int:
+    deaf.stop_waiting_after(0.5)
+    highest_bytes = 0
+    for _ in range(3_000):
+        try:
+            deaf.send(fetch_request(0, max_bytes=max_bytes), 12)
+        except TimeoutError:
+            break
+        highest_bytes = max(highest_bytes, int(process.memory_info().rss))
+    return max(highest_bytes, int(process.memory_info().rss))
+
+
+def _is_another_served(endpoint: Endpoint) -> bool:
+    with Wire(endpoint) as other:
+        return is_served(other)

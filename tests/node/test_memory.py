@@ -1,0 +1,53 @@
+"""A node's memory while a million records go through it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+
+from raft.client import Client
+from raft.types import Offset
+from tests.node.harness.batches import batch_of
+from tests.node.harness.processes import NodeProcess, client_of
+from tests.node.harness.properties import voters_properties
+
+RECORDS = 1_000_000
+WARM_UP = 100_000
+BATCH = batch_of(*[b"x" * 100] * 1000)
+
+
+def test_memory_stays_flat_over_a_million_records(tmp_path: Path) -> None:
+    (properties,) = voters_properties(tmp_path, voters=1).values()
+    with NodeProcess(properties, tmp_path / "process").start() as node, client_of(node) as client:
+        node.wait_until_serving()
+        process = psutil.Process(node.pid)
+        _append(client, WARM_UP)
+        _read(client)
+        warm_bytes = process.memory_info().rss
+
+        _append(client, RECORDS - WARM_UP)
+        appended_bytes = process.memory_info().rss
+        read_bytes = _read(client)
+
+        assert appended_bytes < 1.2 * warm_bytes
+        assert process.memory_info().rss < 1.2 * warm_bytes
+        assert read_bytes > RECORDS * 100
+        assert client.log_end() == RECORDS + 1
+
+
+def _append(client: Client, records: int) -> None:
+    for _ in range(records // 1000):
+        client.append(BATCH)
+
+
+def _read(client: Client) -> int:
+    """Read all that is committed; return how many bytes that are."""
+    offset, end, size_bytes = Offset(0), client.log_end(), 0
+    while offset < end:
+        records = client.fetch(offset, max_bytes=1 << 20).records
+        size_bytes += len(records)
+        # The first batch holds one control record, every other one a thousand; batches are equally long.
+        batches = len(records) // len(BATCH)
+        offset = Offset((1 if offset == 0 else offset) + 1000 * batches)
+    return size_bytes

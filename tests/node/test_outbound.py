@@ -1,0 +1,301 @@
+"""Connections to other nodes: versions first, answers in order, and every request's fate told once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from raft.core import messages as core
+from raft.core.events import Failure
+from raft.errors import ErrorCode
+from raft.node.outbound import OutboundConnection
+from raft.types import Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.wire.apis import FETCH, VOTE
+from raft.wire.frames import encode_response
+from raft.wire.mapping.elections import vote_response_to_wire
+from raft.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
+from raft.wire.messages.vote import VoteResponse
+from tests.node.harness.loop import LoopThread
+from tests.node.harness.peer import OURS, Peer, friendly, serving_all
+from tests.node.harness.properties import HOST, free_ports
+from tests.node.harness.waiting import eventually
+
+VOTE_REQUEST = core.VoteRequest(
+    cluster_id="c",
+    epoch=Epoch(3),
+    candidate=ReplicaKey(NodeId(1)),
+    candidate_log_end=OffsetAndEpoch(epoch=Epoch(2), offset=Offset(7)),
+    pre_vote=False,
+    voter=ReplicaKey(NodeId(2)),
+)
+PRE_VOTE_REQUEST = core.VoteRequest(
+    cluster_id="c",
+    epoch=Epoch(3),
+    candidate=ReplicaKey(NodeId(1)),
+    candidate_log_end=OffsetAndEpoch(epoch=Epoch(2), offset=Offset(7)),
+    pre_vote=True,
+)
+GRANTED = core.VoteResponse(epoch=Epoch(3), leader_id=None, vote_granted=True)
+
+
+class Caller:
+    """Asks through one connection and keeps what becomes of it."""
+
+    def __init__(self, thread: LoopThread, endpoint: Endpoint) -> None:
+        self._thread = thread
+        self._endpoint = endpoint
+        self.answered: list[tuple[int, core.Response]] = []
+        self.failed: list[tuple[int, Failure]] = []
+        self.connection = thread.look(self._make)
+
+    def connect(self) -> None:
+        """Open the connection, and wait until that is done or has failed."""
+        self._thread.run(self.connection.connect(self._endpoint))
+
+    def send(self, number: int, request: core.Request) -> None:
+        self._thread.look(lambda: self.connection.send(number, request))
+
+    def close(self) -> None:
+        self._thread.look(self.connection.close)
+
+    def wait_for_answers(self, count: int) -> list[tuple[int, core.Response]]:
+        eventually(lambda: len(self.answered) >= count, f"{count} answers in {self.answered} {self.failed}")
+        return self.answered
+
+    def wait_for_failures(self, count: int) -> list[tuple[int, Failure]]:
+        eventually(lambda: len(self.failed) >= count, f"{count} failures in {self.answered} {self.failed}")
+        return self.failed
+
+    def _make(self) -> OutboundConnection:
+        return OutboundConnection(
+            OURS,
+            client_id="test",
+            max_frame_bytes=10_000,
+            answered=lambda number, response: self.answered.append((number, response)),
+            failed=lambda number, failure: self.failed.append((number, failure)),
+        )
+
+
+@pytest.fixture
+def thread() -> Iterator[LoopThread]:
+    thread = LoopThread()
+    yield thread
+    thread.close()
+
+
+@pytest.fixture
+def peer(thread: LoopThread) -> Iterator[Peer]:
+    with Peer(thread, Endpoint(HOST, free_ports(1)[0]), friendly) as peer:
+        yield peer
+
+
+@pytest.fixture
+def caller(thread: LoopThread, peer: Peer) -> Iterator[Caller]:
+    caller = Caller(thread, peer.endpoint)
+    yield caller
+    caller.close()
+
+
+def serving(key: int, lowest: int, highest: int) -> ApiVersionsResponse:
+    return ApiVersionsResponse(
+        error_code=0, api_keys=(ApiVersion(api_key=key, min_version=lowest, max_version=highest),)
+    )
+
+
+def test_requests_wait_for_the_versions_and_are_answered_in_order(caller: Caller, peer: Peer) -> None:
+    caller.send(10, VOTE_REQUEST)
+    caller.send(11, PRE_VOTE_REQUEST)
+    caller.connect()
+    caller.send(12, VOTE_REQUEST)
+
+    assert caller.wait_for_answers(3) == [(10, GRANTED), (11, GRANTED), (12, GRANTED)]
+    assert peer.asked[0] == VOTE_REQUEST
+    assert caller.failed == []
+
+
+@pytest.mark.rule("COMPAT-4")
+def test_node_that_knows_only_the_oldest_versions_is_asked_again_in_those(caller: Caller, peer: Peer) -> None:
+    asked: list[int] = []
+
+    def versions(version: int) -> bytes | ApiVersionsResponse:
+        asked.append(version)
+        if version:
+            refusal = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=())
+            return encode_response(refusal, 0, correlation_id=0)
+        return serving_all()
+
+    peer.versions = versions
+    caller.send(1, VOTE_REQUEST)
+    caller.connect()
+
+    assert caller.wait_for_answers(1) == [(1, GRANTED)]
+    assert asked == [4, 0]
+
+
+@pytest.mark.parametrize(
+    ("highest", "known_voter"), [(0, None), (1, ReplicaKey(NodeId(2))), (9, ReplicaKey(NodeId(2)))]
+)
+@pytest.mark.rule("COMPAT-1")
+def test_highest_version_that_both_know_is_used(
+    caller: Caller, peer: Peer, highest: int, known_voter: ReplicaKey | None
+) -> None:
+    peer.versions = lambda _version: serving(VOTE.key, 0, highest)
+    caller.send(1, VOTE_REQUEST)
+    caller.connect()
+    caller.wait_for_answers(1)
+
+    (asked,) = peer.asked
+    assert isinstance(asked, core.VoteRequest)
+    assert asked.voter == known_voter, "version 0 cannot say whom it asks"
+
+
+@pytest.mark.parametrize(
+    ("versions", "request_"),
+    [
+        pytest.param(serving(FETCH.key, 12, 18), VOTE_REQUEST, id="no such API"),
+        pytest.param(serving(VOTE.key, 3, 5), VOTE_REQUEST, id="only newer versions"),
+        pytest.param(serving(VOTE.key, 0, 1), PRE_VOTE_REQUEST, id="no version with pre-votes"),
+    ],
+)
+@pytest.mark.rule("COMPAT-2", "PREVOTE-18")
+def test_request_that_no_common_version_can_say_fails_at_once(
+    caller: Caller, peer: Peer, versions: ApiVersionsResponse, request_: core.Request
+) -> None:
+    peer.versions = lambda _version: versions
+    caller.send(1, request_)
+    caller.connect()
+
+    assert caller.wait_for_failures(1) == [(1, Failure.UNSUPPORTED_VERSION)]
+    assert not caller.connection.is_closed
+
+
+def test_requests_fail_when_nobody_listens(thread: LoopThread) -> None:
+    caller = Caller(thread, Endpoint(HOST, free_ports(1)[0]))
+    caller.send(1, VOTE_REQUEST)
+    caller.send(2, VOTE_REQUEST)
+
+    caller.connect()
+
+    assert caller.failed == [(1, Failure.DISCONNECTED), (2, Failure.DISCONNECTED)]
+    assert caller.connection.is_closed
+
+
+def test_requests_without_an_answer_fail_when_the_node_goes_away(caller: Caller, peer: Peer) -> None:
+    peer.play = lambda _request: None
+    caller.send(1, VOTE_REQUEST)
+    caller.connect()
+    peer.wait_until_asked(core.VoteRequest)
+    caller.send(2, VOTE_REQUEST)
+
+    peer.hang_up()
+
+    assert caller.wait_for_failures(2) == [(1, Failure.DISCONNECTED), (2, Failure.DISCONNECTED)]
+    assert caller.connection.is_closed
+
+
+def test_requests_without_an_answer_fail_when_the_connection_is_dropped(caller: Caller, peer: Peer) -> None:
+    peer.play = lambda _request: None
+    caller.send(1, VOTE_REQUEST)
+    caller.connect()
+    peer.wait_until_asked(core.VoteRequest)
+
+    caller.close()
+    caller.close()
+
+    assert caller.failed == [(1, Failure.DISCONNECTED)], "told once"
+
+
+def test_connection_dropped_before_it_stands_is_not_used(thread: LoopThread, peer: Peer) -> None:
+    caller = Caller(thread, peer.endpoint)
+    caller.send(1, VOTE_REQUEST)
+    caller.close()
+
+    caller.connect()
+
+    assert caller.failed == [(1, Failure.DISCONNECTED)]
+    eventually(lambda: not peer.has_connections, "it is closed")
+    assert peer.asked == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        pytest.param((20_000).to_bytes(4, "big"), "a frame of 20000 bytes", id="too large"),
+        pytest.param(encode_response(serving_all(), 4, correlation_id=99), "an answer to request 99", id="of another"),
+    ],
+)
+def test_answer_that_is_none_ends_the_connection(
+    caller: Caller, peer: Peer, answer: bytes, complaint: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    peer.versions = lambda _version: answer
+    caller.send(1, VOTE_REQUEST)
+    caller.connect()
+
+    assert caller.wait_for_failures(1) == [(1, Failure.DISCONNECTED)]
+    assert caller.connection.is_closed
+    assert any(complaint in message for message in caplog.messages)
+
+
+def test_answer_to_nothing_ends_the_connection(caller: Caller, peer: Peer, caplog: pytest.LogCaptureFixture) -> None:
+    answer = encode_response(vote_response_to_wire(GRANTED, OURS, 2), 2, correlation_id=1)
+    peer.play = lambda _request: answer + answer
+    caller.connect()
+    caller.send(1, VOTE_REQUEST)
+    eventually(lambda: caller.connection.is_closed, "it is closed")
+
+    assert caller.answered == [(1, GRANTED)]
+    assert any("an answer to no request" in message for message in caplog.messages)
+
+
+def test_node_that_refuses_to_tell_its_versions_is_left(
+    caller: Caller, peer: Peer, caplog: pytest.LogCaptureFixture
+) -> None:
+    peer.versions = lambda _version: ApiVersionsResponse(error_code=31, api_keys=())
+    caller.send(1, VOTE_REQUEST)
+    caller.connect()
+
+    assert caller.wait_for_failures(1) == [(1, Failure.DISCONNECTED)]
+    assert any("ApiVersions is answered with CLUSTER_AUTHORIZATION_FAILED" in message for message in caplog.messages)
+
+
+@pytest.mark.rule("COMPAT-4")
+def test_node_that_knows_no_version_of_api_versions_is_left(caller: Caller, peer: Peer) -> None:
+    asked: list[int] = []
+
+    def versions(version: int) -> bytes:
+        asked.append(version)
+        refusal = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=())
+        return encode_response(refusal, 0, correlation_id=len(asked) - 1)
+
+    peer.versions = versions
+    caller.send(1, VOTE_REQUEST)
+    caller.connect()
+
+    assert caller.wait_for_failures(1) == [(1, Failure.DISCONNECTED)]
+    assert asked == [4, 0]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(encode_response(VoteResponse(error_code=0, topics=()), 2, correlation_id=1), id="of nothing"),
+        pytest.param(b"\x00\x00\x00\x08\x00\x00\x00\x01\x00\x00\x00\x7f", id="rubbish"),
+    ],
+)
+def test_request_whose_answer_cannot_be_read_fails(caller: Caller, peer: Peer, answer: bytes) -> None:
+    peer.play = lambda _request: answer
+    caller.connect()
+    caller.send(1, VOTE_REQUEST)
+
+    assert caller.wait_for_failures(1) == [(1, Failure.DISCONNECTED)]
+    assert caller.connection.is_closed
+
+
+def test_requests_to_a_host_that_cannot_be_fail(thread: LoopThread) -> None:
+    caller = Caller(thread, Endpoint("a..b", 9093))
+    caller.send(1, VOTE_REQUEST)
+
+    caller.connect()
+
+    assert caller.failed == [(1, Failure.DISCONNECTED)]

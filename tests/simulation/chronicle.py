@@ -1,0 +1,64 @@
+"""Writes the story of a run: what a reader needs to understand why something broke."""
+
+from __future__ import annotations
+
+from raft.core.effects import Reply, ReportFault, RoleChanged, TruncateLog
+from raft.core.events import AppendRequested
+from raft.core.messages import AppendResponse, ClientFetchRequest, Request, VoteRequest, VoteResponse
+from raft.core.roles import Leader
+from raft.errors import error_name
+from tests.simulation.invariants.observer import Observer
+from tests.simulation.log_twin import write_id_of
+from tests.simulation.machine import Machine
+from tests.simulation.step import Step
+from tests.simulation.story import Story
+
+
+class Chronicle(Observer):
+    """Tells of roles, votes, appends, cuts and commits; of the rest there is too much."""
+
+    def __init__(self, story: Story) -> None:
+        self._story = story
+
+    def handled(self, step: Step) -> None:
+        who = str(step.machine)
+        for effect in step.effects:
+            match effect:
+                case RoleChanged():
+                    names = type(effect.old).__name__, type(effect.new).__name__
+                    self._story.tell(who, "epoch %s: %s -> %s: %s", effect.new.epoch, *names, effect.reason)
+                case ReportFault():
+                    self._story.tell(who, "reports: %s", effect.message)
+                case TruncateLog():
+                    cut_to = step.cut_off[-1].header.end_offset if step.cut_off else effect.end_offset
+                    self._story.tell(who, "cuts its log from %s to %s", cut_to, effect.end_offset)
+                case _:
+                    pass
+        if step.appended:
+            self._tell_appended(who, step)
+        if step.high_watermark != step.high_watermark_before and step.reign is not None:
+            self._story.tell(who, "commits up to %s", step.high_watermark)
+
+    def replied(
+        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
+    ) -> None:
+        match asked, reply.response:
+            case VoteRequest(), VoteResponse() as response:
+                self._story.tell(
+                    str(machine),
+                    "%s %s of node %s at epoch %s",
+                    "grants" if response.vote_granted else f"refuses ({error_name(response.error)})",
+                    "the pre-vote" if asked.pre_vote else "the vote",
+                    asked.candidate.node_id,
+                    asked.epoch,
+                )
+            case AppendRequested(), AppendResponse() as response:
+                write_id, outcome = write_id_of(asked.batch.header), error_name(response.error)
+                self._story.tell(str(machine), "answers write %s: %s at %s", write_id, outcome, response.base_offset)
+            case _:
+                pass
+
+    def _tell_appended(self, who: str, step: Step) -> None:
+        first, last = step.appended[0].header, step.appended[-1].header
+        what = write_id_of(first) if isinstance(step.role_after, Leader) else f"{len(step.appended)} batches"
+        self._story.tell(who, "appends %s..%s of epoch %s: %s", first.base_offset, last.end_offset, last.epoch, what)

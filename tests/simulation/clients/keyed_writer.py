@@ -1,0 +1,51 @@
+"""A writer of exactly-once keys, as the sink of a streaming query is."""
+
+from __future__ import annotations
+
+from raft.records.batch import build_batch
+from raft.records.header import read_header
+from raft.records.record import Record
+from raft.types import Batch
+from raft.writers import WriteKey
+from tests.simulation.clients.caller import Caller
+from tests.simulation.clients.writer import Writer
+from tests.simulation.dice import Dice
+from tests.simulation.plan import ClientPlan
+from tests.simulation.timeline import Timeline
+
+_RELAPSE_PERCENT = 15
+"""How often a driver starts again from a checkpoint that is not the newest."""
+
+_REMEMBERED = 4
+_LONGEST_STEP = 3
+"""Versions may be left out: an empty micro-batch writes nothing."""
+
+
+class KeyedWriter(Writer):
+    """Writes one version after the other, and at times repeats old ones, as a driver does that was replaced."""
+
+    def __init__(self, name: str, caller: Caller, *, timeline: Timeline, dice: Dice, plan: ClientPlan) -> None:
+        super().__init__(name, caller, timeline=timeline, dice=dice, plan=plan)
+        self._next_version = 0
+        self._made: list[Batch] = []
+
+    def _make_more(self) -> None:
+        if self.has_unsettled:
+            return
+        if self._made and self._dice.chance(_RELAPSE_PERCENT):
+            for batch in self._made[-1 - self._dice.draw(len(self._made)) :]:
+                self._write(batch)
+            return
+        self._made = [*self._made, self._make_batch()][-_REMEMBERED:]
+        self._write(self._made[-1])
+
+    def _make_batch(self) -> Batch:
+        key = WriteKey(self.name, self._next_version)
+        self._next_version += 1 + self._dice.draw(_LONGEST_STEP)
+        payload = build_batch(
+            [Record(value=f"{key.writer_id}/{key.version}/{row}".encode()) for row in range(1 + self._dice.draw(2))],
+            producer_id=key.producer_id,
+            producer_epoch=key.producer_epoch,
+            base_sequence=key.base_sequence,
+        )
+        return Batch(header=read_header(payload), payload=payload)

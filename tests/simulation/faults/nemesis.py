@@ -1,0 +1,81 @@
+"""What strikes the quorum, now and then, until the time of unrest is over."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tests.simulation.dice import Dice
+from tests.simulation.machine import Machine
+from tests.simulation.network import Network
+from tests.simulation.plan import NEVER_MS, Plan
+from tests.simulation.post_office import PostOffice
+from tests.simulation.sightings import Sightings
+from tests.simulation.story import Story
+from tests.simulation.timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prey:
+    """All that a nemesis may strike, and what it needs for that. `clients` are the addresses of clients."""
+
+    plan: Plan
+    timeline: Timeline
+    story: Story
+    sightings: Sightings
+    network: Network
+    post_office: PostOffice
+    machines: Sequence[Machine]
+    clients: Sequence[int]
+
+    @property
+    def running(self) -> list[Machine]:
+        """The machines that are up."""
+        return [machine for machine in self.machines if machine.process is not None]
+
+    @property
+    def leaders(self) -> list[Machine]:
+        """Those that lead, as they believe."""
+        return [machine for machine in self.machines if machine.is_leader]
+
+
+class Nemesis(ABC):
+    """One kind of fault.
+
+    Args:
+        prey: whom it strikes.
+        purpose: names its stream of chance.
+        every_ms: mean time between two strokes; `NEVER_MS` for none.
+    """
+
+    def __init__(self, prey: Prey, purpose: str, every_ms: int) -> None:
+        self._prey = prey
+        self._dice = Dice(prey.plan.seed, purpose)
+        self._every_ms = every_ms
+        self._is_over = False
+
+    def begin(self) -> None:
+        """Strike after a while, and then again and again."""
+        if self._every_ms != NEVER_MS:
+            self._prey.timeline.after(self._dice.between((1, 2 * self._every_ms)), self._strike_again)
+
+    def end(self) -> None:
+        """Strike no more."""
+        self._is_over = True
+
+    @abstractmethod
+    def _strike(self) -> None:
+        """Do it once."""
+
+    def _strike_again(self) -> None:
+        if not self._is_over:
+            self._strike()
+            self.begin()
+
+    def _pick_victim(self) -> Machine | None:
+        """Pick a machine that is up; a leader is as likely as all others together. None if all are down."""
+        leaders, running = self._prey.leaders, self._prey.running
+        if leaders and self._dice.draw(2):
+            return self._dice.pick(leaders)
+        return self._dice.pick(running) if running else None

@@ -1,0 +1,59 @@
+"""Leaders that follow each other too fast."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from raft.types import Epoch, NodeId
+from tests.simulation.faults.nemesis import Nemesis, Prey
+from tests.simulation.network import Links
+from tests.simulation.sightings import Sight
+
+_LOOK_EVERY_MS = 10
+_REIGN_MS = (0, 120)
+_LEADERS = (2, 6)
+
+
+class Successions(Nemesis):
+    """Cuts each new leader off from the other nodes as soon as it leads, and lets the one before come back.
+
+    What leaders leave uncommitted grows into layers in this way, and each of several logs is the best by some measure:
+    the case of figure 8 in the paper on Raft.
+    """
+
+    def __init__(self, prey: Prey, purpose: str, every_ms: int) -> None:
+        super().__init__(prey, purpose, every_ms)
+        self._leaders_left = 0
+        self._last_epoch = Epoch(0)
+        self._cut: Links = frozenset()
+
+    def _strike(self) -> None:
+        is_under_way = self._leaders_left > 0
+        self._leaders_left = self._dice.between(_LEADERS)
+        if not is_under_way:
+            self._look()
+
+    def _look(self) -> None:
+        prey = self._prey
+        if self._is_over:
+            return
+        newest = max(prey.leaders, key=lambda machine: machine.core.epoch, default=None)
+        if newest is not None and newest.core.epoch > self._last_epoch:
+            self._last_epoch = newest.core.epoch
+            self._leaders_left -= 1
+            leader_id = newest.node_id
+            prey.timeline.after(self._dice.between(_REIGN_MS), lambda: self._depose(leader_id))
+        if self._leaders_left > 0:
+            prey.timeline.after(_LOOK_EVERY_MS, self._look)
+        else:
+            prey.timeline.after(prey.plan.timeouts.round_ms, lambda: prey.network.mend(self._cut))
+
+    def _depose(self, leader_id: NodeId) -> None:
+        prey = self._prey
+        if self._is_over:
+            return
+        others = [machine.node_id for machine in prey.machines if machine.node_id != leader_id]
+        prey.sightings.count(Sight.SHORT_REIGN)
+        prey.story.tell("network", "cuts leader %s off, and mends what was cut before", leader_id)
+        prey.network.mend(self._cut)
+        self._cut = prey.network.cut([*product([leader_id], others), *product(others, [leader_id])])

@@ -1,0 +1,40 @@
+"""The trace of a run in one number: two runs of one seed have the same, or the simulator has chance in it that is not
+drawn from the seed.
+"""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+from raft.core.effects import Reply, Send
+from raft.core.events import AppendRequested
+from raft.core.messages import ClientFetchRequest, Request
+from tests.simulation.invariants.observer import Observer
+from tests.simulation.machine import Machine
+from tests.simulation.step import Step
+from tests.simulation.timeline import Timeline
+
+
+class Fingerprint(Observer):
+    """A checksum over everything that nodes do, with the time at which they do it."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self.value = 0
+
+    def handled(self, step: Step) -> None:
+        self._add(
+            f"{step.machine.node_id} {type(step.event).__name__} {type(step.role_after).__name__} "
+            f"{step.role_after.epoch} {step.log.chain} {step.high_watermark} {len(step.effects)}"
+        )
+
+    def sent(self, machine: Machine, order: Send) -> None:
+        self._add(f"{machine.node_id} {order.number} {order.node_id} {type(order.request).__name__}")
+
+    def replied(
+        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
+    ) -> None:
+        self._add(f"{machine.node_id} {reply.request_id} {type(reply.response).__name__} {len(records)}")
+
+    def _add(self, text: str) -> None:
+        self.value = crc32(f"{self._timeline.now_ms} {text}".encode(), self.value)

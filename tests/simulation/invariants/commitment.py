@@ -1,0 +1,114 @@
+"""Invariants of commitment: what is committed is on a majority of disks, and stays what it is for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from raft.types import Epoch, Offset
+from tests.simulation.committed_log import CommittedLog
+from tests.simulation.invariants.observer import Invariant
+from tests.simulation.machine import Machine
+from tests.simulation.step import Step
+
+
+class HighWatermarkNeverFalls(Invariant):
+    """A high watermark rises: within a node's life, within a leader's reign, and from each leader to the next."""
+
+    rules = ("TEST-6", "HW-3", "HW-4", "HW-5")
+
+    def __init__(self) -> None:
+        self._by_epoch: dict[Epoch, Offset] = {}
+
+    def handled(self, step: Step) -> None:
+        before, after = step.high_watermark_before, step.high_watermark
+        if before == after:
+            return
+        reign, machine = step.reign, step.machine
+        if after is None:
+            self.require(step.begins_reign, "%s forgets that %s is committed", machine, before)
+            return
+        self.require(before is None or after > before, "%s falls from %s to %s", machine, before, after)
+        if reign is not None:
+            reached = max((end for epoch, end in self._by_epoch.items() if epoch <= reign.epoch), default=Offset(0))
+            self.require(after >= reached, "%s, leader of %s, is at %s after %s", machine, reign.epoch, after, reached)
+            self._by_epoch[reign.epoch] = after
+
+
+class OwnEpochCommits(Invariant):
+    """A leader commits only by a record of its own epoch; what is older commits along with it."""
+
+    rules = ("HW-2", "TEST-10")
+
+    def handled(self, step: Step) -> None:
+        end_offset, reign = step.high_watermark, step.reign
+        if reign is not None and end_offset is not None and end_offset != step.high_watermark_before:
+            last = step.log.entry_before(end_offset)
+            epoch = None if last is None else last.header.epoch
+            is_own = epoch == reign.epoch
+            self.require(is_own, "%s leads epoch %s, commits by a record of %s", step.machine, reign.epoch, epoch)
+
+
+class CommittedIsDurable(Invariant):
+    """What a leader commits would outlive a power cut, now, on a majority of voters."""
+
+    rules = ("TEST-6", "HW-1", "HW-7", "TEST-12")
+
+    def __init__(self, machines: Sequence[Machine]) -> None:
+        self._voters = [machine for machine in machines if machine.is_voter]
+
+    def handled(self, step: Step) -> None:
+        end_offset = step.high_watermark
+        if end_offset is None or end_offset == step.high_watermark_before or step.reign is None:
+            return
+        chain = step.log.chain_at(end_offset)
+        self.require(chain is not None, "%s commits up to %s, where no batch ends", step.machine, end_offset)
+        holders = [
+            voter
+            for voter in self._voters
+            if voter.written.durable_end >= end_offset and voter.written.twin.chain_at(end_offset) == chain
+        ]
+        is_safe = len(holders) > len(self._voters) // 2
+        self.require(is_safe, "%s commits up to %s, durable on %s", step.machine, end_offset, [*map(str, holders)])
+
+
+class CommittedNeverChanges(Invariant):
+    """All nodes agree on what is committed, bytes and all, for ever. Keeps the committed log."""
+
+    rules = ("TEST-8",)
+
+    def __init__(self, committed: CommittedLog) -> None:
+        self._committed = committed
+
+    def handled(self, step: Step) -> None:
+        end_offset, machine, committed = step.high_watermark, step.machine, self._committed
+        if end_offset is None or end_offset == step.high_watermark_before:
+            return
+        known_end = min(end_offset, committed.end_offset)
+        is_same = step.log.chain_at(known_end) == committed.twin.chain_at(known_end) is not None
+        self.require(is_same, "%s has other records committed below %s", machine, known_end)
+        if end_offset > committed.end_offset:
+            self.require(step.reign is not None, "%s follows, and commits up to %s first", machine, end_offset)
+            committed.extend(step.log.between(committed.end_offset, end_offset))
+
+
+class LeadersAreComplete(Invariant):
+    """A leader has every committed record, when it is elected and when an older leader still commits some."""
+
+    rules = ("TEST-10",)
+
+    def __init__(self, committed: CommittedLog, machines: Sequence[Machine]) -> None:
+        self._committed = committed
+        self._machines = machines
+
+    def handled(self, step: Step) -> None:
+        if step.begins_reign:
+            self._check(step.machine)
+        if step.high_watermark == self._committed.end_offset != step.high_watermark_before:
+            for machine in self._machines:
+                if machine.is_leader and machine.core.epoch >= step.role_after.epoch:
+                    self._check(machine)
+
+    def _check(self, leader: Machine) -> None:
+        end_offset, log = self._committed.end_offset, leader.log
+        is_complete = log.chain_at(end_offset) == self._committed.twin.chain
+        self.require(is_complete, "%s leads epoch %s and lacks some of %s", leader, leader.core.epoch, end_offset)

@@ -1,0 +1,189 @@
+"""Invariants of elections: who may lead, who may vote, and that nobody forgets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from raft.core.effects import AppendLeaderChange, Send
+from raft.core.messages import FetchRequest
+from raft.core.roles import Candidate, Follower, Unattached
+from raft.types import ElectionState, Epoch, NodeId, ReplicaKey
+from tests.simulation.invariants.observer import Invariant
+from tests.simulation.machine import Machine
+from tests.simulation.step import Step
+
+
+class OneLeaderPerEpoch(Invariant):
+    """At most one leader in an epoch, over all that nodes believe and have stored, for ever."""
+
+    rules = ("TEST-4", "ROLE-6")
+
+    def __init__(self) -> None:
+        self._leaders: dict[Epoch, NodeId] = {}
+
+    def started(self, machine: Machine) -> None:
+        self._claim(machine, machine.stored.epoch, machine.stored.leader_id)
+
+    def stored(self, machine: Machine) -> None:
+        self._claim(machine, machine.stored.epoch, machine.stored.leader_id)
+
+    def handled(self, step: Step) -> None:
+        role = step.role_after
+        if role is not step.role_before and not isinstance(role, Candidate):
+            self._claim(step.machine, role.epoch, role.leader_id)
+
+    def _claim(self, machine: Machine, epoch: Epoch, leader_id: NodeId | None) -> None:
+        if leader_id is not None:
+            known = self._leaders.setdefault(epoch, leader_id)
+            self.require(known == leader_id, "%s says %s leads epoch %s, not %s", machine, leader_id, epoch, known)
+
+
+class NobodyLeadsOn(Invariant):
+    """Whoever led an epoch and stopped does not lead it again: records that were not flushed could come back others.
+
+    Leadership counts once it is stored: who crashed before that has told nobody, and may win the same votes again.
+    """
+
+    rules = ("STATE-11", "STATE-15")
+
+    def __init__(self) -> None:
+        self._reigns: dict[tuple[NodeId, Epoch], int] = {}
+
+    def started(self, machine: Machine) -> None:
+        self._note(machine, machine.life - 1)
+
+    def stored(self, machine: Machine) -> None:
+        self._note(machine, machine.life)
+
+    def handled(self, step: Step) -> None:
+        machine, reign = step.machine, step.reign
+        if step.begins_reign and reign is not None:
+            life = self._reigns.get((machine.node_id, reign.epoch), machine.life)
+            self.require(life == machine.life, "%s leads epoch %s, and led it in a former life", machine, reign.epoch)
+
+    def _note(self, machine: Machine, life: int) -> None:
+        if machine.stored.leader_id == machine.node_id:
+            self._reigns.setdefault((machine.node_id, machine.stored.epoch), life)
+
+
+class OneVotePerEpoch(Invariant):
+    """A node votes for one candidate in an epoch, whatever happens to it in between.
+
+    A vote binds when it is stored; one that a crash took before that was never told to anybody.
+    """
+
+    rules = ("TEST-5", "VOTE-8", "ROLE-5")
+
+    def __init__(self) -> None:
+        self._votes: dict[tuple[NodeId, Epoch], NodeId] = {}
+        self._present: dict[NodeId, tuple[Epoch, NodeId | None]] = {}
+
+    @property
+    def votes(self) -> Mapping[tuple[NodeId, Epoch], NodeId]:
+        """Who voted for whom, by voter and epoch, as far as it was stored."""
+        return self._votes
+
+    def started(self, machine: Machine) -> None:
+        self._present.pop(machine.node_id, None)
+        self._bind(machine)
+
+    def stored(self, machine: Machine) -> None:
+        self._bind(machine)
+
+    def handled(self, step: Step) -> None:
+        machine, role = step.machine, step.role_after
+        if role is step.role_before:
+            return
+        voted_id = _id_of(role.voted_key)
+        epoch_before, voted_before = self._present.get(machine.node_id, (None, None))
+        if epoch_before == role.epoch:
+            self._require_same(machine, role.epoch, voted_before, voted_id)
+        self._require_same(machine, role.epoch, self._votes.get((machine.node_id, role.epoch)), voted_id)
+        self._present[machine.node_id] = (role.epoch, voted_id)
+
+    def _bind(self, machine: Machine) -> None:
+        stored = machine.stored
+        voted_id = _id_of(stored.voted_key)
+        self._require_same(machine, stored.epoch, self._votes.get((machine.node_id, stored.epoch)), voted_id)
+        if voted_id is not None:
+            self._votes[machine.node_id, stored.epoch] = voted_id
+
+    def _require_same(self, machine: Machine, epoch: Epoch, before: NodeId | None, now: NodeId | None) -> None:
+        self.require(before in (None, now), "%s voted for %s in epoch %s, now %s", machine, before, epoch, now)
+
+
+class ElectedByMajority(Invariant):
+    """A leader has the stored votes of a majority of voters."""
+
+    rules = ("VOTE-18", "ROLE-3")
+
+    def __init__(self, voters: tuple[NodeId, ...], votes: OneVotePerEpoch) -> None:
+        self._voters = voters
+        self._votes = votes
+
+    def handled(self, step: Step) -> None:
+        for effect in step.effects:
+            if isinstance(effect, AppendLeaderChange):
+                self._check(step.machine, effect)
+
+    def _check(self, machine: Machine, change: AppendLeaderChange) -> None:
+        granted = set(change.granting_voters)
+        self.require(granted <= set(self._voters), "%s leads by votes of %s, not all voters", machine, granted)
+        self.require(len(granted) > len(self._voters) // 2, "%s leads by votes of %s only", machine, granted)
+        for voter in granted - {machine.node_id}:
+            vote = self._votes.votes.get((voter, change.epoch))
+            self.require(vote == machine.node_id, "%s counts the vote of %s, which stored %s", machine, voter, vote)
+
+
+class EpochNeverFalls(Invariant):
+    """A node's epoch never goes down, neither in memory nor on its disk, crashes or not."""
+
+    rules = ("TEST-3", "ROLE-4")
+
+    def __init__(self) -> None:
+        self._stored: dict[NodeId, Epoch] = {}
+        self._present: dict[NodeId, Epoch] = {}
+
+    def started(self, machine: Machine) -> None:
+        self._check_stored(machine)
+        self._present[machine.node_id] = machine.stored.epoch
+
+    def stored(self, machine: Machine) -> None:
+        self._check_stored(machine)
+
+    def handled(self, step: Step) -> None:
+        machine, epoch = step.machine, step.role_after.epoch
+        before = self._present[machine.node_id]
+        self.require(epoch >= before, "%s falls from epoch %s to %s", machine, before, epoch)
+        self._present[machine.node_id] = epoch
+
+    def _check_stored(self, machine: Machine) -> None:
+        before = self._stored.get(machine.node_id, Epoch(0))
+        epoch = machine.stored.epoch
+        self.require(epoch >= before, "%s: the stored epoch falls from %s to %s", machine, before, epoch)
+        self._stored[machine.node_id] = epoch
+
+
+class ObserversOnlyFollow(Invariant):
+    """Observers take no part in elections."""
+
+    rules = ("ROLE-7", "TEST-12", "PREVOTE-22")
+
+    def handled(self, step: Step) -> None:
+        if not step.machine.is_voter:
+            role = step.role_after
+            self.require(isinstance(role, Unattached | Follower), "%s is an observer and %s", step.machine, role)
+
+    def sent(self, machine: Machine, order: Send) -> None:
+        if not machine.is_voter:
+            is_fetch = isinstance(order.request, FetchRequest)
+            self.require(is_fetch, "%s is an observer and sends %s", machine, order.request)
+
+
+def stored_vote(state: ElectionState) -> NodeId | None:
+    """Whom a stored state says its node voted for; the file has no room for more than the id."""
+    return _id_of(state.voted_key)
+
+
+def _id_of(key: ReplicaKey | None) -> NodeId | None:
+    return None if key is None else key.node_id

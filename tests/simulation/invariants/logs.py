@@ -1,0 +1,103 @@
+"""Invariants of logs: those that agree at a point agree on all before it, and nobody loses what must stay."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from raft.core.effects import TruncateLog
+from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, read_epochs
+from raft.types import Epoch, NodeId, Offset
+from tests.simulation.committed_log import CommittedLog
+from tests.simulation.invariants.observer import Invariant
+from tests.simulation.log_twin import Entry
+from tests.simulation.machine import Machine
+from tests.simulation.starting import DIRECTORY
+from tests.simulation.step import Step
+
+_EACH = 128
+"""What takes long to check is checked at every so manieth occasion."""
+
+
+class LogsMatch(Invariant):
+    """Two logs with a record of the same offset and epoch are the same up to it, at all times, in all lives."""
+
+    rules = ("TEST-9",)
+
+    def __init__(self) -> None:
+        self._chains: dict[tuple[Offset, Epoch], int] = {}
+
+    def wrote(self, machine: Machine, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            point = (entry.header.end_offset, entry.header.epoch)
+            known = self._chains.setdefault(point, entry.chain)
+            self.require(known == entry.chain, "%s has another log up to (offset, epoch) %s", machine, point)
+
+
+class LeadersOnlyAppend(Invariant):
+    """A leader never cuts its log."""
+
+    rules = ("TEST-9",)
+
+    def handled(self, step: Step) -> None:
+        if step.reign is not None:
+            is_cut = any(isinstance(effect, TruncateLog) for effect in step.effects)
+            self.require(not is_cut, "%s cuts its log and leads", step.machine)
+
+
+class NothingCommittedIsCut(Invariant):
+    """Nobody cuts below the high watermark it knows, nor anything that is committed without its knowing."""
+
+    rules = ("DIVERGE-7", "TEST-9")
+
+    def __init__(self, committed: CommittedLog) -> None:
+        self._committed = committed
+
+    def handled(self, step: Step) -> None:
+        if not step.cut_off:
+            return
+        first = step.cut_off[0]
+        start_offset, end_offset = first.header.base_offset, first.header.end_offset
+        known = step.high_watermark_before or Offset(0)
+        self.require(start_offset >= known, "%s cuts at %s, below %s", step.machine, start_offset, known)
+        is_committed = self._committed.twin.chain_at(end_offset) == first.chain
+        self.require(not is_committed, "%s cuts off offset %s, which is committed", step.machine, start_offset)
+
+
+class ViewMatchesLog(Invariant):
+    """The core's view of its log says what is in it."""
+
+    rules = ("LOG-10", "DIVERGE-6")
+
+    def __init__(self) -> None:
+        self._steps: Counter[NodeId] = Counter()
+
+    def handled(self, step: Step) -> None:
+        view, log, machine = step.machine.core.log, step.log, step.machine
+        self.require(view.end_offset == log.end_offset, "%s believes in %s, has %s", machine, view.end, log.end_offset)
+        self._steps[machine.node_id] += 1
+        if step.cut_off or self._steps[machine.node_id] % _EACH == 0:
+            self.require(view.epochs == log.epochs, "%s believes in %s, has %s", machine, view.epochs, log.epochs)
+
+
+class EpochCheckpointMatchesLog(Invariant):
+    """The file of epochs says, after each flush, which epochs the batches on the disk are of."""
+
+    rules = ("LOG-10", "LOG-11")
+
+    def __init__(self) -> None:
+        self._flushes: Counter[NodeId] = Counter()
+        self._last_epochs: dict[NodeId, Epoch] = {}
+
+    def flushed(self, machine: Machine) -> None:
+        node_id, log = machine.node_id, machine.written.twin
+        if not log.entries:
+            return
+        last_epoch = log.entries[-1].header.epoch
+        self._flushes[node_id] += 1
+        if self._last_epochs.get(node_id) == last_epoch and self._flushes[node_id] % _EACH:
+            return
+        self._last_epochs[node_id] = last_epoch
+        name = f"{DIRECTORY}/{EPOCH_CHECKPOINT_NAME}"
+        found = read_epochs(machine.files.after_power_cut(name), name)
+        self.require(found == log.epochs, "%s: the file says %s, the log %s", machine, found, log.epochs)

@@ -1,0 +1,75 @@
+"""Those who look on: each is told of everything that happens to nodes, and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, NoReturn
+
+from raft.core.effects import Reply, Send
+from raft.core.events import AppendRequested
+from raft.core.messages import ClientFetchRequest, Request
+from tests.simulation.broken import BrokenInvariantError
+from tests.simulation.log_twin import Entry, LogTwin
+from tests.simulation.machine import Machine
+from tests.simulation.step import Step
+
+
+class Observer:
+    """Is told nothing of interest; children look at what they care for."""
+
+    def started(self, machine: Machine) -> None:
+        """A node is about to begin a new life, with what was found on the disk."""
+
+    def handled(self, step: Step) -> None:
+        """A core has handled an event; nothing of what it orders is done yet."""
+
+    def stored(self, machine: Machine) -> None:
+        """A new election state is on a disk."""
+
+    def wrote(self, machine: Machine, entries: Sequence[Entry]) -> None:
+        """Batches go into a log's file."""
+
+    def flushed(self, machine: Machine) -> None:
+        """More of a log is on a disk."""
+
+    def sent(self, machine: Machine, order: Send) -> None:
+        """A request leaves a node."""
+
+    def replied(
+        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
+    ) -> None:
+        """An answer leaves a node."""
+
+    def read(self, reader: str, log: LogTwin) -> None:
+        """A client has read on; `log` is all it has read."""
+
+
+class Invariant(Observer):
+    """Something that must hold at all times.
+
+    Attributes:
+        rules: which rules say so.
+    """
+
+    rules: ClassVar[tuple[str, ...]]
+
+    def fail(self, detail: str) -> NoReturn:
+        """Say that it does not hold.
+
+        Raises:
+            BrokenInvariantError: always.
+        """
+        raise BrokenInvariantError(type(self).__name__, self.rules, detail)
+
+    def require(self, holds: bool, detail: str, *details: object) -> None:
+        """Say so if it does not hold.
+
+        Args:
+            holds: whether it does.
+            detail: what is seen, with "%s" for each of `details`; put into words only when needed.
+
+        Raises:
+            BrokenInvariantError: it does not.
+        """
+        if not holds:
+            self.fail(detail % details)

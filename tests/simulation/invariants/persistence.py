@@ -1,0 +1,72 @@
+"""Invariants of what must be on the disk before anybody hears of it."""
+
+from __future__ import annotations
+
+from raft.core.effects import Reply, Send
+from raft.core.events import AppendRequested
+from raft.core.messages import (
+    BeginQuorumEpochRequest,
+    ClientFetchRequest,
+    FetchRequest,
+    Request,
+    RequestRefused,
+    VoteRequest,
+    VoteResponse,
+)
+from raft.types import Epoch, NodeId
+from tests.simulation.invariants.elections import stored_vote
+from tests.simulation.invariants.observer import Invariant
+from tests.simulation.machine import Machine
+
+
+class StoredBeforeSent(Invariant):
+    """What a message says of its sender's epoch, vote and leadership is on the sender's disk when it leaves."""
+
+    rules = ("STATE-5", "ROLE-10", "VOTE-1", "VOTE-11")
+
+    def sent(self, machine: Machine, order: Send) -> None:
+        request = order.request
+        self._check_epoch(machine, request.epoch)
+        match request:
+            case VoteRequest(pre_vote=False):
+                self._check_vote(machine, request.epoch, machine.node_id)
+            case BeginQuorumEpochRequest():
+                stored = machine.stored
+                is_stored = (stored.epoch, stored.leader_id) == (request.epoch, machine.node_id)
+                self.require(is_stored, "%s announces epoch %s, with %s", machine, request.epoch, stored)
+            case _:
+                pass
+
+    def replied(
+        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
+    ) -> None:
+        response = reply.response
+        if isinstance(response, RequestRefused):
+            return
+        self._check_epoch(machine, response.epoch)
+        if isinstance(response, VoteResponse) and response.vote_granted:
+            assert isinstance(asked, VoteRequest), "only a vote is granted"
+            if not asked.pre_vote:
+                self._check_vote(machine, asked.epoch, asked.candidate.node_id)
+
+    def _check_epoch(self, machine: Machine, epoch: Epoch) -> None:
+        stored = machine.stored.epoch
+        self.require(epoch <= stored, "%s speaks of its epoch %s, %s is stored", machine, epoch, stored)
+
+    def _check_vote(self, machine: Machine, epoch: Epoch, candidate: NodeId) -> None:
+        stored = machine.stored
+        is_stored = (stored.epoch, stored_vote(stored)) == (epoch, candidate)
+        self.require(is_stored, "%s votes for %s in epoch %s, with %s", machine, candidate, epoch, stored)
+
+
+class OnlyDurableIsFetched(Invariant):
+    """A fetch offset says that everything below is on the disk, so it had better be."""
+
+    rules = ("FETCH-8", "FETCH-25")
+
+    def sent(self, machine: Machine, order: Send) -> None:
+        if isinstance(order.request, FetchRequest):
+            fetch_offset, durable_end = order.request.fetch_offset, machine.written.durable_end
+            self.require(
+                fetch_offset <= durable_end, "%s fetches from %s, durable is %s", machine, fetch_offset, durable_end
+            )

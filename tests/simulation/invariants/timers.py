@@ -1,0 +1,72 @@
+"""Invariants of patience: what keeps a leader in its place, and what does not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from raft.core.events import RequestReceived, ResponseReceived
+from raft.core.messages import EndQuorumEpochRequest, FetchRequest, FetchResponse
+from raft.core.roles import Follower, Leader
+from raft.types import NodeId
+from tests.simulation.invariants.observer import Invariant
+from tests.simulation.plan import Plan
+from tests.simulation.step import Step
+
+
+class OnlyFetchesKeepLeaders(Invariant):
+    """A follower gives its leader more time for an answered fetch only; a leader that resigns takes time away."""
+
+    rules = ("TIMER-2", "BEGIN-8")
+
+    def handled(self, step: Step) -> None:
+        before, after = step.role_before, step.role_after
+        if not isinstance(before, Follower) or not isinstance(after, Follower) or after.epoch != before.epoch:
+            return
+        if after.fetch_deadline_ms != before.fetch_deadline_ms:
+            match step.event:
+                case ResponseReceived(response=FetchResponse()) | RequestReceived(request=EndQuorumEpochRequest()):
+                    pass
+                case _:
+                    self.fail(f"{step.machine} waits until {after.fetch_deadline_ms} because of {step.event}")
+
+
+class LeadersAreHeard(Invariant):
+    """A leader has lately been asked by a majority of voters, itself counted: else it has resigned (check quorum).
+
+    The rule counts from one full majority to the next, so the oldest fetch of the last one may be nearly twice as old
+    as the time it allows, and older still by the time for which the node itself stood still: what it finds in its
+    queue then comes before its clock. Fetches that do not count by the rule do here: that is only more patient.
+    """
+
+    rules = ("FETCH-17", "TIMER-4", "PREVOTE-21")
+
+    def __init__(self, plan: Plan) -> None:
+        self._voters = plan.voters
+        self._patience_ms = 2 * (plan.timeouts.fetch_ms * 3 // 2)
+        self._reigns: dict[NodeId, _Reign] = {}
+
+    def handled(self, step: Step) -> None:
+        leader_id, now_ms = step.machine.node_id, step.now_ms
+        if not isinstance(step.role_after, Leader):
+            self._reigns.pop(leader_id, None)
+            return
+        # A reign begins as if everybody had been heard.
+        reign = self._reigns.setdefault(leader_id, _Reign(now_ms, dict.fromkeys(self._voters, now_ms)))
+        reign.longest_gap_ms = max(reign.longest_gap_ms, now_ms - reign.last_step_ms)
+        reign.last_step_ms = reign.heard_ms[leader_id] = now_ms
+        if isinstance(step.event, RequestReceived) and isinstance(step.event.request, FetchRequest):
+            voter = step.event.request.replica.node_id
+            if voter in reign.heard_ms:
+                reign.heard_ms[voter] = now_ms
+        majority_ms = sorted(reign.heard_ms.values(), reverse=True)[len(self._voters) // 2]
+        is_heard = now_ms - majority_ms <= self._patience_ms + reign.longest_gap_ms
+        self.require(is_heard, "%s leads, without a majority for %s ms", step.machine, now_ms - majority_ms)
+
+
+@dataclass(slots=True)
+class _Reign:
+    """When a leader last did anything, when it last heard of each voter, and the longest time it stood still."""
+
+    last_step_ms: int
+    heard_ms: dict[NodeId, int]
+    longest_gap_ms: int = 0

@@ -1,0 +1,114 @@
+"""Invariants of writes: each is in the log once, and what was acknowledged is there."""
+
+from __future__ import annotations
+
+from raft.core.effects import Reply
+from raft.core.events import AppendRequested
+from raft.core.messages import AppendResponse, ClientFetchRequest, Request
+from raft.errors import ErrorCode, error_name
+from raft.records.header import CHECKED_FROM
+from raft.types import FIRST_SINK_PRODUCER_ID, Batch, BatchHeader
+from raft.writers import WriterTable
+from raft.writers.keys import version_of
+from tests.simulation.committed_log import CommittedLog
+from tests.simulation.invariants.observer import Invariant
+from tests.simulation.log_twin import write_id_of
+from tests.simulation.machine import Machine
+from tests.simulation.step import Step
+
+_EACH = 256
+"""Steps of all nodes between two checks of a table of writers."""
+
+_UNKNOWN_OUTCOME = (
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.REQUEST_TIMED_OUT,
+)
+
+
+class WrittenOnce(Invariant):
+    """A write that is repeated is in no log twice, committed or not."""
+
+    rules = ("CLIENT-8", "CLIENT-9")
+
+    def handled(self, step: Step) -> None:
+        for entry in step.appended:
+            write_id = write_id_of(entry.header)
+            if write_id is not None:
+                times = step.log.times_written(write_id)
+                self.require(times == 1, "%s has write %s %s times in its log", step.machine, write_id, times)
+
+
+class AnswersAreTrue(Invariant):
+    """What a client is told of its write is so: acknowledged is committed, where told; overtaken is overtaken."""
+
+    rules = ("HW-6", "TEST-8", "CLIENT-6", "CLIENT-8")
+
+    def __init__(self, committed: CommittedLog) -> None:
+        self._committed = committed
+
+    def replied(
+        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
+    ) -> None:
+        if not isinstance(asked, AppendRequested):
+            return
+        response = reply.response
+        assert isinstance(response, AppendResponse), "the answer to an append"
+        header = asked.batch.header
+        if response.error == ErrorCode.NONE:
+            self._check_acknowledged(machine, asked.batch, response)
+        elif response.error == ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
+            self._check_overtaken(machine, header)
+        elif response.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
+            is_sink = header.producer_id is not None and header.producer_id >= FIRST_SINK_PRODUCER_ID
+            self.require(not is_sink, "%s looks for order among the keyed writes of %s", machine, header)
+        elif response.error not in _UNKNOWN_OUTCOME:
+            self.fail(f"{machine} answers {error_name(response.error)} to {header}")
+
+    def _check_acknowledged(self, machine: Machine, batch: Batch, response: AppendResponse) -> None:
+        write_id = write_id_of(batch.header)
+        assert write_id is not None, "every client here names its writes"
+        entry = self._committed.find(write_id)
+        if entry is None:
+            self.fail(f"{machine} acknowledges {write_id} at {response.base_offset}, which is not committed")
+        base_offset = entry.header.base_offset
+        self.require(
+            response.base_offset == base_offset,
+            "%s says %s is at %s, it is at %s",
+            machine,
+            write_id,
+            response.base_offset,
+            base_offset,
+        )
+        is_same = entry.payload[CHECKED_FROM:] == batch.payload[CHECKED_FROM:]
+        self.require(is_same, "%s acknowledges %s, other records are there", machine, write_id)
+
+    def _check_overtaken(self, machine: Machine, header: BatchHeader) -> None:
+        version = version_of(header.producer_epoch, header.base_sequence)
+        newest = self._committed.newest_version(header.producer_id or 0)
+        is_overtaken = newest is not None and newest > version
+        self.require(is_overtaken, "%s refuses version %s, committed is %s", machine, version, newest)
+
+
+class WriterTableFollowsLog(Invariant):
+    """Each node's table of writers is what its log makes of it, however it came to be."""
+
+    rules = ("CLIENT-8",)
+
+    def __init__(self) -> None:
+        self._steps = 0
+
+    def handled(self, step: Step) -> None:
+        self._steps += 1
+        if step.cut_off or self._steps % _EACH == 0:
+            fresh = WriterTable()
+            for entry in step.log.entries:
+                fresh.appended(entry.header)
+            is_same = _content(step.machine.writers) == _content(fresh)
+            self.require(is_same, "%s: the table is not that of its log up to %s", step.machine, step.log.end_offset)
+
+
+def _content(table: WriterTable) -> object:
+    """What a table knows, and in which order it would forget. What it takes to undo it is left out: a fresh table could
+    undo everything, one in use only what is not committed.
+    """
+    return list(table._producers.items()), table._sinks

@@ -1,0 +1,124 @@
+"""A log as it ought to be: kept beside the real one, batch by batch, by what was ordered."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from zlib import crc32
+
+from raft.records.header import with_base_offset_and_epoch
+from raft.types import Batch, BatchHeader, Epoch, EpochStart, Offset
+
+WriteId = tuple[int, int, int]
+"""What makes a write one and the same: producer id, producer epoch, base sequence."""
+
+
+def write_id_of(header: BatchHeader) -> WriteId | None:
+    """Return which write a batch is; None for one that can be repeated without anybody noticing."""
+    if header.producer_id is None:
+        return None
+    return header.producer_id, header.producer_epoch, header.base_sequence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One batch of a log.
+
+    Fields:
+        header: with its place in the log.
+        payload: its bytes as they stand in the file.
+        chain: checksum over these bytes and all before them: two logs with equal chains are equal up to here.
+    """
+
+    header: BatchHeader
+    payload: bytes
+    chain: int
+
+
+class LogTwin:
+    """The batches of one log, which begins at offset 0."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self._ends: list[Offset] = []
+        self._times_written: dict[WriteId, int] = {}
+
+    def copy(self) -> LogTwin:
+        """Return a log with the same batches, which then goes its own way."""
+        twin = LogTwin()
+        twin.entries = self.entries.copy()
+        twin._ends = self._ends.copy()
+        twin._times_written = self._times_written.copy()
+        return twin
+
+    @property
+    def end_offset(self) -> Offset:
+        """One past the last record."""
+        return self._ends[-1] if self._ends else Offset(0)
+
+    @property
+    def chain(self) -> int:
+        """Checksum over the whole log."""
+        return self.entries[-1].chain if self.entries else 0
+
+    @property
+    def epochs(self) -> tuple[EpochStart, ...]:
+        """Where each epoch begins."""
+        starts: dict[Epoch, Offset] = {}
+        for entry in self.entries:
+            starts.setdefault(entry.header.epoch, entry.header.base_offset)
+        return tuple(EpochStart(epoch=epoch, start_offset=start) for epoch, start in starts.items())
+
+    def append(self, batch: Batch) -> Entry:
+        """Add a batch; its header says which offset and epoch its bytes get."""
+        header = batch.header
+        payload = with_base_offset_and_epoch(batch.payload, header.base_offset, header.epoch)
+        entry = Entry(header=header, payload=payload, chain=crc32(payload, self.chain))
+        self.add(entry)
+        return entry
+
+    def add(self, entry: Entry) -> None:
+        """Add a batch from a log that is equal up to there."""
+        self.entries.append(entry)
+        self._ends.append(entry.header.end_offset)
+        write_id = write_id_of(entry.header)
+        if write_id is not None:
+            self._times_written[write_id] = self.times_written(write_id) + 1
+
+    def truncate(self, end_offset: Offset) -> list[Entry]:
+        """Take away everything from an offset on; return what it was."""
+        at = bisect_left(self._ends, end_offset + 1)
+        cut_off = self.entries[at:]
+        del self.entries[at:]
+        del self._ends[at:]
+        for entry in cut_off:
+            write_id = write_id_of(entry.header)
+            if write_id is not None:
+                self._times_written[write_id] -= 1
+        return cut_off
+
+    def times_written(self, write_id: WriteId) -> int:
+        """How often a write is in the log; more than once is once too often."""
+        return self._times_written.get(write_id, 0)
+
+    def chain_at(self, end_offset: Offset) -> int | None:
+        """Checksum over everything below an offset; None if no batch ends there."""
+        if end_offset == 0:
+            return 0
+        entry = self.entry_before(end_offset)
+        return None if entry is None else entry.chain
+
+    def entry_before(self, end_offset: Offset) -> Entry | None:
+        """The batch that ends at an offset, if any does."""
+        at = bisect_left(self._ends, end_offset)
+        return self.entries[at] if at < len(self._ends) and self._ends[at] == end_offset else None
+
+    def after(self, start_offset: Offset) -> Iterator[Entry]:
+        """The batches from an offset on, which is the begin of one or the end."""
+        return islice(self.entries, bisect_right(self._ends, start_offset), None)
+
+    def between(self, start_offset: Offset, end_offset: Offset) -> list[Entry]:
+        """The batches between two offsets at which batches end."""
+        return self.entries[bisect_right(self._ends, start_offset) : bisect_right(self._ends, end_offset)]

@@ -1,0 +1,222 @@
+"""A machine: its files and what is known of them stay, the process on it comes and goes."""
+
+from __future__ import annotations
+
+from raft.core import RaftCore
+from raft.core.effects import ShutdownFinished
+from raft.core.roles import Leader
+from raft.storage.directory import ReplicaDirectory
+from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
+from raft.storage.memory import PowerCutError
+from raft.types import ElectionState, Epoch, NodeId
+from raft.writers import WriterTable
+from tests.simulation.clock import Clock
+from tests.simulation.dice import Dice
+from tests.simulation.disk_threads import DiskThreads
+from tests.simulation.log_twin import LogTwin
+from tests.simulation.plan import calmed
+from tests.simulation.platter import Platter
+from tests.simulation.process import Process
+from tests.simulation.sightings import Sight
+from tests.simulation.starting import DIRECTORY, core_config, open_directory, view_of
+from tests.simulation.surroundings import Surroundings
+from tests.simulation.written_log import WrittenLog
+
+_CLOCK_AHEAD_MS = 1_000_000
+_DRIFT = (-5, 5)
+_ENTROPY_BYTES = 16
+
+
+class Machine:
+    """One machine of the quorum, off at first.
+
+    Attributes:
+        node_id: the node on it.
+        files: its disk.
+        written: the log on that disk.
+        stored: the election state that is on the disk for certain.
+        life: how often it was started.
+        writers: the core's table of writers.
+        process: what runs on it; None while it is down.
+    """
+
+    def __init__(self, node_id: NodeId, surroundings: Surroundings) -> None:
+        self.node_id = node_id
+        self.files = Platter()
+        self.written = WrittenLog(self.files, DIRECTORY)
+        self.stored = ElectionState(epoch=Epoch(0))
+        self.life = 0
+        self.writers = WriterTable()
+        self.process: Process | None = None
+        self._surroundings = surroundings
+        self._dice = Dice(surroundings.plan.seed, f"machine {node_id}")
+        self._core_dice = Dice(surroundings.plan.seed, f"core {node_id}")
+        self._disk_plan = surroundings.plan.disk
+        self._disk: DiskThreads | None = None
+
+    def __str__(self) -> str:
+        return f"node {self.node_id}"
+
+    @property
+    def is_voter(self) -> bool:
+        """Whether the node votes."""
+        return self.node_id in self._surroundings.plan.voters
+
+    @property
+    def core(self) -> RaftCore:
+        """The core that runs."""
+        assert self.process is not None, f"{self} is down"
+        return self.process.core
+
+    @property
+    def log(self) -> LogTwin:
+        """What the core that runs believes to be in its log."""
+        assert self.process is not None, f"{self} is down"
+        return self.process.log
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether the node leads, as it believes."""
+        return self.process is not None and isinstance(self.process.core.role, Leader)
+
+    def start(self) -> None:
+        """Start the node with what is on the disk; nothing happens to one that runs."""
+        if self.process is not None:
+            return
+        self.life += 1
+        self.writers = WriterTable()
+        try:
+            directory = self._open_directory()
+        except PowerCutError:
+            self._sight(Sight.POWER_CUT_WHILE_STARTING)
+            self.cut_power()
+            return
+        self.written.reopen(directory.log)
+        self.stored = directory.election_state
+        self._tell("starts, its log ends at %s, %s", directory.log.end_offset, self.stored)
+        self.process = process = self._make_process(directory)
+        self._disk = self._make_disk(directory, process)
+        self._surroundings.watch.started(self)
+        process.start(self._disk)
+
+    def cut_power(self) -> None:
+        """Cut the power: what was not flushed is there or not, as the dice say."""
+        self._tell("loses power")
+        self._sight(Sight.POWER_CUT)
+        self._end()
+        self.files.crash(self._dice.draw)
+        self._surroundings.went_down(self)
+
+    def kill(self) -> None:
+        """Kill the process; the files stay as they are."""
+        self._tell("is killed")
+        self._sight(Sight.KILLED)
+        self._end()
+        self.files.kill()
+        self._surroundings.went_down(self)
+
+    def leave_in_peace(self) -> None:
+        """Take back every stroke that was planned, end a stall, and have a quick disk from now on."""
+        self.files.keep_power()
+        self._disk_plan = calmed(self._disk_plan)
+        if self.process is not None and self._disk is not None:
+            self._disk.calm_down(self._disk_plan)
+            self.process.plan_kill(None)
+            self.process.wake()
+
+    # What the process tells
+
+    def note_stored(self) -> None:
+        """An election state was stored: look what is on the platter now."""
+        name = f"{DIRECTORY}/{ELECTION_STATE_NAME}"
+        self.stored = ElectionStateFile(self.files.after_power_cut(name), name).read()
+
+    def kill_between_effects(self) -> None:
+        """The moment has come that `Process.plan_kill` was told of."""
+        self._sight(Sight.KILLED_BETWEEN_EFFECTS)
+        self.kill()
+
+    def leave(self, finished: ShutdownFinished) -> None:
+        """The node has shut down by itself."""
+        assert self._disk is not None, "only a node that runs can leave"
+        self._tell("leaves, handed over: %s", finished.handed_over)
+        self._sight(Sight.HANDED_OVER if finished.handed_over else Sight.SHUTDOWN_TIMED_OUT)
+        try:
+            self._disk.close()
+        except PowerCutError:
+            self._power_failed()
+            return
+        self._end()
+        self._surroundings.went_down(self)
+
+    # One life
+
+    def _open_directory(self) -> ReplicaDirectory:
+        durable_end, written_end, size_bytes = self.written.durable_end, self.written.twin.end_offset, self._log_bytes()
+        directory = open_directory(
+            self.files,
+            self.node_id,
+            self._surroundings.plan,
+            entropy=self._dice.bytes(_ENTROPY_BYTES),
+            on_batch=self.writers.appended,
+        )
+        self._sight(Sight.UNFLUSHED_LOST, directory.log.end_offset < written_end)
+        self._sight(Sight.UNFLUSHED_SURVIVED, directory.log.end_offset > durable_end)
+        self._sight(Sight.TORN_TAIL, self._log_bytes() < size_bytes)
+        return directory
+
+    def _make_process(self, directory: ReplicaDirectory) -> Process:
+        surroundings = self._surroundings
+        core = surroundings.make_core(
+            core_config(directory, self.node_id, surroundings.plan),
+            stored=directory.election_state,
+            log=view_of(directory.log),
+            writers=self.writers,
+            draw=self._core_dice.draw,
+        )
+        clock = Clock(
+            surroundings.timeline, ahead_ms=self._dice.draw(_CLOCK_AHEAD_MS), drift=self._dice.between(_DRIFT)
+        )
+        return Process(self, core, self.written.twin.copy(), clock=clock, surroundings=surroundings)
+
+    def _make_disk(self, directory: ReplicaDirectory, process: Process) -> DiskThreads:
+        surroundings = self._surroundings
+        return DiskThreads(
+            directory,
+            self.written,
+            timeline=surroundings.timeline,
+            dice=self._dice,
+            plan=self._disk_plan,
+            sightings=surroundings.sightings,
+            wrote=lambda entries: surroundings.watch.wrote(self, entries),
+            looked=lambda: surroundings.watch.flushed(self),
+            flushed=process.flushed,
+            power_failed=self._power_failed,
+        )
+
+    def _power_failed(self) -> None:
+        self._sight(Sight.POWER_CUT_WHILE_WRITING)
+        self.cut_power()
+
+    def _end(self) -> None:
+        process, self.process, self._disk = self.process, None, None
+        if process is None:
+            return
+        core = process.core
+        is_unfinished = isinstance(core.role, Leader) and process.log.end_offset > (core.high_watermark or 0)
+        self._sight(Sight.LEADER_CRASHED_WITH_UNCOMMITTED, is_unfinished)
+        process.halt()
+
+    def _log_bytes(self) -> int:
+        files = self.files
+        if not files.exists(DIRECTORY):
+            return 0
+        names = [name for name in files.names_in(DIRECTORY) if name.endswith(".log")]
+        return sum(len(files.read(f"{DIRECTORY}/{name}")) for name in names)
+
+    def _tell(self, text: str, *details: object) -> None:
+        self._surroundings.story.tell(str(self), text, *details)
+
+    def _sight(self, sight: Sight, is_so: bool = True) -> None:
+        if is_so:
+            self._surroundings.sightings.count(sight)

@@ -1,0 +1,120 @@
+"""Counts what is worth seeing of what nodes do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from raft.core.effects import Reply, RoleChanged
+from raft.core.events import AppendRequested, ResignRequested, Started
+from raft.core.messages import AppendResponse, ClientFetchRequest, FetchResponse, Request, VoteRequest, VoteResponse
+from raft.core.roles import Candidate, Follower, Leader, Resigned
+from raft.errors import ErrorCode
+from raft.types import NodeId, Offset
+from tests.simulation.committed_log import CommittedLog
+from tests.simulation.invariants.observer import Observer
+from tests.simulation.log_twin import WriteId, write_id_of
+from tests.simulation.machine import Machine
+from tests.simulation.sightings import Sight, Sightings
+from tests.simulation.step import Step
+
+_SIGHT_OF_ERROR = {
+    ErrorCode.REQUEST_TIMED_OUT: Sight.APPEND_TIMED_OUT,
+    ErrorCode.DUPLICATE_SEQUENCE_NUMBER: Sight.OLDER_WRITE_REFUSED,
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: Sight.APPEND_OUT_OF_ORDER,
+}
+
+
+class Onlooker(Observer):
+    """Recognises by their traces what no single part of the world could count."""
+
+    def __init__(self, sightings: Sightings, machines: Sequence[Machine], committed: CommittedLog) -> None:
+        self._sightings = sightings
+        self._committed = committed
+        self._machines = machines
+        self._candidates: dict[int, NodeId] = {}
+        self._cut_off: set[WriteId] = set()
+        self._has_just_cut: set[NodeId] = set()
+
+    def handled(self, step: Step) -> None:
+        for effect in step.effects:
+            if isinstance(effect, RoleChanged):
+                self._see_role(step, effect)
+        self._see_cut(step)
+        self._see_held_back(step)
+        for entry in step.appended:
+            write_id = write_id_of(entry.header)
+            if isinstance(step.event, AppendRequested) and write_id in self._cut_off:
+                self._see(Sight.APPEND_LOST_AND_WRITTEN_AGAIN)
+        if isinstance(step.event, AppendRequested):
+            self._see_append(step, step.event)
+
+    def replied(
+        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
+    ) -> None:
+        match asked, reply.response:
+            case VoteRequest(pre_vote=True), VoteResponse(vote_granted=False, error=ErrorCode.NONE):
+                role = machine.core.role
+                self._see(Sight.PRE_VOTE_REFUSED_FOR_LEADER, isinstance(role, Follower) and role.has_fetched)
+            case VoteRequest(pre_vote=False), VoteResponse(vote_granted=False, error=ErrorCode.NONE):
+                self._see(Sight.VOTE_REFUSED)
+            case AppendRequested(), AppendResponse(error=error) if error in _SIGHT_OF_ERROR:
+                self._see(_SIGHT_OF_ERROR[ErrorCode(error)])
+            case ClientFetchRequest(), FetchResponse(error=ErrorCode.NONE) if records:
+                self._see(Sight.FOLLOWER_READ, isinstance(machine.core.role, Follower))
+            case ClientFetchRequest(), FetchResponse(error=ErrorCode.UNKNOWN_LEADER_EPOCH):
+                self._see(Sight.READER_ASKED_OLD_LEADER, machine.is_leader)
+            case _:
+                pass
+
+    def flushed(self, machine: Machine) -> None:
+        self._see(Sight.SEGMENT_ROLLED, machine.written.has_rolled)
+
+    def _see_role(self, step: Step, change: RoleChanged) -> None:
+        new = change.new
+        is_start = isinstance(step.event, Started)
+        match new:
+            case Leader():
+                self._see(Sight.LEADER_ELECTED)
+                leaders = [machine for machine in self._machines if machine.is_leader]
+                self._see(Sight.STALE_LEADER, len(leaders) > 1)
+            case Candidate():
+                self._see(Sight.STOOD_BEFORE_CRASH, is_start)
+                other = self._candidates.setdefault(new.epoch, step.machine.node_id)
+                self._see(Sight.SEVERAL_CANDIDATES, other != step.machine.node_id)
+            case Resigned():
+                self._see(Sight.LED_BEFORE_CRASH, is_start)
+                self._see(Sight.QUORUM_LOST, "check quorum" in change.reason)
+                self._see(Sight.RESIGNED_ON_REQUEST, isinstance(step.event, ResignRequested))
+            case _:
+                pass
+
+    def _see_cut(self, step: Step) -> None:
+        node_id = step.machine.node_id
+        if step.cut_off:
+            self._see(Sight.TRUNCATION)
+            self._see(Sight.TRUNCATION_IN_SEVERAL_STEPS, node_id in self._has_just_cut)
+            self._has_just_cut.add(node_id)
+            self._cut_off.update(write_id for entry in step.cut_off if (write_id := write_id_of(entry.header)))
+        elif step.appended:
+            self._has_just_cut.discard(node_id)
+
+    def _see_held_back(self, step: Step) -> None:
+        role = step.role_after
+        if not isinstance(role, Leader) or step.high_watermark is not None:
+            return
+        known = [voter.fetch_offset or Offset(0) for voter in role.progress.voters.values()]
+        held_by_majority = sorted([*known, step.machine.core.durable_end], reverse=True)[(len(known) + 1) // 2]
+        self._see(Sight.HELD_BACK_BY_OWN_EPOCH, held_by_majority > self._committed.end_offset)
+
+    def _see_append(self, step: Step, event: AppendRequested) -> None:
+        write_id = write_id_of(event.batch.header)
+        if write_id is None or step.appended or not isinstance(step.role_after, Leader):
+            return
+        if step.log.times_written(write_id):
+            self._see(Sight.REPEATED_APPEND_RECOGNISED)
+            is_answered = any(isinstance(effect, Reply) for effect in step.effects)
+            self._see(Sight.UNCOMMITTED_APPEND_RECOGNISED, not is_answered)
+
+    def _see(self, sight: Sight, is_so: bool = True) -> None:
+        if is_so:
+            self._sightings.count(sight)

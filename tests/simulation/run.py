@@ -1,0 +1,93 @@
+"""One run: a seed in, what came of it out."""
+
+from __future__ import annotations
+
+import traceback
+from collections import Counter
+from dataclasses import dataclass
+
+from raft.core import RaftCore
+from raft.errors import RaftError
+from tests.simulation.broken import BrokenInvariantError
+from tests.simulation.plan import draw_plan
+from tests.simulation.rest import Rest
+from tests.simulation.sightings import Sight
+from tests.simulation.surroundings import CoreFactory
+from tests.simulation.world import World
+
+LAST_LINES = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a run.
+
+    Fields:
+        events: how many things happened, in `virtual_ms`.
+        committed_records: how many records were committed.
+        sights: what was seen, and how often.
+        fingerprint: of all that happened.
+        rest_percent: how much of the time allowed the quorum needed at most to recover.
+        broken: the invariant that broke, if any.
+        story: the last lines of what happened.
+    """
+
+    seed: int
+    events: int
+    virtual_ms: int
+    committed_records: int
+    sights: Counter[Sight]
+    fingerprint: int
+    rest_percent: int
+    broken: BrokenInvariantError | None
+    story: tuple[str, ...]
+
+    def __str__(self) -> str:
+        end = f"BROKEN: {self.broken}" if self.broken else f"fine, trace {self.fingerprint:08x}"
+        return (
+            f"seed {self.seed}: {self.events} events in {self.virtual_ms} ms, {self.sights[Sight.LEADER_ELECTED]} "
+            f"elections, {self.committed_records} records committed: {end}"
+        )
+
+
+def simulate(
+    seed: int,
+    *,
+    max_events: int | None = None,
+    make_core: CoreFactory = RaftCore,
+    remembered_lines: int = LAST_LINES,
+) -> Outcome:
+    """Run a seed to its end, or to the first broken invariant.
+
+    Args:
+        seed: decides everything.
+        max_events: when to end the time of unrest at the latest; None leaves it to the plan.
+        make_core: how nodes get their cores.
+        remembered_lines: how many of the last lines of its story to keep.
+    """
+    world = World(draw_plan(seed), make_core, remembered_lines=remembered_lines)
+    rest = Rest(world)
+    broken: BrokenInvariantError | None = None
+    try:
+        world.begin()
+        world.timeline.run(world.plan.unrest_ms, max_steps=max_events or world.plan.unrest_events)
+        rest.come_about()
+    except BrokenInvariantError as error:
+        broken = error
+    except (AssertionError, RaftError, LookupError, TypeError, ValueError) as error:
+        # Nothing that this world does to them may be more than core and storage can take.
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        detail = f"{type(error).__name__} at {place.filename}:{place.lineno}: {error}"
+        broken = BrokenInvariantError("NothingBreaks", ("ERROR-9", "LOG-17"), detail)
+    return Outcome(
+        seed=seed,
+        events=world.timeline.steps,
+        virtual_ms=world.timeline.now_ms,
+        committed_records=world.committed.end_offset,
+        sights=world.sightings.counts,
+        fingerprint=world.fingerprint.value,
+        rest_percent=rest.most_percent,
+        broken=broken,
+        # In words only where somebody will read them.
+        story=tuple(world.story.lines()) if broken or remembered_lines > LAST_LINES else (),
+    )

@@ -1,0 +1,183 @@
+"""The parts of the simulator that all else stands on: if they were wrong, nothing would show it."""
+
+from __future__ import annotations
+
+import pytest
+
+from raft.records.batch import build_batch
+from raft.records.header import read_header
+from raft.records.record import Record
+from raft.storage.log import Log, LogConfig
+from raft.storage.recovery_point import RecoveryPoint
+from raft.types import Batch, Epoch, EpochStart, Offset
+from tests.simulation.broken import BrokenInvariantError
+from tests.simulation.clock import Clock
+from tests.simulation.dice import Dice
+from tests.simulation.log_twin import LogTwin
+from tests.simulation.network import Network
+from tests.simulation.plan import CALM_NETWORK
+from tests.simulation.platter import Platter
+from tests.simulation.sightings import Sightings
+from tests.simulation.timeline import Timeline
+from tests.simulation.written_log import WrittenLog
+
+_DIRECTORY = "log-0"
+
+
+def _batch(base_offset: int, *, epoch: int = 1, sequence: int | None = None) -> Batch:
+    payload = build_batch(
+        [Record(value=b"record %d" % base_offset)],
+        base_offset=Offset(base_offset),
+        epoch=Epoch(epoch),
+        producer_id=None if sequence is None else 5,
+        producer_epoch=-1 if sequence is None else 0,
+        base_sequence=-1 if sequence is None else sequence,
+    )
+    return Batch(header=read_header(payload), payload=payload)
+
+
+def _open(files: Platter) -> Log:
+    point = RecoveryPoint(files, f"{_DIRECTORY}/point", topic="log", partition=0)
+    return Log.open(files, _DIRECTORY, LogConfig(segment_bytes=200), point)
+
+
+@pytest.fixture
+def files() -> Platter:
+    files = Platter()
+    files.make_directory(_DIRECTORY)
+    return files
+
+
+@pytest.fixture
+def written(files: Platter) -> WrittenLog:
+    return WrittenLog(files, _DIRECTORY)
+
+
+def test_timeline_keeps_the_order_of_plans_when_they_are_for_the_same_moment() -> None:
+    timeline, done = Timeline(), list[str]()
+    timeline.at(5, lambda: done.append("later"))
+    timeline.at(3, lambda: done.append("first"))
+    timeline.at(3, lambda: done.append("second"))
+
+    timeline.run(4)
+
+    assert done == ["first", "second"]
+    assert timeline.now_ms == 4
+
+
+@pytest.mark.parametrize("drift", [-5, 0, 5])
+def test_clock_has_come_so_far_when_the_true_time_of_it_has(drift: int) -> None:
+    timeline = Timeline()
+    clock = Clock(timeline, ahead_ms=1234, drift=drift)
+
+    for shown_ms in range(2000, 2400):
+        timeline.now_ms = clock.true_ms(shown_ms) - 1
+        assert clock.now_ms < shown_ms
+        timeline.now_ms += 1
+        assert clock.now_ms >= shown_ms
+
+
+def test_dice_fall_the_same_when_another_stream_is_thrown_more_often() -> None:
+    alone = [Dice(1, "network").draw(100) for _ in range(1)]
+    network, crashes = Dice(1, "network"), Dice(1, "crashes")
+    crashes.draw(100)
+
+    assert [network.draw(100)] == alone
+
+
+def test_network_carries_nothing_when_a_link_is_cut_in_that_direction() -> None:
+    timeline, arrived = Timeline(), list[str]()
+    network = Network(CALM_NETWORK, timeline=timeline, dice=Dice(1, "network"), sightings=Sightings())
+    cut = network.cut([(1, 2)])
+
+    network.carry(1, 2, lambda: arrived.append("lost"))
+    network.carry(2, 1, lambda: arrived.append("the other way"))
+    network.mend(cut)
+    network.carry(1, 2, lambda: arrived.append("mended"))
+    timeline.run(100)
+
+    assert sorted(arrived) == ["mended", "the other way"]
+
+
+def test_log_twin_differs_from_there_on_when_one_batch_differs() -> None:
+    one, other = LogTwin(), LogTwin()
+    for twin, epoch in ((one, 1), (other, 2)):
+        twin.append(_batch(0))
+        twin.append(_batch(1, epoch=epoch))
+        twin.append(_batch(2, epoch=2))
+
+    assert one.chain_at(Offset(1)) == other.chain_at(Offset(1)) is not None
+    assert one.chain_at(Offset(3)) != other.chain_at(Offset(3))
+    assert one.epochs == (
+        EpochStart(epoch=Epoch(1), start_offset=Offset(0)),
+        EpochStart(epoch=Epoch(2), start_offset=Offset(2)),
+    )
+
+
+def test_log_twin_counts_a_write_once_when_the_other_was_cut_off() -> None:
+    twin = LogTwin()
+    twin.append(_batch(0, sequence=7))
+    twin.append(_batch(1, sequence=7))
+    assert twin.times_written((5, 0, 7)) == 2
+
+    cut_off = twin.truncate(Offset(1))
+
+    assert [entry.header.base_offset for entry in cut_off] == [1]
+    assert twin.times_written((5, 0, 7)) == 1
+    assert twin.end_offset == 1
+
+
+def test_written_log_finds_nothing_durable_when_nothing_was_flushed(files: Platter, written: WrittenLog) -> None:
+    log = _open(files)
+
+    for offset in range(2):
+        written.append(_batch(offset))
+        log.append([_batch(offset)])
+
+    assert written.look() == 0
+    log.flush()
+    assert written.look() == 2
+
+
+def test_written_log_finds_other_bytes_not_durable_when_a_cut_is_written_over(
+    files: Platter, written: WrittenLog
+) -> None:
+    """The story that the numbers of flushes guard against: the old records were durable, the new ones are not yet."""
+    log = _open(files)
+    for epoch, batches in ((1, [_batch(0), _batch(1)]), (2, [_batch(1, epoch=2)])):
+        if epoch == 2:
+            log.flush()
+            assert written.look() == 2
+            written.begin_cut(Offset(1))
+            log.truncate(Offset(1))
+            written.end_cut(Offset(1))
+        for batch in batches:
+            written.append(batch)
+        log.append(batches)
+
+    assert written.look() == 1
+
+
+@pytest.mark.rule("TEST-17")
+def test_written_log_refuses_what_it_finds_when_flushed_records_are_gone(files: Platter, written: WrittenLog) -> None:
+    log = _open(files)
+    written.append(_batch(0))
+    log.append([_batch(0)])
+    log.flush()
+    written.look()
+    files.crash()
+    files.lose(f"{_DIRECTORY}/{0:020d}.log")
+
+    with pytest.raises(BrokenInvariantError, match="found up to 0, where 1 was durable"):
+        written.reopen(_open(files))
+
+
+def test_written_log_refuses_what_it_finds_when_nobody_wrote_it(files: Platter, written: WrittenLog) -> None:
+    log = _open(files)
+    written.append(_batch(0))
+    log.append([_batch(0, epoch=2)])
+    log.flush()
+    files.crash()
+
+    with pytest.raises(BrokenInvariantError, match="found other bytes below 1"):
+        written.reopen(_open(files))

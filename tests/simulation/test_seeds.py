@@ -1,0 +1,31 @@
+"""Two hundred quorums in two hundred bad worlds."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation.fixed_seeds import FIXED_SEEDS, outcome_of
+from tests.simulation.invariants.observer import Invariant
+
+_CHUNK = 10
+
+# `fixed_seeds` imports the world, and with it every module of invariants.
+_WATCHED_RULES = sorted({rule for invariant in Invariant.__subclasses__() for rule in invariant.rules})
+_OTHER_RULES = ("LOG-6", "LOG-13", "TEST-11", "TEST-13")
+"""Of storage and of the rest at the end of each run."""
+
+
+def _chunks() -> list[range]:
+    return [FIXED_SEEDS[start : start + _CHUNK] for start in range(0, len(FIXED_SEEDS), _CHUNK)]
+
+
+@pytest.mark.rule(*_WATCHED_RULES, *_OTHER_RULES)
+@pytest.mark.parametrize("seeds", [pytest.param(seeds, id=f"{seeds[0]}-{seeds[-1]}") for seeds in _chunks()])
+def test_quorum_keeps_its_promises_when_everything_fails(seeds: range) -> None:
+    outcomes = [outcome_of(seed) for seed in seeds]
+
+    broken = [
+        f"{outcome.broken}; replay: make sim SEED={outcome.seed}" for outcome in outcomes if outcome.broken is not None
+    ]
+    if broken:
+        pytest.fail("\n".join(broken), pytrace=False)

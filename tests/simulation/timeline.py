@@ -1,0 +1,48 @@
+"""Virtual time, and the queue of everything that is still to come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+
+Action = Callable[[], None]
+
+
+class Timeline:
+    """What happens when. Time passes only from one action to the next; actions of one moment go in the order in which
+    they were planned.
+
+    Attributes:
+        now_ms: the present, from 0.
+        steps: how many actions are done.
+    """
+
+    def __init__(self) -> None:
+        self.now_ms = 0
+        self.steps = 0
+        self._queue: list[tuple[int, int, Action]] = []
+        self._planned = 0
+
+    def at(self, time_ms: int, action: Action) -> None:
+        """Plan an action for a moment; one that is over already means now, after what is planned for now."""
+        heappush(self._queue, (max(time_ms, self.now_ms), self._planned, action))
+        self._planned += 1
+
+    def after(self, delay_ms: int, action: Action) -> None:
+        """Plan an action for so much later."""
+        self.at(self.now_ms + delay_ms, action)
+
+    def step(self, until_ms: int) -> bool:
+        """Do the next action that is due by then; return whether there was one."""
+        if not self._queue or self._queue[0][0] > until_ms:
+            self.now_ms = max(self.now_ms, until_ms)
+            return False
+        self.now_ms, _, action = heappop(self._queue)
+        self.steps += 1
+        action()
+        return True
+
+    def run(self, until_ms: int, *, max_steps: int | None = None) -> None:
+        """Do everything that is due by then, or stop once so many actions are done since the beginning."""
+        while (max_steps is None or self.steps < max_steps) and self.step(until_ms):
+            pass

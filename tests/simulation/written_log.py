@@ -1,0 +1,107 @@
+"""What was written to the log of a machine, and how far it is on the platter."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from raft.records.split import split_batches
+from raft.storage.log import Log
+from raft.types import Batch, Offset
+from tests.simulation.broken import BrokenInvariantError
+from tests.simulation.log_twin import Entry, LogTwin
+from tests.simulation.platter import Platter
+
+_RULES = ("LOG-13", "TEST-17")
+_MANY_BYTES = 1 << 30
+
+
+class _Place(NamedTuple):
+    """Where the file of a batch is, and where in it the batch ends."""
+
+    segment: str
+    end_position: int
+
+
+class WrittenLog:
+    """The log in a machine's files, through all its lives.
+
+    `twin` holds what was ordered to be there. It runs ahead of the files, and never behind them: whatever a crash
+    leaves is a beginning of it. The batches that are known to be on the platter are counted by looking, byte by byte,
+    and never taken from what the log or the core says.
+
+    Args:
+        files: of the machine.
+        directory: the log's folder.
+    """
+
+    def __init__(self, files: Platter, directory: str) -> None:
+        self.twin = LogTwin()
+        self._files = files
+        self._directory = directory
+        self._places: list[_Place] = []
+
+    @property
+    def durable_end(self) -> Offset:
+        """Everything below would outlive a power cut now."""
+        return self.twin.entries[len(self._places) - 1].header.end_offset if self._places else Offset(0)
+
+    @property
+    def has_rolled(self) -> bool:
+        """Whether what is on the platter takes more than one file."""
+        return len(self._places) > 1 and self._places[0].segment != self._places[-1].segment
+
+    def append(self, batch: Batch) -> Entry:
+        """A batch is about to be written: from now on it may be found."""
+        return self.twin.append(batch)
+
+    def begin_cut(self, end_offset: Offset) -> None:
+        """A cut is about to be made: from now on what lies behind it may be gone."""
+        while self._places and self.durable_end > end_offset:
+            self._places.pop()
+
+    def end_cut(self, end_offset: Offset) -> None:
+        """The cut is made: what lay behind it is not found again."""
+        self.twin.truncate(end_offset)
+
+    def look(self) -> Offset:
+        """Find out how far the log is on the platter; return that."""
+        for entry in self.twin.entries[len(self._places) :]:
+            segment = f"{self._directory}/{entry.header.base_offset:020d}.log"
+            position = 0
+            if not self._files.has_survivor(segment):
+                if not self._places:
+                    break
+                segment, position = self._places[-1]
+            end_position = position + len(entry.payload)
+            if self._files.survivor(segment)[position:end_position] != entry.payload:
+                break
+            self._places.append(_Place(segment, end_position))
+        return self.durable_end
+
+    def reopen(self, log: Log) -> None:
+        """Compare what a new life has found with what was written.
+
+        Raises:
+            BrokenInvariantError: something on the platter is gone, or something is there that nobody wrote.
+        """
+        found = log.end_offset
+        durable_end, written_end = self.durable_end, self.twin.end_offset
+        if not durable_end <= found <= written_end or self.twin.chain_at(found) is None:
+            self._refuse(f"found up to {found}, where {durable_end} was durable and {written_end} written")
+        self.twin.truncate(found)
+        if _content(log) != b"".join(entry.payload for entry in self.twin.entries):
+            self._refuse(f"found other bytes below {found} than were written")
+        if self.look() != found:
+            self._refuse(f"goes on with records up to {found}, of which those from {self.durable_end} on may vanish")
+
+    def _refuse(self, detail: str) -> None:
+        raise BrokenInvariantError("RecoveredLog", _RULES, detail)
+
+
+def _content(log: Log) -> bytes:
+    pieces: list[bytes] = []
+    offset = Offset(0)
+    while offset < log.end_offset:
+        pieces.append(log.read(offset, max_bytes=_MANY_BYTES, end_offset=log.end_offset))
+        offset = split_batches(pieces[-1])[-1].header.end_offset
+    return b"".join(pieces)

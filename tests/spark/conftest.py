@@ -1,0 +1,42 @@
+"""One Spark session and one quorum of three voters for all tests that do no harm to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from raft.local import LocalQuorum
+from tests.spark.frames import Frames
+from tests.spark.session import put_shared_session_last
+from tests.spark.session import spark as spark
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    put_shared_session_last(items)
+
+
+@pytest.fixture(scope="session")
+def quorum(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalQuorum]:
+    """Three voters. Its one log grows from test to test: a test's own records begin where it begins to write."""
+    with LocalQuorum.start(tmp_path_factory.mktemp("quorum")) as quorum:
+        yield quorum
+
+
+@pytest.fixture
+def frames(spark: SparkSession, quorum: LocalQuorum) -> Frames:
+    return Frames(spark, quorum.bootstrap_servers)
+
+
+@pytest.fixture
+def lone_voter(tmp_path: Path) -> Iterator[LocalQuorum]:
+    """A quorum of one voter, for one test, which may do what it likes to it."""
+    with LocalQuorum.start(tmp_path / "lone-voter", voters=1) as quorum:
+        yield quorum
+
+
+@pytest.fixture
+def lone_frames(spark: SparkSession, lone_voter: LocalQuorum) -> Frames:
+    return Frames(spark, lone_voter.bootstrap_servers)

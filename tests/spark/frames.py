@@ -1,0 +1,62 @@
+"""DataFrames of one quorum's log: written, read as a batch, read as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from raft.client import Client, ClientSettings
+from raft.config.values import addresses
+
+SERVERS = "kraft.bootstrap.servers"
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """What a Spark application does with a quorum, in the words that the tests need.
+
+    Options are given by their names; a name with dots comes in a dictionary, as `**{"kraft.cluster.id": ...}`.
+    """
+
+    spark: SparkSession
+    servers: str
+
+    def rows(self, rows: Sequence[Any], schema: str = "value string") -> DataFrame:
+        return self.spark.createDataFrame(rows, schema)
+
+    def values(self, values: Iterable[str]) -> DataFrame:
+        return self.rows([(value,) for value in values])
+
+    def write(self, rows: DataFrame, **options: Any) -> None:
+        rows.write.format("kraft").options(**{SERVERS: self.servers, **options}).mode("append").save()
+
+    def read(self, **options: Any) -> DataFrame:
+        return self.spark.read.format("kraft").options(**{SERVERS: self.servers, **options}).load()
+
+    def stream(self, **options: Any) -> DataFrame:
+        return self.spark.readStream.format("kraft").options(**{SERVERS: self.servers, **options}).load()
+
+    def end(self) -> int:
+        """The end of the log, as the leader knows it."""
+        with self.client() as client:
+            return client.log_end()
+
+    def log(self, start_offset: int = 0) -> list[tuple[int, str | None]]:
+        """Offset and value of every record of data, in the order of the log."""
+        read = self.read(startingOffsets=start_offset).selectExpr("offset", "cast(value as string)").orderBy("offset")
+        return [tuple(row) for row in read.collect()]
+
+    def log_values(self, start_offset: int = 0) -> list[str | None]:
+        """Value of every record of data, in the order of the log."""
+        return [value for _, value in self.log(start_offset)]
+
+    def client(self) -> Client:
+        return Client(ClientSettings(bootstrap_servers=addresses(SERVERS, self.servers)))
+
+
+def numbered(prefix: str, count: int, start: int = 0) -> list[str]:
+    """Values that nobody else writes, in order: prefix-000, prefix-001, ..."""
+    return [f"{prefix}-{number:03}" for number in range(start, start + count)]

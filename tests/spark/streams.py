@@ -1,0 +1,151 @@
+"""Streaming queries of the tests: what they delivered, batch by batch, and what stands in their checkpoint."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from tests.spark.frames import SERVERS
+
+LIMIT_S = 60
+
+
+class Delivered:
+    """A sink that keeps the values of each micro-batch; a batch that is replayed replaces itself.
+
+    Args:
+        stream: a stream with a column `value`.
+        checkpoint: where the query keeps its state.
+        on_batch: called with the number of each micro-batch, after its rows are kept.
+    """
+
+    def __init__(self, stream: DataFrame, checkpoint: Path, *, on_batch: Callable[[int], None] | None = None) -> None:
+        self.batches: dict[int, list[str | None]] = {}
+        self._on_batch = on_batch
+        self._writer = (
+            stream.selectExpr("offset", "cast(value as string) value")
+            .writeStream.foreachBatch(self._keep)
+            .option("checkpointLocation", str(checkpoint))
+        )
+
+    @property
+    def values(self) -> list[str | None]:
+        """Everything that came, in the order of batches and offsets."""
+        return [value for number in sorted(self.batches) for value in self.batches[number]]
+
+    def start(self) -> StreamingQuery:
+        """Start a query that goes on until it is stopped."""
+        return self._writer.start()
+
+    def run(self, **trigger: Any) -> None:
+        """Run a query to its end; by default to the end of the log as it is when the query starts."""
+        run_to_end(self._writer.trigger(**(trigger or {"availableNow": True})).start())
+
+    def _keep(self, rows: DataFrame, number: int) -> None:
+        self.batches[number] = [value for _, value in sorted(tuple(row) for row in rows.collect())]
+        if self._on_batch is not None:
+            self._on_batch(number)
+
+
+def run_to_end(query: StreamingQuery) -> None:
+    """Wait for the end of a query that has one; raises what it failed with."""
+    try:
+        assert query.awaitTermination(LIMIT_S), f"the query still runs after {LIMIT_S} s: {query.lastProgress}"
+    finally:
+        query.stop()
+
+
+def wait_until(is_so: Callable[[], bool], what: str, *queries: StreamingQuery) -> None:
+    """Wait for something that queries bring about; raises what one of them fails with."""
+    deadline_s = time.monotonic() + LIMIT_S
+    while not is_so():
+        for query in queries:
+            if (error := query.exception()) is not None:
+                raise error
+        assert time.monotonic() < deadline_s, f"not within {LIMIT_S} s: {what}"
+        time.sleep(0.05)
+
+
+class Input:
+    """A folder of files, each of them one micro-batch of a stream.
+
+    Args:
+        folder: made where it is missing.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        self._folder = folder
+        self._count = 0
+        self._began_s = int(time.time()) - 3600
+
+    def add(self, values: Iterable[str]) -> None:
+        """Add a file of values, all at once."""
+        partial = self._folder.with_suffix(".partial")
+        partial.write_text("".join(f"{value}\n" for value in values))
+        self._count += 1
+        # Spark takes the oldest file first, so each is a second younger than the one before.
+        os.utime(partial, times=(self._began_s + self._count,) * 2)
+        partial.rename(self._folder / f"{self._count:03}.txt")
+
+    def stream(self, spark: SparkSession) -> DataFrame:
+        """The files as a stream with a column `value`."""
+        return spark.readStream.option("maxFilesPerTrigger", 1).text(str(self._folder))
+
+
+def into_log(stream: DataFrame, servers: str, checkpoint: Path, **options: Any) -> DataStreamWriter:
+    """What writes a stream to a quorum, to be started; by itself it ends with the input as it is now."""
+    return (
+        stream.writeStream.format("kraft")
+        .options(**{SERVERS: servers, "checkpointLocation": str(checkpoint), **options})
+        .trigger(availableNow=True)
+    )
+
+
+class Checkpoint:
+    """The files by which Spark remembers a query."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def committed(self) -> list[int]:
+        """Numbers of the micro-batches that are done."""
+        return _numbers(self.path / "commits")
+
+    @property
+    def planned(self) -> list[int]:
+        """Numbers of the micro-batches that have an end."""
+        return _numbers(self.path / "offsets")
+
+    def offset(self, number: int) -> str:
+        """The text of the source's offset at the end of a micro-batch; a version and metadata stand before it."""
+        return (self.path / "offsets" / str(number)).read_text().splitlines()[2]
+
+    def write_offset(self, number: int, text: str) -> None:
+        """Put another text in its place."""
+        path = self.path / "offsets" / str(number)
+        lines = [*path.read_text().splitlines()[:2], text]
+        _forget(path)
+        path.write_text("\n".join(lines))
+
+    def forget_commit(self, number: int) -> None:
+        """Make Spark believe that a micro-batch is not done: as if the driver had died before it wrote that down."""
+        _forget(self.path / "commits" / str(number))
+
+
+def _numbers(folder: Path) -> list[int]:
+    return sorted(int(path.name) for path in folder.iterdir() if path.name.isdecimal())
+
+
+def _forget(path: Path) -> None:
+    path.unlink()
+    # The sum of the old content, which Hadoop would compare.
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)

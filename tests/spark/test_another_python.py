@@ -1,0 +1,25 @@
+"""Spark's workers run a Python that does not have the connector: Spark then only says that it finds no such source."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.spark.applications import Application
+
+pytestmark = pytest.mark.spark
+
+
+def test_source_is_not_found_when_the_workers_run_a_python_without_it(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path)], check=True)
+    environment = os.environ | {"PYSPARK_PYTHON": str(tmp_path / "bin" / "python")}
+
+    application = Application("tests.spark.bare_application", environment=environment)
+
+    said = application.line()
+    assert application.wait() == 0
+    assert "[DATA_SOURCE_NOT_FOUND] Failed to find the data source: kraft" in said

@@ -1,0 +1,86 @@
+"""Reads that cannot be: the exception names what is wrong and what is allowed, at the place where it can be known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException, PySparkException, StreamingQueryException
+from pyspark.sql import DataFrameReader, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamReader
+
+from tests.spark.frames import SERVERS, Frames
+from tests.spark.streams import Delivered
+
+pytestmark = pytest.mark.spark
+
+FAST = {"kraft.default.api.timeout.ms": "700"}
+NOBODY = {SERVERS: "127.0.0.1:1", **FAST}
+
+
+def test_option_is_refused_when_the_dataframe_is_made(spark: SparkSession) -> None:
+    refusals: list[tuple[DataFrameReader | DataStreamReader, dict[str, str], str]] = [
+        (spark.read, {"startingOffset": "1"}, "unknown option startingoffset: did you mean startingOffsets?"),
+        (spark.readStream, {"startingOffsets": "abc"}, "startingOffsets=abc: allowed are earliest, latest and offsets"),
+        (spark.read, {"startingOffsets": "5", "endingOffsets": "3"}, "startingOffsets=5 lies behind endingOffsets=3"),
+        (spark.readStream, {SERVERS: ""}, "option kraft.bootstrap.servers must be given: host:port,..."),
+    ]
+
+    for reader, options, message in refusals:
+        with pytest.raises(AnalysisException) as refusal:
+            reader.format("kraft").options(**{**NOBODY, **options}).load()
+        assert refusal.value.getCondition() == "PYTHON_DATA_SOURCE_ERROR"
+        assert f"ConfigError: {message}" in str(refusal.value)
+
+
+def test_batch_is_refused_at_its_first_use_when_the_quorum_has_to_be_asked(frames: Frames) -> None:
+    end = frames.end()
+    refusals: list[tuple[dict[str, Any], str]] = [
+        (
+            {"startingOffsets": end + 1},
+            f"ConfigError: startingOffsets={end + 1} lies past the end: committed are 0 to {end}",
+        ),
+        (
+            {"endingOffsets": end + 1},
+            f"ConfigError: endingOffsets={end + 1} lies past the end: committed is up to {end}",
+        ),
+        ({"startingTimestamp": 1 << 52}, f"ConfigError: startingTimestamp={1 << 52}: no record is as young as that"),
+        ({"startingTimestamp": 9**15, "endingOffsets": 0}, "no record is as young as that"),
+        ({"startingOffsets": "latest"}, "ConfigError: startingOffsets=latest: a batch that starts at the end is empty"),
+        ({"kraft.cluster.id": "J8qFJ5vSQ_WmUo0zCbbnZg"}, "wanted is J8qFJ5vSQ_WmUo0zCbbnZg"),
+        (NOBODY, "QuorumUnavailableError: no leader found within 700 ms: 127.0.0.1:1: Connection refused"),
+    ]
+
+    for options, message in refusals:
+        read = frames.read(**options)
+        with pytest.raises(PySparkException) as refusal:
+            read.count()
+        assert message in str(refusal.value), options
+
+
+def test_batch_with_columns_of_the_users_own_is_refused(frames: Frames) -> None:
+    read = frames.spark.read.format("kraft").option(SERVERS, frames.servers).schema("id int").load()
+
+    with pytest.raises(AnalysisException, match="the kraft source has a fixed schema, struct<key:binary,value:binary,"):
+        read.count()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"endingOffsets": "5"}, "ConfigError: endingOffsets: a stream has no end; allowed for batches only"),
+        ({"startingOffsets": "999999"}, "ConfigError: startingOffsets=999999 lies past the end: committed are 0 to "),
+        (NOBODY, "QuorumUnavailableError: no leader found within 700 ms: 127.0.0.1:1: Connection refused"),
+        ({"kraft.cluster.id": "J8qFJ5vSQ_WmUo0zCbbnZg"}, "wanted is J8qFJ5vSQ_WmUo0zCbbnZg"),
+    ],
+    ids=["end", "past the end", "nobody there", "another cluster"],
+)
+def test_stream_is_refused_at_its_start(frames: Frames, tmp_path: Path, options: dict[str, str], message: str) -> None:
+    delivered = Delivered(frames.stream(**options), tmp_path)
+
+    with pytest.raises(StreamingQueryException) as refusal:
+        delivered.run()
+
+    assert message in str(refusal.value)
+    assert delivered.batches == {}

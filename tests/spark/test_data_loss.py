@@ -1,0 +1,86 @@
+"""A log that is not the one of the checkpoint: found, named, and passed over only where the option allows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+
+from raft.local import LocalQuorum
+from tests.spark.frames import Frames, numbered
+from tests.spark.quorums import remove_log
+from tests.spark.streams import Delivered
+
+pytestmark = pytest.mark.spark
+
+
+def fill(quorum: LocalQuorum, spark: SparkSession, values: list[str]) -> Frames:
+    frames = Frames(spark, quorum.bootstrap_servers)
+    frames.write(frames.values(values).coalesce(1))
+    return frames
+
+
+def test_shorter_log_is_named_and_read_on_from_its_end_if_data_may_be_lost(spark: SparkSession, tmp_path: Path) -> None:
+    data_dir, checkpoint = tmp_path / "quorum", tmp_path / "checkpoint"
+    with LocalQuorum.start(data_dir, voters=1) as quorum:
+        frames = fill(quorum, spark, numbered("old", 5))
+        Delivered(frames.stream(startingOffsets="earliest"), checkpoint).run()
+    remove_log(data_dir)
+
+    with LocalQuorum.start(data_dir, voters=1) as quorum:
+        frames = fill(quorum, spark, ["unseen"])
+        with pytest.raises(
+            StreamingQueryException, match="the log ends at 2, before the checkpoint's offset 6"
+        ) as refusal:
+            Delivered(frames.stream(), checkpoint).run()
+        assert "set failOnDataLoss to false to go on with what is there" in str(refusal.value)
+        tolerant = Delivered(frames.stream(failOnDataLoss=False), checkpoint)
+        tolerant.run()
+        fill(quorum, spark, numbered("new", 7))
+        tolerant.run()
+        tolerant.run()
+
+    assert tolerant.values == numbered("new", 7), "each once, from where the log ended when the loss was found"
+
+
+def test_log_with_other_epochs_is_named_and_read_from_where_it_parts_if_data_may_be_lost(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    data_dir, checkpoint = tmp_path / "quorum", tmp_path / "checkpoint"
+    with LocalQuorum.start(data_dir, voters=1) as quorum:
+        frames = fill(quorum, spark, numbered("old", 5))
+        Delivered(frames.stream(startingOffsets="earliest"), checkpoint).run()
+    remove_log(data_dir)
+    with LocalQuorum.start(data_dir, voters=1) as quorum:
+        fill(quorum, spark, ["of epoch 1"])
+
+    # Long enough: only the epochs give it away. Offset 2 is the beginning of the leader of epoch 2.
+    with LocalQuorum.start(data_dir, voters=1) as quorum:
+        frames = fill(quorum, spark, numbered("new", 7))
+        with pytest.raises(StreamingQueryException) as refusal:
+            Delivered(frames.stream(), checkpoint).run()
+        assert "the log is not the one of the checkpoint (offset 6, epoch 1)" in str(refusal.value)
+        assert "it leaves it at offset 2 of epoch 1" in str(refusal.value)
+        tolerant = Delivered(frames.stream(failOnDataLoss=False, maxOffsetsPerTrigger=3), checkpoint)
+        tolerant.run()
+        tolerant.run()
+
+    assert tolerant.values == numbered("new", 7)
+
+
+@pytest.mark.parametrize("fail_on_data_loss", [True, False])
+def test_checkpoint_of_another_cluster_is_refused_naming_both(
+    frames: Frames, lone_frames: Frames, lone_voter: LocalQuorum, tmp_path: Path, fail_on_data_loss: bool
+) -> None:
+    Delivered(lone_frames.stream(), tmp_path / "checkpoint").run()
+    with frames.client() as client:
+        ours = client.describe_quorum().cluster_id
+
+    elsewhere = Delivered(frames.stream(failOnDataLoss=fail_on_data_loss), tmp_path / "checkpoint")
+    with pytest.raises(StreamingQueryException) as refusal:
+        elsewhere.run()
+
+    assert f"checkpoint is of cluster {lone_voter.cluster_id}, the quorum is cluster {ours}" in str(refusal.value)
+    assert elsewhere.values == []

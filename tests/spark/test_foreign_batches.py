@@ -1,0 +1,97 @@
+"""Batches that another client made: Kafka's own C library, with each of its codecs, its timestamps, its headers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+
+import confluent_kafka
+import pytest
+
+from tests.spark.frames import Frames, numbered
+
+pytestmark = pytest.mark.spark
+
+FAR_AHEAD = datetime(2090, 1, 1, tzinfo=UTC)
+"""So far ahead that only records of this module are as young."""
+
+
+def milliseconds(time: datetime) -> int:
+    return int(time.timestamp() * 1000)
+
+
+def produce(frames: Frames, values: Mapping[str, datetime], **settings: str) -> None:
+    """Produce records with key and headers, in one batch."""
+    failed: list[object] = []
+    producer = confluent_kafka.Producer({"bootstrap.servers": frames.servers, "linger.ms": 500, **settings})
+    for value, time in values.items():
+        producer.produce(
+            "__cluster_metadata",
+            key=f"key of {value}",
+            value=value * 20,
+            headers=[("by", b"librdkafka"), ("by", None)],
+            timestamp=milliseconds(time),
+            on_delivery=lambda error, _message: failed.append(error) if error is not None else None,
+        )
+    assert (producer.flush(20), failed) == (0, [])
+
+
+def timed(values: Iterable[str], start: datetime) -> dict[str, datetime]:
+    """Give each value a time, a minute after the one before."""
+    return {value: start + timedelta(minutes=at) for at, value in enumerate(values)}
+
+
+def test_records_are_read_whatever_codec_compressed_them(frames: Frames) -> None:
+    start = frames.end()
+    produced: dict[str, datetime] = {}
+    for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
+        batch = timed(numbered(codec, 20), datetime(2020, 2, 29, 23, 59, 59, 999_000, tzinfo=UTC))
+        produce(frames, batch, **{"compression.type": codec})
+        produced |= batch
+
+    rows = frames.read(startingOffsets=start, includeHeaders=True, minPartitions=7).orderBy("offset").collect()
+
+    assert [row.offset for row in rows] == list(range(start, start + len(produced)))
+    # Spark gives times of this machine's time zone.
+    assert [(row.key.decode(), row.value.decode(), row.timestamp.astimezone(UTC)) for row in rows] == [
+        (f"key of {value}", value * 20, time) for value, time in produced.items()
+    ]
+    assert {tuple(map(tuple, row.headers)) for row in rows} == {(("by", b"librdkafka"), ("by", None))}
+
+
+def test_times_choose_where_a_batch_starts_and_ends(frames: Frames) -> None:
+    start = frames.end()
+    values = numbered("timed", 10)
+    produce(frames, timed(values, FAR_AHEAD))
+
+    def between(first: float | None, after: float | None, **options: object) -> list[int]:
+        for name, minutes in (("startingTimestamp", first), ("endingTimestamp", after)):
+            if minutes is not None:
+                options[name] = milliseconds(FAR_AHEAD + timedelta(minutes=minutes))
+        return sorted(row.offset - start for row in frames.read(**options).select("offset").collect())
+
+    assert between(2, 5) == [2, 3, 4]
+    assert between(1.5, None) == [2, 3, 4, 5, 6, 7, 8, 9]
+    assert between(9, 60) == [9], "no record is as young as the end, so it is open"
+    assert between(8, None, startingOffsets=0) == [8, 9], "time beats offset"
+    assert between(3, None, endingOffsets=start + 4) == [3]
+    assert between(60, None, startingOffsetsByTimestampStrategy="latest") == []
+
+
+@pytest.mark.parametrize(
+    "time_ms",
+    [
+        pytest.param(-1, id="no time"),
+        pytest.param(253_402_300_800_000, id="year 10000"),
+        pytest.param(9_223_372_036_854_775, id="the last that Spark has"),
+    ],
+)
+def test_record_is_read_when_its_time_is_beyond_python(frames: Frames, time_ms: int) -> None:
+    start = frames.end()
+    producer = confluent_kafka.Producer({"bootstrap.servers": frames.servers})
+    producer.produce("__cluster_metadata", value=f"at {time_ms}", timestamp=time_ms)
+    assert producer.flush(20) == 0
+
+    rows = frames.read(startingOffsets=start).selectExpr("cast(value as string)", "unix_millis(timestamp)").collect()
+
+    assert [tuple(row) for row in rows] == [(f"at {time_ms}", time_ms)]

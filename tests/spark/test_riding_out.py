@@ -1,0 +1,63 @@
+"""A stream that writes and one that reads, while voters are killed and restarted: neither fails, nothing is lost."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from raft.local import LocalQuorum
+from tests.spark.frames import Frames, numbered
+from tests.spark.quorums import kill, leader_of
+from tests.spark.streams import Delivered, Input, into_log, wait_until
+
+pytestmark = pytest.mark.spark
+
+FILES_A_TIME = 3
+ROWS_A_FILE = 4
+
+
+def test_streams_ride_out_whatever_happens_to_the_voters(spark: SparkSession, tmp_path: Path) -> None:
+    source, expected = Input(tmp_path / "input"), []
+
+    def add_files(when: str) -> None:
+        for file in range(FILES_A_TIME):
+            source.add(values := numbered(f"{when}-{file}", ROWS_A_FILE))
+            expected.extend(values)
+
+    # Bound, but nobody listens: whoever asks is refused.
+    with closing(socket.socket()) as dead, LocalQuorum.start(tmp_path / "quorum") as quorum:
+        dead.bind(("127.0.0.1", 0))
+        frames = Frames(spark, f"127.0.0.1:{dead.getsockname()[1]},{quorum.bootstrap_servers}")
+        delivered = Delivered(frames.stream(startingOffsets="earliest"), tmp_path / "read")
+        add_files("before")
+        writing = into_log(source.stream(spark), frames.servers, tmp_path / "written").trigger(
+            processingTime="0 seconds"
+        )
+        queries = writing.start(), delivered.start()
+
+        def all_is_read() -> bool:
+            return len(delivered.values) >= len(expected)
+
+        try:
+            wait_until(all_is_read, "what was there before", *queries)
+            add_files("the leader is killed")
+            kill(quorum, leader_of(quorum))
+            wait_until(all_is_read, "what was written while a leader died", *queries)
+            add_files("all voters are killed")
+            kill(quorum, *quorum.pids)
+            wait_until(all_is_read, "what was written while there was no quorum", *queries)
+            for node_id in quorum.pids:
+                add_files(f"voter {node_id} is restarted")
+                kill(quorum, node_id, with_signal=signal.SIGTERM)
+            wait_until(all_is_read, "what was written while voters came and went", *queries)
+        finally:
+            for query in queries:
+                query.stop()
+
+        assert delivered.values == expected
+        assert frames.log_values() == expected

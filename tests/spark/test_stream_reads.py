@@ -1,0 +1,166 @@
+"""Stream reads: where they start, what a restart goes on with, how much a micro-batch takes, and when it ends."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pyspark.errors import StreamingQueryException
+
+from raft.local import LocalQuorum
+from tests.spark.frames import Frames, numbered
+from tests.spark.streams import Checkpoint, Delivered, wait_until
+
+pytestmark = pytest.mark.spark
+
+
+def test_stream_loses_and_doubles_nothing_when_it_is_stopped_and_started_again(frames: Frames, tmp_path: Path) -> None:
+    delivered = Delivered(frames.stream(startingOffsets="earliest"), tmp_path)
+    frames.write(frames.values(numbered("before", 3)).coalesce(1))
+    delivered.run()
+    assert delivered.values == frames.log_values(), "all that is in the log"
+
+    for restart in range(3):
+        frames.write(frames.values(numbered(f"restart-{restart}", 5)).coalesce(1))
+        delivered.run()
+
+    assert delivered.values == frames.log_values()
+    assert [*delivered.batches] == [0, 1, 2, 3]
+    assert [len(delivered.batches[number]) for number in (1, 2, 3)] == [5, 5, 5]
+
+
+def test_checkpoint_has_the_offsets_of_the_format_and_nothing_new_adds_none(
+    lone_frames: Frames, lone_voter: LocalQuorum, tmp_path: Path
+) -> None:
+    checkpoint = Checkpoint(tmp_path)
+    delivered = Delivered(lone_frames.stream(startingOffsets="earliest"), tmp_path)
+    begun = f'{{"version": 1, "clusterId": "{lone_voter.cluster_id}", "offset": '
+
+    lone_frames.write(lone_frames.values(numbered("row", 3)).coalesce(1))
+    delivered.run()
+    delivered.run()
+    assert (checkpoint.planned, checkpoint.committed) == ([0], [0]), "nothing was new"
+    lone_frames.write(lone_frames.values(numbered("row", 2, start=3)).coalesce(1))
+    delivered.run()
+    lone_voter.stop()
+    with LocalQuorum.start(tmp_path / "lone-voter", voters=1):
+        delivered.run()
+
+    texts = [checkpoint.offset(number) for number in checkpoint.planned]
+    # Each leader's beginning takes an offset: 0 in epoch 1, and 6 in the one after the restart.
+    assert texts == [
+        begun + '4, "epoch": 1, "from": {"offset": 0, "epoch": 0}}',
+        begun + '6, "epoch": 1}',
+        begun + '7, "epoch": 2}',
+    ]
+    assert delivered.batches == {0: numbered("row", 3), 1: numbered("row", 2, start=3), 2: []}
+
+
+def test_stream_from_latest_begins_without_data_and_goes_on_there(frames: Frames, tmp_path: Path) -> None:
+    frames.write(frames.values(["too early"]))
+    end = frames.end()
+    delivered = Delivered(frames.stream(), tmp_path)
+
+    delivered.run()
+    assert delivered.batches == {0: []}
+    origin = json.loads(Checkpoint(tmp_path).offset(0))
+    assert (origin["offset"], origin["from"]["offset"]) == (end, end)
+    frames.write(frames.values(["while stopped"]))
+    delivered.run()
+
+    assert delivered.batches == {0: [], 1: ["while stopped"]}
+
+
+@pytest.mark.parametrize("has_data", [False, True], ids=["without data", "with data"])
+def test_first_batch_from_latest_reads_the_same_when_it_is_replayed(
+    frames: Frames, tmp_path: Path, has_data: bool
+) -> None:
+    values = numbered(f"replay-{has_data}-{frames.end()}", 4)
+    first = Delivered(frames.stream(), tmp_path / "checkpoint")
+    first.run()
+    checkpoint = Checkpoint(tmp_path / "checkpoint")
+    if has_data:
+        # What the first batch would have looked like, had rows come between its start and its end.
+        frames.write(frames.values(values).coalesce(1))
+        offset = json.loads(checkpoint.offset(0))
+        offset |= {"offset": offset["offset"] + 4}
+        checkpoint.write_offset(0, json.dumps(offset))
+    frames.write(frames.values(["later"]))
+
+    checkpoint.forget_commit(0)
+    replayed = Delivered(frames.stream(), tmp_path / "checkpoint")
+    replayed.run()
+
+    assert replayed.batches == {0: values if has_data else [], 1: ["later"]}
+
+
+def test_batches_have_exactly_the_size_that_is_asked_for(frames: Frames, tmp_path: Path) -> None:
+    start = frames.end()
+    values = numbered("limited", 15)
+    frames.write(frames.values(values).coalesce(1))
+    stream = frames.stream(startingOffsets=start, maxOffsetsPerTrigger=4, minPartitions=2)
+
+    def write_later(number: int) -> None:
+        if number == 1:
+            frames.write(frames.values(["too late for this run"]))
+
+    Delivered(stream, tmp_path, on_batch=write_later).run()
+    rest = Delivered(stream, tmp_path)
+    rest.run()
+
+    sizes = [json.loads(Checkpoint(tmp_path).offset(number))["offset"] - start for number in range(5)]
+    assert sizes == [4, 8, 12, 15, 16], "the run ended where the log ended when it began"
+    assert rest.batches == {4: ["too late for this run"]}
+
+
+def test_once_takes_everything_whatever_limit_is_set(frames: Frames, tmp_path: Path) -> None:
+    start = frames.end()
+    frames.write(frames.values(numbered("once", 5)).coalesce(1))
+    delivered = Delivered(frames.stream(startingOffsets=start, maxOffsetsPerTrigger=2), tmp_path)
+
+    delivered.run(once=True)
+
+    assert delivered.batches == {0: numbered("once", 5)}
+
+
+def test_limit_may_be_as_large_as_a_number_can_be(frames: Frames, tmp_path: Path) -> None:
+    start = frames.end()
+    frames.write(frames.values(["one"]))
+    delivered = Delivered(frames.stream(startingOffsets=start, maxOffsetsPerTrigger=(1 << 63) - 1), tmp_path)
+
+    delivered.run()
+
+    assert delivered.batches == {0: ["one"]}
+
+
+def test_two_streams_and_a_union_of_two_read_one_log_at_once(frames: Frames, tmp_path: Path) -> None:
+    start = frames.end()
+    whole = Delivered(frames.stream(startingOffsets=start), tmp_path / "whole")
+    left, right = frames.stream(startingOffsets=start, maxOffsetsPerTrigger=3), frames.stream(startingOffsets=start + 5)
+    frames.write(frames.values(numbered("shared", 10)).coalesce(1))
+    doubled = Delivered(left.union(right), tmp_path / "doubled")
+    queries = whole.start(), doubled.start()
+
+    try:
+        wait_until(lambda: len(whole.values) == 10 and len(doubled.values) == 15, "both have read", *queries)
+        frames.write(frames.values(["for both"]))
+        wait_until(lambda: len(whole.values) == 11 and len(doubled.values) == 17, "both have read on", *queries)
+    finally:
+        for query in queries:
+            query.stop()
+
+    values = [*numbered("shared", 10), "for both"]
+    assert whole.values == values
+    assert Counter(doubled.values) == Counter([*values, *values[5:]])
+
+
+def test_checkpoint_of_a_later_version_is_refused_with_both_versions(frames: Frames, tmp_path: Path) -> None:
+    delivered = Delivered(frames.stream(), tmp_path)
+    delivered.run()
+    checkpoint = Checkpoint(tmp_path)
+    checkpoint.write_offset(0, json.dumps(json.loads(checkpoint.offset(0)) | {"version": 2}))
+
+    with pytest.raises(StreamingQueryException, match="offset has version 2; this kraft-spark knows up to 1"):
+        delivered.run()
