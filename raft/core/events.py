@@ -28,6 +28,13 @@ class RequestReceived:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RequestAbandoned:
+    """Whoever asked is gone. A fetch that waits for news is forgotten; what is in the log of an append goes on."""
+
+    request_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseReceived:
     """The answer to the `Send` of that number. Answers nobody waits for any more are dropped (GEN-7)."""
 
@@ -89,6 +96,7 @@ Event = (
     Started
     | TimePassed
     | RequestReceived
+    | RequestAbandoned
     | ResponseReceived
     | RequestFailed
     | AppendRequested

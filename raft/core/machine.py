@@ -14,6 +14,7 @@ from raft.core.events import (
     AppendRequested,
     Event,
     LogFlushed,
+    RequestAbandoned,
     RequestFailed,
     RequestReceived,
     ResignRequested,
@@ -99,6 +100,8 @@ class RaftCore:
                 pass
             case RequestReceived():
                 self._on_request(event, now_ms)
+            case RequestAbandoned():
+                state.parked.pop(event.request_id, None)
             case ResponseReceived():
                 on_response(state, event.number, event.response, now_ms)
             case RequestFailed():

@@ -1,4 +1,4 @@
-"""How many bytes of appends may wait in a node at once (`queued.max.request.bytes`)."""
+"""How many bytes of requests may wait in a node at once (`queued.max.request.bytes`)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 
 class RequestBudget:
-    """Counts the bytes of appends that have no answer yet; when they are too many, no more are begun for a while.
+    """Counts the bytes of appends that have no answer yet, and of large frames from when they begin to come in.
 
     Args:
-        limit_bytes: above this connections with a further append wait, and go on at half of it.
+        limit_bytes: above this connections with more of them wait, and go on at half of it.
     """
 
     def __init__(self, limit_bytes: int) -> None:
@@ -23,7 +23,7 @@ class RequestBudget:
         return bool(self._waiting) or self._taken_bytes > self._limit_bytes
 
     def take(self, size_bytes: int) -> None:
-        """A request came in."""
+        """A request came in, or a large one begins to."""
         self._taken_bytes += size_bytes
 
     def give_back(self, size_bytes: int) -> None:

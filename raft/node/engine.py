@@ -32,7 +32,7 @@ from raft.core.effects import (
     StoreElectionState,
     TruncateLog,
 )
-from raft.core.events import Event, LogFlushed, Started, TimePassed
+from raft.core.events import Event, LogFlushed, RequestAbandoned, Started, TimePassed
 from raft.errors import NodeHaltedError
 from raft.node.disk import DiskThread, FlushOrder, FlushThread
 from raft.node.faults import FaultLog
@@ -131,6 +131,11 @@ class Engine:
         self._waiting[request_id] = on_reply
         return request_id
 
+    def abandon(self, request_id: int) -> None:
+        """Nobody waits for this answer any more."""
+        if self._waiting.pop(request_id, None) is not None:
+            self.submit(RequestAbandoned(request_id=request_id))
+
     def read_log(self, work: Callable[[], Found], done: Callable[[Found], None]) -> None:
         """Look something up in the log on the disk thread; `done` gets it on the loop."""
         self._disk.do(work, done)
@@ -220,7 +225,9 @@ class Engine:
         self._disk.do(lambda: self._directory.log.append(split_batches(payload)))
 
     def _reply(self, reply: Reply) -> None:
-        on_reply = self._waiting.pop(reply.request_id)
+        on_reply = self._waiting.pop(reply.request_id, None)
+        if on_reply is None:
+            return
         read = reply.read
         if read is None:
             on_reply(reply, b"")

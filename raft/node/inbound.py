@@ -2,7 +2,8 @@
 
 Requests that come one behind the other are begun at once, so that appends can share a flush; their answers leave in
 the order in which they came, as the protocol demands. What a connection may hold is bounded: the requests under way,
-the bytes of all connections together (`RequestBudget`), the answers that the other side does not read.
+the bytes of all connections together (`RequestBudget`, also of large frames that have only begun to come in), the
+answers that the other side does not read.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import cast
+from typing import NamedTuple, cast
 
 from raft.codec import Message
 from raft.errors import DecodeError, ErrorCode, LocalProtocolError
 from raft.node.budget import RequestBudget
+from raft.node.respond import Respond
 from raft.wire.apis import API_VERSIONS, FETCH, PRODUCE
 from raft.wire.frames import (
     FrameReader,
@@ -34,11 +36,11 @@ STALLED_S = 30.0
 """A connection that neither ends a frame nor reads its answers for so long is dropped."""
 
 _WRITE_BUFFER_BYTES = 1 << 20
+_SMALL_FRAME_BYTES = 1 << 18
+"""What one read from a socket may bring anyway: a frame up to this size needs no leave to come in."""
+
 _PRODUCE_KEY = PRODUCE.key.to_bytes(2, "big")
 _FETCH_KEY = FETCH.key.to_bytes(2, "big")
-
-Respond = Callable[[Message | None], None]
-"""Takes the answer to one request, once; None for a request that wants none."""
 
 
 def is_append(frame: bytes) -> bool:
@@ -55,15 +57,23 @@ def is_fetch(frame: bytes) -> bool:
     return frame[:2] == _FETCH_KEY
 
 
+class _Unread(NamedTuple):
+    """A frame that waits to be begun, and what it has taken of the budget already."""
+
+    frame: bytes
+    reserved_bytes: int
+
+
 class _Slot:
     """The place in the queue of answers that belongs to one request; `size_bytes` is what it takes of the budget."""
 
-    __slots__ = ("frame", "is_filled", "size_bytes")
+    __slots__ = ("frame", "is_filled", "respond", "size_bytes")
 
     def __init__(self, size_bytes: int) -> None:
         self.size_bytes = size_bytes
         self.frame = b""
         self.is_filled = False
+        self.respond: Respond | None = None
 
 
 class InboundConnection(asyncio.Protocol):
@@ -95,7 +105,9 @@ class InboundConnection(asyncio.Protocol):
         self._closed = closed
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._unread: deque[bytes] = deque()
+        self._unread: deque[_Unread] = deque()
+        self._reserved_bytes = 0
+        self._waits_for_leave = False
         self._slots: deque[_Slot] = deque()
         self._is_reading = True
         self._is_write_paused = False
@@ -119,7 +131,8 @@ class InboundConnection(asyncio.Protocol):
         try:
             for frame in self._frames.receive(data):
                 self._last_progress_s = self._loop.time()
-                self._unread.append(frame)
+                self._unread.append(_Unread(frame, self._reserved_bytes))
+                self._reserved_bytes = 0
         except DecodeError as error:
             self._drop(f"{error}")
             return
@@ -140,10 +153,14 @@ class InboundConnection(asyncio.Protocol):
         if exc is not None:
             _logger.debug("connection from %s lost: %s", self._peer, exc)
         self._is_closed = True
-        for slot in self._slots:
-            self._budget.give_back(slot.size_bytes)
-        self._slots.clear()
+        held_bytes = self._reserved_bytes + sum(unread.reserved_bytes for unread in self._unread)
+        slots, self._slots = self._slots, deque()
+        for slot in slots:
+            held_bytes += slot.size_bytes
+            if slot.respond is not None:
+                slot.respond.abandon()
         self._unread.clear()
+        self._budget.give_back(held_bytes)
         self._closed(self)
 
     # What the listener calls
@@ -174,17 +191,37 @@ class InboundConnection(asyncio.Protocol):
         while self._unread and not self._is_closed:
             if self._is_write_paused or len(self._slots) >= MAX_UNDER_WAY:
                 break
-            if is_fetch(self._unread[0]) and self._slots:
+            frame, reserved_bytes = self._unread[0]
+            if is_fetch(frame) and self._slots:
                 break
-            if is_append(self._unread[0]) and self._budget.is_exhausted:
+            if is_append(frame) and not reserved_bytes and self._budget.is_exhausted:
                 self._budget.when_free(self._work)
                 break
-            self._begin(self._unread.popleft())
+            self._unread.popleft()
+            self._begin(frame, reserved_bytes)
+        self._ask_leave_for_large_frame()
         self._read_or_not()
+
+    def _ask_leave_for_large_frame(self) -> None:
+        """Take a large frame's size from the budget before most of it comes in, and wait for that if need be."""
+        coming_bytes = self._frames.coming_bytes
+        if coming_bytes <= _SMALL_FRAME_BYTES or self._reserved_bytes or self._waits_for_leave or self._is_closed:
+            return
+        if self._budget.is_exhausted:
+            self._waits_for_leave = True
+            self._budget.when_free(self._on_leave)
+            return
+        self._budget.take(coming_bytes)
+        self._reserved_bytes = coming_bytes
+        self._last_progress_s = self._loop.time()
+
+    def _on_leave(self) -> None:
+        self._waits_for_leave = False
+        self._work()
 
     def _read_or_not(self) -> None:
         """Read from the socket only while nothing waits: the other side's kernel holds the rest."""
-        should_read = not self._unread
+        should_read = not self._unread and not self._waits_for_leave
         if self._transport is None or self._is_closed or should_read == self._is_reading:
             return
         self._is_reading = should_read
@@ -193,20 +230,23 @@ class InboundConnection(asyncio.Protocol):
         else:
             self._transport.pause_reading()
 
-    def _begin(self, frame: bytes) -> None:
+    def _begin(self, frame: bytes, reserved_bytes: int) -> None:
+        slot = _Slot(reserved_bytes)
+        self._slots.append(slot)
+        if is_append(frame) and not reserved_bytes:
+            slot.size_bytes = len(frame)
+            self._budget.take(slot.size_bytes)
         try:
             request = decode_request(frame)
         except DecodeError as error:
             self._drop(f"{error}")
             return
-        slot = _Slot(len(frame) if is_append(frame) else 0)
-        self._slots.append(slot)
-        self._budget.take(slot.size_bytes)
         match request:
             case UnsupportedRequest():
                 self._answer_unsupported(slot, request)
             case ReceivedRequest():
-                self._handle(request, lambda response: self._answer(slot, request, response))
+                slot.respond = Respond(lambda response: self._answer(slot, request, response))
+                self._handle(request, slot.respond)
 
     def _answer_unsupported(self, slot: _Slot, request: UnsupportedRequest) -> None:
         if request.api_key == API_VERSIONS.key:

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from raft.codec import Message
 from raft.errors import ConfigError
 from raft.node.budget import RequestBudget
-from raft.node.inbound import InboundConnection, Respond
+from raft.node.inbound import InboundConnection
+from raft.node.respond import Respond
 from raft.types import Endpoint
 from raft.wire.frames import ReceivedRequest
 

@@ -39,6 +39,11 @@ class FrameReader:
         """Whether the stream stopped, for now, inside a frame."""
         return bool(self._buffer)
 
+    @property
+    def coming_bytes(self) -> int:
+        """Size of the frame that has begun to come in; 0 while that is not known."""
+        return int(_SIZE.unpack_from(self._buffer)[0]) if len(self._buffer) >= _SIZE.size else 0
+
     def receive(self, data: bytes) -> Iterator[bytes]:
         """Take what came in, and hand out the frames that are complete, without their sizes.
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from raft.core.events import ResignRequested
+from raft.core.events import RequestAbandoned, ResignRequested
 from raft.core.messages import FetchRequest
 from raft.core.roles import Leader
 from raft.errors import ErrorCode
 from raft.types import Epoch, NodeId
 from tests.core.builder import a_leader
 from tests.core.orders import appends, flushes, reads, replies
-from tests.core.wording import append_of, batch, fetch_answer, fetch_request, vote_request
+from tests.core.wording import REQUEST_ID, append_of, batch, fetch_answer, fetch_request, vote_request
 
 NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
 FIVE = (1, 2, 3, 4, 5)
@@ -47,6 +47,15 @@ def test_leader_parks_a_fetch_at_its_end_and_answers_empty_when_its_time_is_over
     assert node.waits(until=599) == []
     assert node.waits(until=600) == [replies(fetch_answer(epoch=5, leader=1, high_watermark=11))]
     assert node.waits(until=700) == []
+
+
+def test_leader_forgets_a_parked_fetch_when_the_one_who_asked_is_gone() -> None:
+    node = a_leader(epoch=5, high_watermark_known=True)
+    node.hears(voter_2_at(11, max_wait_ms=50), now_ms=100)
+
+    assert node.handle(RequestAbandoned(request_id=REQUEST_ID), now_ms=110) == []
+    assert node.handle(RequestAbandoned(request_id=REQUEST_ID + 1), now_ms=110) == []
+    assert node.waits(until=150) == []
 
 
 @pytest.mark.rule("FETCH-11")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -12,7 +13,7 @@ import pytest
 from raft.types import Endpoint
 from raft.wire.frames import encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from raft.wire.messages.fetch import FetchResponse
+from raft.wire.messages.fetch import FetchRequest, FetchResponse
 from raft.wire.messages.metadata import MetadataRequest
 from raft.wire.messages.produce import ProduceResponse
 from tests.node.harness.batches import batch_of
@@ -26,7 +27,8 @@ from tests.node.harness.wire import Wire
 
 LOOK_AROUND_S = 6
 STALLED_S = 31
-IDLE_S = 601
+DAY_MS = 86_400_000
+_OBSERVERS_FETCH = replace(fetch_request(1, epoch=1, last_fetched_epoch=1, max_wait_ms=DAY_MS), replica_id=9)
 
 
 @pytest.fixture(scope="module")
@@ -107,24 +109,57 @@ def test_half_a_frame_and_then_silence_ends_the_connection(small: NodesInProcess
         assert wire.is_closed_by_node()
 
 
-def test_idle_connection_ends_and_one_that_waits_for_its_answer_does_not(small: NodesInProcess) -> None:
-    day_ms = 86_400_000
-    with small.wire(1) as idle, small.wire(1) as waiting:
-        assert is_served(idle)
-        assert is_served(waiting)
-        waiting.send(fetch_request(1, max_wait_ms=day_ms), 12)
-        assert waiting.is_silent(for_s=0.1)
-        small.thread.jump(IDLE_S / 2)
-        small.thread.jump(LOOK_AROUND_S)
-        is_open_at_first = idle.is_silent(for_s=0.1)
-        small.thread.jump(IDLE_S)
-        small.thread.jump(LOOK_AROUND_S)
+def test_idle_connection_ends_and_one_that_waits_for_its_answer_does_not(tmp_path: Path) -> None:
+    configurations = voters_properties(tmp_path, voters=1, connections__max__idle__ms="20000")
+    with NodesInProcess(configurations) as nodes:
+        nodes.start().wait_for_leader()
+        with nodes.wire(1) as idle, nodes.wire(1) as waiting:
+            assert is_served(idle)
+            waiting.send(fetch_request(1, max_wait_ms=DAY_MS), 12)
+            assert waiting.is_silent(for_s=0.1)
+            nodes.thread.jump(10)
+            nodes.thread.jump(LOOK_AROUND_S)
+            is_open_at_first = idle.is_silent(for_s=0.1)
+            nodes.thread.jump(21)
+            nodes.thread.jump(LOOK_AROUND_S)
 
-        assert is_open_at_first
-        assert idle.is_closed_by_node()
-        assert waiting.is_silent(for_s=0.1)
-        small.thread.jump(day_ms / 1000)
-        waiting.answer(FetchResponse)
+            assert is_open_at_first
+            assert idle.is_closed_by_node()
+            assert waiting.is_silent(for_s=0.1)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        pytest.param(fetch_request(1, max_wait_ms=DAY_MS), id="a client's"),
+        pytest.param(_OBSERVERS_FETCH, id="an observer's"),
+    ],
+)
+def test_fetch_waits_a_minute_at_most(alone: NodesInProcess, request_: FetchRequest) -> None:
+    with alone.wire(1) as wire:
+        wire.send(request_, 12)
+        is_silent_at_first = wire.is_silent(for_s=0.1)
+        alone.thread.jump(61)
+
+        assert is_silent_at_first
+        wire.answer(FetchResponse)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        pytest.param(fetch_request(1, max_wait_ms=DAY_MS), id="a client's"),
+        pytest.param(_OBSERVERS_FETCH, id="an observer's"),
+    ],
+)
+def test_fetch_of_a_connection_that_is_gone_is_forgotten(alone: NodesInProcess, request_: FetchRequest) -> None:
+    node = alone.running[1]
+    for _ in range(10):
+        with alone.wire(1) as wire:
+            wire.send(request_, 12)
+            assert wire.is_silent(for_s=0.02)
+
+    eventually(lambda: not node._engine._waiting and not node.core._state.parked, "all are forgotten")
 
 
 def test_one_connection_too_many_is_refused_until_another_ends(small: NodesInProcess) -> None:
@@ -221,6 +256,55 @@ def test_connection_that_the_node_does_not_read_is_not_dropped_for_that(tmp_path
             offsets = [produced(wire.answer(ProduceResponse)).base_offset for _ in range(2)]
 
     assert offsets == [1, 2]
+
+
+def test_large_frame_waits_for_its_leave_to_come_in(tmp_path: Path) -> None:
+    large = produce_request(batch_of(b"x" * 400_000), timeout_ms=600_000)
+    configurations = voters_properties(tmp_path, voters=1, queued__max__request__bytes="300000")
+    with NodesInProcess(configurations) as nodes, ExitStack() as stack:
+        nodes.start().wait_for_leader()
+        first, second = (stack.enter_context(nodes.wire(1)) for _ in range(2))
+        second.stop_waiting_after(0.3)
+        with nodes.slow_disk(1):
+            first.send(large, 9)
+            with pytest.raises(TimeoutError):
+                second.send_bytes((8 << 20).to_bytes(4, "big") + bytes(8 << 20))
+            nodes.thread.jump(STALLED_S)
+            nodes.thread.jump(LOOK_AROUND_S)
+            assert is_served_beside(nodes)
+
+        assert produced(first.answer(ProduceResponse)).base_offset == 1
+        # Its turn has come, and it says no more: it is the one that stalls now.
+        eventually(lambda: nodes.thread.look(lambda: budget_of(nodes)) == (8 << 20), "the second has its leave")
+        nodes.thread.jump(STALLED_S)
+        nodes.thread.jump(LOOK_AROUND_S)
+        assert second.is_closed_by_node()
+        eventually(lambda: nodes.thread.look(lambda: budget_of(nodes)) == 0, "all is given back")
+
+
+def is_served_beside(nodes: NodesInProcess) -> bool:
+    with nodes.wire(1) as wire:
+        return is_served(wire)
+
+
+def budget_of(nodes: NodesInProcess) -> int:
+    return nodes.running[1]._listener._budget._taken_bytes
+
+
+def test_half_frames_of_many_connections_are_bounded_together(tmp_path: Path) -> None:
+    (properties,) = voters_properties(tmp_path, voters=1).values()
+    with NodeProcess(properties, tmp_path / "process").start() as node, ExitStack() as stack:
+        node.wait_until_serving()
+        process = psutil.Process(node.pid)
+        before_bytes = process.memory_info().rss
+        for _ in range(60):
+            wire = stack.enter_context(Wire(node.endpoint))
+            wire.stop_waiting_after(0.05)
+            with suppress(TimeoutError):
+                wire.send_bytes((9 << 20).to_bytes(4, "big") + bytes(5 << 20))
+        grown_bytes = process.memory_info().rss - before_bytes
+
+    assert grown_bytes < 160 << 20, "of 300 MiB; queued.max.request.bytes is 64 MiB"
 
 
 @pytest.mark.parametrize("max_bytes", [1 << 18, (1 << 31) - 1])

@@ -31,6 +31,17 @@ def test_reader_hands_out_the_same_frames_however_the_stream_is_cut(contents: li
     assert received == contents
 
 
+def test_reader_tells_the_size_of_the_frame_that_comes_as_soon_as_it_is_known() -> None:
+    reader = FrameReader(100)
+    sizes = []
+
+    for data in (b"\x00\x00\x00", b"\x05", b"abcd", b"e", framed(b"whole") + framed(bytes(7))[:-1]):
+        list(reader.receive(data))
+        sizes.append(reader.coming_bytes)
+
+    assert sizes == [0, 5, 5, 0, 7]
+
+
 def test_reader_takes_frames_up_to_its_limit() -> None:
     reader = FrameReader(5)
 

@@ -9,8 +9,8 @@ from raft.core.effects import ReadRange, Reply
 from raft.core.events import RequestReceived
 from raft.core.messages import ClientFetchRequest, FetchResponse
 from raft.errors import ErrorCode
-from raft.node.inbound import Respond
 from raft.node.requests.context import Context
+from raft.node.respond import Respond
 from raft.records.split import walk_headers
 from raft.wire.mapping.fetches import (
     FIRST_BY_TOPIC_ID,
@@ -23,6 +23,9 @@ from raft.wire.mapping.partition import INDEX
 from raft.wire.messages import fetch as wire
 from raft.wire.messages.nodes import BrokerEndpoint
 
+LONGEST_WAIT_MS = 60_000
+"""However long a fetch may wait: that of somebody who went away unnoticed is kept no longer than this."""
+
 
 def client_fetch(context: Context, request: wire.FetchRequest, version: int, respond: Respond) -> None:
     """Answer the Fetch of a client: committed records only, once there are `min_bytes` of them or time is over."""
@@ -31,8 +34,13 @@ def client_fetch(context: Context, request: wire.FetchRequest, version: int, res
         _answer_without_ours(context, request, version, respond)
         return
     asked = client_fetch_from_wire(request, ours)
-    asked = replace(asked, max_bytes=min(asked.max_bytes, context.config.message_max_bytes))
+    max_bytes = min(asked.max_bytes, context.config.message_max_bytes)
+    asked = replace(asked, max_bytes=max_bytes, max_wait_ms=_wait_ms(request))
     _ClientFetch(context, request, version, respond).ask(asked)
+
+
+def _wait_ms(request: wire.FetchRequest) -> int:
+    return min(max(request.max_wait_ms, 0), LONGEST_WAIT_MS)
 
 
 def _our_partition(context: Context, request: wire.FetchRequest, version: int) -> wire.FetchRequestPartition | None:
@@ -46,8 +54,8 @@ def _our_partition(context: Context, request: wire.FetchRequest, version: int) -
 def _answer_without_ours(context: Context, request: wire.FetchRequest, version: int, respond: Respond) -> None:
     """Nothing of ours is asked for: errors at once, or, for an empty session, nothing, after the time asked for."""
     response = _response(context, request, version, None, ())
-    delay_s = 0 if request.topics else max(request.max_wait_ms, 0) / 1000
-    asyncio.get_running_loop().call_later(delay_s, respond, response)
+    delay_s = 0 if request.topics else _wait_ms(request) / 1000
+    respond.when_gone(asyncio.get_running_loop().call_later(delay_s, respond, response).cancel)
 
 
 def _response(
@@ -96,15 +104,23 @@ class _ClientFetch:
         self._request = request
         self._version = version
         self._respond = respond
-        self._deadline_ms = context.engine.now_ms() + max(request.max_wait_ms, 0)
+        self._deadline_ms = context.engine.now_ms() + _wait_ms(request)
+        self._is_forgotten = False
 
     def ask(self, asked: ClientFetchRequest) -> None:
         """Put the question to the core."""
         self._asked = asked
         request_id = self._context.engine.expect_reply(self._on_reply)
+        self._respond.when_gone(lambda: self._forget(request_id))
         self._context.engine.submit(RequestReceived(request_id=request_id, request=asked))
 
+    def _forget(self, request_id: int) -> None:
+        self._is_forgotten = True
+        self._context.engine.abandon(request_id)
+
     def _on_reply(self, reply: Reply, records: bytes) -> None:
+        if self._is_forgotten:
+            return
         response = reply.response
         assert isinstance(response, FetchResponse), "the answer to a fetch"
         left_ms = self._deadline_ms - self._context.engine.now_ms()

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from raft.codec import Message
+from raft.core import messages as core
 from raft.core.effects import Reply
 from raft.core.events import RequestReceived
-from raft.core.messages import AppendResponse
-from raft.node.inbound import Respond
 from raft.node.requests.context import Context
-from raft.node.requests.fetch import client_fetch
+from raft.node.requests.fetch import LONGEST_WAIT_MS, client_fetch
 from raft.node.requests.metadata import describe_cluster, metadata
 from raft.node.requests.offsets import list_offsets, offset_for_leader_epoch
 from raft.node.requests.produce import init_producer_id, produce
 from raft.node.requests.quorum import describe_quorum, fetch_snapshot, update_raft_voter
 from raft.node.requests.relay import is_relayed, relay_to_leader
 from raft.node.requests.versions import api_versions
+from raft.node.respond import Respond
 from raft.wire.frames import ReceivedRequest
 from raft.wire.mapping.fetches import fetching_replica
 from raft.wire.mapping.peers import request_from_wire, response_to_wire
@@ -79,9 +81,12 @@ def _ask_core(context: Context, message: Message, version: int, respond: Respond
 
     def on_reply(reply: Reply, records: bytes) -> None:
         response = reply.response
-        assert not isinstance(response, AppendResponse), "replicas do not append"
+        assert not isinstance(response, core.AppendResponse), "replicas do not append"
         respond(response_to_wire(message, response, records, context.ours, version))
 
     request = request_from_wire(message, version, context.ours)
+    if isinstance(request, core.FetchRequest):
+        request = replace(request, max_wait_ms=min(request.max_wait_ms, LONGEST_WAIT_MS))
     request_id = context.engine.expect_reply(on_reply)
+    respond.when_gone(lambda: context.engine.abandon(request_id))
     context.engine.submit(RequestReceived(request_id=request_id, request=request))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from raft.errors import ErrorCode
-from raft.node.inbound import Respond
 from raft.node.requests.context import Context
+from raft.node.respond import Respond
 from raft.storage.timestamps import TimestampOffset
 from raft.types import Epoch, Offset
 from raft.wire.messages.list_offsets import (

@@ -9,8 +9,8 @@ from raft.core.effects import Reply
 from raft.core.events import AppendRequested
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode, RequestError
-from raft.node.inbound import Respond
 from raft.node.requests.context import Context
+from raft.node.respond import Respond
 from raft.records.produced import read_produced_batch
 from raft.types import Batch
 from raft.wire.mapping.partition import or_minus_one

@@ -15,7 +15,7 @@ import struct
 
 from raft.codec import Message
 from raft.errors import DecodeError
-from raft.node.inbound import Respond
+from raft.node.respond import Respond
 from raft.types import Endpoint
 from raft.wire.apis import APIS
 from raft.wire.frames import decode_response, encode_request
