@@ -37,11 +37,12 @@ class KraftBatchReader(DataSourceReader):
         """
         options = self._options
         client = client_for(options.client)
+        committed = client.log_end()
         start = resolve_start(client, options, options.starting_offsets, default=Place.EARLIEST)
         end = resolve_end(client, options)
         if end is not None and start > end:
             raise ConfigError(f"the read would start at offset {start}, behind its end at {end}")
-        ranges = split(start, end, options, committed=client.log_end(), epoch=client.epoch)
+        ranges = split(start, end, options, committed=committed, cluster_id=client.cluster_id or "", epoch=client.epoch)
         return [RangePartition(log_range) for log_range in ranges]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -13,17 +13,20 @@ from raft.types import Epoch
 _clients: dict[tuple[int, ClientSettings], Client] = {}
 
 
-def client_for(settings: ClientSettings, *, epoch: Epoch = Epoch(0)) -> Client:
-    """Return this process's client of a quorum.
+def client_for(settings: ClientSettings, *, cluster_id: str | None = None, epoch: Epoch = Epoch(0)) -> Client:
+    """Return this process's client of a quorum; it knows what is told here, and nothing of earlier reads and writes.
+
+    Where a quorum was may be another one by now.
 
     Args:
         settings: where it is.
-        epoch: a leader epoch known from elsewhere; leaders of lower ones are not believed.
+        cluster_id: see `Client.start_over`.
+        epoch: see there too.
     """
     # A worker may be forked from one that has clients: sockets are not to be shared.
     key = (os.getpid(), settings)
     client = _clients.get(key)
     if client is None:
         client = _clients[key] = Client(settings)
-    client.know_epoch(epoch)
+    client.start_over(cluster_id=cluster_id, epoch=epoch)
     return client

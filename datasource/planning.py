@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from itertools import pairwise
 
 from datasource.offsets import LogPoint, Reached
 from datasource.options import Bound, Place, ReadOptions
 from raft.client import Client
-from raft.errors import ConfigError, RaftError
+from raft.errors import ConfigError, LowerEpochError, RaftError
 from raft.types import Epoch, Offset
 
 _logger = logging.getLogger(__name__)
@@ -30,11 +29,13 @@ class LogRange:
 
     Fields:
         start_offset, end_offset: half-open; without an end, up to what is committed when the task runs.
-        epoch: of the newest leader seen when it was planned.
+        cluster_id: whose log it is.
+        epoch: one that the leader had reached when it was planned.
     """
 
     start_offset: Offset
     end_offset: Offset | None
+    cluster_id: str
     epoch: Epoch
 
 
@@ -47,6 +48,21 @@ def data_loss(options: ReadOptions, message: str) -> None:
     if options.fail_on_data_loss:
         raise DataLossError(f"{message}; set failOnDataLoss to false to go on with what is there")
     _logger.warning("%s; going on with what is there", message)
+
+
+def committed_end(client: Client, options: ReadOptions) -> Offset:
+    """The end of what is committed, in the log that is there now.
+
+    Raises:
+        DataLossError: its leader is older than one seen before, for as long as a call may take; and `failOnDataLoss`
+            is true.
+    """
+    try:
+        return client.log_end()
+    except LowerEpochError as error:
+        data_loss(options, f"was the log replaced? {error}")
+        client.start_over()
+        return client.log_end()
 
 
 def resolve_start(client: Client, options: ReadOptions, start: Bound | None, *, default: Place) -> Offset:
@@ -156,7 +172,7 @@ def epoch_before(client: Client, offset: Offset, at_least: Epoch) -> Epoch:
 
 
 def split(
-    start: Offset, end: Offset | None, options: ReadOptions, *, committed: Offset, epoch: Epoch
+    start: Offset, end: Offset | None, options: ReadOptions, *, committed: Offset, cluster_id: str, epoch: Epoch
 ) -> list[LogRange]:
     """Cut a range into tasks of about the same size, as `minPartitions` and `maxRecordsPerPartition` ask.
 
@@ -165,7 +181,8 @@ def split(
         end: where it ends; None for what is committed when the last task runs.
         options: of the read.
         committed: the end, as far as it is known now.
-        epoch: of the newest leader seen.
+        cluster_id: see `LogRange`.
+        epoch: see there too.
     """
     last = committed if end is None else end
     size = max(last - start, 0)
@@ -174,7 +191,8 @@ def split(
         pieces = max(pieces, -(-size // options.max_records_per_partition))
     pieces = min(pieces, max(size, 1))
     edges = [Offset(start + size * at // pieces) for at in range(pieces + 1)]
-    ranges = [LogRange(start_offset=first, end_offset=after, epoch=epoch) for first, after in pairwise(edges)]
-    if end is None:
-        ranges[-1] = LogRange(start_offset=ranges[-1].start_offset, end_offset=None, epoch=epoch)
-    return ranges
+    ends: list[Offset | None] = [*edges[1:-1], None if end is None else edges[-1]]
+    return [
+        LogRange(start_offset=first, end_offset=after, cluster_id=cluster_id, epoch=epoch)
+        for first, after in zip(edges[:-1], ends, strict=True)
+    ]

@@ -8,13 +8,14 @@ import time
 from collections.abc import Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from datasource.clients import client_for
 from datasource.columns import decode
 from datasource.options import ReadOptions
 from datasource.planning import LogRange, data_loss
 from raft.client import Client
-from raft.errors import OffsetOutOfRangeError, QuorumUnavailableError
+from raft.errors import LowerEpochError, OffsetOutOfRangeError, QuorumUnavailableError
 from raft.records.control import read_control_record
 from raft.records.control_json import control_record_to_json
 from raft.records.record import Record
@@ -34,7 +35,7 @@ def read_range(options: ReadOptions, log_range: LogRange) -> Iterator[pa.RecordB
         DataLossError: they are gone, and `failOnDataLoss` is true.
         CorruptBatchError, DecodeError: what came is not what was written.
     """
-    client = client_for(options.client, epoch=log_range.epoch)
+    client = client_for(options.client, cluster_id=log_range.cluster_id, epoch=log_range.epoch)
     offset = log_range.start_offset
     end = client.log_end() if log_range.end_offset is None else log_range.end_offset
     patience = _Patience(options)
@@ -65,6 +66,9 @@ def _fetch(client: Client, options: ReadOptions, offset: Offset, end: Offset) ->
         data_loss(options, f"cannot read offsets {offset} to {end}: {error}")
         next_offset = max(offset, error.log_start_offset) if offset < error.log_start_offset else end
         return b"", Offset(next_offset)
+    except LowerEpochError as error:
+        data_loss(options, f"cannot read offsets {offset} to {end}: was the log replaced? {error}")
+        return b"", end
 
 
 class _Patience:
@@ -92,16 +96,14 @@ class _Patience:
 
 def _with_control(record_batch: pa.RecordBatch) -> pa.RecordBatch:
     """Replace the mark of control rows by what they say, in JSON; their key and value are the protocol's own."""
-    is_control = record_batch.column("is_control").to_pylist()
+    is_control = record_batch.column("is_control")
     columns = {name: record_batch.column(name) for name in record_batch.schema.names if name != "is_control"}
-    control: list[str | None] = [None] * len(is_control)
-    if any(is_control):
-        rows = record_batch.to_pylist()
-        control = [_control_json(row) if row["is_control"] else None for row in rows]
-        for name in ("key", "value"):
-            kept = [None if row["is_control"] else row[name] for row in rows]
-            columns[name] = pa.array(kept, pa.binary())
-    columns["control"] = pa.array(control, pa.string())
+    # Few rows are: only they become Python's.
+    rows = record_batch.select(["offset", "key", "value"]).filter(is_control).to_pylist()
+    said = pa.array([_control_json(row) for row in rows], pa.string())
+    columns["control"] = pc.replace_with_mask(pa.nulls(record_batch.num_rows, pa.string()), is_control, said)
+    for name in ("key", "value"):
+        columns[name] = pc.if_else(is_control, pa.scalar(None, pa.binary()), columns[name])
     return pa.RecordBatch.from_pydict(columns)
 
 

@@ -1,7 +1,7 @@
 """Stream reads: committed records, batch after batch, up to the high watermark.
 
-Spark makes two of these for a query: one lives on the driver and plans, another is pickled and reads on executors. So
-nothing here may depend on a connection; clients are the process's (`datasource.clients`).
+Spark makes two of these for a query: one lives on the driver and plans, with a client of its own that remembers what it
+saw; another is pickled and reads on executors, with their processes' clients (`datasource.clients`).
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from datasource.batch_reader import RangePartition
-from datasource.clients import client_for
 from datasource.offsets import Beginning, LogPoint, Reached, read_offset
 from datasource.options import Place, ReadOptions
-from datasource.planning import continue_from, data_loss, epoch_before, resolve_start, split
+from datasource.planning import committed_end, continue_from, data_loss, epoch_before, resolve_start, split
 from datasource.reading import read_range
 from raft.client import Client
 from raft.errors import ConfigError
@@ -37,6 +36,7 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
+        self._own_client: Client | None = None
         self._target: Offset | None = None
         self._latest: dict[str, Any] | None = None
 
@@ -54,13 +54,13 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         """Remember the end as it is now: the query reads up to there and ends."""
-        self._target = self._client().log_end()
+        self._target = committed_end(self._client(), self._options)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Plan the end of the next batch; where nothing is new, it is `start` itself, to the letter."""
         begun = read_offset(start)
         client = self._client(begun)
-        end = client.log_end()
+        end = committed_end(client, self._options)
         first = self._first(client, begun, end)
         end = self._within_limits(first.offset, end, limit)
         is_new_start = isinstance(begun, Beginning) or first != begun.point
@@ -91,7 +91,14 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         point = reached.point
         if origin.offset >= point.offset:
             return []
-        ranges = split(origin.offset, point.offset, self._options, committed=point.offset, epoch=point.epoch)
+        ranges = split(
+            origin.offset,
+            point.offset,
+            self._options,
+            committed=point.offset,
+            cluster_id=reached.cluster_id,
+            epoch=point.epoch,
+        )
         return [RangePartition(log_range) for log_range in ranges]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -103,12 +110,16 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Nothing hangs on it: the log keeps what was read."""
 
     def stop(self) -> None:
-        """Close the connections of this process."""
-        self._client().close()
+        """Close the connections of the planning side."""
+        if self._own_client is not None:
+            self._own_client.close()
 
     def _client(self, begun: Beginning | Reached | None = None) -> Client:
-        epoch = begun.point.epoch if isinstance(begun, Reached) else Epoch(0)
-        return client_for(self._options.client, epoch=epoch)
+        """The client of the planning side; it knows at least the epoch that the query has reached."""
+        client = self._own_client = self._own_client or Client(self._options.client)
+        if isinstance(begun, Reached) and begun.point.epoch > client.epoch:
+            client.start_over(cluster_id=client.cluster_id, epoch=begun.point.epoch)
+        return client
 
     def _first(self, client: Client, begun: Beginning | Reached, end: Offset) -> LogPoint:
         """Where the batch starts."""

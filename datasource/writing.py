@@ -138,16 +138,9 @@ def _too_large(what: str, row_count: int, size_bytes: int, limit: str) -> WriteT
     )
 
 
-_with_keyed_writes: set[int] = set()
-"""Clients whose quorum is known to judge keys."""
-
-
 def _require_keyed_writes(client: Client) -> None:
-    if id(client) in _with_keyed_writes:
-        return
     if not client.supports_keyed_writes():
         raise RaftError(
             f"cluster {client.cluster_id} is no quorum of kraft-spark: its nodes would not know a write that comes "
             "again, so nothing is written to it"
         )
-    _with_keyed_writes.add(id(client))

@@ -12,6 +12,7 @@
         CorruptBatchError      a damaged batch, with file and position
       NodeHaltedError          a node stopped itself, to do no harm
       QuorumUnavailableError   no answer within the time allowed
+        LowerEpochError        only from a leader older than one that was seen before
 
 A refusal inside the core is an effect with an error code, never an exception.
 """
@@ -132,3 +133,10 @@ class NodeHaltedError(RaftError):
 
 class QuorumUnavailableError(RaftError):
     """No node answered, or no leader was found, within the time allowed."""
+
+
+class LowerEpochError(QuorumUnavailableError):
+    """The only leader to be found has a lower epoch than one that was seen before.
+
+    Epochs never fall: the log was replaced, or the nodes that can be reached are cut off from the others.
+    """

@@ -108,9 +108,14 @@ class Client:
         """The highest leader epoch seen."""
         return self._session.epoch
 
-    def know_epoch(self, epoch: Epoch) -> None:
-        """Learn of a leader epoch from elsewhere: leaders of lower ones are not believed from now on."""
-        self._session.epoch = max(self._session.epoch, epoch)
+    def start_over(self, *, cluster_id: str | None = None, epoch: Epoch = Epoch(0)) -> None:
+        """Forget what was learnt from answers; connections stay.
+
+        Args:
+            cluster_id: known from elsewhere, such as a checkpoint: no other cluster's answers count.
+            epoch: the same of a leader epoch: leaders of lower ones are not believed.
+        """
+        self._session.start_over(cluster_id=cluster_id, epoch=epoch)
 
     def append(self, batch: bytes) -> Appended:
         """See `raft.client.calls.append`."""

@@ -13,7 +13,7 @@ from typing import TypeVar
 from raft.client.settings import ClientSettings
 from raft.client.steps import Ask, Operation, Pause
 from raft.codec import Message
-from raft.errors import ConfigError, ErrorCode, QuorumUnavailableError, RequestError, error_name
+from raft.errors import ConfigError, ErrorCode, LowerEpochError, QuorumUnavailableError, RequestError, error_name
 from raft.types import Endpoint, Epoch, NodeId, Uuid
 from raft.wire.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
 
@@ -46,6 +46,7 @@ class Leader:
     """Whom to ask, for what."""
 
     node_id: NodeId
+    epoch: Epoch
     endpoint: Endpoint
     topic: Topic
 
@@ -82,6 +83,12 @@ class Session:
         self._next_server = 0
         self._leader: Leader | None = None
 
+    def start_over(self, *, cluster_id: str | None, epoch: Epoch) -> None:
+        """Believe what is told here, and nothing that was seen before, but where nodes are."""
+        self.cluster_id = cluster_id
+        self.epoch = epoch
+        self._leader = None
+
     def ask_leader(
         self,
         make: Callable[[Leader], Message],
@@ -100,6 +107,7 @@ class Session:
 
         Raises:
             QuorumUnavailableError: no such answer came in time; what the request would have changed may have happened.
+            LowerEpochError: as the only leader in sight has a lower epoch than one seen before.
             RequestError: the answer is an error that asking again does not mend.
             ConfigError: it is another cluster, or another topic.
         """
@@ -142,6 +150,7 @@ class Session:
     def _find_leader(self, deadline: Deadline, now_ms: int) -> Operation[tuple[Leader, int]]:
         """Ask one node after the other who leads; between rounds, pause."""
         troubles: dict[Endpoint, str] = {}
+        failure: type[QuorumUnavailableError] = QuorumUnavailableError
         while True:
             for _ in range(len(self._servers)):
                 server = self._servers[self._next_server % len(self._servers)]
@@ -150,23 +159,26 @@ class Session:
                 outcome = yield Ask(endpoint=server, request=MetadataRequest(topics=None), timeout_ms=timeout_ms)
                 now_ms = outcome.now_ms
                 if isinstance(outcome.answer, MetadataResponse):
-                    leader = self._leader_in(outcome.answer)
-                    if leader is not None:
+                    found = self._leader_in(outcome.answer)
+                    if found is not None and found.epoch >= self.epoch:
                         self._next_server -= 1  # it knew: ask it first next time
-                        self._leader = leader
-                        return leader, now_ms
+                        self.epoch, self._leader = found.epoch, found
+                        return found, now_ms
                     troubles[server] = "knows no leader"
+                    if found is not None:
+                        troubles[server] = f"knows a leader of epoch {found.epoch}, but epoch {self.epoch} was seen"
+                        failure = LowerEpochError
                 else:
                     troubles[server] = outcome.failure or "no answer"
                 if deadline.left_ms(now_ms) <= self.settings.retry_backoff_ms:
-                    raise QuorumUnavailableError(
+                    raise failure(
                         f"no leader found within {deadline.timeout_ms} ms: "
                         + "; ".join(f"{endpoint}: {trouble}" for endpoint, trouble in troubles.items())
                     )
             now_ms = (yield Pause(duration_ms=self.settings.retry_backoff_ms)).now_ms
 
     def _leader_in(self, answer: MetadataResponse) -> Leader | None:
-        """The leader that a node names; None if it names none, or an old one.
+        """The leader that a node names; None if it names none.
 
         Raises:
             ConfigError: the node belongs to another cluster, or hosts another topic.
@@ -178,10 +190,10 @@ class Session:
         for endpoint in nodes.values():
             if endpoint not in self._servers:
                 self._servers.append(endpoint)
-        if partition is None or partition.leader_id not in nodes or partition.leader_epoch < self.epoch:
+        if partition is None or partition.leader_id not in nodes:
             return None
-        self.epoch = Epoch(partition.leader_epoch)
         return Leader(
+            epoch=Epoch(partition.leader_epoch),
             node_id=NodeId(partition.leader_id),
             endpoint=nodes[partition.leader_id],
             topic=Topic(name=topic.name or "", topic_id=topic.topic_id),

@@ -21,6 +21,7 @@ from raft.errors import (
     ConfigError,
     ErrorCode,
     LocalProtocolError,
+    LowerEpochError,
     OffsetOutOfRangeError,
     QuorumUnavailableError,
     RequestError,
@@ -295,12 +296,22 @@ def test_blocking_client_has_every_call(nodes: NodesInProcess) -> None:
 
 def test_client_that_knows_of_a_later_epoch_does_not_believe_the_leader(nodes: NodesInProcess) -> None:
     with nodes.client(api_timeout_ms=300) as client:
-        client.know_epoch(Epoch(99))
-        client.know_epoch(Epoch(3))
-
-        with pytest.raises(QuorumUnavailableError, match="knows no leader"):
+        client.start_over(epoch=Epoch(99))
+        with pytest.raises(LowerEpochError, match=r"knows a leader of epoch \d+, but epoch 99 was seen"):
             client.log_end()
-        assert client.epoch == 99
+
+        client.start_over()
+        client.log_end()
+        assert 0 < client.epoch < 99
+
+
+def test_client_that_starts_over_knows_the_cluster_that_it_is_told(nodes: NodesInProcess) -> None:
+    with nodes.client() as client:
+        client.log_end()
+        client.start_over(cluster_id="of others")
+
+        with pytest.raises(ConfigError, match=f"the quorum has cluster id {CLUSTER_ID}; wanted is of others"):
+            client.log_end()
 
 
 def test_node_that_accepts_and_never_answers_is_told(drive: Drive) -> None:

@@ -65,7 +65,9 @@ def test_leader_is_told_what_it_leads() -> None:
     table = leader_alone(answer())
     table.run(session().ask_leader(make, lambda _: Judged(error=0), table.deadline()))
 
-    assert told == [Leader(node_id=NodeId(1), endpoint=PLACES[1], topic=Topic(name=TOPIC, topic_id=TOPIC_ID))]
+    assert told == [
+        Leader(node_id=NodeId(1), epoch=Epoch(3), endpoint=PLACES[1], topic=Topic(name=TOPIC, topic_id=TOPIC_ID))
+    ]
 
 
 def test_leader_once_found_is_asked_straight_away() -> None:

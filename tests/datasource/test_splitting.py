@@ -23,7 +23,14 @@ def options(*, min_partitions: int | None = None, max_records: int | None = None
 def pieces(start: int, end: int | None, read: ReadOptions, *, committed: int | None = None) -> list[LogRange]:
     last = end if committed is None else committed
     assert last is not None, "either is known"
-    return split(Offset(start), None if end is None else Offset(end), read, committed=Offset(last), epoch=Epoch(4))
+    return split(
+        Offset(start),
+        None if end is None else Offset(end),
+        read,
+        committed=Offset(last),
+        cluster_id="of the log",
+        epoch=Epoch(4),
+    )
 
 
 def edges(ranges: list[LogRange]) -> list[tuple[int, int | None]]:

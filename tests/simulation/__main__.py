@@ -24,8 +24,6 @@ _WHOLE_STORY = 1_000_000
 def main(arguments: list[str] | None = None) -> int:
     """Run what the command line asks for; return the exit code."""
     options = _parser().parse_args(arguments)
-    # Recoveries warn of each torn tail: here that is daily bread.
-    logging.getLogger("raft").setLevel(logging.ERROR)
     if options.seeds is None:
         outcome = simulate(options.seed, max_events=options.events, remembered_lines=_WHOLE_STORY)
         print("\n".join(outcome.story))
@@ -64,4 +62,6 @@ def _range(text: str) -> range:
 
 
 if __name__ == "__main__":
+    # Recoveries warn of each torn tail: here that is daily bread.
+    logging.getLogger("raft").setLevel(logging.ERROR)
     sys.exit(main())

@@ -6,8 +6,10 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 
@@ -39,7 +41,17 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session, which lives until the last test is done; folders that import this fixture share it."""
     spark = make_session(tmp_path_factory.mktemp("warehouse"))
     yield spark
-    spark.stop()
+    if SparkContext._gateway is not None:
+        spark.stop()
+        _end(SparkContext._gateway)
+
+
+def _end(gateway: Any) -> None:
+    """End the JVM, which would live as long as this process; the next session starts one of its own."""
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(timeout=30)
+    SparkContext._gateway = SparkContext._jvm = None
 
 
 def put_shared_session_last(items: list[pytest.Item]) -> None:

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from raft.local import LocalQuorum
+from tests.node.harness.batches import batch_of
 from tests.spark.frames import SERVERS, Frames, numbered
 
 pytestmark = pytest.mark.spark
@@ -120,6 +121,22 @@ def test_control_records_are_rows_of_their_own_when_they_are_asked_for(frames: F
         [{"key": "h", "value": b"1"}],
         None,
     ]
+
+
+def test_control_records_are_read_beside_a_time_that_python_cannot_say(lone_frames: Frames) -> None:
+    with lone_frames.client() as client:
+        client.append(batch_of(b"of the year 10000", timestamp_ms=253_402_300_800_000))
+
+    read = lone_frames.read(includeControlRecords=True).selectExpr("offset", "control is null").orderBy("offset")
+
+    assert [tuple(row) for row in read.collect()] == [(0, False), (1, True)]
+
+
+@pytest.mark.parametrize("at_end", [False, True], ids=["at the start", "at the end"])
+def test_batch_of_an_empty_range_is_empty(frames: Frames, at_end: bool) -> None:
+    offset = frames.end() if at_end else 0
+
+    assert frames.read(startingOffsets=offset, endingOffsets=offset).collect() == []
 
 
 def test_sql_reads_and_writes_the_log_when_options_come_with_the_statement(frames: Frames, spark: SparkSession) -> None:

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from raft.local import LocalQuorum
 from tests.spark.frames import Frames, numbered
 from tests.spark.quorums import remove_log
-from tests.spark.streams import Delivered
+from tests.spark.streams import Checkpoint, Delivered
 
 pytestmark = pytest.mark.spark
 
@@ -68,6 +68,58 @@ def test_log_with_other_epochs_is_named_and_read_from_where_it_parts_if_data_may
         tolerant.run()
 
     assert tolerant.values == numbered("new", 7)
+
+
+def test_log_of_lower_epochs_is_named_and_read_from_its_start_if_data_may_be_lost(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    data_dir, checkpoint = tmp_path / "quorum", tmp_path / "checkpoint"
+    for _ in range(2):
+        LocalQuorum.start(data_dir, voters=1).stop()
+    with LocalQuorum.start(data_dir, voters=1) as quorum:
+        frames = fill(quorum, spark, numbered("old", 3))
+        Delivered(frames.stream(startingOffsets="earliest"), checkpoint).run()
+    remove_log(data_dir)
+
+    with LocalQuorum.start(data_dir, voters=1) as quorum:
+        frames = fill(quorum, spark, numbered("new", 20))
+        impatient = {"kraft.default.api.timeout.ms": 1_000}
+        with pytest.raises(StreamingQueryException) as refusal:
+            Delivered(frames.stream(**impatient), checkpoint).run()
+        assert "DataLossError: was the log replaced?" in str(refusal.value)
+        assert "knows a leader of epoch 1, but epoch 3 was seen" in str(refusal.value)
+        tolerant = Delivered(frames.stream(failOnDataLoss=False, **impatient), checkpoint)
+        tolerant.run()
+
+    assert tolerant.values == numbered("new", 20)
+
+
+def test_new_quorum_where_another_was_is_read_and_written_by_the_same_application(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with LocalQuorum.start(tmp_path / "one", voters=1) as quorum:
+        first = fill(quorum, spark, ["one"]).log_values()
+        port = int(quorum.bootstrap_servers.split(":")[1])
+
+    with LocalQuorum.start(tmp_path / "two", voters=1, base_port=port) as quorum:
+        second = fill(quorum, spark, ["two"]).log_values()
+
+    assert (first, second) == (["one"], ["two"])
+
+
+def test_planned_batch_is_not_read_from_another_cluster(
+    frames: Frames, lone_frames: Frames, lone_voter: LocalQuorum, tmp_path: Path
+) -> None:
+    lone_frames.write(lone_frames.values(numbered("lone", 3)).coalesce(1))
+    Delivered(lone_frames.stream(startingOffsets="earliest"), tmp_path / "checkpoint").run()
+    Checkpoint(tmp_path / "checkpoint").forget_commit(0)
+    frames.write(frames.values(numbered("other cluster", 9)).coalesce(1))
+
+    elsewhere = Delivered(frames.stream(), tmp_path / "checkpoint")
+    with pytest.raises(StreamingQueryException, match=f"wanted is {lone_voter.cluster_id}"):
+        elsewhere.run()
+
+    assert elsewhere.values == []
 
 
 @pytest.mark.parametrize("fail_on_data_loss", [True, False])
