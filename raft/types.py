@@ -63,6 +63,10 @@ class OffsetAndEpoch:
     offset: Offset
 
 
+LOG_BEGIN = OffsetAndEpoch(epoch=Epoch(0), offset=Offset(0))
+"""Before the first record of all."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElectionState:
     """What a node must not forget of an election: its epoch, the leader it knows, and whom it voted for."""

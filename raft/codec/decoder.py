@@ -15,7 +15,7 @@ from typing import assert_never
 
 from raft.codec.schema import Edition, Field, Layout, Schema, Struct, minimum_size_bytes
 from raft.codec.source import Compiled, Run, Source
-from raft.codec.types import UUID, AnyType, Array, Blob, Fixed, Structure, Text
+from raft.codec.types import MAX_STRING_BYTES, UUID, AnyType, Array, Blob, Fixed, Structure, Text
 from raft.codec.uuids import uuid_text
 from raft.codec.varint import read_uvarint
 
@@ -130,6 +130,9 @@ class _Decoder:
                 source.line("end = position + length")
                 with source.block("if length < 0 or end > limit:"):
                     source.line("raise bad_length(length, limit - position)")
+                if isinstance(type, Text):
+                    with source.block(f"if length > {MAX_STRING_BYTES}:"):
+                        source.line(f"raise ValueError('a string of more than {MAX_STRING_BYTES} bytes')")
                 source.line(f"{target} = buffer[position:end]{'.decode()' if isinstance(type, Text) else ''}")
                 source.line("position = end")
             case Array():

@@ -16,12 +16,9 @@ from typing import assert_never
 
 from raft.codec.schema import Edition, Field, Layout, Schema, Struct
 from raft.codec.source import Compiled, Run, Source
-from raft.codec.types import UUID, AnyType, Array, Blob, Fixed, Structure, Text
+from raft.codec.types import MAX_STRING_BYTES, UUID, AnyType, Array, Blob, Fixed, Structure, Text
 from raft.codec.uuids import uuid_bytes
 from raft.codec.varint import UVARINTS, encode_uvarint
-
-MAX_STRING_BYTES = 0x7FFF
-"""What the oldest versions can say, and Kafka refuses to go beyond in any."""
 
 
 def tagged_field(tag: int, value: bytes) -> bytes:

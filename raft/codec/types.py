@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
+MAX_STRING_BYTES = 0x7FFF
+"""What the oldest versions can say. Kafka goes beyond it in none, neither when it writes nor when it reads."""
+
 
 class WireType(Generic[Value]):
     """A type on the wire, `Value` in Python: one of the five classes below."""
@@ -45,7 +48,7 @@ class Fixed(WireType[Value]):
 
 @dataclass(frozen=True, slots=True)
 class Text(WireType[str]):
-    """A string of at most 32,767 bytes of UTF-8."""
+    """A string of at most MAX_STRING_BYTES bytes of UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from raft.core.events import Failure
 from raft.core.following import on_fetch_answer
+from raft.core.loading import give_up_loading, on_snapshot_piece
 from raft.core.messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
@@ -13,9 +14,11 @@ from raft.core.messages import (
     EndQuorumEpochResponse,
     FetchRequest,
     FetchResponse,
-    Request,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+    IncomingResponse,
+    OutgoingRequest,
     RequestRefused,
-    Response,
     VoteRequest,
     VoteResponse,
 )
@@ -25,17 +28,20 @@ from raft.core.roles import Candidate, Leader, Prospective, Resigned
 from raft.core.state import State
 from raft.errors import ErrorCode, error_name
 
-_PartitionResponse = VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse
+_PartitionResponse = (
+    VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse | FetchSnapshotResponse
+)
 
 _EXPECTED: dict[type, type] = {
     VoteRequest: VoteResponse,
     BeginQuorumEpochRequest: BeginQuorumEpochResponse,
     EndQuorumEpochRequest: EndQuorumEpochResponse,
     FetchRequest: FetchResponse,
+    FetchSnapshotRequest: FetchSnapshotResponse,
 }
 
 
-def on_response(state: State, number: int, response: Response, now_ms: int) -> None:
+def on_response(state: State, number: int, response: IncomingResponse, now_ms: int) -> None:
     """Take an answer in; one that nobody waits for any more changes nothing (GEN-7)."""
     pending = state.peers.take(number)
     if pending is None:
@@ -55,6 +61,8 @@ def on_response(state: State, number: int, response: Response, now_ms: int) -> N
             _on_farewell_heard(state, pending)
         case FetchResponse():
             on_fetch_answer(state, pending.node_id, response, now_ms)
+        case FetchSnapshotResponse():
+            on_snapshot_piece(state, pending.node_id, response, now_ms)
 
 
 def on_failure(state: State, number: int, failure: Failure, now_ms: int) -> None:
@@ -63,6 +71,13 @@ def on_failure(state: State, number: int, failure: Failure, now_ms: int) -> None
     """
     pending = state.peers.take(number)
     if pending is None:
+        return
+    if failure is Failure.KAFKA_CONTROLLER and state.config.is_voter:
+        state.halt(
+            f"node {pending.node_id} is a controller of an Apache Kafka cluster, and this node is set up to vote "
+            "beside it: it could win what only a controller may win. To follow that cluster, leave out "
+            "controller.quorum.voters and set controller.quorum.bootstrap.servers"
+        )
         return
     state.peers.back_off(pending.node_id, now_ms)
     is_pre_vote = isinstance(pending.request, VoteRequest) and pending.request.pre_vote
@@ -77,6 +92,13 @@ def _on_refusal(state: State, pending: Pending, response: RequestRefused, now_ms
         state.halt(what)
         return
     state.report(what)
+    _leave_alone(state, pending, now_ms)
+
+
+def _leave_alone(state: State, pending: Pending, now_ms: int) -> None:
+    """Ask that node nothing for a moment, and not for the same snapshot again, which may be gone."""
+    if isinstance(pending.request, FetchSnapshotRequest):
+        give_up_loading(state)
     state.peers.back_off(pending.node_id, now_ms)
 
 
@@ -98,11 +120,11 @@ def _is_settled_by_epoch_or_error(state: State, pending: Pending, response: _Par
     if knew_leader is None and state.leader_id is not None:
         return True  # the answer's news was the leader: ask there
     _complain(state, pending, error)
-    state.peers.back_off(pending.node_id, now_ms)
+    _leave_alone(state, pending, now_ms)
     return True
 
 
-def _name(request: Request) -> str:
+def _name(request: OutgoingRequest) -> str:
     if isinstance(request, VoteRequest) and request.pre_vote:
         return "pre-vote"
     return type(request).__name__.removesuffix("Request")

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from raft.core.messages import AppendResponse, Request, Response
+from raft.core.messages import AppendResponse, OutgoingRequest, Response
 from raft.core.roles import Role
-from raft.types import Batch, ElectionState, Endpoint, Epoch, NodeId, Offset
+from raft.types import Batch, ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +47,22 @@ class TruncateLog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoreSnapshotPiece:
+    """Write the next piece of a snapshot; position 0 begins it anew."""
+
+    snapshot: OffsetAndEpoch
+    position: int
+    piece: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallSnapshot:
+    """Put a snapshot, all of whose pieces are stored, in the place of the whole log, which then begins at its end."""
+
+    snapshot: OffsetAndEpoch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FlushLog:
     """Bring the log up to `end_offset` to disk, then answer with `LogFlushed`.
 
@@ -64,7 +80,7 @@ class Send:
     number: int
     node_id: NodeId
     endpoint: Endpoint
-    request: Request
+    request: OutgoingRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +145,8 @@ Effect = (
     | AppendBatches
     | AppendLeaderChange
     | TruncateLog
+    | StoreSnapshotPiece
+    | InstallSnapshot
     | FlushLog
     | Send
     | Disconnect

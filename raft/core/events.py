@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from raft.core.messages import ClientFetchRequest, Request, Response
+from raft.core.messages import ClientFetchRequest, IncomingResponse, Request
 from raft.types import Batch, Epoch, Offset
 
 
@@ -39,7 +39,7 @@ class ResponseReceived:
     """The answer to the `Send` of that number. Answers nobody waits for any more are dropped (GEN-7)."""
 
     number: int
-    response: Response
+    response: IncomingResponse
 
 
 class Failure(Enum):
@@ -47,6 +47,7 @@ class Failure(Enum):
 
     DISCONNECTED = "the connection failed"
     UNSUPPORTED_VERSION = "the other side does not know a version that can say it"
+    KAFKA_CONTROLLER = "the other side is a controller of an Apache Kafka cluster, and its voters are no place for us"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

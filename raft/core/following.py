@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from raft.core.commits import commit
 from raft.core.fetching import wake_fetches
+from raft.core.loading import on_snapshot_offered
 from raft.core.messages import FetchResponse
 from raft.core.roles import Follower
 from raft.core.state import State
@@ -29,8 +30,7 @@ def on_fetch_answer(state: State, node_id: NodeId, response: FetchResponse, now_
     deadline_ms = None if role.fetch_deadline_ms is None else now_ms + state.config.fetch_timeout_ms
     state.role = replace(role, fetch_deadline_ms=deadline_ms, has_fetched=True)
     if response.snapshot is not None:
-        state.report(f"leader {node_id} offers snapshot {response.snapshot}; loading one is not supported yet")
-        state.peers.back_off(node_id, now_ms)
+        on_snapshot_offered(state, node_id, response.snapshot, now_ms)
         return
     if response.diverging is not None:
         _cut(state, response.diverging)

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from enum import Enum
 
-from raft.types import BatchHeader, Epoch, EpochStart, Offset, OffsetAndEpoch
+from raft.types import LOG_BEGIN, BatchHeader, Epoch, EpochStart, Offset, OffsetAndEpoch
 
 
 class Agreement(Enum):
@@ -17,19 +17,34 @@ class Agreement(Enum):
 
 
 class LogView:
-    """Start, end and epoch cache of the log (LOG-10): one entry for each epoch that wrote, both columns rising."""
+    """Start, end and epoch cache of the log (LOG-10): one entry for each epoch that wrote, both columns rising.
 
-    __slots__ = ("_epochs", "_starts", "end_offset", "start_offset")
+    Args:
+        start: where the log begins, and the epoch of the record before.
+        end_offset: where it ends.
+        epochs: the epoch cache, oldest first.
+    """
+
+    __slots__ = ("_epochs", "_start", "_starts", "end_offset")
 
     def __init__(
-        self, *, start_offset: Offset = Offset(0), end_offset: Offset = Offset(0), epochs: Iterable[EpochStart] = ()
+        self,
+        *,
+        start: OffsetAndEpoch = LOG_BEGIN,
+        end_offset: Offset = Offset(0),
+        epochs: Iterable[EpochStart] = (),
     ) -> None:
-        self.start_offset = start_offset
+        self._start = start
         self.end_offset = end_offset
         self._epochs: list[Epoch] = []
         self._starts: list[Offset] = []
         for entry in epochs:
             self.start_epoch(entry.epoch, entry.start_offset)
+
+    @property
+    def start_offset(self) -> Offset:
+        """Offset of the first record, or of the one to come in an empty log."""
+        return self._start.offset
 
     @property
     def last_epoch(self) -> Epoch:
@@ -72,6 +87,13 @@ class LogView:
             self._epochs.pop()
             self._starts.pop()
 
+    def restart_at(self, start: OffsetAndEpoch) -> None:
+        """Forget everything: a snapshot stands for what was before `start`."""
+        self._start = start
+        self.end_offset = start.offset
+        self._epochs.clear()
+        self._starts.clear()
+
     def end_of_epoch(self, epoch: Epoch) -> OffsetAndEpoch:
         """Return the largest epoch at or below `epoch` and where it ends here (DIVERGE-2).
 
@@ -89,7 +111,7 @@ class LogView:
     def epoch_at(self, offset: Offset) -> Epoch:
         """Epoch of the record just before `offset`, 0 at the very start."""
         position = bisect_right(self._starts, offset - 1)
-        return self._epochs[position - 1] if position else Epoch(0)
+        return self._epochs[position - 1] if position else self._start.epoch
 
     def agreement(self, fetch_offset: Offset, last_fetched_epoch: Epoch) -> Agreement:
         """Judge a fetcher's position (DIVERGE-3); the start of the next epoch is a valid one."""

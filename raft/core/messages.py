@@ -80,6 +80,18 @@ class FetchRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FetchSnapshotRequest:
+    """An observer asks for the next piece of a snapshot, from byte `position` on."""
+
+    cluster_id: str | None
+    replica: ReplicaKey
+    epoch: Epoch
+    snapshot: OffsetAndEpoch
+    position: int
+    max_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClientFetchRequest:
     """A client, not a replica, asks for committed records.
 
@@ -98,7 +110,10 @@ class ClientFetchRequest:
 
 
 Request = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest
-"""What one replica asks another."""
+"""What another replica may ask."""
+
+OutgoingRequest = Request | FetchSnapshotRequest
+"""What this node asks other replicas. It has no snapshots to give, so nobody asks for a piece of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +180,25 @@ class FetchResponse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FetchSnapshotResponse:
+    """A piece of a snapshot, which may end within a record batch.
+
+    Fields:
+        size_bytes: of the whole snapshot.
+        position: of the piece in it.
+    """
+
+    error: int = ErrorCode.NONE
+    epoch: Epoch
+    leader_id: NodeId | None
+    leader_endpoints: tuple[Endpoint, ...] = ()
+    snapshot: OffsetAndEpoch
+    size_bytes: int
+    position: int
+    piece: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AppendResponse:
     """What became of an append.
 
@@ -180,4 +214,7 @@ class AppendResponse:
 
 
 Response = RequestRefused | VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse
-"""What one replica answers another."""
+"""What this node answers another replica."""
+
+IncomingResponse = Response | FetchSnapshotResponse
+"""What another replica answers this node."""

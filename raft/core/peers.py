@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from raft.core.messages import Request
+from raft.core.messages import OutgoingRequest
 from raft.types import NodeId
 
 
@@ -14,7 +14,7 @@ class Pending:
 
     number: int
     node_id: NodeId
-    request: Request
+    request: OutgoingRequest
     deadline_ms: int
 
 
@@ -57,7 +57,7 @@ class Peers:
         """Whether any answer is out."""
         return bool(self._pending)
 
-    def sent(self, node_id: NodeId, request: Request, now_ms: int) -> int:
+    def sent(self, node_id: NodeId, request: OutgoingRequest, now_ms: int) -> int:
         """Note a request that goes out now; return its number."""
         assert node_id not in self._pending, f"two requests at once to node {node_id}"
         number = self._next_number

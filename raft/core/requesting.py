@@ -14,10 +14,11 @@ from raft.core.messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     FetchRequest,
-    Request,
+    FetchSnapshotRequest,
+    OutgoingRequest,
     VoteRequest,
 )
-from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
+from raft.core.roles import Candidate, Follower, Leader, Loading, Prospective, Resigned, Unattached
 from raft.core.state import State
 from raft.types import Endpoint, NodeId
 
@@ -51,7 +52,7 @@ def _announce(state: State, role: Leader, now_ms: int) -> None:
 
 
 def _send_to_voters(
-    state: State, voters: Iterable[NodeId], make: Callable[[State, NodeId], Request], now_ms: int
+    state: State, voters: Iterable[NodeId], make: Callable[[State, NodeId], OutgoingRequest], now_ms: int
 ) -> None:
     for voter in voters:
         if state.peers.is_ready(voter, now_ms):
@@ -64,7 +65,7 @@ def _fetch_from_best(state: State, role: Follower, now_ms: int) -> None:
     if state.peers.is_backing_off(role.leader_id, now_ms):
         _fetch_from_anybody(state, now_ms, but=leader)
     elif not state.peers.take_timed_out(role.leader_id) or not _fetch_from_anybody(state, now_ms, but=leader):
-        _fetch(state, *leader, now_ms)
+        _fetch(state, *leader, now_ms, loading=role.loading)
 
 
 def _fetch_from_anybody(state: State, now_ms: int, *, but: tuple[NodeId, Endpoint] | None = None) -> bool:
@@ -85,11 +86,27 @@ def _is_same(node: tuple[NodeId, Endpoint] | None, node_id: NodeId, endpoint: En
     return node is not None and (node[0] == node_id or (node[1].host, node[1].port) == (endpoint.host, endpoint.port))
 
 
-def _fetch(state: State, node_id: NodeId, endpoint: Endpoint, now_ms: int) -> None:
+def _fetch(state: State, node_id: NodeId, endpoint: Endpoint, now_ms: int, *, loading: Loading | None = None) -> None:
     """Fetch, one at a time in the whole node (GEN-6), and only once what was fetched before is on disk (FETCH-25)."""
     if state.peers.has_pending or state.flushes.durable_end < state.log.end_offset:
         return
-    request = FetchRequest(
+    request = _fetch_request(state) if loading is None else _fetch_snapshot_request(state, loading)
+    _send(state, node_id, endpoint, request, now_ms)
+
+
+def _fetch_snapshot_request(state: State, loading: Loading) -> FetchSnapshotRequest:
+    return FetchSnapshotRequest(
+        cluster_id=state.config.cluster_id,
+        replica=state.config.replica,
+        epoch=state.epoch,
+        snapshot=loading.snapshot,
+        position=loading.position,
+        max_bytes=state.config.fetch_max_bytes,
+    )
+
+
+def _fetch_request(state: State) -> FetchRequest:
+    return FetchRequest(
         cluster_id=state.config.cluster_id,
         replica=state.config.replica,
         epoch=state.epoch,
@@ -100,7 +117,6 @@ def _fetch(state: State, node_id: NodeId, endpoint: Endpoint, now_ms: int) -> No
         high_watermark=state.high_watermark,
         wants_high_watermark=True,
     )
-    _send(state, node_id, endpoint, request, now_ms)
 
 
 def _vote_request(state: State, voter: NodeId) -> VoteRequest:
@@ -136,6 +152,6 @@ def _end_request(state: State, _voter: NodeId) -> EndQuorumEpochRequest:
     )
 
 
-def _send(state: State, node_id: NodeId, endpoint: Endpoint, request: Request, now_ms: int) -> None:
+def _send(state: State, node_id: NodeId, endpoint: Endpoint, request: OutgoingRequest, now_ms: int) -> None:
     number = state.peers.sent(node_id, request, now_ms)
     state.emit(Send(number=number, node_id=node_id, endpoint=endpoint, request=request))

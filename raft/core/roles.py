@@ -9,7 +9,7 @@ from typing import assert_never
 
 from raft.core.progress import QuorumProgress
 from raft.core.quorum import Tally
-from raft.types import ElectionState, Endpoint, Epoch, NodeId, Offset, ReplicaKey
+from raft.types import ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +71,21 @@ class Resigned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Loading:
+    """A snapshot on its way from the leader; what lies below `position` has come."""
+
+    snapshot: OffsetAndEpoch
+    position: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Follower:
     """Knows the leader of the epoch and fetches from it.
 
     Fields:
         fetch_deadline_ms: when to give the leader up; None for observers, who just ask others too.
         has_fetched: whether this leader has answered a fetch since it is followed: such a follower refuses pre-votes.
+        loading: the snapshot that is asked for instead of records.
     """
 
     epoch: Epoch
@@ -85,6 +94,7 @@ class Follower:
     voted_key: ReplicaKey | None = None
     fetch_deadline_ms: int | None
     has_fetched: bool = False
+    loading: Loading | None = None
 
 
 Role = Unattached | Prospective | Candidate | Leader | Resigned | Follower

@@ -185,6 +185,13 @@ class State:
         if self.flushes.durable_end < end_offset:
             self.order_flush()
 
+    def restart_log(self, start: OffsetAndEpoch) -> None:
+        """Count the log as empty and beginning here; what puts a snapshot in its place has been ordered."""
+        self.log.restart_at(start)
+        self.writers.forget_everything()
+        self.flushes.truncate(Offset(0))
+        self.order_flush()
+
     def order_flush(self) -> None:
         """Order everything that is in the log to disk."""
         end_offset = self.log.end_offset

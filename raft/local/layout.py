@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from raft.errors import ConfigError
+from raft.storage.atomic_file import replace_file
+from raft.storage.disk import DiskFiles
 from raft.storage.meta_properties import directory_id_of
 from raft.types import Endpoint, NodeId
 
 _FILE = "quorum.json"
 _VERSION = 1
 _LOOPBACK = "127.0.0.1"
+_LAST_PORT = 65_535
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +47,13 @@ class Layout:
             base_port: first of the consecutive ports to use; None picks free ones.
 
         Raises:
-            ConfigError: the directory holds another number of voters, or is not a quorum's.
+            ConfigError: there are not so many ports from `base_port` on, the directory holds another number of voters,
+                or it is not a quorum's.
+            StorageError: the disk refuses.
         """
+        last_base_port = _LAST_PORT - voters + 1
+        if base_port is not None and not 1 <= base_port <= last_base_port:
+            raise ConfigError(f"base_port={base_port}: allowed are 1 to {last_base_port} for {voters} voters")
         known = _read(data_dir)
         if known is not None and len(known.ports) != voters:
             raise ConfigError(f"{data_dir} holds a quorum of {len(known.ports)} voters; {voters} are wanted")
@@ -58,7 +66,8 @@ class Layout:
         # A cluster id is drawn as a directory id is: 16 random bytes in Kafka's form.
         cluster_id = known.cluster_id if known is not None else directory_id_of(secrets.token_bytes(16))
         layout = cls(data_dir=data_dir, cluster_id=cluster_id, ports=ports)
-        layout._write()
+        if layout != known:
+            layout._write()
         return layout
 
     @property
@@ -75,21 +84,24 @@ class Layout:
         """A voter's folder."""
         return self.data_dir / f"node-{node_id}"
 
+    def log_dir(self, node_id: NodeId) -> Path:
+        """Where a voter's log lies: Kafka's `log.dirs`."""
+        return self.folder(node_id) / "log"
+
     def _write(self) -> None:
         text = json.dumps({"version": _VERSION, "clusterId": self.cluster_id, "ports": self.ports})
-        partial = self.data_dir / f"{_FILE}.tmp"
-        partial.write_text(text + "\n")
-        partial.replace(self.data_dir / _FILE)
+        # The voters' logs are of this cluster alone: its id must last as they do.
+        replace_file(DiskFiles(self.data_dir), _FILE, f"{text}\n".encode())
 
 
 def _read(data_dir: Path) -> Layout | None:
-    path = data_dir / _FILE
-    try:
-        text = path.read_text()
-    except FileNotFoundError:
+    files = DiskFiles(data_dir)
+    if not files.exists(_FILE):
         return None
+    path = files.path_of(_FILE)
+    content = files.read(_FILE)
     try:
-        read = json.loads(text)
+        read = json.loads(content)
         if read["version"] > _VERSION:
             raise ConfigError(f"{path} has version {read['version']}; known is {_VERSION}")
         ports = {NodeId(int(node_id)): int(port) for node_id, port in read["ports"].items()}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -13,22 +14,20 @@ from typing import Self
 from raft.client import Client, ClientSettings
 from raft.errors import ConfigError, QuorumUnavailableError
 from raft.local.layout import Layout
+from raft.local.patience import lock_patiently
+from raft.local.properties import check_properties, voter_properties
 from raft.local.voter import VoterProcess
-from raft.storage.directory_lock import LOCK_FILE_NAME
-from raft.storage.disk import DiskFiles
-from raft.storage.files import DirectoryLock, DirectoryLockedError
+from raft.local.watch import Watch
+from raft.storage.files import DirectoryLock
 from raft.types import NodeId
 
 _logger = logging.getLogger(__name__)
 
-_LOCK_WAIT_S = 10.0
 _READY_WAIT_S = 30.0
 _LOOK_S = 0.1
+_ASK_MS = 500
 _HAND_OVER_S = 0.5
 _STOP_WAIT_S = 10.0
-_SHORTEST_PAUSE_S = 0.2
-_LONGEST_PAUSE_S = 5.0
-_LIVED_WELL_S = 10.0
 
 
 class LocalQuorum:
@@ -40,13 +39,13 @@ class LocalQuorum:
     A voter that dies is started again. However this process ends, no voter is left behind.
     """
 
-    def __init__(self, layout: Layout, voters: dict[NodeId, VoterProcess], lock: DirectoryLock) -> None:
+    def __init__(self, layout: Layout, voters: Iterable[VoterProcess], lock: DirectoryLock) -> None:
         self._layout = layout
-        self._voters = voters
+        self._voters = tuple(voters)
         self._lock = lock
-        self._is_stopping = threading.Event()
-        self._stop_once = threading.Lock()
-        self._watcher = threading.Thread(target=self._watch, name="voters' watch", daemon=True)
+        self._watch = Watch(self._voters)
+        # One that is interrupted as it stops the voters may be asked to stop them by the same thread again.
+        self._stopping = threading.RLock()
 
     @classmethod
     def start(
@@ -55,7 +54,7 @@ class LocalQuorum:
         *,
         voters: int = 3,
         base_port: int | None = None,
-        settings: Mapping[str, str] | None = None,
+        settings: Mapping[str, str | int] | None = None,
     ) -> Self:
         """Start all voters, and return once they have a leader.
 
@@ -67,33 +66,27 @@ class LocalQuorum:
 
         Raises:
             ConfigError: another process uses the directory and does not leave it within 10 s; it holds another number
-                of voters; this Python drops assertions.
+                of voters; a setting is wrong; a voter does not start; this Python drops assertions.
+            StorageError: the disk refuses.
             QuorumUnavailableError: no leader within 30 s; says what the voters said last.
         """
         if not __debug__:
             raise ConfigError("python -O drops the assertions that keep a node from doing harm: run it without")
         if voters < 1:
             raise ConfigError(f"voters={voters}: allowed are whole numbers of 1 or more")
-        try:
-            data_dir.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ConfigError(f"cannot make {data_dir}: {error.strerror or error}") from error
-        lock = _lock(data_dir)
-        try:
+        with ExitStack() as undo:
+            lock = lock_patiently(_made(data_dir))
+            undo.callback(lock.release)
             layout = Layout.of(data_dir.resolve(), voters=voters, base_port=base_port)
-            for node_id in layout.ports:
-                _lock(layout.folder(node_id) / "log").release()
-            quorum = cls(
-                layout, {node_id: VoterProcess(layout, node_id, settings or {}) for node_id in layout.ports}, lock
-            )
-        except BaseException:
-            lock.release()
-            raise
-        try:
+            properties = {node_id: voter_properties(layout, node_id, settings or {}) for node_id in layout.ports}
+            _check(properties.values())
+            for node_id in properties:
+                # Voters whose parent was killed just now may still be on their way out.
+                lock_patiently(layout.log_dir(node_id)).release()
+            quorum = cls(layout, [VoterProcess(of, layout.folder(of), told) for of, told in properties.items()], lock)
+            undo.callback(quorum.stop)
             quorum._begin()
-        except BaseException:
-            quorum.stop()
-            raise
+            undo.pop_all()
         return quorum
 
     def __enter__(self) -> Self:
@@ -117,7 +110,8 @@ class LocalQuorum:
     @property
     def pids(self) -> dict[NodeId, int]:
         """The processes of the voters that run now."""
-        return {node_id: voter.pid for node_id, voter in self._voters.items() if voter.pid is not None}
+        pids = {voter.node_id: voter.pid for voter in self._voters}
+        return {node_id: pid for node_id, pid in pids.items() if pid is not None}
 
     def client(self, *, api_timeout_ms: int = 10_000) -> Client:
         """A client of this quorum."""
@@ -132,83 +126,58 @@ class LocalQuorum:
         )
 
     def stop(self) -> None:
-        """Stop all voters; a second call does nothing."""
-        with self._stop_once:
-            if self._is_stopping.is_set():
-                return
-            self._is_stopping.set()
-        if self._watcher.is_alive():
-            self._watcher.join()
-        for voter in self._voters.values():
-            voter.ask_to_stop()
-        deadline_s = time.monotonic() + _HAND_OVER_S
-        patient = [voter for voter in self._voters.values() if not voter.wait(max(0, deadline_s - time.monotonic()))]
-        # Everybody leaves, so the last leader has nobody to hand over to: it need not wait for that.
-        for voter in patient:
-            voter.ask_to_stop()
-        deadline_s = time.monotonic() + _STOP_WAIT_S
-        for voter in patient:
-            if not voter.wait(max(0, deadline_s - time.monotonic())):
+        """Return when all voters have ended, whoever stops them; a further call does nothing."""
+        with self._stopping:
+            self._watch.stop()
+            for voter in self._voters:
+                voter.ask_to_stop()
+            # Everybody leaves, so the last leader has nobody to hand over to: it need not wait for that.
+            for voter in _still_running(self._voters, _HAND_OVER_S):
+                voter.ask_to_stop()
+            for voter in _still_running(self._voters, _STOP_WAIT_S):
                 _logger.warning("voter %s does not stop and is killed", voter.node_id)
                 voter.kill()
-        self._lock.release()
+            self._lock.release()
 
     def _begin(self) -> None:
-        for voter in self._voters.values():
+        for voter in self._voters:
             voter.start()
-        self._watcher.start()
         deadline_s = time.monotonic() + _READY_WAIT_S
-        while True:
-            refused = [voter for voter in self._voters.values() if voter.exit_code == 1]
-            if refused:
-                raise ConfigError(f"voter {refused[0].node_id} does not start: {refused[0].last_words()}")
-            try:
-                with self.client(api_timeout_ms=500) as client:
-                    if client.describe_quorum().high_watermark is not None:
-                        return
-            except QuorumUnavailableError as error:
-                if time.monotonic() > deadline_s:
-                    words = "; ".join(f"voter {v.node_id}: {v.last_words()}" for v in self._voters.values())
-                    raise QuorumUnavailableError(f"no leader within {_READY_WAIT_S:.0f} s: {error}; {words}") from error
-            time.sleep(_LOOK_S)
-
-    def _watch(self) -> None:
-        """Start again what has died; the oftener it dies soon after its start, the longer the pause before."""
-        pauses_s = dict.fromkeys(self._voters, 0.0)
-        started_s = dict.fromkeys(self._voters, time.monotonic())
-        while not self._is_stopping.wait(_LOOK_S):
-            for node_id, voter in self._voters.items():
-                if voter.pid is not None:
-                    continue
-                now_s = time.monotonic()
-                if now_s - started_s[node_id] < pauses_s[node_id]:
-                    continue
-                has_lived_well = now_s - started_s[node_id] >= _LIVED_WELL_S
-                longer_s = max(_SHORTEST_PAUSE_S, pauses_s[node_id] * 2)
-                pauses_s[node_id] = 0.0 if has_lived_well else min(longer_s, _LONGEST_PAUSE_S)
-                _logger.warning(
-                    "voter %s ended with code %s and is started again; its log is %s",
-                    node_id,
-                    voter.exit_code,
-                    voter.log_file,
-                )
-                started_s[node_id] = now_s
-                voter.start()
-
-
-def _lock(directory: Path) -> DirectoryLock:
-    """Take the lock of a directory; who holds it may be on its way out, so wait a while.
-
-    Raises:
-        ConfigError: it is in use and stays so.
-    """
-    files = DiskFiles(directory)
-    files.make_directory("")
-    deadline_s = time.monotonic() + _LOCK_WAIT_S
-    while True:
-        try:
-            return files.lock(LOCK_FILE_NAME)
-        except DirectoryLockedError:
+        while not self._has_leader():
+            for voter in self._voters:
+                if voter.pid is None:
+                    raise ConfigError(f"voter {voter.node_id} does not start: {voter.ending()}")
             if time.monotonic() > deadline_s:
-                raise
+                words = "; ".join(f"voter {voter.node_id}: {voter.last_words()}" for voter in self._voters)
+                raise QuorumUnavailableError(
+                    f"no leader within {_READY_WAIT_S:g} s; what the voters said last: {words}"
+                )
             time.sleep(_LOOK_S)
+        # Not before: a voter that does not start is to be told of, not started again.
+        self._watch.start()
+
+    def _has_leader(self) -> bool:
+        try:
+            with self.client(api_timeout_ms=_ASK_MS) as client:
+                return client.describe_quorum().high_watermark is not None
+        except QuorumUnavailableError:
+            return False
+
+
+def _check(properties: Iterable[Mapping[str, str]]) -> None:
+    for warning in {warning for of_voter in properties for warning in check_properties(of_voter)}:
+        _logger.warning("settings: %s", warning)
+
+
+def _still_running(voters: Iterable[VoterProcess], wait_s: float) -> list[VoterProcess]:
+    """Those that have not ended when they were given so long, all together."""
+    deadline_s = time.monotonic() + wait_s
+    return [voter for voter in voters if not voter.wait(max(0.0, deadline_s - time.monotonic()))]
+
+
+def _made(data_dir: Path) -> Path:
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"cannot make {data_dir}: {error.strerror or error}") from error
+    return data_dir

@@ -10,10 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import raft
-from raft.local.layout import Layout
+from raft.errors import ConfigError
+from raft.storage.properties_file import format_properties
 from raft.types import NodeId
 
 _SOURCE_ROOT = Path(raft.__file__).parent.parent
+
+_REFUSED = 1
+"""The exit code of a node that refuses to start or stops itself; the reason is its last line."""
 
 
 class VoterProcess:
@@ -21,13 +25,19 @@ class VoterProcess:
 
     The child's standard input is a pipe that only this process holds: the kernel closes it however this process ends,
     and the child exits at once. It has its own process group, so that an interrupt from the terminal is not its own.
+
+    Args:
+        node_id: the voter's.
+        folder: for its configuration, its log, and what it says.
+        properties: its configuration.
     """
 
-    def __init__(self, layout: Layout, node_id: NodeId, settings: Mapping[str, str]) -> None:
+    def __init__(self, node_id: NodeId, folder: Path, properties: Mapping[str, str]) -> None:
         self.node_id = node_id
-        self._folder = layout.folder(node_id)
-        self._properties = {**_properties(layout, node_id), **settings}
+        self._folder = folder
+        self._properties = properties
         self._process: subprocess.Popen[bytes] | None = None
+        self._words_start = 0
 
     @property
     def log_file(self) -> Path:
@@ -39,32 +49,20 @@ class VoterProcess:
         """Its process, while it runs."""
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
-    @property
-    def exit_code(self) -> int | None:
-        """How the last process ended; None while it runs."""
-        return self._process.poll() if self._process is not None else None
-
     def start(self) -> None:
-        """Start a process for it."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        config = self._folder / "node.properties"
-        config.write_text("".join(f"{key}={value}\n" for key, value in self._properties.items()))
-        self._close_pipe()
-        paths = [str(_SOURCE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        with self.log_file.open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter, our own module
-                # -P: a module of the user's in the working directory must not be taken for one of ours.
-                [sys.executable, "-P", "-m", "raft.cli", "serve", "--config", str(config), "--exit-with-stdin"],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
-                process_group=0,
-            )
+        """Start a process for it.
+
+        Raises:
+            ConfigError: the machine refuses; says why.
+        """
+        try:
+            self._start()
+        except OSError as error:
+            raise ConfigError(f"voter {self.node_id} cannot be started: {error}") from error
 
     def ask_to_stop(self) -> None:
         """Ask it to hand over and leave; asked again, it leaves without."""
-        if self.pid is not None and self._process is not None:
+        if self._process is not None:
             self._process.send_signal(signal.SIGTERM)
 
     def wait(self, timeout_s: float) -> bool:
@@ -85,27 +83,41 @@ class VoterProcess:
             self._process.wait()
             self._close_pipe()
 
+    def ending(self) -> str | None:
+        """Why the last process ended, as far as it is known; None while it runs, and before the first."""
+        code = self._process.poll() if self._process is not None else None
+        if code is None:
+            return None
+        return (self.last_words() if code == _REFUSED else "") or f"exit code {code}"
+
     def last_words(self) -> str:
-        """The last line of its log."""
+        """The last line that the last process wrote into its log; "" when there is none."""
         try:
-            lines = self.log_file.read_text(errors="replace").splitlines()
-        except FileNotFoundError:
+            with self.log_file.open("rb") as log:
+                log.seek(self._words_start)
+                lines = log.read().decode(errors="replace").splitlines()
+        except OSError:
             return ""
         return lines[-1] if lines else ""
+
+    def _start(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        config = self._folder / "node.properties"
+        config.write_bytes(format_properties(self._properties))
+        self._close_pipe()
+        paths = [str(_SOURCE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        with self.log_file.open("ab") as log:
+            self._words_start = log.tell()
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter, our own module
+                # -P: a module of the user's in the working directory must not be taken for one of ours.
+                [sys.executable, "-P", "-m", "raft.cli", "serve", "--config", str(config), "--exit-with-stdin"],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+                process_group=0,
+            )
 
     def _close_pipe(self) -> None:
         if self._process is not None and self._process.stdin is not None:
             self._process.stdin.close()
-
-
-def _properties(layout: Layout, node_id: NodeId) -> dict[str, str]:
-    voters = ",".join(f"{voter}@{endpoint}" for voter, endpoint in layout.endpoints.items())
-    return {
-        "node.id": str(node_id),
-        "process.roles": "controller",
-        "cluster.id": layout.cluster_id,
-        "listeners": f"CONTROLLER://{layout.endpoints[node_id]}",
-        "controller.listener.names": "CONTROLLER",
-        "controller.quorum.voters": voters,
-        "log.dirs": str(layout.folder(node_id) / "log"),
-    }

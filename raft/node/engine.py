@@ -24,12 +24,14 @@ from raft.core.effects import (
     Effect,
     FlushLog,
     Halt,
+    InstallSnapshot,
     Reply,
     ReportFault,
     RoleChanged,
     Send,
     ShutdownFinished,
     StoreElectionState,
+    StoreSnapshotPiece,
     TruncateLog,
 )
 from raft.core.events import Event, LogFlushed, RequestAbandoned, Started, TimePassed
@@ -39,13 +41,14 @@ from raft.node.faults import FaultLog
 from raft.records.control import leader_change_batch
 from raft.records.split import split_batches
 from raft.storage.directory import ReplicaDirectory
-from raft.types import NodeId, Offset
+from raft.types import NodeId, Offset, OffsetAndEpoch
 
 _logger = logging.getLogger(__name__)
 
 _RECOVERY_POINT_INTERVAL_S = 1.0
 
 Found = TypeVar("Found")
+_LogEffect = AppendBatches | AppendLeaderChange | TruncateLog | StoreSnapshotPiece | InstallSnapshot | FlushLog
 OnReply = Callable[[Reply, bytes], None]
 """Takes the answer to a request, and the records that go into it."""
 
@@ -184,16 +187,6 @@ class Engine:
                 self._is_storing = True
                 state = effect.state
                 self._disk.do(lambda: self._directory.store_election_state(state), self._stored)
-            case AppendBatches():
-                batches = effect.batches
-                self._disk.do(lambda: self._directory.log.append(batches))
-            case AppendLeaderChange():
-                self._append_leader_change(effect)
-            case TruncateLog():
-                self._disk.do(lambda: self._truncate(effect.end_offset))
-            case FlushLog():
-                order = FlushOrder(effect.number, effect.end_offset)
-                self._disk.do(lambda: self._flush.order(order))
             case Send():
                 self._network.send(effect)
             case Disconnect():
@@ -210,6 +203,26 @@ class Engine:
             case Halt():
                 _logger.error("node %s stops: %s", self.core.node_id, effect.reason)
                 self._end(NodeHaltedError(effect.reason))
+            case _:
+                self._change_log(effect)
+
+    def _change_log(self, effect: _LogEffect) -> None:
+        match effect:
+            case AppendBatches():
+                batches = effect.batches
+                self._disk.do(lambda: self._directory.log.append(batches))
+            case AppendLeaderChange():
+                self._append_leader_change(effect)
+            case TruncateLog():
+                self._disk.do(lambda: self._truncate(effect.end_offset))
+            case StoreSnapshotPiece(snapshot=snapshot, position=position, piece=piece):
+                self._disk.do(lambda: self._directory.store_snapshot_piece(snapshot, position, piece))
+            case InstallSnapshot(snapshot=snapshot):
+                _logger.info("node %s puts snapshot %s in the place of its log", self.core.node_id, snapshot)
+                self._disk.do(lambda: self._install(snapshot))
+            case FlushLog():
+                order = FlushOrder(effect.number, effect.end_offset)
+                self._disk.do(lambda: self._flush.order(order))
             case _:
                 assert_never(effect)
 
@@ -275,6 +288,10 @@ class Engine:
     def _truncate(self, end_offset: Offset) -> None:
         with self._flush.at_rest:
             self._directory.log.truncate(end_offset)
+
+    def _install(self, snapshot: OffsetAndEpoch) -> None:
+        with self._flush.at_rest:
+            self._directory.install_snapshot(snapshot)
 
     def _flush_log(self) -> None:
         durable_end = self._directory.log.flush()

@@ -72,6 +72,7 @@ class Node:
                 config.node_id,
                 ours,
                 max_frame_bytes=max_frame_bytes + config.fetch_max_bytes,
+                refuses_controllers=config.node_id in config.voters,
                 submit=self._submit,
             )
             self._engine = Engine(core, self._directory, self._network, ended=self._on_ended)
@@ -167,7 +168,7 @@ class Node:
         return RaftCore(
             core_config,
             stored=directory.election_state,
-            log=LogView(start_offset=log.start_offset, end_offset=log.end_offset, epochs=log.epochs),
+            log=LogView(start=log.start, end_offset=log.end_offset, epochs=log.epochs),
             writers=writers,
             draw=random.SystemRandom().randrange,
         )

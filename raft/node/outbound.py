@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from raft.core.events import Failure
-from raft.core.messages import Request, Response
+from raft.core.messages import IncomingResponse, OutgoingRequest
 from raft.errors import DecodeError, ErrorCode, LocalProtocolError, error_name
 from raft.types import Endpoint
 from raft.wire.apis import API_VERSIONS, Api
@@ -22,6 +22,8 @@ from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsRespo
 _logger = logging.getLogger(__name__)
 
 _SOFTWARE_NAME = "kraft-spark"
+_CONTROLLERS_FEATURE = "metadata.version"
+"""A feature of Apache Kafka's controllers and brokers, which test servers of bare Raft do not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class OutboundConnection(asyncio.Protocol):
         ours: the partition that requests are about.
         client_id: stands in the other side's logs.
         max_frame_bytes: largest answer that is read.
+        refuses_controllers: whether requests to a controller of an Apache Kafka cluster fail before they are sent.
         answered, failed: told what became of each request, once.
     """
 
@@ -50,17 +53,19 @@ class OutboundConnection(asyncio.Protocol):
         *,
         client_id: str,
         max_frame_bytes: int,
-        answered: Callable[[int, Response], None],
+        refuses_controllers: bool,
+        answered: Callable[[int, IncomingResponse], None],
         failed: Callable[[int, Failure], None],
     ) -> None:
         self._ours = ours
         self._client_id = client_id
         self._frames = FrameReader(max_frame_bytes)
+        self._refuses_controllers = refuses_controllers
         self._answered = answered
         self._failed = failed
         self._transport: asyncio.Transport | None = None
         self._versions: dict[int, tuple[int, int]] | None = None
-        self._unsent: deque[tuple[int, Request]] = deque()
+        self._unsent: deque[tuple[int, OutgoingRequest]] = deque()
         self._sent: deque[_Sent] = deque()
         self._next_correlation_id = 0
         self._where = "a node"
@@ -75,7 +80,7 @@ class OutboundConnection(asyncio.Protocol):
             _logger.debug("cannot connect to %s: %s", endpoint, error)
             self._abandon()
 
-    def send(self, number: int, request: Request) -> None:
+    def send(self, number: int, request: OutgoingRequest) -> None:
         """Send a request as soon as the connection is ready for it."""
         self._unsent.append((number, request))
         if self._versions is not None:
@@ -141,6 +146,11 @@ class OutboundConnection(asyncio.Protocol):
     def _learn_versions(self, message: ApiVersionsResponse) -> None:
         if message.error_code:
             raise DecodeError(f"ApiVersions is answered with {error_name(message.error_code)}")
+        is_controller = any(feature.name == _CONTROLLERS_FEATURE for feature in message.supported_features)
+        if is_controller and self._refuses_controllers:
+            self._abandon(Failure.KAFKA_CONTROLLER)
+            self.close()
+            return
         self._versions = {api.api_key: (api.min_version, api.max_version) for api in message.api_keys}
         self._send_waiting()
 
@@ -173,7 +183,7 @@ class OutboundConnection(asyncio.Protocol):
         self._sent.append(_Sent(number, correlation_id, api, version))
         self._transport.write(frame)
 
-    def _abandon(self) -> None:
+    def _abandon(self, failure: Failure = Failure.DISCONNECTED) -> None:
         """Fail everything that has no answer, once."""
         self.is_closed = True
         numbers = [sent.number for sent in self._sent if sent.number is not None]
@@ -181,4 +191,4 @@ class OutboundConnection(asyncio.Protocol):
         self._sent.clear()
         self._unsent.clear()
         for number in numbers:
-            self._failed(number, Failure.DISCONNECTED)
+            self._failed(number, failure)

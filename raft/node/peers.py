@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from raft.core.effects import Send
 from raft.core.events import Event, Failure, RequestFailed, ResponseReceived
-from raft.core.messages import FetchRequest
+from raft.core.messages import FetchRequest, FetchSnapshotRequest
 from raft.node.outbound import OutboundConnection
 from raft.types import Endpoint, NodeId
 from raft.wire.mapping.partition import TopicPartition
@@ -37,28 +37,37 @@ class PeerNetwork:
         node_id: whose they are; it stands in the client id, where the other side's logs show it.
         ours: the partition that all requests are about.
         max_frame_bytes: largest answer that is read.
+        refuses_controllers: see `OutboundConnection`.
         submit: takes what becomes of the requests.
     """
 
     def __init__(
-        self, node_id: NodeId, ours: TopicPartition, *, max_frame_bytes: int, submit: Callable[[Event], None]
+        self,
+        node_id: NodeId,
+        ours: TopicPartition,
+        *,
+        max_frame_bytes: int,
+        refuses_controllers: bool,
+        submit: Callable[[Event], None],
     ) -> None:
         self._client_id = f"raft-client-{node_id}"
         self._ours = ours
         self._max_frame_bytes = max_frame_bytes
+        self._refuses_controllers = refuses_controllers
         self._submit = submit
         self._connections: dict[_Lane, OutboundConnection] = {}
         self._connecting: set[asyncio.Task[None]] = set()
 
     def send(self, order: Send) -> None:
         """Send a request; it fails if no connection can be had."""
-        lane = _Lane(order.node_id, order.endpoint, isinstance(order.request, FetchRequest))
+        lane = _Lane(order.node_id, order.endpoint, isinstance(order.request, FetchRequest | FetchSnapshotRequest))
         connection = self._connections.get(lane)
         if connection is None or connection.is_closed:
             connection = OutboundConnection(
                 self._ours,
                 client_id=self._client_id,
                 max_frame_bytes=self._max_frame_bytes,
+                refuses_controllers=self._refuses_controllers,
                 answered=lambda number, response: self._submit(ResponseReceived(number=number, response=response)),
                 failed=self._fail,
             )

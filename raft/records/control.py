@@ -22,6 +22,7 @@ from raft.records.control_messages import (
     SnapshotHeaderRecord,
     VotersRecord,
 )
+from raft.records.header import MAX_CONTROL_BYTES
 from raft.records.record import Record
 from raft.types import ControlType, Epoch, NodeId, Offset
 
@@ -114,7 +115,7 @@ def read_control_records(payload: bytes) -> tuple[ControlRecord, ...]:
     Raises:
         DecodeError: the batch, a key or a value breaks the form.
     """
-    return tuple(read_control_record(record) for record in read_records(payload))
+    return tuple(read_control_record(record) for record in read_records(payload, max_bytes=MAX_CONTROL_BYTES))
 
 
 def read_control_record(record: Record) -> ControlRecord:

@@ -46,6 +46,12 @@ LOG_APPEND_TIME: Final = 0x08
 TRANSACTIONAL: Final = 0x10
 CONTROL: Final = 0x20
 
+MAX_CONTROL_BYTES: Final = 1 << 20
+"""Most that the records of a control batch may take when decompressed: room for thousands of voters.
+
+Heads are read of whatever a peer sends, so what it takes to read one must not be up to the peer.
+"""
+
 _LENGTH = struct.Struct(">i")
 _CHECKSUM = struct.Struct(">I")
 _BASE_OFFSET = struct.Struct(">q")
@@ -108,7 +114,11 @@ def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
         )
     control_types: tuple[int, ...] = ()
     if attributes & CONTROL:
-        section = decompress(attributes & COMPRESSION_MASK, buffer[position + HEADER.size : position + size])
+        section = decompress(
+            attributes & COMPRESSION_MASK,
+            buffer[position + HEADER.size : position + size],
+            max_bytes=MAX_CONTROL_BYTES,
+        )
         control_types = read_control_types(section, record_count=record_count, last_offset_delta=last_offset_delta)
     return BatchHeader(
         base_offset=Offset(base_offset),

@@ -7,6 +7,7 @@
                                   recovery-point-offset-checkpoint
                                   leader-epoch-checkpoint
                                   00000000000000000000.log .index .timeindex ...
+                                  <end offset>-<epoch>.checkpoint
 
 Source: rule STATE-17; Kafka KafkaRaftManager.
 """
@@ -23,7 +24,8 @@ from raft.storage.log import Log, LogConfig
 from raft.storage.meta_properties import MetaProperties, claim_directory
 from raft.storage.partition_metadata import PARTITION_METADATA_NAME, claim_partition
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
-from raft.types import BatchHeader, ElectionState, NodeId, Offset, Uuid
+from raft.storage.snapshots import PART_SUFFIX, SnapshotFolder
+from raft.types import LOG_BEGIN, BatchHeader, ElectionState, NodeId, Offset, OffsetAndEpoch, Uuid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +62,14 @@ class ReplicaDirectory:
         owner: MetaProperties,
         election_state_file: ElectionStateFile,
         recovery_point: RecoveryPoint,
+        snapshots: SnapshotFolder,
         log: Log,
     ) -> None:
         self._lock = lock
         self._owner = owner
         self._election_state_file = election_state_file
         self._recovery_point = recovery_point
+        self._snapshots = snapshots
         self.log = log
         self.election_state = election_state_file.read()
 
@@ -106,12 +110,16 @@ class ReplicaDirectory:
             recovery_point = RecoveryPoint(
                 files, join(partition, RECOVERY_POINT_NAME), topic=identity.topic, partition=identity.partition
             )
-            log = Log.open(files, partition, config or LogConfig(), recovery_point, on_batch)
+            snapshots = SnapshotFolder(files, partition)
+            start = snapshots.latest() or LOG_BEGIN
+            log = Log.open(files, partition, config or LogConfig(), recovery_point, on_batch, start=start)
+            snapshots.remove_before(start.offset)
             return cls(
                 lock=lock,
                 owner=owner,
                 election_state_file=election_state_file,
                 recovery_point=recovery_point,
+                snapshots=snapshots,
                 log=log,
             )
         except BaseException:
@@ -146,6 +154,16 @@ class ReplicaDirectory:
         """
         self._recovery_point.advance(min(durable_offset, self.log.durable_end_offset))
 
+    def store_snapshot_piece(self, snapshot: OffsetAndEpoch, position: int, piece: bytes) -> None:
+        """See `SnapshotFolder.store_piece`."""
+        self._snapshots.store_piece(snapshot, position, piece)
+
+    def install_snapshot(self, snapshot: OffsetAndEpoch) -> None:
+        """Return when a snapshot, all of which was stored, stands on the disk in the place of the log."""
+        self._snapshots.finish(snapshot)
+        self.log.restart_at(snapshot)
+        self._snapshots.remove_before(snapshot.offset)
+
     def close(self) -> None:
         """Flush and close the log, and give the lock back.
 
@@ -153,6 +171,7 @@ class ReplicaDirectory:
             StorageError: the disk refused; the lock is given back all the same.
         """
         try:
+            self._snapshots.close()
             self.log.close()
         finally:
             self._lock.release()
@@ -162,5 +181,5 @@ def _remove_leftovers(files: Files, directories: Sequence[str]) -> None:
     """Take away what a crash left of files that were being replaced."""
     for directory in directories:
         for name in files.names_in(directory):
-            if name.endswith(".tmp"):
+            if name.endswith((".tmp", PART_SUFFIX)):
                 files.remove(join(directory, name))

@@ -33,10 +33,10 @@ from raft.storage.epoch_checkpoint import (
 from raft.storage.files import Files, join
 from raft.storage.recovery import Recovery
 from raft.storage.recovery_point import RecoveryPoint
-from raft.storage.segment import Segment
+from raft.storage.segment import LOG_SUFFIX, Segment
 from raft.storage.tail import Tail
 from raft.storage.timestamps import TimestampOffset, first_at_or_after, first_of_largest
-from raft.types import Batch, BatchHeader, Epoch, Offset
+from raft.types import LOG_BEGIN, Batch, BatchHeader, Epoch, Offset, OffsetAndEpoch
 
 _logger = logging.getLogger(__name__)
 
@@ -65,6 +65,7 @@ class Log:
         directory: str,
         config: LogConfig,
         recovery_point: RecoveryPoint,
+        start: OffsetAndEpoch,
         segments: list[Segment],
         end_offset: Offset,
         epochs: EpochStarts,
@@ -73,6 +74,7 @@ class Log:
         self._directory = directory
         self._config = config
         self._recovery_point = recovery_point
+        self._start = start
         self._segments = segments
         self._end_offset = end_offset
         self._epochs = epochs
@@ -89,6 +91,8 @@ class Log:
         config: LogConfig,
         recovery_point: RecoveryPoint,
         on_batch: Callable[[BatchHeader], None] | None = None,
+        *,
+        start: OffsetAndEpoch = LOG_BEGIN,
     ) -> Log:
         """Walk the whole log, mend what a crash left, and return it open and durable to its end.
 
@@ -98,6 +102,7 @@ class Log:
             config: sizes.
             recovery_point: of this partition.
             on_batch: called with the header of every batch, in order, so that the caller needs no second walk.
+            start: end of the snapshot that stands for what was before the log.
 
         Raises:
             CorruptBatchError: records that had been flushed are damaged or missing; names file and byte.
@@ -112,16 +117,24 @@ class Log:
             if on_batch is not None:
                 on_batch(header)
 
-        recovery = Recovery(files, directory, recovery_point=recovery_point.offset, on_batch=note)
+        if start.offset > 0 and not files.exists(join(directory, f"{start.offset:020d}{LOG_SUFFIX}")):
+            # A crash came while a snapshot was put in the place of the log before it.
+            recovery_point.retreat(start.offset)
+        recovery = Recovery(files, directory, start=start, recovery_point=recovery_point.offset, on_batch=note)
         segments, end_offset = recovery.open_segments()
-        log = cls(files, directory, config, recovery_point, segments, end_offset, epochs)
+        log = cls(files, directory, config, recovery_point, start, segments, end_offset, epochs)
         log._mend_epoch_checkpoint()
         return log
 
     @property
+    def start(self) -> OffsetAndEpoch:
+        """Where the log begins, and the epoch of the record before."""
+        return self._start
+
+    @property
     def start_offset(self) -> Offset:
-        """Offset of the first record, or of the one to come in an empty log."""
-        return self._segments[0].base_offset
+        """Offset of the first record, or of the one to come."""
+        return self._start.offset
 
     @property
     def end_offset(self) -> Offset:
@@ -135,8 +148,8 @@ class Log:
 
     @property
     def last_epoch(self) -> Epoch:
-        """Epoch of the last record; 0 for an empty log (GEN-13)."""
-        return self._epochs[-1].epoch if self._epochs else Epoch(0)
+        """Epoch of the last record, or of the last one before the log (GEN-13)."""
+        return self._epochs[-1].epoch if self._epochs else self._start.epoch
 
     @property
     def epochs(self) -> EpochStarts:
@@ -177,7 +190,7 @@ class Log:
         Raises:
             StorageError: the disk refused, now or before.
         """
-        assert self.start_offset <= end_offset <= self._end_offset, f"{end_offset} lies outside the log"
+        assert self._start.offset <= end_offset <= self._end_offset, f"{end_offset} lies outside the log"
         if end_offset == self._end_offset:
             return
         with self._one_failure_is_final():
@@ -194,6 +207,26 @@ class Log:
             # This also flushes the names in the folder, so that the segments removed above stay away.
             self._store_epochs(self._epochs)
 
+    def restart_at(self, start: OffsetAndEpoch) -> None:
+        """Return when the log is empty and begins here, on the disk too.
+
+        Args:
+            start: end of a snapshot that is on the disk: a crash in the middle of this leads to the same end.
+
+        Raises:
+            StorageError: the disk refused, now or before.
+        """
+        with self._one_failure_is_final():
+            self._recovery_point.retreat(start.offset)
+            for segment in reversed(self._segments):
+                segment.remove()
+            self._segments = [self._new_segment(start.offset)]
+            self._tail = Tail(self._config.tail_bytes)
+            self._start = start
+            self._end_offset = self._durable_end_offset = start.offset
+            self._epochs = ()
+            self._store_epochs(self._epochs)
+
     def read(self, start_offset: Offset, *, max_bytes: int, end_offset: Offset) -> bytes:
         """Return whole batches, from the one that holds `start_offset` on; perhaps fewer than there are.
 
@@ -208,7 +241,7 @@ class Log:
         Raises:
             CorruptBatchError: the file is not what was written; names it, and the byte.
         """
-        assert start_offset >= self.start_offset, f"{start_offset} lies before the log"
+        assert start_offset >= self._start.offset, f"{start_offset} lies before the log"
         end_offset = min(end_offset, self._end_offset)
         if start_offset >= end_offset:
             return b""
@@ -282,10 +315,13 @@ class Log:
         full.flush()
         self._recovery_point.advance(self._end_offset)
         full.indexes.seal()
-        segment = Segment(self._files, self._directory, self._end_offset, create=True)
+        self._segments.append(self._new_segment(self._end_offset))
+
+    def _new_segment(self, base_offset: Offset) -> Segment:
+        segment = Segment(self._files, self._directory, base_offset, create=True)
         segment.indexes.attach()
         self._files.sync_directory(self._directory)
-        self._segments.append(segment)
+        return segment
 
     def _mend_epoch_checkpoint(self) -> None:
         name = join(self._directory, EPOCH_CHECKPOINT_NAME)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from raft.errors import CorruptBatchError
 from raft.storage.files import Files, join
 from raft.storage.segment import LOG_SUFFIX, Segment
-from raft.types import BatchHeader, Epoch, Offset
+from raft.types import BatchHeader, Offset, OffsetAndEpoch
 
 _logger = logging.getLogger(__name__)
 
@@ -30,12 +30,19 @@ class Recovery:
     Args:
         files: where the segments lie.
         directory: the partition's folder.
+        start: where the log begins: 0, or the end of a snapshot that stands for what was before (LOG-15).
         recovery_point: all below it is known to have been on the disk.
         on_batch: called with the header of each batch that is good, in order.
     """
 
     def __init__(
-        self, files: Files, directory: str, *, recovery_point: Offset, on_batch: Callable[[BatchHeader], None]
+        self,
+        files: Files,
+        directory: str,
+        *,
+        start: OffsetAndEpoch,
+        recovery_point: Offset,
+        on_batch: Callable[[BatchHeader], None],
     ) -> None:
         self._files = files
         self._directory = directory
@@ -43,8 +50,9 @@ class Recovery:
         self._on_batch = on_batch
         self._names = files.names_in(directory)
         self._segments: list[Segment] = []
-        self._end_offset = Offset(0)
-        self._last_epoch = Epoch(0)
+        self._start_offset = start.offset
+        self._end_offset = start.offset
+        self._last_epoch = start.epoch
         self._position = 0
 
     def open_segments(self) -> tuple[list[Segment], Offset]:
@@ -53,9 +61,8 @@ class Recovery:
         Raises:
             CorruptBatchError: a batch below the recovery point is damaged or missing; names file and byte.
         """
-        base_offsets = sorted(Offset(int(match[1])) for match in self._segment_files() if match[2] == LOG_SUFFIX)
+        base_offsets = self._base_offsets()
         try:
-            self._end_offset = self._start_offset(base_offsets)
             damage = self._walk(base_offsets)
             self._check_nothing_is_lost(damage)
             if damage is not None:
@@ -70,16 +77,14 @@ class Recovery:
     def _segment_files(self) -> list[re.Match[str]]:
         return [match for match in map(_SEGMENT_FILE.fullmatch, self._names) if match]
 
-    def _start_offset(self, base_offsets: list[Offset]) -> Offset:
-        """Return where the log begins: at 0, or where a snapshot stands for what was before (LOG-15)."""
-        if not base_offsets or base_offsets[0] == 0:
-            return Offset(0)
-        start_offset = base_offsets[0]
-        snapshot = f"{start_offset:020d}-"
-        if not any(name.startswith(snapshot) and name.endswith(".checkpoint") for name in self._names):
-            path = self._files.path_of(join(self._directory, f"{start_offset:020d}{LOG_SUFFIX}"))
-            raise CorruptBatchError(f"{path} is the first segment, but no snapshot ends at offset {start_offset}")
-        return start_offset
+    def _base_offsets(self) -> list[Offset]:
+        """The segments, in order. Those from before a snapshot are what a crash left on the way to it."""
+        found = sorted(Offset(int(match[1])) for match in self._segment_files() if match[2] == LOG_SUFFIX)
+        base_offsets = [base_offset for base_offset in found if base_offset >= self._start_offset]
+        if base_offsets and base_offsets[0] != self._start_offset:
+            path = self._files.path_of(join(self._directory, f"{base_offsets[0]:020d}{LOG_SUFFIX}"))
+            raise CorruptBatchError(f"{path} is the first segment, but no snapshot ends at offset {base_offsets[0]}")
+        return base_offsets
 
     def _walk(self, base_offsets: list[Offset]) -> CorruptBatchError | None:
         """Open and walk the segments up to the first bad batch; return what is wrong with it, or None."""

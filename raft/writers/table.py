@@ -170,6 +170,12 @@ class WriterTable:
             # Order is age: it decides who is forgotten first, and must not depend on what was cut.
             self._producers = dict(sorted(self._producers.items(), key=lambda item: item[1][-1].base_offset))
 
+    def forget_everything(self) -> None:
+        """The log begins anew, behind a snapshot that says nothing of writers."""
+        self._producers.clear()
+        self._sinks.clear()
+        self._undo.clear()
+
     def committed(self, high_watermark: Offset) -> None:
         """Forget how to undo what can no longer be cut."""
         while self._undo and self._undo[0].base_offset < high_watermark:

@@ -25,11 +25,22 @@ from raft.core.events import (
     TimePassed,
 )
 from raft.core.log_view import LogView
-from raft.core.messages import ClientFetchRequest, Request, Response
+from raft.core.messages import ClientFetchRequest, IncomingResponse, Request
 from raft.core.quorum import Voter, VoterSet
 from raft.core.roles import Leader, Role, election_state
 from raft.core.state import State
-from raft.types import BatchHeader, ElectionState, Endpoint, Epoch, EpochStart, NodeId, Offset, ReplicaKey, Uuid
+from raft.types import (
+    BatchHeader,
+    ElectionState,
+    Endpoint,
+    Epoch,
+    EpochStart,
+    NodeId,
+    Offset,
+    OffsetAndEpoch,
+    ReplicaKey,
+    Uuid,
+)
 from raft.writers import WriterTable
 from tests.core.wording import CLUSTER_ID, LOG_END, REQUEST_ID, US, endpoint, fetch_answer, fetch_request, vote_answer
 
@@ -55,7 +66,7 @@ def voter_set_with_directories() -> VoterSet:
 def a_log(epochs: Iterable[tuple[int, int]] = LOG, end: int = LOG_END[1], *, start: int = 0) -> LogView:
     """A log from its (epoch, start offset) pairs and its end."""
     return LogView(
-        start_offset=Offset(start),
+        start=OffsetAndEpoch(offset=Offset(start), epoch=Epoch(0)),
         end_offset=Offset(end),
         epochs=[EpochStart(epoch=Epoch(epoch), start_offset=Offset(first)) for epoch, first in epochs],
     )
@@ -120,11 +131,11 @@ class Node:
         """A request comes in."""
         return self.handle(RequestReceived(request_id=request_id, request=request), now_ms=now_ms)
 
-    def gets(self, response: Response, *, of: int, now_ms: int = 100) -> list[Effect]:
+    def gets(self, response: IncomingResponse, *, of: int, now_ms: int = 100) -> list[Effect]:
         """Node `of` answers the last request that went to it."""
         return self.handle(self.answer(response, of=of), now_ms=now_ms)
 
-    def answer(self, response: Response, *, of: int) -> ResponseReceived:
+    def answer(self, response: IncomingResponse, *, of: int) -> ResponseReceived:
         """The event that node `of` answers the last request that went to it."""
         return ResponseReceived(number=self._sends[of], response=response)
 

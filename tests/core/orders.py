@@ -15,7 +15,7 @@ from raft.core.effects import (
     StoreElectionState,
     TruncateLog,
 )
-from raft.core.messages import AppendResponse, Request, Response
+from raft.core.messages import AppendResponse, OutgoingRequest, Response
 from raft.core.roles import Role
 from raft.types import Batch, ElectionState, Endpoint, Epoch, NodeId, Offset, ReplicaKey
 from tests.core.wording import REQUEST_ID, US, endpoint, maybe_key, maybe_node
@@ -43,7 +43,7 @@ def reads(start: int, end: int, *, max_bytes: int = 1 << 20) -> ReadRange:
     return ReadRange(start_offset=Offset(start), end_offset=Offset(end), max_bytes=max_bytes)
 
 
-def sends(request: Request, *, to: int, number: int = 0, at: Endpoint | None = None) -> Send:
+def sends(request: OutgoingRequest, *, to: int, number: int = 0, at: Endpoint | None = None) -> Send:
     """The node asks another; `number` counts from 0 within a test."""
     return Send(number=number, node_id=NodeId(to), endpoint=at or endpoint(to), request=request)
 

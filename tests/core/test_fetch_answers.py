@@ -299,12 +299,12 @@ def test_follower_takes_nothing_from_an_answer_that_names_no_leader() -> None:
 
 
 @pytest.mark.rule("PREVOTE-10", "TIMER-2")
-def test_follower_says_so_when_it_is_offered_a_snapshot_and_takes_it_for_a_sign_of_life() -> None:
+def test_voter_says_so_when_it_is_offered_a_snapshot_and_takes_it_for_a_sign_of_life() -> None:
     node = a_follower(of=2, epoch=5)
 
     effects = node.gets(fetch_answer(epoch=5, leader=2, snapshot=(3, 100)), of=2, now_ms=300)
 
-    fault = "leader 2 offers snapshot OffsetAndEpoch(epoch=3, offset=100); loading one is not supported yet"
+    fault = "leader 2 offers snapshot OffsetAndEpoch(epoch=3, offset=100); only observers can load one"
     assert effects == [ReportFault(message=fault), sends(our_fetch(epoch=5), to=3)]
     assert node.role == follower(of=2, epoch=5, until=2300, has_fetched=True)
 

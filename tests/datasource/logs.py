@@ -34,7 +34,7 @@ class Log:
     view: LogView = field(default_factory=LogView)
 
     def __post_init__(self) -> None:
-        self.view.start_offset = Offset(self.start)
+        self.view.restart_at(OffsetAndEpoch(offset=Offset(self.start), epoch=Epoch(0)))
         for offset, epoch in enumerate(self.epochs):
             self.view.start_epoch(Epoch(epoch), Offset(offset))
         self.view.end_offset = Offset(len(self.epochs))

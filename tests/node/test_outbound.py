@@ -42,10 +42,11 @@ GRANTED = core.VoteResponse(epoch=Epoch(3), leader_id=None, vote_granted=True)
 class Caller:
     """Asks through one connection and keeps what becomes of it."""
 
-    def __init__(self, thread: LoopThread, endpoint: Endpoint) -> None:
+    def __init__(self, thread: LoopThread, endpoint: Endpoint, *, refuses_controllers: bool = False) -> None:
         self._thread = thread
         self._endpoint = endpoint
-        self.answered: list[tuple[int, core.Response]] = []
+        self._refuses_controllers = refuses_controllers
+        self.answered: list[tuple[int, core.IncomingResponse]] = []
         self.failed: list[tuple[int, Failure]] = []
         self.connection = thread.look(self._make)
 
@@ -59,7 +60,7 @@ class Caller:
     def close(self) -> None:
         self._thread.look(self.connection.close)
 
-    def wait_for_answers(self, count: int) -> list[tuple[int, core.Response]]:
+    def wait_for_answers(self, count: int) -> list[tuple[int, core.IncomingResponse]]:
         eventually(lambda: len(self.answered) >= count, f"{count} answers in {self.answered} {self.failed}")
         return self.answered
 
@@ -72,6 +73,7 @@ class Caller:
             OURS,
             client_id="test",
             max_frame_bytes=10_000,
+            refuses_controllers=self._refuses_controllers,
             answered=lambda number, response: self.answered.append((number, response)),
             failed=lambda number, failure: self.failed.append((number, failure)),
         )

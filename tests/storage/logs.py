@@ -15,7 +15,7 @@ from raft.storage.index import OFFSET_ENTRY, TIME_ENTRY
 from raft.storage.log import Log, LogConfig
 from raft.storage.memory import MemoryFiles, PowerCutError
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
-from raft.types import Batch, BatchHeader, Epoch, Offset
+from raft.types import LOG_BEGIN, Batch, BatchHeader, Epoch, Offset, OffsetAndEpoch
 
 DIRECTORY = "log-0"
 TOPIC = "log"
@@ -49,12 +49,13 @@ def open_log(
     tail_bytes: int = 4 << 20,
     point: RecoveryPoint | None = None,
     on_batch: Callable[[BatchHeader], None] | None = None,
+    start: OffsetAndEpoch = LOG_BEGIN,
 ) -> Log:
     """Open the one log of `files`, making its folder at the first time."""
     if not files.exists(DIRECTORY):
         files.make_directory(DIRECTORY)
     config = LogConfig(segment_bytes=segment_bytes, tail_bytes=tail_bytes)
-    return Log.open(files, DIRECTORY, config, point or recovery_point(files), on_batch)
+    return Log.open(files, DIRECTORY, config, point or recovery_point(files), on_batch, start=start)
 
 
 def recovery_point(files: Files) -> RecoveryPoint:

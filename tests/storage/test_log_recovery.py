@@ -9,7 +9,7 @@ import pytest
 from raft.errors import CorruptBatchError
 from raft.storage.disk import DiskFiles
 from raft.storage.memory import MemoryFiles, PowerCutError
-from raft.types import Batch, Offset
+from raft.types import Batch, Epoch, Offset, OffsetAndEpoch
 from tests.storage.logs import (
     DIRECTORY,
     FIRST_SEGMENT,
@@ -228,9 +228,8 @@ def test_log_may_begin_where_a_snapshot_ends() -> None:
     files = MemoryFiles()
     files.make_directory(DIRECTORY)
     files.put(segment(500), batch(500, epoch=3).payload)
-    files.put(f"{DIRECTORY}/00000000000000000500-0000000002.checkpoint", b"a snapshot")
 
-    log = open_log(files)
+    log = open_log(files, start=OffsetAndEpoch(offset=Offset(500), epoch=Epoch(2)))
 
     assert (log.start_offset, log.end_offset, log.last_epoch) == (500, 501, 3)
 

@@ -9,15 +9,16 @@ from raft.core import messages as core
 from raft.errors import DecodeError
 from raft.wire import apis
 from raft.wire.apis import Api
-from raft.wire.mapping import elections, fetches
+from raft.wire.mapping import elections, fetches, snapshots
 from raft.wire.mapping.partition import TopicPartition
 from raft.wire.messages.begin_quorum_epoch import BeginQuorumEpochRequest, BeginQuorumEpochResponse
 from raft.wire.messages.end_quorum_epoch import EndQuorumEpochRequest, EndQuorumEpochResponse
 from raft.wire.messages.fetch import FetchRequest, FetchResponse
+from raft.wire.messages.fetch_snapshot import FetchSnapshotResponse
 from raft.wire.messages.vote import VoteRequest, VoteResponse
 
 
-def api_of(request: core.Request) -> Api[Any, Any]:
+def api_of(request: core.OutgoingRequest) -> Api[Any, Any]:
     """The API by which a request travels."""
     match request:
         case core.VoteRequest():
@@ -28,11 +29,13 @@ def api_of(request: core.Request) -> Api[Any, Any]:
             return apis.END_QUORUM_EPOCH
         case core.FetchRequest():
             return apis.FETCH
+        case core.FetchSnapshotRequest():
+            return apis.FETCH_SNAPSHOT
         case _:
             assert_never(request)
 
 
-def request_to_wire(request: core.Request, ours: TopicPartition, version: int) -> Message:
+def request_to_wire(request: core.OutgoingRequest, ours: TopicPartition, version: int) -> Message:
     """Write one of our requests."""
     match request:
         case core.VoteRequest():
@@ -43,6 +46,8 @@ def request_to_wire(request: core.Request, ours: TopicPartition, version: int) -
             return elections.end_request_to_wire(request, ours)
         case core.FetchRequest():
             return fetches.fetch_request_to_wire(request, ours, version)
+        case core.FetchSnapshotRequest():
+            return snapshots.snapshot_request_to_wire(request, ours)
         case _:
             assert_never(request)
 
@@ -95,7 +100,7 @@ def _refusal_to_wire(request: Message, error: int, version: int) -> Message:
             raise AssertionError(f"{type(request).__name__} does not pass between replicas")
 
 
-def response_from_wire(message: Message) -> core.Response:
+def response_from_wire(message: Message) -> core.IncomingResponse:
     """Read the answer to one of our requests.
 
     Raises:
@@ -110,5 +115,7 @@ def response_from_wire(message: Message) -> core.Response:
             return elections.end_response_from_wire(message)
         case FetchResponse():
             return fetches.fetch_response_from_wire(message)
+        case FetchSnapshotResponse():
+            return snapshots.snapshot_response_from_wire(message)
         case _:
             raise DecodeError(f"{type(message).__name__} answers no request between replicas")

@@ -61,7 +61,9 @@ class Pair:
         api = api_of(request)
         version = api.versions.highest
         with self.wire() as wire:
-            return response_from_wire(wire.ask(request_to_wire(request, OURS, version), version, api.response))
+            answer = response_from_wire(wire.ask(request_to_wire(request, OURS, version), version, api.response))
+        assert not isinstance(answer, core.FetchSnapshotResponse), "that was not asked"
+        return answer
 
     def follow(self, offset: int, *, epoch: int | None = None, max_wait_ms: int = 0) -> core.Response:
         """Fetch as the other voter: all below the offset is on its disk."""

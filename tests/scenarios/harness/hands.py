@@ -12,15 +12,17 @@ from raft.core.effects import (
     Effect,
     FlushLog,
     Halt,
+    InstallSnapshot,
     Reply,
     ReportFault,
     RoleChanged,
     Send,
     ShutdownFinished,
     StoreElectionState,
+    StoreSnapshotPiece,
     TruncateLog,
 )
-from raft.core.messages import AppendResponse, FetchResponse
+from raft.core.messages import AppendResponse, FetchResponse, FetchSnapshotRequest
 from raft.core.roles import Leader
 from raft.types import Epoch, NodeId
 from tests.scenarios.harness import words
@@ -48,6 +50,8 @@ class Hands:
             case StoreElectionState() | AppendBatches() | AppendLeaderChange() | TruncateLog() | FlushLog():
                 detail, text = _write(node, effect)
                 self._transcript.tell(now_ms, detail, f"{node.node_id} {text}")
+            case StoreSnapshotPiece() | InstallSnapshot():
+                raise AssertionError("nobody here has snapshots to give")
             case Send():
                 self._send(node, effect, now_ms)
             case Reply():
@@ -60,6 +64,7 @@ class Hands:
                 assert_never(effect)
 
     def _send(self, node: Node, order: Send, now_ms: int) -> None:
+        assert not isinstance(order.request, FetchSnapshotRequest), "nobody here has snapshots to give"
         exchange = Exchange(
             asker=node.node_id,
             asker_life=node.life,

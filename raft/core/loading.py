@@ -1,0 +1,66 @@
+"""Loading a snapshot, piece by piece: what an observer does when its leader has cut the start of its log (FETCH-23).
+
+Source: Kafka KafkaRaftClient.handleFetchSnapshotResponse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from raft.core.commits import commit
+from raft.core.effects import InstallSnapshot, StoreSnapshotPiece
+from raft.core.fetching import wake_fetches
+from raft.core.messages import FetchSnapshotResponse
+from raft.core.roles import Follower, Loading
+from raft.core.state import State
+from raft.types import NodeId, OffsetAndEpoch
+
+
+def on_snapshot_offered(state: State, node_id: NodeId, snapshot: OffsetAndEpoch, now_ms: int) -> None:
+    """The leader cannot give us records from our log's end on: load its snapshot from here on, instead of fetching."""
+    role = state.role
+    assert isinstance(role, Follower), "only a follower's leader offers it"
+    if state.config.is_voter:
+        state.report(f"leader {node_id} offers snapshot {snapshot}; only observers can load one")
+        state.peers.back_off(node_id, now_ms)
+    elif state.high_watermark is not None and snapshot.offset < state.high_watermark:
+        state.halt(f"the leader's {snapshot} ends below the high watermark {state.high_watermark}")
+    elif role.loading is None or role.loading.snapshot != snapshot:
+        state.role = replace(role, loading=Loading(snapshot=snapshot))
+
+
+def on_snapshot_piece(state: State, node_id: NodeId, response: FetchSnapshotResponse, now_ms: int) -> None:
+    """Keep the next piece; after the last one the snapshot takes the place of the log."""
+    role = state.role
+    if not isinstance(role, Follower) or role.loading is None or response.leader_id != role.leader_id:
+        return
+    loading = role.loading
+    end_position = loading.position + len(response.piece)
+    is_next = response.snapshot == loading.snapshot and response.position == loading.position
+    if not is_next or not response.piece or end_position > response.size_bytes:
+        state.report(
+            f"leader {node_id} sent {len(response.piece)} of {response.size_bytes} bytes of {response.snapshot} at "
+            f"{response.position}, where {loading.snapshot} at {loading.position} was asked for"
+        )
+        give_up_loading(state)
+        state.peers.back_off(node_id, now_ms)
+        return
+    state.emit(StoreSnapshotPiece(snapshot=loading.snapshot, position=loading.position, piece=response.piece))
+    is_whole = end_position == response.size_bytes
+    state.role = replace(role, has_fetched=True, loading=None if is_whole else replace(loading, position=end_position))
+    if is_whole:
+        _install(state, loading.snapshot, now_ms)
+
+
+def give_up_loading(state: State) -> None:
+    """Fetch again: the leader will say what there is."""
+    if isinstance(state.role, Follower):
+        state.role = replace(state.role, loading=None)
+
+
+def _install(state: State, snapshot: OffsetAndEpoch, now_ms: int) -> None:
+    state.emit(InstallSnapshot(snapshot=snapshot))
+    state.restart_log(snapshot)
+    # Only what is committed gets into a snapshot (LOG-16).
+    commit(state, snapshot.offset)
+    wake_fetches(state, now_ms, high_watermark_moved=True)

@@ -1,0 +1,56 @@
+"""FetchSnapshot between wire and core: only its asking side, as this project's nodes have no snapshots to give."""
+
+from __future__ import annotations
+
+from raft.core import messages as core
+from raft.types import Epoch, Offset, OffsetAndEpoch
+from raft.wire.mapping.elections import endpoints_of
+from raft.wire.mapping.partition import INDEX, TopicPartition, directory_uuid, node_or_none, sole_partition
+from raft.wire.messages.fetch_snapshot import (
+    FetchSnapshotRequest,
+    FetchSnapshotRequestPartition,
+    FetchSnapshotRequestTopic,
+    FetchSnapshotResponse,
+    SnapshotId,
+)
+
+
+def snapshot_request_to_wire(request: core.FetchSnapshotRequest, ours: TopicPartition) -> FetchSnapshotRequest:
+    """Write our request for a piece of a snapshot."""
+    partition = FetchSnapshotRequestPartition(
+        partition=INDEX,
+        current_leader_epoch=request.epoch,
+        snapshot_id=SnapshotId(end_offset=request.snapshot.offset, epoch=request.snapshot.epoch),
+        position=request.position,
+        replica_directory_id=directory_uuid(request.replica),
+    )
+    return FetchSnapshotRequest(
+        cluster_id=request.cluster_id,
+        replica_id=request.replica.node_id,
+        max_bytes=request.max_bytes,
+        topics=(FetchSnapshotRequestTopic(name=ours.topic_name, partitions=(partition,)),),
+    )
+
+
+def snapshot_response_from_wire(message: FetchSnapshotResponse) -> core.FetchSnapshotResponse | core.RequestRefused:
+    """Read a piece of a snapshot.
+
+    Raises:
+        DecodeError: it is not about one partition.
+    """
+    if message.error_code:
+        return core.RequestRefused(error=message.error_code)
+    partition = sole_partition(message.topics)
+    leader = partition.current_leader
+    return core.FetchSnapshotResponse(
+        error=partition.error_code,
+        epoch=Epoch(leader.leader_epoch),
+        leader_id=node_or_none(leader.leader_id),
+        leader_endpoints=endpoints_of(message.node_endpoints, leader.leader_id),
+        snapshot=OffsetAndEpoch(
+            offset=Offset(partition.snapshot_id.end_offset), epoch=Epoch(partition.snapshot_id.epoch)
+        ),
+        size_bytes=partition.size,
+        position=partition.position,
+        piece=partition.unaligned_records or b"",
+    )

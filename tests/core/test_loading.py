@@ -1,0 +1,237 @@
+"""An observer loads a snapshot when its leader cannot give it records (rule FETCH-23)."""
+
+from __future__ import annotations
+
+import pytest
+
+from raft.core.effects import Halt, InstallSnapshot, Reply, ReportFault, Send, StoreSnapshotPiece
+from raft.core.events import Failure
+from raft.core.messages import FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse, RequestRefused
+from raft.core.quorum import VoterSet
+from raft.core.roles import Follower
+from raft.errors import ErrorCode
+from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from tests.core.builder import Node, a_config, a_follower, a_node
+from tests.core.orders import appends, cuts, flushes, sends
+from tests.core.wording import CLUSTER_ID, US, batch, client_fetch, endpoint, fetch_answer, our_fetch, point
+
+SERVER = -2
+"""The bootstrap server, which is the leader: known by its address alone."""
+
+SNAPSHOT = point(4, 100)
+
+
+def an_observer(*, high_watermark: int | None = None) -> Node:
+    """An observer whose log ends at 10; the leader, node 2 of epoch 5, has answered its first fetch."""
+    config = a_config(VoterSet.static({}), bootstrap_servers=(endpoint(2),))
+    node = a_node(epoch=5, config=config)
+    node.gets(fetch_answer(epoch=5, leader=2, high_watermark=high_watermark), of=SERVER)
+    return node.count_from_here()
+
+
+def a_loading_observer() -> Node:
+    """An observer that has asked its leader for the first piece."""
+    node = an_observer()
+    node.gets(fetch_answer(epoch=5, leader=2, snapshot=(4, 100)), of=2)
+    return node.count_from_here()
+
+
+def asks_for_piece(position: int, *, snapshot: OffsetAndEpoch = SNAPSHOT) -> FetchSnapshotRequest:
+    return FetchSnapshotRequest(
+        cluster_id=CLUSTER_ID,
+        replica=ReplicaKey(NodeId(US)),
+        epoch=Epoch(5),
+        snapshot=snapshot,
+        position=position,
+        max_bytes=1 << 20,
+    )
+
+
+def piece(
+    content: bytes,
+    position: int,
+    *,
+    size: int = 8,
+    snapshot: OffsetAndEpoch = SNAPSHOT,
+    error: int = ErrorCode.NONE,
+    epoch: int = 5,
+    leader: int | None = 2,
+) -> FetchSnapshotResponse:
+    return FetchSnapshotResponse(
+        error=error,
+        epoch=Epoch(epoch),
+        leader_id=None if leader is None else NodeId(leader),
+        leader_endpoints=() if leader is None else (endpoint(leader),),
+        snapshot=snapshot,
+        size_bytes=size,
+        position=position,
+        piece=content,
+    )
+
+
+def stores_piece(content: bytes, position: int) -> StoreSnapshotPiece:
+    return StoreSnapshotPiece(snapshot=SNAPSHOT, position=position, piece=content)
+
+
+@pytest.mark.rule("FETCH-23")
+def test_observer_asks_for_the_snapshot_that_it_is_offered() -> None:
+    node = an_observer()
+
+    effects = node.gets(fetch_answer(epoch=5, leader=2, snapshot=(4, 100)), of=2)
+
+    assert effects == [sends(asks_for_piece(0), to=2)]
+
+
+@pytest.mark.rule("FETCH-23")
+def test_observer_stores_piece_after_piece_and_then_begins_its_log_at_the_end() -> None:
+    node = a_loading_observer()
+
+    first = node.gets(piece(b"12345", 0), of=2)
+    last = node.gets(piece(b"678", 5), of=2)
+    after_flush = node.has_flushed()
+
+    assert first == [stores_piece(b"12345", 0), sends(asks_for_piece(5), to=2)]
+    assert last == [stores_piece(b"678", 5), InstallSnapshot(snapshot=SNAPSHOT), flushes(100)]
+    assert after_flush == [sends(our_fetch(epoch=5, log_end=(4, 100), high_watermark=100), to=2, number=1)]
+    assert (node.core.log.start_offset, node.core.log.end, node.core.log.epochs) == (100, SNAPSHOT, ())
+    assert node.high_watermark == 100
+
+
+@pytest.mark.rule("FETCH-23")
+def test_observer_appends_behind_the_snapshot() -> None:
+    node = a_loading_observer()
+    node.gets(piece(b"12345678", 0), of=2)
+    node.has_flushed()
+    node.count_from_here()
+    record = batch(100, epoch=5)
+
+    effects = node.gets(fetch_answer(epoch=5, leader=2, batches=[record], high_watermark=101), of=2)
+
+    assert effects == [appends(record), flushes(101)]
+    assert (node.core.log.epoch_at(Offset(100)), node.core.log.last_epoch, node.high_watermark) == (4, 5, 101)
+
+
+def test_flush_from_before_the_snapshot_says_nothing_of_the_log_behind_it() -> None:
+    node = an_observer()
+    node.gets(fetch_answer(epoch=5, leader=2, batches=[batch(10, epoch=5)]), of=2)
+    stale = node.last_flush
+    node.has_flushed()
+    node.gets(fetch_answer(epoch=5, leader=2, snapshot=(5, 12)), of=2)
+    node.gets(piece(b"12345678", 0, snapshot=point(5, 12)), of=2)
+    node.count_from_here()
+
+    assert node.handle(stale, now_ms=200) == []
+    assert node.has_flushed(now_ms=200) == [sends(our_fetch(epoch=5, log_end=(5, 12), high_watermark=12), to=2)]
+
+
+def test_diverging_answer_behind_a_snapshot_cuts_back_to_it() -> None:
+    node = a_loading_observer()
+    node.gets(piece(b"12345678", 0), of=2)
+    node.has_flushed()
+    node.gets(fetch_answer(epoch=5, leader=2, batches=[batch(100, epoch=5)], high_watermark=100), of=2)
+    node.has_flushed()
+    node.count_from_here()
+
+    effects = node.gets(fetch_answer(epoch=5, leader=2, diverging=(4, 100)), of=2)
+
+    assert effects == [cuts(100), sends(our_fetch(epoch=5, log_end=(4, 100), high_watermark=100), to=2)]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(piece(b"", 0, error=ErrorCode.SNAPSHOT_NOT_FOUND), id="not found"),
+        pytest.param(piece(b"", 0, error=ErrorCode.POSITION_OUT_OF_RANGE), id="position out of range"),
+        # Kafka 4.3.1 fails while it writes a partition's error, and answers this instead.
+        pytest.param(RequestRefused(error=ErrorCode.UNKNOWN_SERVER_ERROR), id="unknown server error"),
+    ],
+)
+@pytest.mark.rule("FETCH-23")
+def test_observer_fetches_again_when_the_snapshot_cannot_be_had(answer: FetchSnapshotResponse | RequestRefused) -> None:
+    node = a_loading_observer()
+
+    effects = [*node.gets(answer, of=2, now_ms=100), *node.waits(until=120)]
+
+    assert isinstance(effects[0], ReportFault)
+    assert effects[1:] == [sends(our_fetch(epoch=5), to=2)]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(piece(b"1", 3), id="another position"),
+        pytest.param(piece(b"1", 0, snapshot=point(4, 90)), id="another snapshot"),
+        pytest.param(piece(b"", 0), id="nothing"),
+        pytest.param(piece(b"123456789", 0), id="more than there is"),
+    ],
+)
+def test_piece_that_was_not_asked_for_is_not_stored(answer: FetchSnapshotResponse) -> None:
+    node = a_loading_observer()
+
+    effects = node.gets(answer, of=2)
+
+    assert [type(effect) for effect in effects] == [ReportFault]
+    assert isinstance(node.role, Follower)
+    assert node.role.loading is None
+
+
+def test_piece_of_an_older_epoch_changes_nothing() -> None:
+    node = a_loading_observer()
+    before = node.role
+
+    assert node.gets(piece(b"12345678", 0, epoch=4), of=2) == []
+    assert node.role == before
+
+
+def test_new_leader_is_asked_for_records_first() -> None:
+    node = a_loading_observer()
+
+    node.gets(piece(b"", 0, epoch=6, leader=3, error=ErrorCode.FENCED_LEADER_EPOCH), of=2)
+
+    assert isinstance(node.role, Follower)
+    assert (node.role.leader_id, node.role.loading) == (3, None)
+
+
+def test_piece_is_asked_for_again_when_its_answer_is_lost() -> None:
+    node = a_loading_observer()
+    node.gets(piece(b"12345", 0), of=2)
+    node.count_from_here()
+
+    node.fails_to_reach(2, now_ms=200)
+    # Meanwhile another may know more: the bootstrap server is the leader, which offers the same again.
+    effects = node.waits(until=220)
+
+    assert [effect.request for effect in effects if isinstance(effect, Send)] == [asks_for_piece(5)]
+
+
+def test_snapshot_that_ends_below_what_is_committed_stops_the_node() -> None:
+    node = an_observer(high_watermark=10)
+
+    effects = node.gets(fetch_answer(epoch=5, leader=2, snapshot=(4, 9)), of=2)
+
+    reason = "the leader's OffsetAndEpoch(epoch=4, offset=9) ends below the high watermark 10"
+    assert effects == [Halt(reason=reason)]
+
+
+def test_client_is_told_that_what_lies_before_the_snapshot_is_gone() -> None:
+    node = a_loading_observer()
+    node.gets(piece(b"12345678", 0), of=2)
+
+    (reply,) = node.hears(client_fetch(offset=50))
+
+    assert isinstance(reply, Reply)
+    assert isinstance(reply.response, FetchResponse)
+    assert (reply.response.error, reply.response.log_start_offset) == (ErrorCode.OFFSET_OUT_OF_RANGE, 100)
+
+
+# A voter beside a live cluster
+
+
+@pytest.mark.rule("ERROR-7")
+def test_voter_stops_when_it_meets_a_controller_of_a_kafka_cluster() -> None:
+    node = a_follower(of=2, epoch=5)
+
+    (effect,) = node.fails_to_reach(2, Failure.KAFKA_CONTROLLER)
+
+    assert isinstance(effect, Halt)
+    assert "To follow that cluster, leave out controller.quorum.voters" in effect.reason

@@ -1,0 +1,146 @@
+"""A snapshot takes the place of the log before it (rules LOG-14, LOG-15)."""
+
+from __future__ import annotations
+
+import pytest
+
+from raft.errors import CorruptBatchError
+from raft.storage.files import Files
+from raft.storage.memory import MemoryFiles
+from raft.types import Epoch, Offset, OffsetAndEpoch
+from tests.storage.logs import batch, content, crash_at_every_call
+from tests.storage.test_directory import PARTITION, opened
+
+FIRST = OffsetAndEpoch(offset=Offset(500), epoch=Epoch(3))
+SECOND = OffsetAndEpoch(offset=Offset(700), epoch=Epoch(4))
+FIRST_NAME = f"{PARTITION}/00000000000000000500-0000000003.checkpoint"
+SECOND_NAME = f"{PARTITION}/00000000000000000700-0000000004.checkpoint"
+
+
+def with_three_records(files: Files) -> None:
+    """A log of three records, all known to be on the disk."""
+    directory = opened(files)
+    directory.log.append([batch(offset) for offset in range(3)])
+    directory.close()
+
+
+def install(files: Files, snapshot: OffsetAndEpoch = FIRST, pieces: tuple[bytes, ...] = (b"12345", b"678")) -> None:
+    """Load a snapshot, and append two records behind it."""
+    directory = opened(files)
+    position = 0
+    for piece in pieces:
+        directory.store_snapshot_piece(snapshot, position, piece)
+        position += len(piece)
+    directory.install_snapshot(snapshot)
+    directory.log.append([batch(snapshot.offset + at, epoch=snapshot.epoch) for at in range(2)])
+    directory.close()
+
+
+@pytest.mark.rule("LOG-14", "LOG-15", "FETCH-23")
+def test_log_begins_at_the_end_of_the_snapshot_when_one_is_installed(files: Files) -> None:
+    with_three_records(files)
+
+    install(files)
+
+    directory = opened(files)
+    assert directory.log.start == FIRST
+    assert (directory.log.end_offset, directory.log.last_epoch) == (502, 3)
+    assert content(directory.log) == [batch(500, epoch=3), batch(501, epoch=3)]
+    assert files.read(FIRST_NAME) == b"12345678"
+    assert not [name for name in files.names_in(PARTITION) if name.startswith("00000000000000000000.")]
+    directory.close()
+
+
+@pytest.mark.rule("GEN-13")
+def test_log_is_of_the_snapshots_epoch_while_it_is_empty(files: Files) -> None:
+    directory = opened(files)
+    directory.store_snapshot_piece(FIRST, 0, b"12345678")
+    directory.install_snapshot(FIRST)
+    directory.close()
+
+    directory = opened(files)
+    assert (directory.log.start, directory.log.end_offset, directory.log.last_epoch) == (FIRST, 500, 3)
+    directory.close()
+
+
+def test_later_snapshot_takes_the_place_of_the_one_before(files: Files) -> None:
+    install(files)
+
+    install(files, SECOND)
+
+    directory = opened(files)
+    assert (directory.log.start, directory.log.end_offset) == (SECOND, 702)
+    assert not files.exists(FIRST_NAME)
+    directory.close()
+
+
+def test_snapshot_that_is_begun_anew_keeps_nothing_of_the_first_attempt(files: Files) -> None:
+    directory = opened(files)
+    directory.store_snapshot_piece(SECOND, 0, b"of another one")
+    directory.store_snapshot_piece(FIRST, 0, b"of a first attempt")
+    directory.store_snapshot_piece(FIRST, 0, b"12345")
+    directory.store_snapshot_piece(FIRST, 5, b"678")
+    directory.install_snapshot(FIRST)
+    directory.close()
+
+    assert files.read(FIRST_NAME) == b"12345678"
+
+
+def test_snapshot_that_was_not_finished_is_gone_when_the_node_starts(files: Files) -> None:
+    with_three_records(files)
+    directory = opened(files)
+    directory.store_snapshot_piece(FIRST, 0, b"12345")
+    directory.close()
+
+    directory = opened(files)
+
+    assert (directory.log.start_offset, directory.log.end_offset) == (0, 3)
+    assert not [name for name in files.names_in(PARTITION) if ".checkpoint" in name and name.endswith(".part")]
+    directory.close()
+
+
+@pytest.mark.rule("LOG-16")
+def test_snapshot_that_a_cluster_was_formatted_with_stands_for_no_log(files: Files) -> None:
+    with_three_records(files)
+    files.create(f"{PARTITION}/{0:020d}-{0:010d}.checkpoint").close()
+
+    directory = opened(files)
+
+    assert (directory.log.start_offset, directory.log.end_offset) == (0, 3)
+    directory.close()
+
+
+@pytest.mark.rule("LOG-15")
+def test_log_that_begins_where_no_snapshot_ends_is_refused(files: Files) -> None:
+    install(files)
+    files.remove(FIRST_NAME)
+
+    with pytest.raises(CorruptBatchError, match=r"0500\.log is the first segment, but no snapshot ends at offset 500"):
+        opened(files)
+
+
+@pytest.mark.rule("LOG-13")
+def test_damage_behind_a_snapshot_is_found_as_ever() -> None:
+    files = MemoryFiles()
+    install(files)
+    files.flip_bit(f"{PARTITION}/{500:020d}.log", 30)
+
+    with pytest.raises(CorruptBatchError, match="so this is no torn end of a write"):
+        opened(files)
+
+
+def test_node_has_the_log_from_before_or_the_snapshot_when_the_power_is_cut_at_any_call() -> None:
+    outcomes = set()
+    for case, files in crash_at_every_call(with_three_records, install):
+        directory = opened(files)
+        log = directory.log
+        if log.start_offset == 0:
+            assert content(log) == [batch(offset) for offset in range(3)], case
+        else:
+            assert log.start == FIRST, case
+            assert content(log) == [batch(500, epoch=3), batch(501, epoch=3)][: log.end_offset - 500], case
+            assert files.read(FIRST_NAME) == b"12345678", case
+        outcomes.add((log.start_offset, log.end_offset))
+        directory.close()
+
+    assert outcomes >= {(0, 3), (500, 500), (500, 502)}
