@@ -78,7 +78,7 @@ def read_offset(text: Mapping[str, Any]) -> Beginning | Reached:
             return Beginning(start=_start(text["start"]))
         origin = text.get("from")
         return Reached(
-            cluster_id=text["clusterId"],
+            cluster_id=_text(text["clusterId"]),
             point=_point(text),
             origin=_point(origin) if origin is not None else None,
         )
@@ -86,11 +86,23 @@ def read_offset(text: Mapping[str, Any]) -> Beginning | Reached:
         raise ConfigError(f"the checkpoint's offset {dict(text)} is none of the kraft source") from error
 
 
-def _start(start: str | int) -> Bound | None:
-    if isinstance(start, int):
-        return start
-    return None if start == "timestamp" else Place(start)
+def _start(start: object) -> Bound | None:
+    if isinstance(start, str):
+        return None if start == "timestamp" else Place(start)
+    return _whole(start)
 
 
 def _point(text: Mapping[str, Any]) -> LogPoint:
-    return LogPoint(offset=Offset(int(text["offset"])), epoch=Epoch(int(text["epoch"])))
+    return LogPoint(offset=Offset(_whole(text["offset"])), epoch=Epoch(_whole(text["epoch"])))
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{value!r} is no whole number of 0 or more")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value

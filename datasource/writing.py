@@ -142,5 +142,5 @@ def _require_keyed_writes(client: Client) -> None:
     if not client.supports_keyed_writes():
         raise RaftError(
             f"cluster {client.cluster_id} is no quorum of kraft-spark: its nodes would not know a write that comes "
-            "again, so nothing is written to it"
+            "again, so nothing is written to it; it can only be read"
         )

@@ -62,6 +62,9 @@ class OffsetAndEpoch:
     epoch: Epoch
     offset: Offset
 
+    def __str__(self) -> str:
+        return f"offset {self.offset} of epoch {self.epoch}"
+
 
 LOG_BEGIN = OffsetAndEpoch(epoch=Epoch(0), offset=Offset(0))
 """Before the first record of all."""

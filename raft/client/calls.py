@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
+from raft.client import controllers
+from raft.client.discovery import Dialect, Leader
 from raft.client.results import Appended, Fetched, FoundOffset, QuorumDescription, ReplicaDescription
-from raft.client.session import Deadline, Judged, Leader, Session
+from raft.client.session import Deadline, Judged, Session
 from raft.client.steps import Operation
-from raft.errors import DecodeError, ErrorCode, OffsetOutOfRangeError, RequestError
+from raft.errors import ConfigError, DecodeError, ErrorCode, OffsetOutOfRangeError, RequestError
 from raft.types import Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
 from raft.wire.features import FEATURE_NAME, KEYED_WRITES_LEVEL
 from raft.wire.messages import describe_quorum as quorum
@@ -29,9 +31,10 @@ def append(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appe
     Raises:
         RequestError: the leader refuses it for good.
         QuorumUnavailableError: no answer in time; whether it was appended is unknown.
-        ConfigError: it is another cluster, or another topic.
+        ConfigError: it is another cluster, another topic, or a cluster of Apache Kafka.
     """
     timeout_ms = session.settings.request_timeout_ms
+    yield from _require_our_nodes(session, deadline)
 
     def make(leader: Leader) -> produce.ProduceRequest:
         return produce.ProduceRequest(
@@ -60,12 +63,21 @@ def append(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appe
     )
 
 
+def _require_our_nodes(session: Session, deadline: Deadline) -> Operation[None]:
+    if (yield from session.find_dialect(deadline)) is not Dialect.OURS:
+        raise ConfigError(
+            f"cluster {session.cluster_id} is one of Apache Kafka: its metadata can be read here, but only its own "
+            "controllers write it"
+        )
+
+
 def _produced(answer: produce.ProduceResponse) -> produce.ProduceResponsePartition:
     return _sole([partition for topic in answer.responses for partition in topic.partition_responses])
 
 
 def new_producer_id(session: Session, deadline: Deadline) -> Operation[int]:
     """Get an id for idempotent appends; its first batch has epoch 0 and sequence 0."""
+    yield from _require_our_nodes(session, deadline)
 
     def make(_leader: Leader) -> InitProducerIdRequest:
         return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
@@ -79,6 +91,8 @@ def new_producer_id(session: Session, deadline: Deadline) -> Operation[int]:
 
 def supports_keyed_writes(session: Session, deadline: Deadline) -> Operation[bool]:
     """Whether the leader is one of our nodes, which judge the keys of exactly-once writes."""
+    if (yield from session.find_dialect(deadline)) is not Dialect.OURS:
+        return False
 
     def make(_leader: Leader) -> ApiVersionsRequest:
         return ApiVersionsRequest(client_software_name="kraft-spark", client_software_version="0.1.0")
@@ -105,6 +119,12 @@ def fetch_committed(
     """
     # A node that holds the request for as long as the whole call may take would leave no time for its answer.
     max_wait_ms = min(max_wait_ms, deadline.timeout_ms // 2)
+    if (yield from session.find_dialect(deadline)) is Dialect.KAFKAS:
+        return (
+            yield from controllers.fetch_committed(
+                session, deadline, start_offset, max_bytes=max_bytes, max_wait_ms=max_wait_ms
+            )
+        )
 
     def make(leader: Leader) -> fetch.FetchRequest:
         partition = fetch.FetchRequestPartition(
@@ -153,6 +173,8 @@ def find_offset(session: Session, deadline: Deadline, timestamp: int) -> Operati
     Returns:
         None when no committed record is as young as that.
     """
+    if (yield from session.find_dialect(deadline)) is Dialect.KAFKAS:
+        return (yield from controllers.find_offset(session, deadline, timestamp))
 
     def make(leader: Leader) -> offsets.ListOffsetsRequest:
         partition = offsets.ListOffsetsRequestPartition(
@@ -181,6 +203,8 @@ def _listed(answer: offsets.ListOffsetsResponse) -> offsets.ListOffsetsResponseP
 
 def end_of_epoch(session: Session, deadline: Deadline, epoch: Epoch) -> Operation[OffsetAndEpoch | None]:
     """Find the largest epoch up to `epoch` and where its committed part ends; None for an epoch not begun yet."""
+    if (yield from session.find_dialect(deadline)) is Dialect.KAFKAS:
+        return (yield from controllers.end_of_epoch(session, deadline, epoch))
 
     def make(leader: Leader) -> epochs.OffsetForLeaderEpochRequest:
         partition = epochs.OffsetForLeaderEpochRequestPartition(

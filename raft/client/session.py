@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from raft.client.discovery import Dialect, Leader, Sighting, look
 from raft.client.settings import ClientSettings
 from raft.client.steps import Ask, Operation, Pause
 from raft.codec import Message
 from raft.errors import ConfigError, ErrorCode, LowerEpochError, QuorumUnavailableError, RequestError, error_name
-from raft.types import Endpoint, Epoch, NodeId, Uuid
-from raft.wire.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
+from raft.types import Endpoint, Epoch
 
 Answer = TypeVar("Answer", bound=Message)
 
@@ -31,24 +31,6 @@ _ASK_ANOTHER = frozenset(
     ]
 )
 """Errors after which the same question may find its answer, here or elsewhere."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Topic:
-    """The topic that holds the log."""
-
-    name: str
-    topic_id: Uuid
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leader:
-    """Whom to ask, for what."""
-
-    node_id: NodeId
-    epoch: Epoch
-    endpoint: Endpoint
-    topic: Topic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +129,18 @@ class Session:
             raise RequestError(judged.error, f"{error_name(judged.error)}{words}")
         return judged.error == ErrorCode.NONE and not is_old
 
+    def find_dialect(self, deadline: Deadline) -> Operation[Dialect]:
+        """Find out whose quorum it is.
+
+        Raises:
+            QuorumUnavailableError: no leader was found in time.
+            ConfigError: it is another cluster, or another topic.
+        """
+        if self._leader is None:
+            yield from self._find_leader(deadline, deadline.started_ms)
+        assert self._leader is not None, "just found"
+        return self._leader.dialect
+
     def _find_leader(self, deadline: Deadline, now_ms: int) -> Operation[tuple[Leader, int]]:
         """Ask one node after the other who leads; between rounds, pause."""
         troubles: dict[Endpoint, str] = {}
@@ -156,20 +150,18 @@ class Session:
                 server = self._servers[self._next_server % len(self._servers)]
                 self._next_server += 1
                 timeout_ms = min(self.settings.request_timeout_ms, deadline.left_ms(now_ms))
-                outcome = yield Ask(endpoint=server, request=MetadataRequest(topics=None), timeout_ms=timeout_ms)
-                now_ms = outcome.now_ms
-                if isinstance(outcome.answer, MetadataResponse):
-                    found = self._leader_in(outcome.answer)
-                    if found is not None and found.epoch >= self.epoch:
-                        self._next_server -= 1  # it knew: ask it first next time
-                        self.epoch, self._leader = found.epoch, found
-                        return found, now_ms
-                    troubles[server] = "knows no leader"
-                    if found is not None:
-                        troubles[server] = f"knows a leader of epoch {found.epoch}, but epoch {self.epoch} was seen"
-                        failure = LowerEpochError
-                else:
-                    troubles[server] = outcome.failure or "no answer"
+                sighting = yield from look(server, topic=self.settings.topic, timeout_ms=timeout_ms)
+                now_ms = sighting.now_ms
+                self._learn_places(sighting)
+                found = sighting.leader
+                if found is not None and found.epoch >= self.epoch:
+                    self._next_server -= 1  # it knew: ask it first next time
+                    self.epoch, self._leader = found.epoch, found
+                    return found, now_ms
+                troubles[server] = sighting.trouble
+                if found is not None:
+                    troubles[server] = f"knows a leader of epoch {found.epoch}, but epoch {self.epoch} was seen"
+                    failure = LowerEpochError
                 if deadline.left_ms(now_ms) <= self.settings.retry_backoff_ms:
                     raise failure(
                         f"no leader found within {deadline.timeout_ms} ms: "
@@ -177,42 +169,16 @@ class Session:
                     )
             now_ms = (yield Pause(duration_ms=self.settings.retry_backoff_ms)).now_ms
 
-    def _leader_in(self, answer: MetadataResponse) -> Leader | None:
-        """The leader that a node names; None if it names none.
+    def _learn_places(self, sighting: Sighting) -> None:
+        """Learn which cluster it is, and where its nodes are.
 
         Raises:
-            ConfigError: the node belongs to another cluster, or hosts another topic.
+            ConfigError: it is another cluster than before, or than wanted.
         """
-        self._check_cluster(answer.cluster_id)
-        topic = self._topic_in(answer)
-        partition = topic.partitions[0] if topic.partitions else None
-        nodes = {broker.node_id: Endpoint(broker.host, broker.port) for broker in answer.brokers}
-        for endpoint in nodes.values():
-            if endpoint not in self._servers:
-                self._servers.append(endpoint)
-        if partition is None or partition.leader_id not in nodes:
-            return None
-        return Leader(
-            epoch=Epoch(partition.leader_epoch),
-            node_id=NodeId(partition.leader_id),
-            endpoint=nodes[partition.leader_id],
-            topic=Topic(name=topic.name or "", topic_id=topic.topic_id),
-        )
-
-    def _check_cluster(self, cluster_id: str | None) -> None:
+        if sighting.cluster_id is None:
+            return
         wanted = self.settings.cluster_id or self.cluster_id
-        if wanted is not None and cluster_id != wanted:
-            raise ConfigError(f"the quorum has cluster id {cluster_id}; wanted is {wanted}")
-        self.cluster_id = cluster_id
-
-    def _topic_in(self, answer: MetadataResponse) -> MetadataResponseTopic:
-        wanted = self.settings.topic
-        topics = {topic.name or "": topic for topic in answer.topics if wanted in (None, topic.name)}
-        if len(topics) != 1:
-            hosted = ", ".join(sorted(topic.name or "?" for topic in answer.topics)) or "none"
-            raise ConfigError(
-                f"topic {wanted} is not there; topics are: {hosted}"
-                if wanted
-                else f"one topic is expected, as a KRaft quorum has; topics are: {hosted}"
-            )
-        return next(iter(topics.values()))
+        if wanted is not None and sighting.cluster_id != wanted:
+            raise ConfigError(f"the quorum has cluster id {sighting.cluster_id}; wanted is {wanted}")
+        self.cluster_id = sighting.cluster_id
+        self._servers += [endpoint for endpoint in sighting.servers if endpoint not in self._servers]

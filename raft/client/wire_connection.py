@@ -15,12 +15,17 @@ MAX_ANSWER_BYTES = 256 << 20
 
 
 class WireConnection:
-    """Turns requests into bytes and bytes into answers, in the versions that both sides know (COMPAT-1)."""
+    """Turns requests into bytes and bytes into answers, in the versions that both sides know (COMPAT-1).
+
+    Attributes:
+        served: what the node said of itself at the beginning; None before.
+    """
 
     def __init__(self, client_id: str) -> None:
         self._client_id = client_id
         self._frames = FrameReader(MAX_ANSWER_BYTES)
         self._versions: dict[int, tuple[int, int]] | None = None
+        self.served: ApiVersionsResponse | None = None
         self._next_correlation_id = 0
         self._asked: tuple[Api[Any, Any], int] | None = None
 
@@ -38,6 +43,7 @@ class WireConnection:
         assert isinstance(message, ApiVersionsResponse), "the answer to ApiVersions"
         if message.error_code:
             raise DecodeError(f"ApiVersions is answered with {error_name(message.error_code)}")
+        self.served = message
         self._versions = {api.api_key: (api.min_version, api.max_version) for api in message.api_keys}
         return None
 

@@ -21,10 +21,10 @@ def on_snapshot_offered(state: State, node_id: NodeId, snapshot: OffsetAndEpoch,
     role = state.role
     assert isinstance(role, Follower), "only a follower's leader offers it"
     if state.config.is_voter:
-        state.report(f"leader {node_id} offers snapshot {snapshot}; only observers can load one")
+        state.report(f"leader {node_id} offers a snapshot at {snapshot}; only observers can load one")
         state.peers.back_off(node_id, now_ms)
     elif state.high_watermark is not None and snapshot.offset < state.high_watermark:
-        state.halt(f"the leader's {snapshot} ends below the high watermark {state.high_watermark}")
+        state.halt(f"the leader's snapshot at {snapshot} ends below the high watermark {state.high_watermark}")
     elif role.loading is None or role.loading.snapshot != snapshot:
         state.role = replace(role, loading=Loading(snapshot=snapshot))
 
@@ -39,8 +39,9 @@ def on_snapshot_piece(state: State, node_id: NodeId, response: FetchSnapshotResp
     is_next = response.snapshot == loading.snapshot and response.position == loading.position
     if not is_next or not response.piece or end_position > response.size_bytes:
         state.report(
-            f"leader {node_id} sent {len(response.piece)} of {response.size_bytes} bytes of {response.snapshot} at "
-            f"{response.position}, where {loading.snapshot} at {loading.position} was asked for"
+            f"leader {node_id} sent {len(response.piece)} of {response.size_bytes} bytes of the snapshot at "
+            f"{response.snapshot} from byte {response.position} on, where byte {loading.position} of the one at "
+            f"{loading.snapshot} was asked for"
         )
         give_up_loading(state)
         state.peers.back_off(node_id, now_ms)

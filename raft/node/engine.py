@@ -218,7 +218,7 @@ class Engine:
             case StoreSnapshotPiece(snapshot=snapshot, position=position, piece=piece):
                 self._disk.do(lambda: self._directory.store_snapshot_piece(snapshot, position, piece))
             case InstallSnapshot(snapshot=snapshot):
-                _logger.info("node %s puts snapshot %s in the place of its log", self.core.node_id, snapshot)
+                _logger.info("node %s puts the snapshot at %s in the place of its log", self.core.node_id, snapshot)
                 self._disk.do(lambda: self._install(snapshot))
             case FlushLog():
                 order = FlushOrder(effect.number, effect.end_offset)

@@ -53,6 +53,10 @@ def read_checkpoint(files: Files, name: str, *, words: int) -> list[list[str]]:
     return entries
 
 
+_LONGEST_NUMBER = 19
+"""Digits of the largest int64."""
+
+
 def parse_number(files: Files, name: str, word: str) -> int:
     """Return a whole number, 0 or more, of a checkpoint.
 
@@ -60,6 +64,6 @@ def parse_number(files: Files, name: str, word: str) -> int:
         StorageError: it is none.
     """
     # Not int(): that would also take signs, underscores and digits of other scripts.
-    if not (word.isascii() and word.isdigit()):
+    if not (word.isascii() and word.isdigit() and len(word) <= _LONGEST_NUMBER):
         raise StorageError(f"{files.path_of(name)}: {word!r} is no number")
     return int(word)

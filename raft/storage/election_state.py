@@ -12,6 +12,7 @@ Source: rules STATE-1 to STATE-8; Kafka FileQuorumStateStore, QuorumStateData.js
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ ELECTION_STATE_NAME = "quorum-state"
 _KNOWN_VERSIONS = (0, 1)
 _NOBODY = -1
 _INT32_MAX = (1 << 31) - 1
+_UUID = re.compile("[A-Za-z0-9_-]{22}")
 
 
 class ElectionStateFile:
@@ -51,7 +53,7 @@ class ElectionStateFile:
             return ElectionState(epoch=Epoch(0))
         data = self._read_object()
         version = data.get("data_version")
-        if version not in _KNOWN_VERSIONS or isinstance(version, bool):
+        if version not in _KNOWN_VERSIONS or type(version) is not int:
             raise self._refusal(f"data_version {version!r} is not among {_KNOWN_VERSIONS}")
         leader_id = self._number(data, "leaderId", lowest=_NOBODY)
         voted_id = self._number(data, "votedId", lowest=_NOBODY)
@@ -102,7 +104,7 @@ class ElectionStateFile:
 
     def _directory_id(self, data: dict[str, Any]) -> Uuid | None:
         directory_id = data.get("votedDirectoryId", ZERO_UUID)
-        if not isinstance(directory_id, str):
+        if not isinstance(directory_id, str) or not _UUID.fullmatch(directory_id):
             raise self._refusal(f"votedDirectoryId is {directory_id!r}")
         return None if directory_id == ZERO_UUID else Uuid(directory_id)
 

@@ -10,6 +10,8 @@ from raft.client.settings import ClientSettings
 from raft.client.steps import Ask, Operation, Outcome, Pause, Step
 from raft.codec import Message
 from raft.types import Endpoint, Epoch, Uuid
+from raft.wire.features import FEATURE_NAME, KEYED_WRITES_LEVEL
+from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse, SupportedFeature
 from raft.wire.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
@@ -71,12 +73,14 @@ class Table:
                 self.now_ms += step.duration_ms
                 return Outcome(now_ms=self.now_ms)
             case Ask():
-                self.asked.append(step)
                 return self._ask(step)
 
     def _ask(self, step: Ask) -> Outcome:
         node = self.nodes.get(step.endpoint)
         answer = node(step.request) if node is not None else "Connection refused"
+        if isinstance(answer, ApiVersionsResponse):
+            return Outcome(now_ms=self.now_ms, answer=answer)  # drivers know it since they connected
+        self.asked.append(step)
         if answer is None:
             self.now_ms += step.timeout_ms
             return Outcome(now_ms=self.now_ms, failure="no answer in time")
@@ -130,13 +134,23 @@ def metadata(
     )
 
 
-def node(*answers: Answer, knows: Answer = None) -> Node:
+OUR_VERSIONS = ApiVersionsResponse(
+    error_code=0,
+    api_keys=(),
+    supported_features=(SupportedFeature(name=FEATURE_NAME, min_version=0, max_version=KEYED_WRITES_LEVEL),),
+)
+
+
+def node(*answers: Answer, knows: Answer | list[Answer] = None, serves: ApiVersionsResponse = OUR_VERSIONS) -> Node:
     """A node that says `knows` to Metadata, and its answers to everything else: the last one again and again."""
     left = list(answers)
+    known = knows if isinstance(knows, list) else [knows if knows is not None else metadata()]
 
     def answer(request: Message) -> Answer:
+        if isinstance(request, ApiVersionsRequest):
+            return serves
         if isinstance(request, MetadataRequest):
-            return knows if knows is not None else metadata()
+            return known.pop(0) if len(known) > 1 else known[0]
         return left.pop(0) if len(left) > 1 else left[0]
 
     return answer

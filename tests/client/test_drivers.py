@@ -246,7 +246,7 @@ def test_node_that_serves_nothing_ends_the_call(drive: Drive) -> None:
     with answering(versions) as place:
         driver = drive(settings_of(place))
 
-        with pytest.raises(LocalProtocolError, match="does not serve Metadata in any version known here"):
+        with pytest.raises(LocalProtocolError, match="does not serve DescribeCluster in any version known here"):
             driver.call(calls.find_offset, LATEST)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from raft.client.session import Deadline, Judged, Leader, Session, Topic
+from raft.client.discovery import Leader, Topic
+from raft.client.session import Deadline, Judged, Session
 from raft.client.steps import Operation
 from raft.codec import Message
 from raft.errors import ConfigError, ErrorCode, QuorumUnavailableError, RequestError, error_name
@@ -126,9 +127,8 @@ def test_node_that_knew_is_asked_first_the_next_time() -> None:
 )
 @pytest.mark.rule("SCENARIO-36")
 def test_session_pauses_and_asks_again_when_no_node_knows_the_leader(unknowing: Answer) -> None:
-    answers: list[Answer] = [unknowing, unknowing, metadata(2)]
     leader = node(answer(), knows="Connection refused")
-    table = Table({PLACES[1]: lambda _: answers.pop(0), PLACES[2]: leader})
+    table = Table({PLACES[1]: node(knows=[unknowing, unknowing, metadata(2)]), PLACES[2]: leader})
 
     table.run(ask(session(1), table.deadline()))
 
@@ -307,13 +307,10 @@ def test_quorum_with_another_cluster_id_is_refused() -> None:
 
 
 def test_quorum_that_becomes_another_one_is_refused() -> None:
-    table = Table({PLACES[1]: node(answer(6), answer())})
-    asking = session()
-    told = iter([metadata(1), metadata(1, cluster_id="another")])
-    table.nodes[PLACES[1]] = lambda request: next(told) if isinstance(request, MetadataRequest) else answer(6)
+    table = Table({PLACES[1]: node(answer(6), knows=[metadata(1), metadata(1, cluster_id="another")])})
 
     with pytest.raises(ConfigError, match=f"has cluster id another; wanted is {CLUSTER_ID}"):
-        table.run(ask(asking, table.deadline()))
+        table.run(ask(session(), table.deadline()))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ import traceback
 import pytest
 
 from raft.codec import INT32, Message, decode, encode, field, message
+from raft.codec.types import MAX_STRING_BYTES
+from raft.codec.varint import encode_uvarint
 from raft.errors import DecodeError, LocalProtocolError
 from raft.types import Uuid
 from tests.codec.everything import Everything, Part
@@ -100,6 +102,17 @@ class Short(Message):
 def test_decoder_names_message_version_field_and_position(version: int, encoded: str, expected: str) -> None:
     with pytest.raises(DecodeError, match=expected):
         decode(Short, version, bytes.fromhex(encoded))
+
+
+@pytest.mark.parametrize(("length", "is_read"), [(MAX_STRING_BYTES, True), (MAX_STRING_BYTES + 1, False)])
+def test_decoder_reads_no_string_that_could_not_be_sent_on(length: int, is_read: bool) -> None:
+    encoded = bytes(12) + encode_uvarint(length + 1) + b"x" * length + b"\x00\x00"
+
+    if is_read:
+        assert decode(Short, 1, encoded).part.label == "x" * length
+    else:
+        with pytest.raises(DecodeError, match=r"part\.label at byte 15: a string of more than 32767 bytes"):
+            decode(Short, 1, encoded)
 
 
 def test_decoder_refuses_null_where_it_may_not_be() -> None:

@@ -126,7 +126,7 @@ def test_follower_reports_a_damaged_batch_keeps_what_came_before_it_and_is_not_i
     assert sends_to(effects, 2) == []
 
 
-@pytest.mark.rule("CONTROL-8")
+@pytest.mark.rule("CONTROL-7", "CONTROL-8")
 @pytest.mark.parametrize("before", [[], [batch(10, epoch=5)]], ids=["alone", "behind a good batch"])
 def test_follower_stops_and_appends_nothing_when_a_control_record_is_of_an_unknown_type(before: list[Batch]) -> None:
     node = a_follower(of=2, epoch=5)
@@ -304,7 +304,7 @@ def test_voter_says_so_when_it_is_offered_a_snapshot_and_takes_it_for_a_sign_of_
 
     effects = node.gets(fetch_answer(epoch=5, leader=2, snapshot=(3, 100)), of=2, now_ms=300)
 
-    fault = "leader 2 offers snapshot OffsetAndEpoch(epoch=3, offset=100); only observers can load one"
+    fault = "leader 2 offers a snapshot at offset 100 of epoch 3; only observers can load one"
     assert effects == [ReportFault(message=fault), sends(our_fetch(epoch=5), to=3)]
     assert node.role == follower(of=2, epoch=5, until=2300, has_fetched=True)
 

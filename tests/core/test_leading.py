@@ -166,7 +166,7 @@ def test_only_voter_never_resigns_for_want_of_a_majority() -> None:
     assert node.role_name == "Leader"
 
 
-@pytest.mark.rule("FETCH-16")
+@pytest.mark.rule("FETCH-16", "TIMER-6")
 def test_only_voter_wakes_up_to_forget_a_silent_observer() -> None:
     node = a_leader(epoch=5, voters=(1,))
     is_fetched_from(node, by=9, now_ms=100)

@@ -209,7 +209,7 @@ def test_snapshot_that_ends_below_what_is_committed_stops_the_node() -> None:
 
     effects = node.gets(fetch_answer(epoch=5, leader=2, snapshot=(4, 9)), of=2)
 
-    reason = "the leader's OffsetAndEpoch(epoch=4, offset=9) ends below the high watermark 10"
+    reason = "the leader's snapshot at offset 9 of epoch 4 ends below the high watermark 10"
     assert effects == [Halt(reason=reason)]
 
 

@@ -62,6 +62,11 @@ def test_offset_of_a_later_version_is_refused_with_both_versions() -> None:
         pytest.param(
             {"version": 1, "clusterId": CLUSTER_ID, "offset": 5, "epoch": 1, "from": 3}, id="origin is a number"
         ),
+        pytest.param({"version": 1, "clusterId": 7, "offset": 5, "epoch": 1}, id="cluster id is a number"),
+        pytest.param({"version": 1, "clusterId": CLUSTER_ID, "offset": 1.9, "epoch": 1}, id="offset has a fraction"),
+        pytest.param({"version": 1, "clusterId": CLUSTER_ID, "offset": float("inf"), "epoch": 1}, id="no end"),
+        pytest.param({"version": 1, "clusterId": CLUSTER_ID, "offset": -5, "epoch": 1}, id="offset below 0"),
+        pytest.param({"version": 1, "start": True}, id="start is true"),
         pytest.param({"topic": {"0": 23}}, id="of Kafka's source"),
     ],
 )

@@ -1,6 +1,7 @@
 import gzip
 import os
 import struct
+import time
 import tracemalloc
 
 import aiokafka.codec
@@ -83,6 +84,31 @@ def test_lz4_writes_independent_blocks_because_java_refuses_linked_ones() -> Non
 
 def test_gzip_reads_members_that_follow_each_other() -> None:
     assert decompress(Compression.GZIP, gzip.compress(b"one ") + gzip.compress(b"two")) == b"one two"
+
+
+def test_gzip_takes_time_in_proportion_when_members_are_many() -> None:
+    member = gzip.compress(b"", mtime=0)
+
+    def processor_time_s(count: int) -> float:
+        started_s = time.process_time()
+        decompress(Compression.GZIP, member * count)
+        return time.process_time() - started_s
+
+    # Eight times as many; were the rest copied at every member, it would take 64 times as long.
+    assert processor_time_s(104_000) < 30 * processor_time_s(13_000)
+
+
+@pytest.mark.parametrize("codec", [Compression.LZ4, Compression.ZSTD], ids=lambda codec: codec.name.lower())
+def test_codec_holds_no_more_than_is_allowed_when_it_guesses_again(codec: Compression) -> None:
+    broken = compress(codec, TEXT)[:-9]
+
+    tracemalloc.start()
+    with pytest.raises(DecodeError):
+        decompress(codec, broken, max_bytes=1 << 20)
+    _now_bytes, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak_bytes < (1 << 20) + (64 << 10)
 
 
 @pytest.mark.parametrize("codec", CODECS)

@@ -6,6 +6,7 @@ import pytest
 from raft.codec import Message, encode
 from raft.errors import DecodeError
 from raft.records.batch import build_batch, read_records
+from raft.records.compression import Compression
 from raft.records.control import (
     ControlRecord,
     EndTransactionMarker,
@@ -26,7 +27,7 @@ from raft.records.control_messages import (
     VoterEndpoint,
     VotersRecord,
 )
-from raft.records.header import read_header
+from raft.records.header import MAX_CONTROL_BYTES, read_header
 from raft.records.record import Record
 from raft.types import ControlType, Epoch, NodeId, Offset, Uuid
 
@@ -205,7 +206,7 @@ def test_control_type_stays_a_number_when_unknown() -> None:
     assert second.control_type == -1
 
 
-@pytest.mark.rule("CONTROL-4", "CONTROL-7")
+@pytest.mark.rule("CONTROL-7")
 def test_header_lists_every_type_when_a_batch_holds_several() -> None:
     leader_change = LeaderChangeMessage(version=0, leader_id=1, voters=(), granting_voters=())
     batch = control_batch(
@@ -252,6 +253,16 @@ def test_control_batch_is_refused_when_a_key_or_value_is_empty(key: bytes | None
         read_header(batch)
     with pytest.raises(DecodeError, match="control record at offset 0"):
         read_control_records(batch)
+
+
+def test_control_batch_is_refused_when_it_is_a_bomb() -> None:
+    record = Record(key=write_control_key(ControlType.SNAPSHOT_FOOTER), value=bytes(MAX_CONTROL_BYTES))
+    bomb = build_batch([record], is_control=True, compression=Compression.ZSTD)
+
+    with pytest.raises(DecodeError, match=f"more than {MAX_CONTROL_BYTES} bytes"):
+        read_header(bomb)
+    with pytest.raises(DecodeError, match=f"more than {MAX_CONTROL_BYTES} bytes"):
+        read_control_records(bomb)
 
 
 @pytest.mark.rule("CONTROL-9")

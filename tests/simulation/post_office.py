@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from raft.core.effects import Send
 from raft.core.events import Failure, RequestFailed, ResponseReceived
-from raft.core.messages import AppendResponse, FetchResponse, Response
+from raft.core.messages import AppendResponse, FetchResponse, FetchSnapshotRequest, Response
 from raft.records.split import split_good_prefix
 from raft.types import Endpoint, NodeId
 from tests.simulation.dice import Dice
@@ -75,11 +75,10 @@ class PostOffice:
         return [exchange for exchange in self._exchanges if exchange.is_open and not exchange.sender.is_over]
 
     def _deliver(self, exchange: _Exchange) -> None:
-        receiver = exchange.receiver
+        receiver, request = exchange.receiver, exchange.order.request
+        assert not isinstance(request, FetchSnapshotRequest), "nobody here has snapshots to give"
         if receiver.process is not None:
-            receiver.process.receive(
-                exchange.order.request, lambda response, records: self._answer(exchange, response, records)
-            )
+            receiver.process.receive(request, lambda response, records: self._answer(exchange, response, records))
         elif self._dice.chance(_REFUSED_PERCENT):
             self._network.carry(receiver.node_id, exchange.sender.machine.node_id, lambda: self._fail(exchange))
 

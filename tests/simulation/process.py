@@ -13,12 +13,14 @@ from raft.core.effects import (
     Effect,
     FlushLog,
     Halt,
+    InstallSnapshot,
     Reply,
     ReportFault,
     RoleChanged,
     Send,
     ShutdownFinished,
     StoreElectionState,
+    StoreSnapshotPiece,
     TruncateLog,
 )
 from raft.core.events import AppendRequested, Event, LogFlushed, RequestReceived, Started, TimePassed
@@ -237,6 +239,7 @@ class Process:
                 self.machine.kill_between_effects()
                 return
             self._effects_to_live -= 1
+        assert not isinstance(effect, StoreSnapshotPiece | InstallSnapshot), "nobody here has snapshots to give"
         match effect:
             case StoreElectionState():
                 self._is_storing = True

@@ -53,4 +53,4 @@ def core_config(directory: ReplicaDirectory, node_id: NodeId, plan: Plan) -> Cor
 
 def view_of(log: Log) -> LogView:
     """Return a recovered log as the core sees it."""
-    return LogView(start_offset=log.start_offset, end_offset=log.end_offset, epochs=log.epochs)
+    return LogView(start=log.start, end_offset=log.end_offset, epochs=log.epochs)

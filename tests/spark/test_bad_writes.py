@@ -10,8 +10,6 @@ import pytest
 from pyspark.errors import AnalysisException, PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 
-from tests.spark.foreign_node import CLUSTER_ID as FOREIGN_CLUSTER_ID
-from tests.spark.foreign_node import ForeignNode
 from tests.spark.frames import SERVERS, Frames
 from tests.spark.streams import Input, into_log, run_to_end
 
@@ -113,11 +111,3 @@ def test_stream_is_refused_at_its_start(
         run_to_end(into_log(stream, frames.servers, tmp_path / "checkpoint", **options).outputMode(mode).start())
 
     assert message in str(refusal.value)
-
-
-def test_quorum_of_another_kind_is_named_and_sent_nothing(frames: Frames) -> None:
-    with ForeignNode() as node, pytest.raises(AnalysisException) as refusal:
-        frames.write(frames.values(["x"]), **{SERVERS: node.servers})
-
-    assert f"cluster {FOREIGN_CLUSTER_ID} is no quorum of kraft-spark" in str(refusal.value)
-    assert node.asked == []

@@ -49,6 +49,7 @@ def test_epochs_are_none_when_nothing_was_written(content: bytes | None) -> None
         pytest.param("0\n1\n1 0 0\n", "malformed line", id="a word too many"),
         pytest.param("0\n1\none 0\n", "'one' is no number", id="a word for a number"),
         pytest.param("0\n1\n-1 0\n", "'-1' is no number", id="negative"),
+        pytest.param(f"0\n1\n{'9' * 5000} 0\n", "is no number", id="longer than any"),
         pytest.param("0\n1\n1_0 0\n", "'1_0' is no number", id="underscore"),
         pytest.param("0\n2\n2 0\n1 5\n", "does not rise", id="epoch falls"),
         pytest.param("0\n2\n1 5\n2 5\n", "does not rise", id="offset stays"),

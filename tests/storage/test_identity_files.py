@@ -28,7 +28,7 @@ def with_meta_properties(text: str) -> MemoryFiles:
     return files
 
 
-@pytest.mark.rule("STATE-17")
+@pytest.mark.rule("STATE-17", "BOOT-2")
 def test_directory_becomes_ours_at_the_first_start(files: Files) -> None:
     owner = claim(files)
 

@@ -1,0 +1,105 @@
+"""Reads what docs/spec.md is made of: the rules, the tests that cite them, and the modules that do.
+
+Tests cite rules by `@pytest.mark.rule("LOG-1")`. The marks are asked of pytest itself, so that those of parameters and
+of scenario files count too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+RULES = ROOT / "docs" / "rules.md"
+PRODUCT = ("raft", "datasource", "kraft_spark")
+
+_RULE = re.compile(r"^- \*\*([A-Z]+-\d+)\*\* (.*)$", re.MULTILINE)
+_DIFFERENCE = re.compile(r"^\| (DIFF-\d+) \| ([^|]*) \|.*\| ([^|]*) \|$", re.MULTILINE)
+_CITED = re.compile(r"\b([A-Z]+-\d+)\b")
+_LONGEST_WORDS = 110
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Proof:
+    """A test that cites a rule, for all of its parameters or for some; or a scenario file."""
+
+    path: str
+    name: str
+
+    @classmethod
+    def of(cls, item: pytest.Item) -> Proof:
+        """The test of an item that was collected."""
+        function, _, parameters = item.name.removesuffix("]").partition("[")
+        scenario = item.path.with_name(f"{parameters}.txt")
+        if parameters and scenario.exists():
+            return cls(scenario.relative_to(ROOT).as_posix(), parameters)
+        return cls(item.path.relative_to(ROOT).as_posix(), function.removeprefix("test_"))
+
+    def __str__(self) -> str:
+        return f"[{self.name.replace('_', ' ')}](../{self.path})"
+
+
+class Citations:
+    """A plugin of pytest: which tests cite which rules."""
+
+    def __init__(self) -> None:
+        self.proofs: dict[str, set[Proof]] = defaultdict(set)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Read the marks of everything that was collected."""
+        for item in session.items:
+            for mark in item.iter_markers("rule"):
+                for rule in mark.args:
+                    self.proofs[rule].add(Proof.of(item))
+
+
+def read_rules() -> dict[str, str]:
+    """Return each rule's id and, in few words, what it says."""
+    return {rule: _in_few_words(text) for rule, text in _RULE.findall(RULES.read_text())}
+
+
+def read_differences() -> list[tuple[str, str, str]]:
+    """Return what is done otherwise than in the KIP texts: id, subject, and the rules that say how."""
+    return [(id, subject.strip(), rules.strip()) for id, subject, rules in _DIFFERENCE.findall(RULES.read_text())]
+
+
+def _in_few_words(text: str) -> str:
+    plain = re.sub(r"( \[[^\]]*\])+$", "", text).replace("**", "").replace("|", "\\|")
+    sentence = re.split(r"(?<=[a-z0-9)`\"])\. ", plain, maxsplit=1)[0].removesuffix(".")
+    if len(sentence) <= _LONGEST_WORDS:
+        return sentence
+    return sentence[:_LONGEST_WORDS].rpartition(" ")[0].rstrip(",;:(") + " …"
+
+
+def collect_proofs() -> Mapping[str, set[Proof]]:
+    """Return the tests of each rule.
+
+    Raises:
+        SystemExit: the tests cannot be collected.
+    """
+    citing = [str(path) for path in sorted((ROOT / "tests").rglob("test_*.py")) if "mark.rule(" in path.read_text()]
+    citations, said = Citations(), io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exit_code = pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider", *citing], plugins=[citations])
+    if exit_code != pytest.ExitCode.OK:
+        sys.exit(f"the tests cannot be collected:\n{said.getvalue()[-3000:]}")
+    return citations.proofs
+
+
+def modules_by_rule() -> dict[str, list[str]]:
+    """Return for each rule the modules of the product that cite it."""
+    modules: dict[str, list[str]] = defaultdict(list)
+    for package in PRODUCT:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+            for rule in sorted(set(_CITED.findall(path.read_text()))):
+                modules[rule].append(module)
+    return modules

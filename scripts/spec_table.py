@@ -1,0 +1,165 @@
+"""Writes docs/spec.md: which test proves which rule of docs/rules.md, which modules it binds, and what is not proven.
+
+python -m scripts.spec_table            writes the document
+python -m scripts.spec_table --check    writes nothing; the exit code is 1 when it is out of date, a rule has neither
+                                        test nor reason, or a test cites a rule that there is not
+
+Modules are those of the product whose own words cite the rule; where none does, the part of the product that the tests'
+folder is about.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scripts.rule_citations import ROOT, Proof, collect_proofs, modules_by_rule, read_differences, read_rules
+
+REASONS = ROOT / "scripts" / "spec_reasons.toml"
+DOCUMENT = ROOT / "docs" / "spec.md"
+
+PARTS = {
+    "client": "raft.client",
+    "codec": "raft.codec",
+    "columns": "datasource.columns",
+    "config": "raft.config",
+    "core": "raft.core",
+    "cli": "raft.cli",
+    "datasource": "datasource",
+    "fuzz": "raft.codec",
+    "java": "raft.node",
+    "kraft_spark": "kraft_spark",
+    "local": "raft.local",
+    "node": "raft.node",
+    "records": "raft.records",
+    "scenarios": "raft.core",
+    "simulation": "raft.core",
+    "spark": "datasource",
+    "storage": "raft.storage",
+    "wire": "raft.wire",
+    "writers": "raft.writers",
+}
+"""What the tests of a folder are about."""
+
+_SHOWN_TESTS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Specification:
+    """All that the document says."""
+
+    rules: Mapping[str, str]
+    proofs: Mapping[str, set[Proof]]
+    modules: Mapping[str, Sequence[str]]
+    missing: Mapping[str, str]
+    partly: Mapping[str, str]
+
+    def problems(self) -> Iterator[str]:
+        """Yield what is wrong with the rules, the tests and the reasons."""
+        for rule in sorted(set(self.proofs) - set(self.rules)):
+            yield f"{rule} is cited by {min(self.proofs[rule]).path}, and there is no such rule"
+        for rule in self.rules:
+            if rule not in self.proofs and rule not in self.missing:
+                yield f"{rule} has neither a test nor a reason in {REASONS.relative_to(ROOT)}"
+        for rule in self.missing:
+            if rule in self.proofs:
+                yield f"{rule} has a test, so that the reason why it has none is out of date"
+        for rule in self.partly:
+            if rule not in self.proofs:
+                yield f"{rule} has no test, so that it is not proven in part"
+        for rule in sorted({*self.missing, *self.partly} - set(self.rules)):
+            yield f"{rule} has a reason, and there is no such rule"
+
+    def document(self) -> str:
+        """The whole document."""
+        proven = [rule for rule in self.rules if rule in self.proofs]
+        return "\n".join(
+            [
+                "# Which test proves which rule",
+                "",
+                "Made by `python -m scripts.spec_table` from [rules.md](rules.md), the marks of the tests, and",
+                "[spec_reasons.toml](../scripts/spec_reasons.toml). Of several tests two are named.",
+                "",
+                f"{len(self.rules)} rules, {len(proven)} proven by tests, {len(self.missing)} not.",
+                "",
+                "| rule | what it says | module | tests |",
+                "|---|---|---|---|",
+                *(f"| {rule} | {self.rules[rule]} | {self._modules(rule)} | {self._tests(rule)} |" for rule in proven),
+                "",
+                "## Proven in part",
+                "",
+                *_grouped(self.partly),
+                "## Not proven by a test",
+                "",
+                *_grouped(self.missing),
+                "## What is done otherwise than the KIP texts say",
+                "",
+                "| id | subject | proven with |",
+                "|---|---|---|",
+                *(f"| {id} | {subject} | {rules} |" for id, subject, rules in read_differences()),
+                "",
+            ]
+        )
+
+    def _modules(self, rule: str) -> str:
+        folders = sorted({Path(proof.path).parts[1] for proof in self.proofs[rule]})
+        modules = self.modules.get(rule) or sorted({PARTS[folder] for folder in folders if folder in PARTS})
+        return ", ".join(f"`{module}`" for module in modules) or "the repository"
+
+    def _tests(self, rule: str) -> str:
+        proofs = sorted(self.proofs[rule])
+        more = f"; {len(proofs)} in all" if len(proofs) > _SHOWN_TESTS else ""
+        return ", ".join(map(str, proofs[:_SHOWN_TESTS])) + more
+
+
+def _grouped(reasons: Mapping[str, str]) -> Iterator[str]:
+    """Yield lines that name each reason once, with its rules."""
+    rules_of: dict[str, list[str]] = defaultdict(list)
+    for rule, reason in reasons.items():
+        rules_of[reason].append(rule)
+    for reason, rules in rules_of.items():
+        yield f"- **{', '.join(rules)}**: {reason}"
+    yield ""
+
+
+def _reasons(groups: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    return {rule: group["reason"] for group in groups for rule in group["rules"]}
+
+
+def specification() -> Specification:
+    """Read all there is."""
+    reasons = tomllib.loads(REASONS.read_text())
+    return Specification(
+        rules=read_rules(),
+        proofs=collect_proofs(),
+        modules=modules_by_rule(),
+        missing=_reasons(reasons["missing"]),
+        partly=_reasons(reasons["partly"]),
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m scripts.spec_table", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing, and fail where something is wrong")
+    is_checking = parser.parse_args(arguments).check
+    found = specification()
+    problems = list(found.problems())
+    if not is_checking:
+        DOCUMENT.write_text(found.document())
+    elif not DOCUMENT.exists() or DOCUMENT.read_text() != found.document():
+        problems.append(f"{DOCUMENT.relative_to(ROOT)} is out of date: run `python -m scripts.spec_table`")
+    print(
+        "\n".join(problems)
+        or f"{len(found.rules)} rules, {len(found.missing)} of them without a test, each with a reason"
+    )
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

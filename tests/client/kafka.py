@@ -1,0 +1,171 @@
+"""A cluster of Apache Kafka's own, as far as a client sees it: a table of what each of its processes answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from raft.codec import Message
+from raft.core.log_view import LogView
+from raft.records.batch import build_batch
+from raft.records.header import read_header
+from raft.records.record import Record
+from raft.types import Epoch, Offset, OffsetAndEpoch
+from raft.wire.apis import METADATA
+from raft.wire.messages import describe_quorum as quorum
+from raft.wire.messages import fetch
+from raft.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from raft.wire.messages.describe_cluster import (
+    BROKER_ENDPOINTS,
+    CONTROLLER_ENDPOINTS,
+    DescribeClusterBroker,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+from raft.wire.messages.fetch_snapshot import SnapshotId
+from raft.wire.messages.nodes import LeaderIdAndEpoch, Listener
+from tests.client.table import CLUSTER_ID, PLACES, TOPIC, Answer, Table
+
+LEADER, FOLLOWER, BROKER = 1, 2, 3
+EPOCH = 5
+
+
+def a_batch(base_offset: int, *, epoch: int, count: int = 2, timestamp_ms: int = 0) -> bytes:
+    """Records whose times are a millisecond apart."""
+    records = [Record(value=b"v", timestamp_ms=timestamp_ms + at) for at in range(count)]
+    return build_batch(records, base_offset=Offset(base_offset), epoch=Epoch(epoch))
+
+
+class Controller:
+    """A leader of Kafka's: the rules by which it answers a Fetch, and nothing else.
+
+    Args:
+        batches: its log.
+        high_watermark: None for one that was elected just now, the first time that it is asked.
+        snapshot: the newest one; the log may begin at its end.
+        start: where the log begins.
+    """
+
+    def __init__(
+        self,
+        batches: Sequence[bytes],
+        *,
+        high_watermark: int | None = None,
+        snapshot: OffsetAndEpoch | None = None,
+        start: OffsetAndEpoch | None = None,
+    ) -> None:
+        self._batches = batches
+        self._snapshot = snapshot
+        self._view = LogView(start=start) if start is not None else LogView()
+        if start is not None:
+            self._view.restart_at(start)
+        for batch in batches:
+            self._view.append(read_header(batch))
+        self.high_watermark: int | None = self._view.end_offset if high_watermark is None else high_watermark
+        self.fetched: list[fetch.FetchRequestPartition] = []
+
+    def __call__(self, request: Message) -> Answer:
+        match request:
+            case ApiVersionsRequest():
+                return ApiVersionsResponse(error_code=0, api_keys=())
+            case DescribeClusterRequest(endpoint_type=endpoint_type):
+                assert endpoint_type == CONTROLLER_ENDPOINTS
+                return a_cluster()
+            case quorum.DescribeQuorumRequest():
+                return a_quorum()
+            case fetch.FetchRequest(replica_id=-1):
+                ((partition,),) = (topic.partitions for topic in request.topics)
+                self.fetched.append(partition)
+                return self._fetch(partition)
+            case _:
+                raise AssertionError(f"a controller does not serve {request}")
+
+    def _fetch(self, asked: fetch.FetchRequestPartition) -> fetch.FetchResponse:
+        view, offset, last_epoch = self._view, Offset(asked.fetch_offset), Epoch(asked.last_fetched_epoch)
+        start, snapshot = view.start_offset, self._snapshot
+        end = view.end_of_epoch(last_epoch)
+        is_before = snapshot is not None and (
+            offset < start
+            or (offset == start > 0 and last_epoch != snapshot.epoch)
+            or last_epoch < view.epoch_at(start)
+        )
+        if snapshot is not None and (offset == 0 or is_before):
+            return self._answer(snapshot_id=SnapshotId(end_offset=snapshot.offset, epoch=snapshot.epoch))
+        if end.epoch != last_epoch or end.offset < offset:
+            return self._answer(diverging_epoch=fetch.EpochEndOffset(epoch=end.epoch, end_offset=end.offset))
+        after = [batch for batch in self._batches if read_header(batch).end_offset > offset]
+        return self._answer(records=after[0] if after else b"")
+
+    def _answer(
+        self,
+        *,
+        records: bytes = b"",
+        diverging_epoch: fetch.EpochEndOffset = fetch.EpochEndOffset(),  # noqa: B008 - a value that never changes
+        snapshot_id: SnapshotId = SnapshotId(end_offset=-1, epoch=-1),  # noqa: B008 - the same
+    ) -> fetch.FetchResponse:
+        known, self.high_watermark = self.high_watermark, self.high_watermark or self._view.end_offset
+        partition = fetch.FetchResponsePartition(
+            partition_index=0,
+            error_code=0,
+            high_watermark=-1 if known is None else known,
+            log_start_offset=self._view.start_offset,
+            current_leader=LeaderIdAndEpoch(leader_id=LEADER, leader_epoch=EPOCH),
+            records=records,
+            diverging_epoch=diverging_epoch,
+            snapshot_id=snapshot_id,
+        )
+        return fetch.FetchResponse(responses=(fetch.FetchResponseTopic(topic=TOPIC, partitions=(partition,)),))
+
+
+def a_cluster(leader: int = LEADER) -> DescribeClusterResponse:
+    nodes = tuple(
+        DescribeClusterBroker(broker_id=node, host=PLACES[node].host, port=PLACES[node].port)
+        for node in (LEADER, FOLLOWER)
+    )
+    return DescribeClusterResponse(error_code=0, cluster_id=CLUSTER_ID, controller_id=leader, brokers=nodes)
+
+
+def a_quorum(error: int = 0) -> quorum.DescribeQuorumResponse:
+    partition = quorum.DescribeQuorumResponsePartition(
+        partition_index=0,
+        error_code=error,
+        leader_id=LEADER,
+        leader_epoch=EPOCH,
+        high_watermark=9,
+        current_voters=(),
+        observers=(),
+    )
+    place = PLACES[LEADER]
+    node = quorum.DescribeQuorumNode(
+        node_id=LEADER, listeners=(Listener(name="CONTROLLER", host=place.host, port=place.port),)
+    )
+    topic = quorum.DescribeQuorumResponseTopic(topic_name=TOPIC, partitions=(partition,))
+    return quorum.DescribeQuorumResponse(error_code=0, topics=(topic,), nodes=(node,))
+
+
+def a_follower(request: Message) -> Answer:
+    """A controller that does not lead."""
+    match request:
+        case ApiVersionsRequest():
+            return ApiVersionsResponse(error_code=0, api_keys=())
+        case DescribeClusterRequest():
+            return a_cluster()
+        case _:
+            raise AssertionError(f"only the leader is asked for {request}")
+
+
+def a_broker(request: Message) -> Answer:
+    match request:
+        case ApiVersionsRequest():
+            served = ApiVersion(api_key=METADATA.key, min_version=0, max_version=13)
+            return ApiVersionsResponse(error_code=0, api_keys=(served,))
+        case DescribeClusterRequest(endpoint_type=endpoint_type):
+            assert endpoint_type == BROKER_ENDPOINTS
+            return a_cluster()
+        case quorum.DescribeQuorumRequest():
+            return a_quorum()
+        case _:
+            raise AssertionError(f"a broker does not hold the metadata: {request}")
+
+
+def a_table(controller: Controller) -> Table:
+    return Table({PLACES[LEADER]: controller, PLACES[FOLLOWER]: a_follower, PLACES[BROKER]: a_broker})

@@ -1,0 +1,180 @@
+"""How a client reads from Apache Kafka's controllers, which answer observers and not clients."""
+
+from __future__ import annotations
+
+import pytest
+
+from raft.client import calls
+from raft.client.results import FoundOffset
+from raft.codec import Message
+from raft.errors import ConfigError, OffsetOutOfRangeError, QuorumUnavailableError
+from raft.types import Epoch, Offset, OffsetAndEpoch
+from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from raft.wire.messages.describe_cluster import (
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+from raft.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from tests.client.kafka import BROKER, EPOCH, FOLLOWER, LEADER, Controller, a_batch, a_cluster, a_quorum, a_table
+from tests.client.table import CLUSTER_ID, PLACES, Answer, Table, session
+
+LOG = (a_batch(0, epoch=1), a_batch(2, epoch=1), a_batch(4, epoch=5))
+"""Six records; epoch 5 begins at offset 4."""
+
+AN_ERROR = DescribeClusterResponse(error_code=5, cluster_id="", brokers=())
+
+
+@pytest.mark.parametrize("server", [LEADER, FOLLOWER, BROKER])
+def test_leader_is_found_whoever_is_asked(server: int) -> None:
+    asking = session(server)
+    table = a_table(Controller(LOG))
+
+    fetched = table.run(calls.fetch_committed(asking, table.deadline(), Offset(2), max_bytes=100, max_wait_ms=0))
+
+    assert (fetched.records, fetched.high_watermark, fetched.log_start_offset) == (LOG[1], 6, 0)
+    assert (asking.cluster_id, asking.epoch) == (CLUSTER_ID, EPOCH)
+
+
+def test_records_above_the_high_watermark_are_not_given_out() -> None:
+    table = a_table(Controller([*LOG[:2], LOG[2]], high_watermark=5))
+    asking = session()
+
+    below = table.run(calls.fetch_committed(asking, table.deadline(), Offset(2), max_bytes=100, max_wait_ms=0))
+    above = table.run(calls.fetch_committed(asking, table.deadline(), Offset(4), max_bytes=100, max_wait_ms=0))
+
+    assert (below.records, above.records) == (LOG[1], b"")
+
+
+def test_leader_that_does_not_know_yet_what_is_committed_is_asked_again() -> None:
+    controller = Controller(LOG)
+    controller.high_watermark = None
+    table = a_table(controller)
+
+    found = table.run(calls.find_offset(session(), table.deadline(), LATEST_TIMESTAMP))
+
+    assert found == FoundOffset(offset=Offset(6), epoch=Epoch(EPOCH))
+    assert table.pauses_ms == [50]
+
+
+def test_beginning_is_read_though_a_snapshot_is_offered_in_its_place() -> None:
+    controller = Controller(LOG, snapshot=OffsetAndEpoch(offset=Offset(4), epoch=Epoch(1)))
+    table = a_table(controller)
+
+    fetched = table.run(calls.fetch_committed(session(), table.deadline(), Offset(0), max_bytes=100, max_wait_ms=0))
+
+    assert fetched.records == LOG[0]
+    assert [asked.fetch_offset for asked in controller.fetched] == [0, 1]
+
+
+def test_log_is_read_from_where_it_begins_behind_a_snapshot() -> None:
+    snapshot = OffsetAndEpoch(offset=Offset(4), epoch=Epoch(1))
+    controller = Controller(LOG[2:], snapshot=snapshot, start=snapshot)
+    table = a_table(controller)
+    asking = session()
+
+    start = table.run(calls.find_offset(asking, table.deadline(), EARLIEST_TIMESTAMP))
+    fetched = table.run(calls.fetch_committed(asking, table.deadline(), Offset(4), max_bytes=100, max_wait_ms=0))
+
+    assert start is not None
+    assert (start.offset, fetched.records, fetched.log_start_offset) == (4, LOG[2], 4)
+    assert controller.fetched[-1].last_fetched_epoch == 1, "that of the snapshot, as the leader wants it there"
+
+
+@pytest.mark.parametrize("offset", [3, 7, 1 << 40])
+def test_offset_that_is_not_there_is_out_of_range(offset: int) -> None:
+    snapshot = OffsetAndEpoch(offset=Offset(4), epoch=Epoch(1))
+    table = a_table(Controller(LOG[2:], snapshot=snapshot, start=snapshot))
+
+    with pytest.raises(
+        OffsetOutOfRangeError, match=f"offset {offset} is out of range: the log holds 4 to 6"
+    ) as refused:
+        table.run(calls.fetch_committed(session(), table.deadline(), Offset(offset), max_bytes=100, max_wait_ms=0))
+
+    assert (refused.value.log_start_offset, refused.value.high_watermark) == (4, 6)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "high_watermark", "expected"),
+    [
+        pytest.param(5, 6, (5, 6), id="the leader's own"),
+        pytest.param(5, 5, (5, 5), id="as far as it is committed"),
+        pytest.param(1, 6, (1, 4), id="an older one"),
+        pytest.param(3, 6, (1, 4), id="one that wrote nothing"),
+        pytest.param(6, 6, None, id="one that has not begun"),
+    ],
+)
+def test_end_of_an_epoch_is_what_the_leader_answers_beyond_its_end(
+    epoch: int, high_watermark: int, expected: tuple[int, int] | None
+) -> None:
+    table = a_table(Controller(LOG, high_watermark=high_watermark))
+
+    end = table.run(calls.end_of_epoch(session(), table.deadline(), Epoch(epoch)))
+
+    assert end == (None if expected is None else OffsetAndEpoch(epoch=Epoch(expected[0]), offset=Offset(expected[1])))
+
+
+@pytest.mark.parametrize(
+    ("timestamp_ms", "expected"),
+    [
+        pytest.param(0, FoundOffset(offset=Offset(0), epoch=Epoch(1)), id="the first"),
+        pytest.param(101, FoundOffset(offset=Offset(3), epoch=Epoch(1)), id="within a batch"),
+        pytest.param(150, FoundOffset(offset=Offset(4), epoch=Epoch(5)), id="between two"),
+        pytest.param(300, None, id="later than all"),
+    ],
+)
+def test_offset_of_a_time_is_found_by_reading(timestamp_ms: int, expected: FoundOffset | None) -> None:
+    batches = [
+        a_batch(0, epoch=1, timestamp_ms=0),
+        a_batch(2, epoch=1, timestamp_ms=100),
+        a_batch(4, epoch=5, timestamp_ms=200),
+    ]
+    table = a_table(Controller(batches))
+
+    assert table.run(calls.find_offset(session(), table.deadline(), timestamp_ms)) == expected
+
+
+def test_nothing_is_written_to_controllers() -> None:
+    table = a_table(Controller(LOG))
+    asking = session()
+
+    assert table.run(calls.supports_keyed_writes(asking, table.deadline())) is False
+    with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is one of Apache Kafka"):
+        table.run(calls.append(asking, table.deadline(), b"a batch"))
+    with pytest.raises(ConfigError, match="only its own controllers write it"):
+        table.run(calls.new_producer_id(asking, table.deadline()))
+
+
+def test_topic_of_a_name_of_its_own_is_refused() -> None:
+    table = a_table(Controller(LOG))
+
+    with pytest.raises(ConfigError, match="topic events is not there; the one of an Apache Kafka cluster's quorum is"):
+        table.run(calls.find_offset(session(topic="events"), table.deadline(), LATEST_TIMESTAMP))
+
+
+@pytest.mark.parametrize(
+    ("answers", "trouble"),
+    [
+        pytest.param([a_cluster(leader=-1)], "knows no leader", id="no leader"),
+        pytest.param([a_cluster(leader=BROKER)], "knows no leader", id="a leader whose place it does not tell"),
+        pytest.param(
+            [DescribeClusterResponse(error_code=5, cluster_id="", brokers=())], "LEADER_NOT_AVAILABLE", id="error"
+        ),
+        pytest.param(["Connection reset"], "Connection reset", id="lost"),
+        pytest.param([a_cluster(), a_quorum(error=6)], "NOT_LEADER_OR_FOLLOWER", id="leads no more"),
+        pytest.param([a_cluster(), "Connection reset"], "Connection reset", id="lost at the second question"),
+    ],
+)
+def test_controllers_without_a_leader_are_asked_until_the_time_is_over(answers: list[Answer], trouble: str) -> None:
+    def controller(request: Message) -> Answer:
+        match request:
+            case ApiVersionsRequest():
+                return ApiVersionsResponse(error_code=0, api_keys=())
+            case DescribeClusterRequest():
+                return answers[0]
+            case _:
+                return answers[1]
+
+    table = Table({PLACES[LEADER]: controller, PLACES[FOLLOWER]: controller})
+
+    with pytest.raises(QuorumUnavailableError, match=f"no leader found within 300 ms: .*{trouble}"):
+        table.run(calls.find_offset(session(LEADER), table.deadline(300), LATEST_TIMESTAMP))

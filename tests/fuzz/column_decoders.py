@@ -1,0 +1,152 @@
+"""Fetch responses read by columns: the kernel in C and the one in numpy, which must say the same of any bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+
+import pyarrow as pa
+
+from datasource.columns import decode
+from datasource.columns.compiled import LIBRARY, CompiledKernel
+from datasource.columns.fallback import NumpyKernel
+from datasource.columns.kernel import Kernel
+from raft.errors import CorruptBatchError, DecodeError
+from raft.records.batch import build_batch
+from raft.records.compression import Compression
+from raft.records.record import Record
+from raft.types import Epoch, Offset
+from tests.columns.batches import NOW_MS, sealed
+from tests.fuzz import kafka_bytes
+from tests.fuzz.decoder import Decoder, MemoryBound, Sample
+from tests.fuzz.record_decoders import MAX_DECOMPRESSED_BYTES, leader_change
+from tests.records.librdkafka_batches import CAUGHT
+
+EVERYTHING = 2**63 - 1
+
+_LENGTH_AT = 8
+_LENGTH_END = 12
+_SMALLEST_BATCH = 61
+
+_PER_BYTE = 64
+"""The kernel in numpy keeps some twenty numbers of 8 bytes for each record, which takes 7 bytes at least."""
+
+_BOUND = MemoryBound(fixed_bytes=(256 << 10) + _PER_BYTE * MAX_DECOMPRESSED_BYTES, per_byte=_PER_BYTE)
+"""What is decompressed is records too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked of a response."""
+
+    start_offset: int = 0
+    end_offset: int = EVERYTHING
+    headers: bool = False
+    control: bool = False
+
+    def ask(self, data: bytes, kernel: Kernel) -> list[pa.RecordBatch] | DecodeError | CorruptBatchError:
+        """Return what a kernel makes of it: rows, or the refusal."""
+        try:
+            decoded = decode(
+                data,
+                start_offset=self.start_offset,
+                end_offset=self.end_offset,
+                headers=self.headers,
+                control=self.control,
+                max_decompressed_bytes=MAX_DECOMPRESSED_BYTES,
+                kernel=kernel,
+            )
+            return list(decoded.record_batches)
+        except (DecodeError, CorruptBatchError) as refusal:
+            return refusal
+
+
+@dataclass(frozen=True, slots=True)
+class BothKernels:
+    """Decodes with both, and compares."""
+
+    compiled: Kernel
+    numpy: Kernel
+    question: Question
+
+    def __call__(self, data: bytes) -> object:
+        """Return the rows.
+
+        Raises:
+            DecodeError, CorruptBatchError: both refuse.
+            AssertionError: they differ, or the rows are no sound Arrow.
+        """
+        outcome = self.question.ask(data, self.compiled)
+        other = self.question.ask(data, self.numpy)
+        if isinstance(outcome, Exception):
+            assert type(other) is type(outcome), f"compiled refuses ({outcome}), numpy does not: {other}"
+            raise outcome
+        assert outcome == other, f"compiled and numpy differ: {outcome} and {other}"
+        for record_batch in outcome:
+            record_batch.validate(full=True)
+        return outcome
+
+
+def _responses() -> Iterator[tuple[str, bytes]]:
+    records = [
+        Record(
+            key=b"k" * (at % 3) or None,
+            value=None if at % 5 == 4 else b"value %d" % at * (at % 4),
+            headers=(("trace", b"x"), ("none", None))[: at % 3],
+            timestamp_ms=NOW_MS + at,
+        )
+        for at in range(12)
+    ]
+    plain = [build_batch(records, base_offset=Offset(base), epoch=Epoch(1)) for base in (0, 12, 30)]
+    yield "one batch", plain[0]
+    yield "three batches", b"".join(plain)
+    yield "cut", b"".join(plain)[:-30]
+    yield "with control", plain[0] + leader_change(12) + plain[2]
+    yield "of one record each", b"".join(build_batch(records[:1], base_offset=Offset(base)) for base in range(4))
+    yield "Kafka's", kafka_bytes.SEGMENT
+    for codec in Compression:
+        yield f"librdkafka's, {codec.name.lower()}", CAUGHT[codec]
+    yield "compressed and not", plain[0] + build_batch(records, base_offset=Offset(12), compression=Compression.LZ4)
+
+
+_QUESTIONS = (
+    Question(),
+    Question(headers=True),
+    Question(headers=True, control=True),
+    Question(start_offset=5, end_offset=9, headers=True),
+)
+
+
+def _samples() -> Iterator[Sample]:
+    compiled, numpy = CompiledKernel(LIBRARY), NumpyKernel()
+    for name, data in _responses():
+        for question in _QUESTIONS:
+            yield Sample(name=f"{name}, {question}", content=data, decode=BothKernels(compiled, numpy, question))
+
+
+def sealed_throughout(dice: Random, data: bytes) -> bytes:
+    """Return the response with the checksums of its batches right, four times of five."""
+    if dice.random() < 0.2:
+        return data
+    parts = []
+    while len(data) >= _SMALLEST_BATCH:
+        size = _LENGTH_END + int.from_bytes(data[_LENGTH_AT:_LENGTH_END], "big", signed=True)
+        # A length that has been bent to nonsense takes all there is.
+        if not _SMALLEST_BATCH <= size <= len(data):
+            size = len(data)
+        parts.append(sealed(data[:size]))
+        data = data[size:]
+    return b"".join((*parts, data))
+
+
+COLUMN_DECODERS = (
+    Decoder(
+        name="columns",
+        samples=tuple(_samples()),
+        refusals=(DecodeError, CorruptBatchError),
+        bound=_BOUND,
+        mend=sealed_throughout,
+        share=4,
+    ),
+)

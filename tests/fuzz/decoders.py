@@ -1,0 +1,16 @@
+"""All decoders of the project in one table."""
+
+from tests.fuzz.column_decoders import COLUMN_DECODERS
+from tests.fuzz.connector_decoders import CONNECTOR_DECODERS
+from tests.fuzz.decoder import Decoder
+from tests.fuzz.record_decoders import RECORD_DECODERS
+from tests.fuzz.storage_decoders import STORAGE_DECODERS
+from tests.fuzz.wire_decoders import WIRE_DECODERS
+
+DECODERS: tuple[Decoder, ...] = (
+    *WIRE_DECODERS,
+    *RECORD_DECODERS,
+    *COLUMN_DECODERS,
+    *STORAGE_DECODERS,
+    *CONNECTOR_DECODERS,
+)

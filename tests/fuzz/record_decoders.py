@@ -1,0 +1,176 @@
+"""What lies in the log and in Fetch and Produce: record batches, runs of them, compressed records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from random import Random
+
+from raft.errors import DecodeError, RequestError
+from raft.records.batch import build_batch, read_records
+from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression, compress, decompress
+from raft.records.control import leader_change_batch, read_control_records
+from raft.records.control_json import control_record_to_json
+from raft.records.control_key import write_control_key
+from raft.records.header import HEADER, MAX_CONTROL_BYTES, check_crc, read_header
+from raft.records.produced import read_produced_batch
+from raft.records.record import Record
+from raft.records.split import split_batches, split_good_prefix
+from raft.storage.spans import skip_to, take_until
+from raft.types import ControlType, Epoch, NodeId, Offset
+from tests.columns.batches import sealed
+from tests.fuzz import kafka_bytes
+from tests.fuzz.decoder import Decoder, MemoryBound, Sample
+from tests.records.librdkafka_batches import CAUGHT
+from tests.records.samples import RICH
+
+MAX_DECOMPRESSED_BYTES = 256 << 10
+"""Declared for what is decompressed here: more than the first guess of the codecs, so that they guess twice."""
+
+_RECORDS = [*RICH[:3], Record(key=b"k" * 70, value=b"v" * 200, headers=(("trace", b"x"),) * 3)]
+_COMPRESSIBLE = [Record(value=b"leader %d " % (at % 7) * 9) for at in range(40)]
+
+_PER_BYTE = 64
+"""A header of a record takes two bytes at least, and becomes a tuple in a list."""
+
+_BOUND = MemoryBound(fixed_bytes=(64 << 10) + 2 * MAX_CONTROL_BYTES, per_byte=_PER_BYTE)
+"""A codec's buffer and the copy of what is in it, for what is decompressed into the larger one of both limits."""
+
+_STRICT_BOUND = MemoryBound(fixed_bytes=(64 << 10) + 2 * DEFAULT_MAX_DECOMPRESSED_BYTES, per_byte=_PER_BYTE)
+
+
+def leader_change(base_offset: int) -> bytes:
+    """Return the control batch that an epoch begins with."""
+    return leader_change_batch(
+        base_offset=Offset(base_offset),
+        epoch=Epoch(2),
+        leader_id=NodeId(1),
+        voters=[NodeId(1), NodeId(2), NodeId(3)],
+        granting_voters=[NodeId(1), NodeId(2)],
+        timestamp_ms=1_700_000_000_000,
+    )
+
+
+def _end_of_transaction(compression: Compression) -> bytes:
+    markers = [
+        Record(key=write_control_key(control_type), value=bytes.fromhex("0000 00000007"))
+        for control_type in (ControlType.COMMIT, ControlType.ABORT, 99)
+    ]
+    return build_batch(
+        markers, is_control=True, is_transactional=True, producer_id=5, producer_epoch=0, compression=compression
+    )
+
+
+def plain_batches() -> Iterator[tuple[str, bytes]]:
+    """Yield batches, with their names, of records that have nothing but a value: of every codec, and Kafka's."""
+    for codec in Compression:
+        yield f"ours, {codec.name.lower()}", build_batch(_COMPRESSIBLE, compression=codec)
+    for batch in split_batches(kafka_bytes.SEGMENT)[2:]:
+        yield "Kafka's", batch.payload
+
+
+def rich_batches() -> Iterator[tuple[str, bytes]]:
+    """Yield batches, with their names, of records with keys and headers: of every codec."""
+    yield "of an idempotent producer", build_batch(_RECORDS, producer_id=7, producer_epoch=1, base_sequence=3)
+    for codec, batch in CAUGHT.items():
+        yield f"librdkafka's, {codec.name.lower()}", batch
+
+
+def control_batches() -> Iterator[tuple[str, bytes]]:
+    """Yield control batches, with their names: of every type."""
+    yield "leader change", leader_change(3)
+    for codec in (Compression.NONE, Compression.ZSTD):
+        yield f"end of transaction, {codec.name.lower()}", _end_of_transaction(codec)
+    for batch in (*split_batches(kafka_bytes.SEGMENT)[:2], *split_batches(kafka_bytes.BOOTSTRAP_SNAPSHOT)):
+        yield "Kafka's control", batch.payload
+
+
+def read_batch(data: bytes) -> None:
+    """Read all of one batch: head, checksum, records, and what control records say."""
+    header = read_header(data)
+    check_crc(data, 0, header.size_bytes)
+    count = 0
+    for record in read_records(data, max_bytes=MAX_DECOMPRESSED_BYTES):
+        assert header.base_offset <= record.offset <= header.last_offset, "an offset outside of its batch"
+        count += 1
+    assert count == header.record_count, f"{count} records instead of {header.record_count}"
+    if header.is_control:
+        control_records = read_control_records(data)
+        assert tuple(record.control_type for record in control_records) == header.control_types
+        for control_record in control_records:
+            control_record_to_json(control_record)
+
+
+def read_run(data: bytes) -> None:
+    """Read batches that follow each other, as a follower, and as one that only finds its way."""
+    prefix = split_good_prefix(data)
+    assert sum(batch.header.size_bytes for batch in prefix.batches) <= len(data), "more batches than bytes"
+    assert 0 <= take_until(data, 0, max_bytes=len(data), end_offset=Offset(1 << 62)) <= len(data)
+    assert skip_to(data, Offset(5)) >= 0
+    if prefix.damage is None:
+        assert tuple(split_batches(data)) == prefix.batches, "two readers, two results"
+
+
+def sealed_mostly(dice: Random, data: bytes) -> bytes:
+    """Return the batch with its length and checksum right, four times of five: else little gets past them."""
+    return sealed(data) if len(data) >= HEADER.size and dice.random() < 0.8 else data
+
+
+def _batch_samples() -> Iterator[Sample]:
+    for name, batch in (*plain_batches(), *rich_batches(), *control_batches()):
+        yield Sample(name=name, content=batch, decode=read_batch)
+
+
+def _produced_samples() -> Iterator[Sample]:
+    for is_strict in (False, True):
+        decode = partial(read_produced_batch, max_batch_bytes=1 << 20, strict=is_strict)
+        for kind, is_refused in ((plain_batches, False), (rich_batches, is_strict), (control_batches, True)):
+            for name, batch in kind():
+                yield Sample(name=f"{name}, strict={is_strict}", content=batch, decode=decode, is_refused=is_refused)
+
+
+def _run_samples() -> Iterator[Sample]:
+    three = b"".join(build_batch(_RECORDS, base_offset=Offset(4 * at), epoch=Epoch(1)) for at in range(3))
+    for name, run in (("plain", three), ("cut", three[:-9]), ("Kafka's", kafka_bytes.SEGMENT)):
+        yield Sample(name=name, content=run, decode=read_run)
+
+
+def _compressed_samples() -> Iterator[Sample]:
+    text = b"".join(b"leader %d of epoch %d, " % (at % 7, at // 7) for at in range(300))
+    # More than is allowed: bent just so, it may say that it is less.
+    bomb = bytes(MAX_DECOMPRESSED_BYTES + 1)
+    for codec in Compression:
+        decode = partial(decompress, codec, max_bytes=MAX_DECOMPRESSED_BYTES)
+        for name, data in (("text", text), ("nothing", b"")):
+            yield Sample(name=f"{codec.name.lower()}, {name}", content=compress(codec, data), decode=decode)
+    for codec in (Compression.GZIP, Compression.LZ4, Compression.ZSTD):
+        decode = partial(decompress, codec, max_bytes=MAX_DECOMPRESSED_BYTES)
+        yield Sample(
+            name=f"{codec.name.lower()}, a bomb", content=compress(codec, bomb), decode=decode, is_refused=True
+        )
+    members = compress(Compression.GZIP, b"") * 50 + compress(Compression.GZIP, text)
+    decode = partial(decompress, Compression.GZIP, max_bytes=MAX_DECOMPRESSED_BYTES)
+    yield Sample(name="gzip, many members", content=members, decode=decode)
+
+
+RECORD_DECODERS = (
+    Decoder(
+        name="batches",
+        samples=tuple(_batch_samples()),
+        refusals=(DecodeError,),
+        bound=_BOUND,
+        mend=sealed_mostly,
+        share=4,
+    ),
+    Decoder(name="runs of batches", samples=tuple(_run_samples()), refusals=(DecodeError,), bound=_BOUND),
+    Decoder(
+        name="produced batches",
+        samples=tuple(_produced_samples()),
+        refusals=(RequestError,),
+        bound=_STRICT_BOUND,
+        mend=sealed_mostly,
+    ),
+    Decoder(
+        name="compressed records", samples=tuple(_compressed_samples()), refusals=(DecodeError,), bound=_BOUND, share=2
+    ),
+)

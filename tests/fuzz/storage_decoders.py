@@ -1,0 +1,225 @@
+"""The files of a node's directory, as somebody else, a bad disk or a crash may have left them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from raft.errors import ConfigError, StorageError
+from raft.records.batch import build_batch
+from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
+from raft.records.record import Record
+from raft.records.split import split_batches
+from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
+from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, read_epochs
+from raft.storage.log import Log, LogConfig
+from raft.storage.memory import MemoryFiles
+from raft.storage.meta_properties import META_PROPERTIES_NAME, claim_directory
+from raft.storage.partition_metadata import PARTITION_METADATA_NAME, claim_partition
+from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
+from raft.types import ElectionState, Epoch, NodeId, Offset, ReplicaKey, Uuid
+from tests.fuzz import kafka_bytes
+from tests.fuzz.decoder import Decoder, MemoryBound, Sample
+from tests.fuzz.record_decoders import leader_change, sealed_mostly
+
+TOPIC = "__cluster_metadata"
+TOPIC_ID = Uuid("AAAAAAAAAAAAAAAAAAAAAg")
+DIRECTORY = f"{TOPIC}-0"
+NODE_ID = NodeId(1)
+
+_BOUND = MemoryBound(fixed_bytes=64 << 10, per_byte=200)
+"""An empty line of a checkpoint takes one byte, and becomes a list that has its place in two others."""
+
+_LOG_BOUND = MemoryBound(fixed_bytes=(256 << 10) + 2 * DEFAULT_MAX_DECOMPRESSED_BYTES, per_byte=64)
+"""Looking for a time opens batches: a codec's buffer, and the copy of what is in it."""
+
+_JSON_WORDS = (
+    *(b"null", b"true", b"-1", b"-2", b"0", b"1", b"2147483648", b"1e400", b"-0", b"1.5", b"NaN", b"Infinity"),
+    *(
+        b'"',
+        b"{}",
+        b"[]",
+        b'"\\ud800"',
+        b"[" * 3000,
+        b"9" * 5000,
+        b'"data_version":1,',
+        b'"leaderEpoch":1,',
+        b"\xef\xbb\xbf",
+    ),
+)
+_TEXT_WORDS = (
+    b"\n",
+    b"\r\n",
+    b" ",
+    b"0",
+    b"-1",
+    b"1",
+    b"+1",
+    b"1_0",
+    b"\xd9\xa3",
+    b"\x85",
+    b"=",
+    b"\\",
+    b"\\u0041",
+    b"#",
+)
+
+
+def _files(content: Mapping[str, bytes]) -> MemoryFiles:
+    files = MemoryFiles()
+    files.make_directory(DIRECTORY)
+    for name, data in content.items():
+        files.put(name, data)
+    return files
+
+
+def read_election_state(content: bytes) -> ElectionState:
+    """Read quorum-state; what was read can be written and read again."""
+    files = _files({ELECTION_STATE_NAME: content})
+    file = ElectionStateFile(files, ELECTION_STATE_NAME)
+    state = file.read()
+    file.write(state, kraft_version=1)
+    assert file.read() == state, "it is not what it was after it has been written"
+    return state
+
+
+def read_epoch_checkpoint(content: bytes) -> object:
+    """Read leader-epoch-checkpoint."""
+    return read_epochs(_files({EPOCH_CHECKPOINT_NAME: content}), EPOCH_CHECKPOINT_NAME)
+
+
+def read_recovery_point(content: bytes) -> Offset:
+    """Read recovery-point-offset-checkpoint."""
+    files = _files({RECOVERY_POINT_NAME: content})
+    return RecoveryPoint(files, RECOVERY_POINT_NAME, topic=TOPIC, partition=0).offset
+
+
+def read_meta_properties(content: bytes) -> object:
+    """Read meta.properties."""
+    files = _files({META_PROPERTIES_NAME: content})
+    return claim_directory(files, cluster_id=None, node_id=NODE_ID, entropy=bytes(16))
+
+
+def read_partition_metadata(content: bytes) -> None:
+    """Read partition.metadata."""
+    claim_partition(_files({PARTITION_METADATA_NAME: content}), PARTITION_METADATA_NAME, TOPIC_ID)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogDirectory:
+    """A log of which one file was bent: opens it, reads all of it, and opens it again.
+
+    Fields:
+        content: its files as they should be.
+        bent: name of the one that is not.
+        recovery_point: all below it has been flushed.
+    """
+
+    content: Mapping[str, bytes]
+    bent: str
+    recovery_point: int
+
+    def __call__(self, data: bytes) -> int:
+        """Return where the log ends.
+
+        Raises:
+            StorageError: it cannot be opened.
+            AssertionError: it can, but then it cannot be read, or ends elsewhere the second time.
+        """
+        checkpoint = f"0\n1\n{TOPIC} 0 {self.recovery_point}\n".encode()
+        files = _files({**self.content, f"{DIRECTORY}/{self.bent}": data, RECOVERY_POINT_NAME: checkpoint})
+        log = self._open(files)
+        self._read_all(log)
+        log.close()
+        end_offset = log.end_offset
+        assert self._open(files).end_offset == end_offset, "another end the second time"
+        return end_offset
+
+    def _open(self, files: MemoryFiles) -> Log:
+        recovery_point = RecoveryPoint(files, RECOVERY_POINT_NAME, topic=TOPIC, partition=0)
+        # No bytes in memory: all is read from the files.
+        return Log.open(files, DIRECTORY, LogConfig(segment_bytes=6000, tail_bytes=0), recovery_point)
+
+    def _read_all(self, log: Log) -> None:
+        offset = log.start_offset
+        while offset < log.end_offset:
+            data = log.read(offset, max_bytes=1000, end_offset=log.end_offset)
+            offset = split_batches(data)[-1].header.end_offset
+        log.find_offset_by_timestamp(1_700_000_000_000, log.end_offset)
+        log.find_largest_timestamp(log.end_offset)
+
+
+def log_files() -> dict[str, bytes]:
+    """Return the files of a log of two segments, the first one large enough for its indexes to have entries."""
+    files = _files({})
+    recovery_point = RecoveryPoint(files, RECOVERY_POINT_NAME, topic=TOPIC, partition=0)
+    log = Log.open(files, DIRECTORY, LogConfig(segment_bytes=6000), recovery_point)
+    for offset in range(6):
+        if offset % 3 == 0:
+            payload = leader_change(offset)
+        else:
+            records = [Record(value=b"v" * 2500, timestamp_ms=1_700_000_000_000 + offset)]
+            payload = build_batch(records, base_offset=Offset(offset), epoch=Epoch(2))
+        log.append(split_batches(payload))
+    log.close()
+    return {f"{DIRECTORY}/{name}": files.read(f"{DIRECTORY}/{name}") for name in files.names_in(DIRECTORY)}
+
+
+def _election_states() -> Iterator[Sample]:
+    yield Sample(name="Kafka's", content=kafka_bytes.QUORUM_STATE, decode=read_election_state)
+    voted_key = ReplicaKey(NodeId(2), Uuid("AAECAwQFBgcICQoLDA0ODw"))
+    for kraft_version in (0, 1):
+        files = _files({})
+        state = ElectionState(epoch=Epoch(7), leader_id=NodeId(2), voted_key=voted_key)
+        ElectionStateFile(files, ELECTION_STATE_NAME, voters=[NodeId(1), NodeId(2)]).write(
+            state, kraft_version=kraft_version
+        )
+        yield Sample(
+            name=f"version {kraft_version}", content=files.read(ELECTION_STATE_NAME), decode=read_election_state
+        )
+
+
+def _small_files() -> Iterator[Sample]:
+    yield Sample(name="epochs", content=kafka_bytes.LEADER_EPOCH_CHECKPOINT, decode=read_epoch_checkpoint)
+    yield Sample(name="recovery point", content=f"0\n1\n{TOPIC} 0 117\n".encode(), decode=read_recovery_point)
+    yield Sample(name="meta.properties", content=kafka_bytes.META_PROPERTIES, decode=read_meta_properties)
+    yield Sample(name="partition.metadata", content=kafka_bytes.PARTITION_METADATA, decode=read_partition_metadata)
+
+
+def _logs() -> Iterator[Sample]:
+    content = log_files()
+    for path, data in content.items():
+        name = path.rpartition("/")[2]
+        for recovery_point in (0, 6):
+            yield Sample(
+                name=f"{name}, recovery point {recovery_point}",
+                content=data,
+                decode=LogDirectory(content=content, bent=name, recovery_point=recovery_point),
+            )
+
+
+STORAGE_DECODERS = (
+    Decoder(
+        name="quorum-state",
+        samples=tuple(_election_states()),
+        refusals=(StorageError,),
+        bound=_BOUND,
+        words=_JSON_WORDS,
+        share=2,
+    ),
+    Decoder(
+        name="small files",
+        samples=tuple(_small_files()),
+        refusals=(StorageError, ConfigError),
+        bound=_BOUND,
+        words=_TEXT_WORDS,
+        share=2,
+    ),
+    Decoder(
+        name="log directories",
+        samples=tuple(_logs()),
+        refusals=(StorageError,),
+        bound=_LOG_BOUND,
+        mend=sealed_mostly,
+    ),
+)

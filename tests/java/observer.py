@@ -1,0 +1,83 @@
+"""Our node as an observer of somebody else's quorum."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from raft.records.split import split_batches
+from raft.types import Batch, Endpoint, Offset
+from tests.java.cluster import CLUSTER_ID, CONTROLLER_ID
+from tests.java.patience import wait_until
+from tests.java.processes import Server, free_ports
+
+OBSERVER_ID = 99
+
+
+class Observer:
+    """A process of `kraft serve`, and what it keeps.
+
+    Args:
+        server: the process.
+        partition: the folder of its log.
+    """
+
+    def __init__(self, server: Server, partition: Path) -> None:
+        self.server = server
+        self._partition = partition
+
+    @property
+    def segment(self) -> Path:
+        """Its one segment."""
+        (segment,) = self._partition.glob("*.log")
+        return segment
+
+    def snapshots(self) -> list[Path]:
+        """The snapshots that it keeps."""
+        return sorted(self._partition.glob("*.checkpoint"))
+
+    def batches(self) -> list[Batch]:
+        """What is in its log."""
+        return split_batches(self.segment.read_bytes())
+
+    def wait_for_end(self, end_offset: Offset) -> None:
+        """Wait until its log reaches so far."""
+
+        def look() -> bool:
+            assert self.server.pid is not None, self.server.log
+            names = [path.name for path in self._partition.glob("*.log")] if self._partition.exists() else []
+            # Between two logs, while a snapshot is put in the place of the first, there is none.
+            batches = self.batches() if len(names) == 1 else []
+            reached = batches[-1].header.end_offset if batches else int(names[0][:20]) if names else 0
+            return reached >= end_offset
+
+        wait_until(f"the observer's log reaches {end_offset}", look, timeout_s=30)
+
+
+@contextmanager
+def kraft_observer(folder: Path, controller: Endpoint, *, votes: bool = False) -> Iterator[Observer]:
+    """Run a node that follows a controller; its directory in `folder` is used again the next time.
+
+    Args:
+        folder: where it lives.
+        controller: whom to ask for the leader.
+        votes: set it up as a voter, which it must not be.
+    """
+    (port,) = free_ports(1)
+    voters = f"{OBSERVER_ID}@127.0.0.1:{port},{CONTROLLER_ID}@{controller}"
+    properties = {
+        "node.id": OBSERVER_ID,
+        "process.roles": "controller",
+        "listeners": f"CONTROLLER://127.0.0.1:{port}",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.bootstrap.servers": controller,
+        "log.dirs": folder / "observer",
+        "cluster.id": CLUSTER_ID,
+    } | ({"controller.quorum.voters": voters} if votes else {})
+    config = folder / "observer.properties"
+    config.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+    command = [sys.executable, "-m", "raft.cli", "serve", "--config", str(config)]
+    with Server("observer", command, log_file=folder / "observer.log") as server:
+        yield Observer(server, folder / "observer" / "__cluster_metadata-0")

@@ -1,0 +1,239 @@
+"""A cluster of Apache Kafka's own as the peer: our node follows it, our client and Spark read it, unnoticed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from raft.client import Client, ClientSettings
+from raft.errors import ConfigError, OffsetOutOfRangeError
+from raft.records.split import split_batches
+from raft.types import Batch, Endpoint, Offset
+from tests.java.cluster import BROKER_ID, CLUSTER_ID, CONTROLLER_ID, KafkaCluster
+from tests.java.kafka import Kafka, MainClass
+from tests.java.kraft import kraft, kraft_json
+from tests.java.observer import OBSERVER_ID, kraft_observer
+from tests.java.patience import wait_until
+from tests.java.quorum_tool import read_replication, read_status
+from tests.spark.session import spark as spark
+from tests.spark.streams import Delivered
+
+TOPIC_RECORD = b"\x01\x02"
+"""How the value of a record begins that says there is a topic: version of the frame, key of the record's type."""
+
+
+@pytest.fixture(scope="module")
+def cluster(kafka: Kafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
+    """A cluster that makes a snapshot after every few records, and forgets what lies before, a minute later."""
+    settings = {
+        "metadata.log.max.record.bytes.between.snapshots": "2000",
+        "internal.metadata.log.segment.bytes": "4000",
+        "metadata.max.retention.bytes": "8000",
+    }
+    with KafkaCluster(kafka, tmp_path_factory.mktemp("cluster"), settings) as running:
+        running.create_topics("first")
+        yield running
+
+
+@pytest.fixture(scope="module")
+def plain_cluster(kafka: Kafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
+    """A cluster without snapshots."""
+    with KafkaCluster(kafka, tmp_path_factory.mktemp("plain")) as running:
+        yield running
+
+
+def client_of(*servers: Endpoint) -> Client:
+    return Client(ClientSettings(bootstrap_servers=servers, api_timeout_ms=20_000))
+
+
+def read_log(client: Client, start_offset: Offset | None = None) -> list[Batch]:
+    """Everything that is committed, in small bites."""
+    batches: list[Batch] = []
+    offset = client.log_start() if start_offset is None else start_offset
+    while offset < client.log_end():
+        batches += split_batches(client.fetch(offset, max_bytes=1000).records)
+        offset = batches[-1].header.end_offset
+    return batches
+
+
+def test_observer_follows_a_live_cluster_and_is_listed(
+    plain_cluster: KafkaCluster, kafka: Kafka, tmp_path: Path
+) -> None:
+    tool = kafka.program(MainClass.METADATA_QUORUM)
+    with kraft_observer(tmp_path, plain_cluster.controller) as observer, client_of(plain_cluster.controller) as client:
+        observer.wait_for_end(client.log_end())
+        plain_cluster.create_topics("while-followed", partitions=3)
+        observer.wait_for_end(client.log_end())
+
+        rows = read_replication(
+            tool.output("--bootstrap-controller", str(plain_cluster.controller), "describe", "--replication")
+        )
+        kept = observer.batches()
+        leaders = read_log(client)
+
+    assert {row["NodeId"]: row["Status"] for row in rows} == {
+        CONTROLLER_ID: "Leader",
+        BROKER_ID: "Observer",
+        OBSERVER_ID: "Observer",
+    }
+    assert {row["Lag"] for row in rows} == {0}
+    assert kept == leaders
+    assert "Follower" in observer.server.log
+
+
+@pytest.mark.rule("FETCH-23", "LOG-15")
+def test_observer_loads_a_snapshot_and_follows_from_its_end(cluster: KafkaCluster, tmp_path: Path) -> None:
+    cluster.create_topics("with-snapshots", partitions=30)
+    snapshot = wait_until("a snapshot", cluster.latest_snapshot, timeout_s=20)
+    with kraft_observer(tmp_path, cluster.controller) as observer, client_of(cluster.controller) as client:
+        observer.wait_for_end(client.log_end())
+        cluster.create_topics("behind-the-snapshot")
+        observer.wait_for_end(client.log_end())
+        (loaded,) = observer.snapshots()
+        kept = observer.batches()
+        leaders = read_log(client, kept[0].header.base_offset)
+
+    assert loaded.name >= snapshot.name
+    assert loaded.read_bytes() == (cluster.partition / loaded.name).read_bytes()
+    assert kept == leaders
+
+
+def test_observer_goes_on_behind_its_snapshot_when_it_is_started_again(cluster: KafkaCluster, tmp_path: Path) -> None:
+    wait_until("a snapshot", cluster.latest_snapshot, timeout_s=20)
+    with client_of(cluster.controller) as client:
+        with kraft_observer(tmp_path, cluster.controller) as observer:
+            observer.wait_for_end(client.log_end())
+            observer.server.kill()
+        cluster.create_topics("while-the-observer-was-down")
+        with kraft_observer(tmp_path, cluster.controller) as observer:
+            observer.wait_for_end(client.log_end())
+            kept = observer.batches()
+        leaders = read_log(client, kept[0].header.base_offset)
+
+    assert kept == leaders
+
+
+def test_node_that_is_set_up_to_vote_with_a_cluster_stops_before_it_does(
+    plain_cluster: KafkaCluster, kafka: Kafka, tmp_path: Path
+) -> None:
+    tool = kafka.program(MainClass.METADATA_QUORUM)
+    arguments = ("--bootstrap-controller", str(plain_cluster.controller), "describe", "--status")
+    before = read_status(tool.output(*arguments))
+
+    with kraft_observer(tmp_path, plain_cluster.controller, votes=True) as node:
+        node.server.wait_until_logged("this node is set up to vote beside it")
+        wait_until("it stops", lambda: node.server.pid is None, timeout_s=10)
+
+    after = read_status(tool.output(*arguments))
+    assert "leave out controller.quorum.voters" in node.server.log
+    assert [after[name] for name in ("LeaderId", "LeaderEpoch")] == [CONTROLLER_ID, before["LeaderEpoch"]]
+
+
+@pytest.mark.parametrize("server", ["controller", "broker"])
+def test_client_reads_the_metadata_whomever_it_asks_first(cluster: KafkaCluster, server: str) -> None:
+    with client_of(getattr(cluster, server)) as client:
+        batches = read_log(client)
+        end = client.log_end()
+        described = client.describe_quorum()
+        newest = batches[-1].header
+        found = client.find_offset(newest.max_timestamp_ms)
+
+        ends = [batch.header.end_offset for batch in batches]
+        assert [batch.header.base_offset for batch in batches[1:]] == ends[:-1]
+        assert ends[-1] == end
+        assert client.cluster_id == described.cluster_id == CLUSTER_ID
+        assert described.leader_id == CONTROLLER_ID
+        assert client.end_of_epoch(client.epoch) is not None
+        assert client.find_offset(newest.max_timestamp_ms + 1_000_000) is None
+        assert found is not None
+        assert found.offset <= newest.last_offset
+
+
+def test_client_does_not_write_to_a_cluster(cluster: KafkaCluster) -> None:
+    with client_of(cluster.controller) as client:
+        assert not client.supports_keyed_writes()
+        with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is one of Apache Kafka: its metadata can be read"):
+            client.append(b"")
+
+
+def test_command_reads_a_cluster_and_says_that_it_cannot_write(cluster: KafkaCluster) -> None:
+    server = ("--bootstrap-server", str(cluster.controller))
+
+    records = kraft_json("read", *server)
+    refused = kraft("append", *server, stdin="a value\n")
+
+    assert len(records) > 10
+    assert refused.exit_code == 1
+    assert "only its own controllers write it" in refused.stderr
+
+
+@pytest.mark.spark
+def test_spark_streams_the_raw_records_of_a_cluster(spark: SparkSession, cluster: KafkaCluster, tmp_path: Path) -> None:
+    stream = (
+        spark.readStream.format("kraft")
+        .option("kraft.bootstrap.servers", str(cluster.controller))
+        .option("startingOffsets", "earliest")
+        .load()
+        .selectExpr("offset", "hex(value) value")
+    )
+    delivered = Delivered(stream, tmp_path / "checkpoint")
+    delivered.run()
+    before = len(delivered.values)
+    cluster.create_topics("streamed")
+    delivered.run()
+    with client_of(cluster.controller) as client:
+        data = [batch for batch in read_log(client) if not batch.header.is_control]
+
+    values = [bytes.fromhex(value) for value in delivered.values if value is not None]
+    assert len(values) == sum(batch.header.record_count for batch in data)
+    assert any(value.startswith(TOPIC_RECORD) and b"streamed" in value for value in values[before:])
+    assert not any(b"streamed" in value for value in values[:before])
+
+
+@pytest.mark.spark
+def test_spark_writes_nothing_to_a_cluster(spark: SparkSession, cluster: KafkaCluster) -> None:
+    with client_of(cluster.controller) as client:
+        before = client.log_end()
+        rows = spark.createDataFrame([("v",)], "value string")
+
+        with pytest.raises(Exception, match="is no quorum of kraft-spark"):
+            rows.write.format("kraft").option("kraft.bootstrap.servers", str(cluster.controller)).mode("append").save()
+
+        assert client.log_end() == before
+
+
+def test_log_whose_start_is_gone_is_read_and_followed_from_where_it_begins(
+    cluster: KafkaCluster, tmp_path: Path
+) -> None:
+    for number in range(10):
+        cluster.create_topics(f"more-than-is-kept-{number}", partitions=20)
+    with client_of(cluster.controller) as client:
+        # The controller looks once a minute for what it need not keep.
+        log_start = wait_until("the log's start is gone", client.log_start, timeout_s=120)
+        cluster.create_topics("behind-the-start")
+        batches = read_log(client)
+        with pytest.raises(OffsetOutOfRangeError, match=f"offset 0 is out of range: the log holds {log_start} to "):
+            client.fetch(Offset(0))
+        with kraft_observer(tmp_path, cluster.controller) as observer:
+            observer.wait_for_end(client.log_end())
+            kept = observer.batches()
+
+    assert batches[0].header.base_offset == log_start
+    assert kept == batches[len(batches) - len(kept) :]
+
+
+def test_dump_log_reads_what_the_observer_kept(cluster: KafkaCluster, kafka: Kafka, tmp_path: Path) -> None:
+    wait_until("a snapshot", cluster.latest_snapshot, timeout_s=20)
+    with kraft_observer(tmp_path, cluster.controller) as observer, client_of(cluster.controller) as client:
+        observer.wait_for_end(client.log_end())
+        (snapshot,) = observer.snapshots()
+        segment = observer.segment
+    dump = kafka.program(MainClass.DUMP_LOG_SEGMENTS)
+
+    for file in (snapshot, segment):
+        told = dump.output("--cluster-metadata-decoder", "--files", str(file))
+        assert "Dumping" in told
+        assert "isvalid: false" not in told
