@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SEED ?= 1
+JOBS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check fix bench sim lock clean
@@ -21,7 +22,7 @@ demo: $(READY) ## Metadata changes through a quorum into Spark and back, the lea
 	$(BIN)/python -m examples.demo
 
 test: check ## Everything that CI runs
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
 bench: $(READY) ## Side-by-side figures, kept under benchmarks/results
 	$(BIN)/python -m benchmarks.append
