@@ -5,15 +5,15 @@ from __future__ import annotations
 import atexit
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.sql import SparkSession
 
-from raft.errors import ConfigError
+from kraft_spark.spark_application import SparkApplication
+from kraft_spark.worker_python import warn_of_another_python
 from raft.local import LocalQuorum
 
 _logger = logging.getLogger(__name__)
@@ -34,11 +34,15 @@ class QuorumService:
     A voter that dies is started again. All are stopped when the application ends, however it ends: by `spark.stop()`,
     at the end of the program, or because the driver is killed. The data directory stays, and the next start recovers
     what is in it.
+
+    Args:
+        quorum: the voters, started.
+        is_over: whether the application has ended; asked now and then.
     """
 
-    def __init__(self, quorum: LocalQuorum, spark: SparkSession) -> None:
+    def __init__(self, quorum: LocalQuorum, is_over: Callable[[], bool]) -> None:
         self._quorum = quorum
-        self._context = spark.sparkContext._jsc.sc()
+        self._is_over = is_over
         self._is_stopped = threading.Event()
         self._watch = threading.Thread(target=self._stop_with_application, name="application's watch", daemon=True)
         self._watch.start()
@@ -52,9 +56,11 @@ class QuorumService:
         voters: int = 3,
         data_dir: str | Path,
         base_port: int | None = None,
-        settings: Mapping[str, str] | None = None,
+        settings: Mapping[str, str | int] | None = None,
     ) -> Self:
         """Start the voters and return once they have a leader.
+
+        Warns when Spark's Python workers run another Python than this program, which may have no kraft-spark.
 
         Args:
             spark: the application that the quorum lives with.
@@ -64,14 +70,15 @@ class QuorumService:
             settings: further keys of the nodes' configuration, such as `message.max.bytes`.
 
         Raises:
-            ConfigError: the directory is in use or holds another number of voters, a setting is wrong, or the
-                application runs elsewhere (Spark Connect).
+            ConfigError: the directory is in use or holds another number of voters, a setting is wrong, a voter does not
+                start, or the application is over or runs elsewhere (Spark Connect).
+            StorageError: the disk refuses.
             QuorumUnavailableError: the voters found no leader within 30 s.
         """
-        if not hasattr(spark, "_jvm"):
-            raise ConfigError("QuorumService needs a classic SparkSession: its driver is this process")
+        application = SparkApplication(spark)
+        warn_of_another_python(application.worker_pythons(), stack_level=2)
         quorum = LocalQuorum.start(Path(data_dir), voters=voters, base_port=base_port, settings=settings)
-        return cls(quorum, spark)
+        return cls(quorum, application.is_over)
 
     def __enter__(self) -> Self:
         return self
@@ -106,10 +113,11 @@ class QuorumService:
             return int(client.describe_quorum().leader_id)
 
     def stop(self) -> None:
-        """Stop the voters; a second call does nothing."""
+        """Return when the voters have ended, whoever stops them; a further call does nothing."""
         self._is_stopped.set()
-        atexit.unregister(self.stop)
         self._quorum.stop()
+        # Not before: should this be interrupted, the end of the program finishes it.
+        atexit.unregister(self.stop)
 
     def _stop_with_application(self) -> None:
         """Ask now and then whether the application still runs.
@@ -117,10 +125,6 @@ class QuorumService:
         A SparkListener would be told, but it would be called back from the JVM for every task and stage besides.
         """
         while not self._is_stopped.wait(_LOOK_S):
-            try:
-                is_over = bool(self._context.isStopped())
-            except (Py4JError, Py4JNetworkError, OSError):
-                is_over = True
-            if is_over:
+            if self._is_over():
                 _logger.info("the Spark application has ended; the voters stop")
                 self.stop()

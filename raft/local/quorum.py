@@ -28,6 +28,7 @@ _LOOK_S = 0.1
 _ASK_MS = 500
 _HAND_OVER_S = 0.5
 _STOP_WAIT_S = 10.0
+_STOP_LOOK_S = 0.02
 
 
 class LocalQuorum:
@@ -78,12 +79,10 @@ class LocalQuorum:
             lock = lock_patiently(_made(data_dir))
             undo.callback(lock.release)
             layout = Layout.of(data_dir.resolve(), voters=voters, base_port=base_port)
-            properties = {node_id: voter_properties(layout, node_id, settings or {}) for node_id in layout.ports}
-            _check(properties.values())
-            for node_id in properties:
+            quorum = cls(layout, _voters_of(layout, settings or {}), lock)
+            for node_id in layout.ports:
                 # Voters whose parent was killed just now may still be on their way out.
                 lock_patiently(layout.log_dir(node_id)).release()
-            quorum = cls(layout, [VoterProcess(of, layout.folder(of), told) for of, told in properties.items()], lock)
             undo.callback(quorum.stop)
             quorum._begin()
             undo.pop_all()
@@ -131,12 +130,17 @@ class LocalQuorum:
             self._watch.stop()
             for voter in self._voters:
                 voter.ask_to_stop()
+            deadline_s = time.monotonic() + _HAND_OVER_S
+            while len(self.pids) > 1 and time.monotonic() < deadline_s:
+                time.sleep(_STOP_LOOK_S)
             # Everybody leaves, so the last leader has nobody to hand over to: it need not wait for that.
-            for voter in _still_running(self._voters, _HAND_OVER_S):
+            for voter in self._voters:
                 voter.ask_to_stop()
-            for voter in _still_running(self._voters, _STOP_WAIT_S):
-                _logger.warning("voter %s does not stop and is killed", voter.node_id)
-                voter.kill()
+            deadline_s = time.monotonic() + _STOP_WAIT_S
+            for voter in self._voters:
+                if not voter.wait(max(0.0, deadline_s - time.monotonic())):
+                    _logger.warning("voter %s does not stop and is killed", voter.node_id)
+                    voter.kill()
             self._lock.release()
 
     def _begin(self) -> None:
@@ -164,15 +168,17 @@ class LocalQuorum:
             return False
 
 
-def _check(properties: Iterable[Mapping[str, str]]) -> None:
-    for warning in {warning for of_voter in properties for warning in check_properties(of_voter)}:
+def _voters_of(layout: Layout, settings: Mapping[str, str | int]) -> list[VoterProcess]:
+    """The voters, not started yet; what there is to warn of in their settings is logged once."""
+    voters: list[VoterProcess] = []
+    warnings: set[str] = set()
+    for node_id in layout.ports:
+        properties = voter_properties(layout, node_id, settings)
+        warnings.update(check_properties(properties))
+        voters.append(VoterProcess(node_id, layout.folder(node_id), properties))
+    for warning in sorted(warnings):
         _logger.warning("settings: %s", warning)
-
-
-def _still_running(voters: Iterable[VoterProcess], wait_s: float) -> list[VoterProcess]:
-    """Those that have not ended when they were given so long, all together."""
-    deadline_s = time.monotonic() + wait_s
-    return [voter for voter in voters if not voter.wait(max(0.0, deadline_s - time.monotonic()))]
+    return voters
 
 
 def _made(data_dir: Path) -> Path:

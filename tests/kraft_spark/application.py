@@ -1,8 +1,9 @@
-"""An application with a quorum beside it, which ends in the way that it is told to.
+"""An application with a quorum beside it.
 
-python -m tests.kraft_spark.application FOLDER exit|wait|stop
+python -m tests.kraft_spark.application FOLDER stay|stop
 
-It says one line for every quorum that it has started: the processes of its voters.
+It says one line for every quorum that it has started: the processes of its voters. Told to stop, it stops its session
+and goes on with another. At SIGUSR1 the program comes to its end.
 """
 
 from __future__ import annotations
@@ -10,51 +11,35 @@ from __future__ import annotations
 import signal
 import sys
 from pathlib import Path
-from typing import Any
 
 from kraft_spark import QuorumService
+from raft.local import LocalQuorum
 from tests.spark.session import make_session
 
 
-class RunningSession:
-    """What the service asks of a session, of an application that is never stopped; a JVM would take half a minute."""
-
-    _jvm = None
-
-    @property
-    def sparkContext(self) -> Any:  # noqa: N802 - Spark's name
-        return self
-
-    @property
-    def _jsc(self) -> Any:
-        return self
-
-    def sc(self) -> Any:
-        return self
-
-    def isStopped(self) -> bool:  # noqa: N802 - Spark's name
-        return False
-
-
-def start_quorum(session: Any, folder: Path, voters: int) -> None:
-    """Start a quorum and say who its voters are."""
-    quorum = QuorumService.start(session, voters=voters, data_dir=folder / f"quorum-of-{voters}")
+def say(quorum: QuorumService) -> None:
+    """Say who its voters are."""
     print(*quorum.pids.values(), flush=True)
+
+
+def end(_number: int, _frame: object) -> None:
+    """End the program, wherever it is."""
+    sys.exit(0)
 
 
 def main() -> None:
     """Run it."""
-    folder, ending = Path(sys.argv[1]), sys.argv[2]
-    if ending == "stop":
+    folder, what_to_do = Path(sys.argv[1]), sys.argv[2]
+    signal.signal(signal.SIGUSR1, end)
+    if what_to_do == "stop":
         session = make_session(folder)
-        start_quorum(session, folder, voters=2)
+        say(QuorumService.start(session, voters=2, data_dir=folder / "first"))
         session.stop()
-        # The program goes on, with another session and another quorum.
-        start_quorum(make_session(folder), folder, voters=1)
+        say(QuorumService.start(make_session(folder), voters=1, data_dir=folder / "second"))
     else:
-        start_quorum(RunningSession(), folder, voters=2)
-    if ending != "exit":
-        signal.pause()
+        # An application that is never over, without the JVM that would take half a minute.
+        say(QuorumService(LocalQuorum.start(folder / "first", voters=2), is_over=lambda: False))
+    signal.pause()
 
 
 if __name__ == "__main__":

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
 from contextlib import closing
 from pathlib import Path
 
 import psutil
 import pytest
 
-from raft.errors import ConfigError
-from raft.local import LocalQuorum
+from raft.errors import ConfigError, QuorumUnavailableError
+from raft.local import LocalQuorum, patience
 from raft.local import quorum as module
+from raft.local.voter import VoterProcess
+from raft.storage.directory_lock import LOCK_FILE_NAME
+from raft.storage.disk import DiskFiles
 from raft.types import NodeId
 from tests.local.conftest import QUICK
+from tests.local.endings import wait_for_ends
 from tests.node.harness.appenders import Appenders, read_all
 from tests.node.harness.batches import batch_of
 from tests.node.harness.processes import ROOT
@@ -29,6 +33,11 @@ from tests.node.harness.waiting import eventually
 
 def ports_of(quorum: LocalQuorum) -> list[int]:
     return [int(server.rpartition(":")[2]) for server in quorum.bootstrap_servers.split(",")]
+
+
+def assert_is_free(data_dir: Path) -> None:
+    """Nobody has the lock of the directory."""
+    DiskFiles(data_dir).lock(LOCK_FILE_NAME).release()
 
 
 def test_quorum_has_a_leader_when_it_is_started(quorum: LocalQuorum) -> None:
@@ -56,8 +65,73 @@ def test_voter_that_is_killed_is_started_again(
     with quorum.client() as client:
         appenders.check(read_all(client))
     log = data_dir / f"node-{leader}" / "node.log"
-    warning = f"voter {leader} ended with code -9 and is started again; its log is {log}"
-    assert warning in caplog.messages
+    assert f"voter {leader} ended and is started again: exit code -9; its log is {log}" in caplog.messages
+
+
+def test_voter_is_started_again_as_soon_as_the_machine_allows_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = tmp_path / "node-1" / "node.properties"
+    with LocalQuorum.start(tmp_path, voters=1, settings=QUICK) as quorum:
+        (pid,) = quorum.pids.values()
+        config.unlink()
+        config.mkdir()
+        os.kill(pid, signal.SIGKILL)
+        refused = f"voter 1 cannot be started: [Errno 21] Is a directory: '{config}'; this is tried again"
+        eventually(lambda: refused in caplog.messages, "it cannot be started")
+
+        config.rmdir()
+
+        eventually(lambda: quorum.pids.get(NodeId(1)) not in (None, pid), "it is started again")
+
+
+def test_two_who_stop_the_quorum_both_wait_for_its_end(tmp_path: Path) -> None:
+    quorum = LocalQuorum.start(tmp_path, voters=1, settings=QUICK)
+    left: list[dict[NodeId, int]] = []
+
+    def stop() -> None:
+        quorum.stop()
+        left.append(quorum.pids)
+
+    threads = [threading.Thread(target=stop) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert left == [{}, {}]
+
+
+def test_stop_that_was_interrupted_can_be_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    quorum = LocalQuorum.start(tmp_path, voters=1, settings=QUICK)
+
+    def interrupt(_voter: VoterProcess) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(VoterProcess, "ask_to_stop", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            quorum.stop()
+    assert quorum.pids
+
+    quorum.stop()
+
+    assert quorum.pids == {}
+    assert_is_free(tmp_path)
+
+
+def test_voter_that_does_not_stop_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "_HAND_OVER_S", 0.1)
+    monkeypatch.setattr(module, "_STOP_WAIT_S", 0.1)
+    quorum = LocalQuorum.start(tmp_path, voters=1, settings=QUICK)
+    os.kill(quorum.pids[NodeId(1)], signal.SIGSTOP)
+
+    quorum.stop()
+
+    assert quorum.pids == {}
+    assert caplog.messages == ["voter 1 does not stop and is killed"]
 
 
 def test_voters_are_not_interrupted_with_their_parent(quorum: LocalQuorum) -> None:
@@ -67,7 +141,7 @@ def test_voters_are_not_interrupted_with_their_parent(quorum: LocalQuorum) -> No
 
 
 def test_directory_has_one_owner(quorum: LocalQuorum, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LOCK_WAIT_S", 0.2)
+    monkeypatch.setattr(patience, "_WAIT_S", 0.2)
 
     with pytest.raises(ConfigError, match=f"^directory {data_dir} is in use by process {os.getpid()}: "):
         LocalQuorum.start(data_dir)
@@ -108,43 +182,60 @@ def test_start_waits_for_an_owner_that_is_on_its_way_out(tmp_path: Path) -> None
     leaving.join()
 
 
-def test_another_number_of_voters_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "quorum.json").write_text('{"version": 1, "clusterId": "c", "ports": {"1": 1, "2": 2}}')
-
-    with pytest.raises(ConfigError) as refused:
-        LocalQuorum.start(tmp_path, voters=3)
-
-    assert str(refused.value) == f"{tmp_path} holds a quorum of 2 voters; 3 are wanted"
-
-
-def test_taken_ports_are_replaced(tmp_path: Path) -> None:
-    with LocalQuorum.start(tmp_path, voters=1, settings=QUICK) as first:
-        (port,) = ports_of(first)
-
-    with (
-        socket.create_server((HOST, port)),
-        LocalQuorum.start(tmp_path, voters=1, settings=QUICK) as second,
-    ):
-        assert ports_of(second) != [port]
-        assert second.cluster_id == first.cluster_id
-
-
-def test_wanted_ports_are_used_and_a_taken_one_is_refused(tmp_path: Path) -> None:
+def test_wanted_port_is_used(tmp_path: Path) -> None:
     (port,) = free_ports(1)
+
     with LocalQuorum.start(tmp_path, voters=1, base_port=port, settings=QUICK) as quorum:
         assert ports_of(quorum) == [port]
 
+
+def test_voter_that_refuses_to_start_is_told_of_and_not_started_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (port,) = free_ports(1)
     with closing(socket.socket()) as taken:
         taken.bind((HOST, port))
         with pytest.raises(ConfigError, match=f"^voter 1 does not start: kraft: cannot listen on {HOST}:{port}: "):
             LocalQuorum.start(tmp_path, voters=1, base_port=port, settings=QUICK)
 
+    assert not caplog.messages
 
-def test_setting_that_a_voter_refuses_is_told(tmp_path: Path) -> None:
+
+def test_quorum_without_a_leader_says_what_its_voters_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_READY_WAIT_S", 0.5)
+    children = set(psutil.Process().children())
+
+    with pytest.raises(QuorumUnavailableError) as refused:
+        LocalQuorum.start(tmp_path, voters=2, settings={"controller.quorum.election.timeout.ms": 60_000})
+
+    said = r"no leader within 0\.5 s; what the voters said last: voter 1: .*; voter 2: .*"
+    assert re.fullmatch(said, str(refused.value))
+    assert set(psutil.Process().children()) <= children, "none is left behind"
+    assert_is_free(tmp_path)
+
+
+def test_setting_that_a_voter_would_refuse_is_told_before_it_runs(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refused:
         LocalQuorum.start(tmp_path, voters=1, settings={"max.connections": "none"})
 
-    assert str(refused.value) == ("voter 1 does not start: kraft: max.connections=none: allowed are 1 to 2147483647")
+    assert str(refused.value) == "max.connections=none: allowed are 1 to 2147483647"
+    assert not (tmp_path / "node-1").exists()
+    assert_is_free(tmp_path)
+
+
+def test_setting_that_nobody_knows_is_warned_of_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with LocalQuorum.start(tmp_path, voters=1, settings=QUICK | {"message.max.byte": "1"}):
+        pass
+
+    warning = "settings: unknown key message.max.byte is ignored; did you mean message.max.bytes?"
+    assert caplog.messages == [warning]
+
+
+def test_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(ConfigError, match=f"^cannot make {tmp_path}/file/quorum: Not a directory$"):
+        LocalQuorum.start(tmp_path / "file" / "quorum")
 
 
 @pytest.mark.parametrize("voters", [0, -1])
@@ -153,40 +244,22 @@ def test_quorum_has_at_least_one_voter(tmp_path: Path, voters: int) -> None:
         LocalQuorum.start(tmp_path, voters=voters)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("{half", "does not describe a quorum: "),
-        ("[]", "does not describe a quorum: "),
-        ('{"version": 1}', "does not describe a quorum: "),
-        ('{"version": 1, "clusterId": "c", "ports": {"x": 1}}', "does not describe a quorum: "),
-        ('{"version": 2, "clusterId": "c", "ports": {}}', "has version 2; known is 1"),
-    ],
-)
-def test_directory_that_is_no_quorums_is_refused(tmp_path: Path, content: str, message: str) -> None:
-    path = tmp_path / "quorum.json"
-    path.write_text(content)
-
-    with pytest.raises(ConfigError) as refused:
-        LocalQuorum.start(tmp_path)
-
-    assert str(refused.value).startswith(f"{path} {message}")
-
-
 SCRIPT = """
 import sys, time
 from pathlib import Path
 from raft.local import LocalQuorum
 
-quorum = LocalQuorum.start(Path(sys.argv[1]))
+quorum = LocalQuorum.start(Path(sys.argv[1]), voters=1)
 print(*quorum.pids.values(), flush=True)
 time.sleep(60)
 """
 
+FORKING = SCRIPT.replace("time.sleep(60)", "import os; os.fork(); time.sleep(60)")
 
-def start_script(directory: Path, *options: str) -> subprocess.Popen[bytes]:
+
+def start_script(directory: Path, *options: str, script: str = SCRIPT) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, *options, "-c", SCRIPT, str(directory)],
+        [sys.executable, *options, "-c", script, str(directory)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=ROOT,
@@ -196,7 +269,7 @@ def start_script(directory: Path, *options: str) -> subprocess.Popen[bytes]:
 @pytest.mark.parametrize("name", ["raft.py", "typer.py"])
 def test_modules_in_the_working_directory_are_not_taken_for_ours(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("raise SystemExit('not ours')\n")
-    script = SCRIPT.replace("time.sleep(60)", "quorum.stop()").replace("Path(sys.argv[1])", "Path('data'), voters=1")
+    script = SCRIPT.replace("time.sleep(60)", "quorum.stop()").replace("sys.argv[1]", "'data'")
     done = subprocess.run(
         [sys.executable, "-P", "-c", script],
         capture_output=True,
@@ -209,15 +282,26 @@ def test_modules_in_the_working_directory_are_not_taken_for_ours(tmp_path: Path,
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_no_voter_outlives_a_parent_that_is_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_no_voter_outlives_a_parent_that_a_signal_ends(tmp_path: Path, number: signal.Signals) -> None:
     with start_script(tmp_path) as parent:
         assert parent.stdout is not None
         voters = [psutil.Process(int(pid)) for pid in parent.stdout.readline().split()]
-        parent.kill()
-        killed_s = time.monotonic()
-        gone, alive = psutil.wait_procs(voters, timeout=2)
+        parent.send_signal(number)
 
-    assert (len(gone), alive) == (3, []), f"{time.monotonic() - killed_s} s later"
+        wait_for_ends(voters, within_s=2)
+
+
+def test_no_voter_outlives_a_parent_though_another_has_its_end_of_the_pipe(tmp_path: Path) -> None:
+    with start_script(tmp_path, script=FORKING) as parent:
+        assert parent.stdout is not None
+        voter = psutil.Process(int(parent.stdout.readline()))
+        family = psutil.Process(parent.pid)
+        (fork,) = eventually(lambda: set(family.children()) - {voter}, "it forks")
+        parent.kill()
+
+        wait_for_ends([voter], within_s=2)
+        fork.kill()
 
 
 def test_python_without_assertions_is_refused(tmp_path: Path) -> None:
@@ -228,19 +312,3 @@ def test_python_without_assertions_is_refused(tmp_path: Path) -> None:
         assert parent.wait() == 1
     assert "python -O drops the assertions that keep a node from doing harm: run it without" in words
     assert list(tmp_path.iterdir()) == []
-
-
-def test_voter_that_cannot_live_is_started_ever_more_rarely(quorum: LocalQuorum) -> None:
-    node_id = NodeId(2)
-    pids: list[int] = []
-    until_s = time.monotonic() + 2.5
-    while time.monotonic() < until_s:
-        pid = quorum.pids.get(node_id)
-        if pid is not None and pid not in pids:
-            pids.append(pid)
-            os.kill(pid, signal.SIGKILL)
-        time.sleep(0.01)
-
-    # At once, and then after 0.2, 0.4, 0.8 and 1.6 s.
-    assert 3 <= len(pids) <= 6
-    eventually(lambda: quorum.pids.get(node_id) not in (None, *pids), "it is started again all the same")

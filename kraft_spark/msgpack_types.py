@@ -1,0 +1,71 @@
+"""Which Spark types have a form in msgpack; the table is in `kraft_spark.msgpack_columns`."""
+
+from __future__ import annotations
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    NullType,
+    ShortType,
+    StringType,
+    StructType,
+    TimestampType,
+)
+
+_SIMPLE = frozenset(
+    [
+        BinaryType,
+        BooleanType,
+        ByteType,
+        DateType,
+        DecimalType,
+        DoubleType,
+        FloatType,
+        IntegerType,
+        LongType,
+        NullType,
+        ShortType,
+        StringType,
+        TimestampType,
+    ]
+)
+
+
+def check_type(data_type: DataType, path: str = "") -> None:
+    """See that a type, and all inside it, has a form in msgpack.
+
+    Args:
+        data_type: of a column.
+        path: names of the fields that lead to it, for the message.
+
+    Raises:
+        ValueError: it has none; names the type and where it stands.
+    """
+    match data_type:
+        case StructType():
+            for name in data_type.names:
+                if data_type.names.count(name) > 1:
+                    raise ValueError(f"{path}two fields are called {name}; keys of a map in msgpack differ")
+            for field in data_type:
+                check_type(field.dataType, f"{path}{field.name}: ")
+        case ArrayType():
+            check_type(data_type.elementType, path)
+        case MapType():
+            if type(data_type.keyType) not in _SIMPLE:
+                # Some readers of msgpack, Python's among them, cannot hold maps with such keys.
+                raise ValueError(f"{path}{data_type.keyType.simpleString()} has no form in msgpack as the key of a map")
+            check_type(data_type.valueType, path)
+        case _:
+            # Subclasses are other types: text of a fixed length, or what a user has defined.
+            if type(data_type) not in _SIMPLE:
+                raise ValueError(f"{path}{data_type.simpleString()} has no form in msgpack")

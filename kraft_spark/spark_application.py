@@ -1,0 +1,59 @@
+"""A Spark application as its driver sees it: whether it is over, and which Pythons Spark runs for it."""
+
+from __future__ import annotations
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from kraft_spark.worker_python import WorkerPython
+from raft.errors import ConfigError
+
+
+class SparkApplication:
+    """The application of a session.
+
+    Args:
+        spark: a session of this process; its application runs.
+
+    Raises:
+        ConfigError: the application runs elsewhere (Spark Connect), or is over.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        if not hasattr(spark, "_jvm"):
+            raise ConfigError("QuorumService needs a classic SparkSession: its driver is this process")
+        self._python_context = spark.sparkContext
+        java_context = self._python_context._jsc
+        if java_context is None or java_context.sc().isStopped():
+            raise ConfigError("QuorumService needs a SparkSession that runs: this one is stopped")
+        self._context = java_context.sc()
+
+    def is_over(self) -> bool:
+        """Whether the application has ended, or its JVM has."""
+        try:
+            return bool(self._context.isStopped())
+        except (Py4JError, OSError):
+            return True
+
+    def worker_pythons(self) -> list[WorkerPython]:
+        """The Pythons that Spark runs for it: first the one that plans reads and writes, then that of functions.
+
+        The first comes from the environment that the JVM was started with, whatever `spark.pyspark.python` says, and
+        whatever this program has set since.
+
+        Source: Spark's PythonUtils.defaultPythonExec; PySpark's SparkContext.pythonExec.
+        """
+        jvm = self._python_context._jvm
+        assert jvm is not None, "a session has a JVM"
+        environment = jvm.java.lang.System.getenv
+        path = environment("PATH")
+        variable = "PYSPARK_DRIVER_PYTHON" if environment("PYSPARK_DRIVER_PYTHON") else "PYSPARK_PYTHON"
+        return [
+            WorkerPython(command=environment(variable) or "python3", variable=variable, path=path),
+            WorkerPython(
+                command=self._python_context.pythonExec,
+                variable="PYSPARK_PYTHON",
+                path=path,
+                runs_here=str(self._context.master()).startswith("local"),
+            ),
+        ]

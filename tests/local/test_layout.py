@@ -1,0 +1,109 @@
+"""What a data directory says of its quorum, and the configuration that follows; no voter is started."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from raft.config import NodeConfig, read_properties
+from raft.errors import ConfigError
+from raft.local.layout import Layout
+from raft.local.properties import check_properties, voter_properties
+from raft.storage.properties_file import format_properties
+from raft.types import NodeId
+from tests.node.harness.properties import HOST
+
+ONE = NodeId(1)
+
+
+def test_layout_is_kept_when_nobody_took_its_ports(tmp_path: Path) -> None:
+    first = Layout.of(tmp_path, voters=3, base_port=None)
+    written_ns = (tmp_path / "quorum.json").stat().st_mtime_ns
+
+    again = Layout.of(tmp_path, voters=3, base_port=None)
+
+    assert again == first
+    assert (tmp_path / "quorum.json").stat().st_mtime_ns == written_ns, "nothing changes on the disk"
+    assert len(set(first.ports.values())) == 3
+
+
+def test_ports_that_are_taken_are_replaced_for_good(tmp_path: Path) -> None:
+    first = Layout.of(tmp_path, voters=2, base_port=None)
+
+    with socket.create_server((HOST, first.ports[ONE])):
+        second = Layout.of(tmp_path, voters=2, base_port=None)
+    third = Layout.of(tmp_path, voters=2, base_port=None)
+
+    assert set(second.ports.values()).isdisjoint({first.ports[ONE]})
+    assert second.cluster_id == first.cluster_id
+    assert third == second
+
+
+def test_another_number_of_voters_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "quorum.json").write_text('{"version": 1, "clusterId": "c", "ports": {"1": 1, "2": 2}}')
+
+    with pytest.raises(ConfigError) as refused:
+        Layout.of(tmp_path, voters=3, base_port=None)
+
+    assert str(refused.value) == f"{tmp_path} holds a quorum of 2 voters; 3 are wanted"
+
+
+@pytest.mark.parametrize("base_port", [0, -1, 65_534])
+def test_ports_that_do_not_exist_are_refused(tmp_path: Path, base_port: int) -> None:
+    with pytest.raises(ConfigError, match=f"^base_port={base_port}: allowed are 1 to 65533 for 3 voters$"):
+        Layout.of(tmp_path, voters=3, base_port=base_port)
+
+    assert Layout.of(tmp_path, voters=3, base_port=65_533).ports == {1: 65_533, 2: 65_534, 3: 65_535}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{half", "does not describe a quorum: "),
+        (b"\xff", "does not describe a quorum: "),
+        (b"[]", "does not describe a quorum: "),
+        (b'{"version": 1}', "does not describe a quorum: "),
+        (b'{"version": 1, "clusterId": "c", "ports": {"x": 1}}', "does not describe a quorum: "),
+        (b'{"version": 2, "clusterId": "c", "ports": {}}', "has version 2; known is 1"),
+    ],
+)
+def test_directory_that_is_no_quorums_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "quorum.json"
+    path.write_bytes(content)
+
+    with pytest.raises(ConfigError) as refused:
+        Layout.of(tmp_path, voters=3, base_port=None)
+
+    assert str(refused.value).startswith(f"{path} {message}")
+
+
+@pytest.mark.parametrize("name", ["a b", "ü€", "#!=:", "back\\slash"])
+def test_voter_reads_its_configuration_as_it_was_meant_in_a_directory_of_any_name(tmp_path: Path, name: str) -> None:
+    layout = Layout.of(tmp_path, voters=1, base_port=None)
+    layout = Layout(data_dir=tmp_path / name, cluster_id=layout.cluster_id, ports=layout.ports)
+    properties = voter_properties(layout, ONE, {"message.max.bytes": 20_000})
+    file = tmp_path / "node.properties"
+
+    file.write_bytes(format_properties(properties))
+
+    assert check_properties(properties) == ()
+    config = NodeConfig.from_properties(read_properties(file))
+    assert (config.log_dir, config.cluster_id) == (tmp_path / name / "node-1" / "log", layout.cluster_id)
+    assert (config.listener.port, config.message_max_bytes) == (layout.ports[ONE], 20_000)
+
+
+def test_directory_with_a_comma_is_refused(tmp_path: Path) -> None:
+    layout = Layout(data_dir=tmp_path / "a,b", cluster_id="c", ports={ONE: 9093})
+
+    with pytest.raises(ConfigError, match=r"^log\.dirs=.*/a,b/node-1/log: allowed is a path without commas"):
+        check_properties(voter_properties(layout, ONE, {}))
+
+
+@pytest.mark.parametrize("key", ["node.id", "log.dirs", "metadata.log.dir", "controller.quorum.voters"])
+def test_setting_that_is_the_quorums_own_is_refused(tmp_path: Path, key: str) -> None:
+    layout = Layout.of(tmp_path, voters=1, base_port=None)
+
+    with pytest.raises(ConfigError, match=f"^{key}=7: not allowed among the settings"):
+        voter_properties(layout, ONE, {key: 7})
