@@ -22,7 +22,7 @@ demo: $(READY) ## Metadata changes through a quorum into Spark and back, the lea
 	$(BIN)/python -m examples.demo
 
 test: check ## Everything that CI runs
-	$(BIN)/pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder
+	$(BIN)/pytest -n $(JOBS) --dist loadscope --no-loadscope-reorder
 
 bench: $(READY) ## Side-by-side figures, kept under benchmarks/results
 	$(BIN)/python -m benchmarks.append

@@ -10,6 +10,8 @@ import os
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 settings.register_profile(
     "deterministic",
@@ -31,16 +33,26 @@ _TOGETHER = {
 """Folders whose tests share something dear: they go to one process of `make test`, and first, as they take longest."""
 
 
+class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """Hands whole groups of tests to the processes of `make test`: those of a folder above, else those of a file."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _group(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """Schedule by groups."""
+    return GroupScheduling(config, log)
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give each test the group that it runs with: its folder's, else its file's."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the groups that take longest first."""
     ranks = {group: rank for rank, group in enumerate(dict.fromkeys(_TOGETHER.values()))}
-    groups = {item.nodeid: _group(config, item) for item in items}
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(groups[item.nodeid]))
-    items.sort(key=lambda item: ranks.get(groups[item.nodeid], len(ranks)))
+    items.sort(key=lambda item: ranks.get(_group(item.nodeid), len(ranks)))
 
 
-def _group(config: pytest.Config, item: pytest.Item) -> str:
-    path = item.path.relative_to(config.rootpath)
-    return _TOGETHER.get(path.parts[1], str(path))
+def _group(nodeid: str) -> str:
+    path = nodeid.split("::")[0]
+    return _TOGETHER.get(path.split("/")[1], path)

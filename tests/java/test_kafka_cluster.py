@@ -34,7 +34,8 @@ def cluster(kafka: Kafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         "metadata.max.retention.bytes": "8000",
     }
     with KafkaCluster(kafka, tmp_path_factory.mktemp("cluster"), settings) as running:
-        running.create_topics("first")
+        running.create_topics("first", partitions=30)
+        wait_until("a snapshot", running.latest_snapshot, timeout_s=30)
         yield running
 
 
@@ -86,8 +87,8 @@ def test_observer_follows_a_live_cluster_and_is_listed(
 
 @pytest.mark.rule("FETCH-23", "LOG-15")
 def test_observer_loads_a_snapshot_and_follows_from_its_end(cluster: KafkaCluster, tmp_path: Path) -> None:
-    cluster.create_topics("with-snapshots", partitions=30)
-    snapshot = wait_until("a snapshot", cluster.latest_snapshot, timeout_s=20)
+    snapshot = cluster.latest_snapshot()
+    assert snapshot is not None
     with kraft_observer(tmp_path, cluster.controller) as observer, client_of(cluster.controller) as client:
         observer.wait_for_end(client.log_end())
         cluster.create_topics("behind-the-snapshot")
@@ -102,7 +103,6 @@ def test_observer_loads_a_snapshot_and_follows_from_its_end(cluster: KafkaCluste
 
 
 def test_observer_goes_on_behind_its_snapshot_when_it_is_started_again(cluster: KafkaCluster, tmp_path: Path) -> None:
-    wait_until("a snapshot", cluster.latest_snapshot, timeout_s=20)
     with client_of(cluster.controller) as client:
         with kraft_observer(tmp_path, cluster.controller) as observer:
             observer.wait_for_end(client.log_end())
@@ -226,7 +226,6 @@ def test_log_whose_start_is_gone_is_read_and_followed_from_where_it_begins(
 
 
 def test_dump_log_reads_what_the_observer_kept(cluster: KafkaCluster, kafka: Kafka, tmp_path: Path) -> None:
-    wait_until("a snapshot", cluster.latest_snapshot, timeout_s=20)
     with kraft_observer(tmp_path, cluster.controller) as observer, client_of(cluster.controller) as client:
         observer.wait_for_end(client.log_end())
         (snapshot,) = observer.snapshots()
