@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +15,7 @@ from raft.types import Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaK
 from raft.wire.apis import FETCH, VOTE
 from raft.wire.frames import encode_response
 from raft.wire.mapping.elections import vote_response_to_wire
-from raft.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
+from raft.wire.messages.api_versions import ApiVersion, ApiVersionsResponse, SupportedFeature
 from raft.wire.messages.vote import VoteResponse
 from tests.node.harness.loop import LoopThread
 from tests.node.harness.peer import OURS, Peer, friendly, serving_all
@@ -133,6 +134,27 @@ def test_node_that_knows_only_the_oldest_versions_is_asked_again_in_those(caller
 
     assert caller.wait_for_answers(1) == [(1, GRANTED)]
     assert asked == [4, 0]
+
+
+@pytest.mark.parametrize("refuses_controllers", [True, False])
+@pytest.mark.rule("ERROR-7")
+def test_controller_of_a_kafka_cluster_is_asked_nothing_by_a_voter(
+    thread: LoopThread, peer: Peer, refuses_controllers: bool
+) -> None:
+    feature = SupportedFeature(name="metadata.version", min_version=7, max_version=30)
+    peer.versions = lambda _version: replace(serving_all(), supported_features=(feature,))
+    caller = Caller(thread, peer.endpoint, refuses_controllers=refuses_controllers)
+    caller.send(1, VOTE_REQUEST)
+    caller.send(2, VOTE_REQUEST)
+
+    caller.connect()
+
+    if refuses_controllers:
+        assert caller.wait_for_failures(2) == [(1, Failure.KAFKA_CONTROLLER), (2, Failure.KAFKA_CONTROLLER)]
+        assert peer.asked == []
+    else:
+        assert caller.wait_for_answers(2) == [(1, GRANTED), (2, GRANTED)]
+    caller.close()
 
 
 @pytest.mark.parametrize(
