@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from raft.core.messages import OutgoingRequest
+from raft.core.messages import FetchRequest, FetchSnapshotRequest, OutgoingRequest
 from raft.types import NodeId
 
 
@@ -17,11 +17,22 @@ class Pending:
     request: OutgoingRequest
     deadline_ms: int
 
+    @property
+    def is_for_records(self) -> bool:
+        """Whether it is a fetch: those have a connection of their own."""
+        return isinstance(self.request, FetchRequest | FetchSnapshotRequest)
+
+    def settles(self, other: Pending) -> bool:
+        """Whether the answer to this one leaves none to come for the other."""
+        is_same_way = (self.node_id, self.is_for_records) == (other.node_id, other.is_for_records)
+        return is_same_way and other.number <= self.number
+
 
 class Peers:
     """For each node: ready, waiting for an answer, or backing off after a failure."""
 
     __slots__ = (
+        "_abandoned",
         "_back_off_until_ms",
         "_next_number",
         "_pending",
@@ -34,12 +45,18 @@ class Peers:
         self._request_timeout_ms = request_timeout_ms
         self._retry_backoff_ms = retry_backoff_ms
         self._pending: dict[NodeId, Pending] = {}
+        self._abandoned: list[Pending] = []
         self._back_off_until_ms: dict[NodeId, int] = {}
         self._timed_out: set[NodeId] = set()
         self._next_number = 0
 
     def forget(self) -> None:
-        """Drop all requests under way: a change of role makes their answers meaningless (GEN-7)."""
+        """Drop all requests under way: a change of role makes their answers meaningless (GEN-7).
+
+        That none comes in time means something still: roles change sooner than that where nobody answers, and a
+        connection that leads nowhere would be used for ever.
+        """
+        self._abandoned.extend(self._pending.values())
         self._pending.clear()
         self._back_off_until_ms.clear()
         self._timed_out.clear()
@@ -69,18 +86,25 @@ class Peers:
 
     def take(self, number: int) -> Pending | None:
         """The request of that number, which is no longer under way; None when nobody waits for it any more."""
-        for node_id, pending in self._pending.items():
-            if pending.number == number:
-                return self._pending.pop(node_id)
+        for settled in (*self._abandoned, *self._pending.values()):
+            if settled.number == number:
+                # Answers come in the order of requests: what was asked before on this connection is settled as well.
+                self._abandoned = [pending for pending in self._abandoned if not settled.settles(pending)]
+                is_awaited = self._pending.get(settled.node_id) is settled
+                return self._pending.pop(settled.node_id) if is_awaited else None
         return None
 
     def take_overdue(self, now_ms: int) -> list[Pending]:
-        """The requests whose time is over; they are no longer under way, and their nodes are ready again (GEN-8)."""
+        """The requests whose time is over, one a node; the node is ready again, nothing is under way there (GEN-8)."""
         overdue = [pending for pending in self._pending.values() if pending.deadline_ms <= now_ms]
         for pending in overdue:
             del self._pending[pending.node_id]
             self._timed_out.add(pending.node_id)
-        return overdue
+        by_node = {pending.node_id: pending for pending in self._abandoned if pending.deadline_ms <= now_ms}
+        by_node.update((pending.node_id, pending) for pending in overdue)
+        # With the connections to a node goes everything else that was asked on them.
+        self._abandoned = [pending for pending in self._abandoned if pending.node_id not in by_node]
+        return list(by_node.values())
 
     def take_timed_out(self, node_id: NodeId) -> bool:
         """Whether the last request to this node got no answer in time; told once, so that it is asked again later."""
@@ -94,7 +118,8 @@ class Peers:
 
     def deadlines_ms(self) -> list[int]:
         """When a request is overdue, or a back-off ends."""
-        return [*(pending.deadline_ms for pending in self._pending.values()), *self._back_off_until_ms.values()]
+        under_way = (*self._pending.values(), *self._abandoned)
+        return [*(pending.deadline_ms for pending in under_way), *self._back_off_until_ms.values()]
 
     def forget_past_back_offs(self, now_ms: int) -> None:
         """Drop back-offs that are over, so that they no longer wake anybody."""

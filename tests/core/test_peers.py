@@ -86,6 +86,27 @@ def test_peer_that_did_not_answer_in_time_is_ready_again_and_pointed_out_once() 
 
 
 @pytest.mark.rule("GEN-7")
+def test_request_that_was_forgotten_is_overdue_all_the_same_when_nothing_answers() -> None:
+    peers = some_peers()
+    peers.sent(NodeId(1), REQUEST, 0)
+    peers.forget()
+    peers.sent(NodeId(1), REQUEST, 500)
+
+    assert [late.node_id for late in peers.take_overdue(1999)] == []
+    assert [late.node_id for late in peers.take_overdue(2000)] == [NodeId(1)]
+    assert peers.has_pending, "the younger one still has time"
+
+
+def test_request_that_was_forgotten_is_settled_by_the_answer_to_a_younger_one() -> None:
+    peers = some_peers()
+    peers.sent(NodeId(1), REQUEST, 0)
+    peers.forget()
+    peers.take(peers.sent(NodeId(1), REQUEST, 500))
+
+    assert peers.take_overdue(5000) == []
+    assert peers.deadlines_ms() == []
+
+
 def test_forgotten_peers_have_not_timed_out() -> None:
     peers = some_peers()
     peers.sent(TWO, REQUEST, 0)
@@ -109,9 +130,10 @@ events = st.lists(
 @given(events)
 @settings(max_examples=60)
 @pytest.mark.rule("GEN-6", "GEN-7", "GEN-8")
-def test_peers_agree_with_two_dictionaries(steps: list[tuple[str, NodeId, int]]) -> None:
+def test_peers_agree_with_a_simple_model(steps: list[tuple[str, NodeId, int]]) -> None:
     peers, now_ms = some_peers(), 0
     pending: dict[NodeId, tuple[int, int]] = {}
+    forgotten: list[tuple[NodeId, int]] = []
     backing_off: dict[NodeId, int] = {}
 
     for what, node_id, passed_ms in steps:
@@ -124,18 +146,23 @@ def test_peers_agree_with_two_dictionaries(steps: list[tuple[str, NodeId, int]])
                 taken = peers.take(number)
                 assert taken is not None
                 assert taken.node_id == node_id
+                # Answers come in order: what was asked there before is settled, too.
+                forgotten = [(node, until_ms) for node, until_ms in forgotten if node != node_id]
             case "back off":
                 peers.back_off(node_id, now_ms)
                 backing_off[node_id] = now_ms + 20
             case "overdue":
                 overdue = {late for late, (_, until_ms) in pending.items() if until_ms <= now_ms}
-                assert {late.node_id for late in peers.take_overdue(now_ms)} == overdue
+                silent = overdue | {node for node, until_ms in forgotten if until_ms <= now_ms}
+                assert {late.node_id for late in peers.take_overdue(now_ms)} == silent
+                forgotten = [(node, until_ms) for node, until_ms in forgotten if node not in silent]
                 pending = {node: rest for node, rest in pending.items() if node not in overdue}
             case "past":
                 peers.forget_past_back_offs(now_ms)
                 backing_off = {node: until_ms for node, until_ms in backing_off.items() if until_ms > now_ms}
             case "forget":
                 peers.forget()
+                forgotten += [(node, until_ms) for node, (_, until_ms) in pending.items()]
                 pending, backing_off = {}, {}
             case _:
                 pass  # a request to a busy peer, or an answer that nobody waits for
@@ -143,5 +170,5 @@ def test_peers_agree_with_two_dictionaries(steps: list[tuple[str, NodeId, int]])
         for node in (NodeId(1), NodeId(2), NodeId(3)):
             assert peers.is_ready(node, now_ms) == (node not in pending and backing_off.get(node, 0) <= now_ms)
         assert peers.has_pending == bool(pending)
-        expected = sorted([*(until_ms for _, until_ms in pending.values()), *backing_off.values()])
-        assert sorted(peers.deadlines_ms()) == expected
+        deadlines_ms = [until_ms for _, until_ms in (*pending.values(), *forgotten)]
+        assert sorted(peers.deadlines_ms()) == sorted([*deadlines_ms, *backing_off.values()])

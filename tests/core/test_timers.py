@@ -82,7 +82,11 @@ def test_prospective_node_waits_afresh_and_looks_for_the_leader_when_its_time_is
 
     after = unattached(epoch=5, leader=known, voted=3, until=2000)
     reason = "election timeout without enough pre-votes"
-    assert effects == [becomes(after, was=before, reason=reason), sends(our_fetch(epoch=5), to=2)]
+    assert effects == [
+        Disconnect(node_id=NodeId(2)),  # its fetch from before the pre-votes has got no answer
+        becomes(after, was=before, reason=reason),
+        sends(our_fetch(epoch=5), to=2),
+    ]
     assert node.role == after
 
 

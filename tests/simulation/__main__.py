@@ -1,10 +1,11 @@
-"""Replays one run of the simulator, or tries many seeds.
+"""Replays one run of the simulator, or tries many seeds, or looks whether it would find a bug.
 
     python -m tests.simulation --seed 7                  its story, and how it ends
     python -m tests.simulation --seeds 0-999             one line each, and what was seen
     python -m tests.simulation --seed 7 --events 2000    faults end after so many events
+    python -m tests.simulation --mutations               which invariant catches which planted bug, with which seed
 
-The exit code is 1 when an invariant broke.
+The exit code is 1 when an invariant broke, or a planted bug was not caught.
 """
 
 from __future__ import annotations
@@ -13,10 +14,16 @@ import argparse
 import logging
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from tests.simulation.faults.kinds import BEYOND, Fault
+from tests.simulation.fixed_seeds import FIXED_SEEDS
+from tests.simulation.mutations.catalogue import MUTATIONS
+from tests.simulation.mutations.hunt import Catch, hunt
+from tests.simulation.mutations.mutation import Mutation
+from tests.simulation.mutations.table import table_of
 from tests.simulation.run import Outcome, simulate
-from tests.simulation.sightings import Sight
+from tests.simulation.sightings import BEYOND_SIGHTS, Sight
 
 _WHOLE_STORY = 1_000_000
 
@@ -24,27 +31,45 @@ _WHOLE_STORY = 1_000_000
 def main(arguments: list[str] | None = None) -> int:
     """Run what the command line asks for; return the exit code."""
     options = _parser().parse_args(arguments)
-    if options.seeds is None:
-        outcome = simulate(options.seed, max_events=options.events, remembered_lines=_WHOLE_STORY)
-        print("\n".join(outcome.story))
-        print(outcome)
-        return 1 if outcome.broken else 0
-    return report_all(simulate(seed, max_events=options.events) for seed in options.seeds)
+    if options.mutations:
+        return report_hunts(MUTATIONS, FIXED_SEEDS)
+    if options.seeds is not None:
+        return report_all(simulate(seed, max_events=options.events) for seed in options.seeds)
+    outcome = simulate(options.seed, max_events=options.events, remembered_lines=_WHOLE_STORY)
+    print("\n".join(outcome.story))
+    print(outcome)
+    return 1 if outcome.broken else 0
 
 
 def report_all(outcomes: Iterable[Outcome]) -> int:
     """Tell of each run as it ends, then what all of them have met; return the exit code."""
     seen: Counter[Sight] = Counter()
+    struck: Counter[Fault] = Counter()
     broken: list[int] = []
     for outcome in outcomes:
         seen += outcome.sights
+        struck += outcome.strikes
         print("\n".join([*outcome.story, str(outcome)]), flush=True)
         if outcome.broken:
             broken.append(outcome.seed)
+    for fault in Fault:
+        if fault not in BEYOND:
+            print(f"{struck[fault]:>9}  strikes: {fault.value}")
     for sight in Sight:
-        print(f"{seen[sight]:>9}  {sight.value}")
+        if sight not in BEYOND_SIGHTS:
+            print(f"{seen[sight]:>9}  {sight.value}")
     print(f"broken: {broken or 'none'}")
     return 1 if broken else 0
+
+
+def report_hunts(mutations: Sequence[Mutation], seeds: Sequence[int]) -> int:
+    """Hunt for each planted bug, then show what caught them; return the exit code."""
+    hunts = [(mutation, hunt(mutation, seeds)) for mutation in mutations]
+    catches: list[Catch] = [caught for _, caught in hunts if caught is not None]
+    missed = [mutation.name for mutation, caught in hunts if caught is None]
+    print("\n".join(table_of([caught.row for caught in catches])))
+    print(f"not caught: {missed or 'none'}")
+    return 1 if missed else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -52,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--seed", type=int, help="tell the story of this one")
     which.add_argument("--seeds", type=_range, metavar="A-B", help="try all of these, from A to B")
+    which.add_argument("--mutations", action="store_true", help="plant known bugs, and hunt for them")
     parser.add_argument("--events", type=int, help="end all faults after so many events at the latest")
     return parser
 

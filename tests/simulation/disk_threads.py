@@ -14,6 +14,7 @@ from functools import partial
 from typing import TypeVar
 
 from raft.core.effects import FlushLog, ReadRange
+from raft.errors import StorageError
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.memory import PowerCutError
 from raft.types import Batch, ElectionState, Offset
@@ -50,6 +51,7 @@ class DiskThreads:
         wrote: told at the very moment at which batches are written.
         looked: told at the very moment at which some have got to the platter.
         power_failed: told that a planned power cut has struck; nothing more happens then.
+        refused: told that the disk has refused something; nothing more happens then.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class DiskThreads:
         wrote: Callable[[list[Entry]], None],
         looked: Callable[[], None],
         power_failed: Callable[[], None],
+        refused: Callable[[StorageError], None],
     ) -> None:
         self._directory = directory
         self._written = written
@@ -76,6 +79,7 @@ class DiskThreads:
         self._wrote = wrote
         self._looked = looked
         self._power_failed = power_failed
+        self._refused = refused
         self._jobs: deque[Callable[[], None]] = deque()
         self._orders: deque[_Ordered] = deque()
         self._held_back: deque[_Ordered] = deque(maxlen=_HELD_BACK)
@@ -159,6 +163,8 @@ class DiskThreads:
                 self._jobs.popleft()()
         except PowerCutError:
             self._power_failed()
+        except StorageError as error:
+            self._refused(error)
 
     def _append(self, batches: tuple[Batch, ...]) -> None:
         self._wrote([self._written.append(batch) for batch in batches])
@@ -187,6 +193,7 @@ class DiskThreads:
         self._is_flushing = True
         plan = self._plan
         is_slow = self._dice.chance(plan.slow_percent)
+        self._sightings.count(Sight.SLOW_FLUSH, is_slow)
         self._timeline.after(self._dice.between(plan.slow_ms if is_slow else plan.flush_ms), self._flush)
 
     def _flush(self) -> None:
@@ -198,6 +205,9 @@ class DiskThreads:
             self._flush_log()
         except PowerCutError:
             self._power_failed()
+            return
+        except StorageError as error:
+            self._refused(error)
             return
         self._looked()
         self._report_soon(orders)
@@ -213,13 +223,10 @@ class DiskThreads:
         self._timeline.at(self._last_report_ms, lambda: self._report(newest))
         for ordered in older:
             self._sightings.count(Sight.SHARED_FLUSH)
-            match self._dice.draw(4):
-                case 0:
-                    self._timeline.after(self._dice.between(_LATE_ANSWER_MS), partial(self._report, ordered))
-                case 1:
-                    self._held_back.append(ordered)
-                case _:
-                    pass
+            if self._dice.draw(4) == 0:
+                self._timeline.after(self._dice.between(_LATE_ANSWER_MS), partial(self._report, ordered))
+            else:
+                self._held_back.append(ordered)
 
     def _flush_log(self) -> None:
         claimed = self._directory.log.flush()

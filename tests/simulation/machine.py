@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+
 from raft.core import RaftCore
-from raft.core.effects import ShutdownFinished
+from raft.core.effects import Effect, ShutdownFinished
 from raft.core.roles import Leader
+from raft.errors import CorruptBatchError, StorageError
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
-from raft.storage.memory import PowerCutError
-from raft.types import ElectionState, Epoch, NodeId
+from raft.storage.memory import Call, PowerCutError
+from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
+from raft.types import ElectionState, Epoch, NodeId, Offset
 from raft.writers import WriterTable
+from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.clock import Clock
 from tests.simulation.dice import Dice
 from tests.simulation.disk_threads import DiskThreads
@@ -17,8 +22,8 @@ from tests.simulation.log_twin import LogTwin
 from tests.simulation.plan import calmed
 from tests.simulation.platter import Platter
 from tests.simulation.process import Process
-from tests.simulation.sightings import Sight
-from tests.simulation.starting import DIRECTORY, core_config, open_directory, view_of
+from tests.simulation.sightings import Moment, Sight
+from tests.simulation.starting import DIRECTORY, TOPIC, core_config, open_directory, view_of
 from tests.simulation.surroundings import Surroundings
 from tests.simulation.written_log import WrittenLog
 
@@ -53,6 +58,7 @@ class Machine:
         self._core_dice = Dice(surroundings.plan.seed, f"core {node_id}")
         self._disk_plan = surroundings.plan.disk
         self._disk: DiskThreads | None = None
+        self._is_tampered_with = False
 
     def __str__(self) -> str:
         return f"node {self.node_id}"
@@ -79,6 +85,12 @@ class Machine:
         """Whether the node leads, as it believes."""
         return self.process is not None and isinstance(self.process.core.role, Leader)
 
+    @property
+    def recovery_point(self) -> Offset:
+        """Everything below is on the disk, as the disk itself says."""
+        name = f"{DIRECTORY}/{RECOVERY_POINT_NAME}"
+        return RecoveryPoint(self.files.after_power_cut(name), name, topic=TOPIC, partition=0).offset
+
     def start(self) -> None:
         """Start the node with what is on the disk; nothing happens to one that runs."""
         if self.process is not None:
@@ -89,9 +101,18 @@ class Machine:
             directory = self._open_directory()
         except PowerCutError:
             self._sight(Sight.POWER_CUT_WHILE_STARTING)
-            self.cut_power()
+            self._power_failed()
             return
-        self.written.reopen(directory.log)
+        except StorageError as error:
+            self._refuse_to_start(error)
+            return
+        if self.files.is_rotten:
+            raise BrokenInvariantError("DamageIsRefused", ("LOG-13",), f"{self} starts from a log that is damaged")
+        if self._is_tampered_with:
+            self._is_tampered_with = False
+            self.written.adopt(directory.log)
+        else:
+            self.written.reopen(directory.log)
         self.stored = directory.election_state
         self._tell("starts, its log ends at %s, %s", directory.log.end_offset, self.stored)
         self.process = process = self._make_process(directory)
@@ -116,13 +137,23 @@ class Machine:
         self._surroundings.went_down(self)
 
     def leave_in_peace(self) -> None:
-        """Take back every stroke that was planned, end a stall, and have a quick disk from now on."""
+        """Take back every stroke that was planned, end a stall, and have a good disk from now on."""
         self.files.keep_power()
+        self.files.restore()
         self._disk_plan = calmed(self._disk_plan)
         if self.process is not None and self._disk is not None:
             self._disk.calm_down(self._disk_plan)
             self.process.plan_kill(None)
             self.process.wake()
+
+    def tamper(self, files: Platter | None = None) -> None:
+        """Let its disk be another, or not be what it was, while it is down: nobody can hold the machine to that."""
+        assert self.process is None, f"{self} runs"
+        if files is not None:
+            self.files = files
+            self.written = WrittenLog(files, DIRECTORY)
+        self._is_tampered_with = True
+        self._surroundings.watch.lost_memory(self)
 
     # What the process tells
 
@@ -131,9 +162,10 @@ class Machine:
         name = f"{DIRECTORY}/{ELECTION_STATE_NAME}"
         self.stored = ElectionStateFile(self.files.after_power_cut(name), name).read()
 
-    def kill_between_effects(self) -> None:
+    def kill_instead_of(self, effect: Effect) -> None:
         """The moment has come that `Process.plan_kill` was told of."""
         self._sight(Sight.KILLED_BETWEEN_EFFECTS)
+        self._surroundings.sightings.moments[Moment("killed", type(effect).__name__)] += 1
         self.kill()
 
     def leave(self, finished: ShutdownFinished) -> None:
@@ -145,6 +177,9 @@ class Machine:
             self._disk.close()
         except PowerCutError:
             self._power_failed()
+            return
+        except StorageError as error:
+            self._disk_refused(error)
             return
         self._end()
         self._surroundings.went_down(self)
@@ -167,7 +202,7 @@ class Machine:
 
     def _make_process(self, directory: ReplicaDirectory) -> Process:
         surroundings = self._surroundings
-        core = surroundings.make_core(
+        core = RaftCore(
             core_config(directory, self.node_id, surroundings.plan),
             stored=directory.election_state,
             log=view_of(directory.log),
@@ -192,11 +227,46 @@ class Machine:
             looked=lambda: surroundings.watch.flushed(self),
             flushed=process.flushed,
             power_failed=self._power_failed,
+            refused=self._disk_refused,
         )
 
     def _power_failed(self) -> None:
-        self._sight(Sight.POWER_CUT_WHILE_WRITING)
+        self._sight(Sight.POWER_CUT_WHILE_WRITING, self.process is not None)
+        if self.files.cut_instead_of is not None:
+            self._surroundings.sightings.moments[Moment("power cut", self.files.cut_instead_of.name)] += 1
         self.cut_power()
+
+    def _disk_refused(self, error: StorageError) -> None:
+        """The node stops, as it must. Before the next start the machine does too, unless its disk was only full: the
+        cache of a system that could not flush may show the next process what is nowhere else.
+        """
+        refusal = self.files.refusal
+        if refusal is None:
+            raise error
+        self._tell("stops: %s", error)
+        self._surroundings.sightings.moments[Moment("refused", refusal.call.name)] += 1
+        self._sight(Sight.WRITE_REFUSED, refusal.call is Call.WRITE)
+        self._sight(Sight.WRITTEN_SHORT, refusal.is_partly_done)
+        self._sight(Sight.FLUSH_REFUSED, refusal.call is Call.FLUSH)
+        if refusal.reason == errno.ENOSPC:
+            self._sight(Sight.DISK_FULL)
+            self.kill()
+        else:
+            self.cut_power()
+
+    def _refuse_to_start(self, error: StorageError) -> None:
+        """A node may refuse for two reasons only: its disk did, or what it had flushed is damaged."""
+        if self.files.refusal is not None:
+            self._sight(Sight.START_REFUSED_BY_DISK)
+            self._disk_refused(error)
+        elif self.files.is_rotten and isinstance(error, CorruptBatchError):
+            self._tell("does not start: %s", error)
+            self._sight(Sight.DAMAGE_REFUSED)
+            self.files.kill()
+            self.files.restore()
+            self._surroundings.went_down(self)
+        else:
+            raise BrokenInvariantError("NodesStartAgain", ("LOG-13", "STATE-4"), f"{self}: {error}")
 
     def _end(self) -> None:
         process, self.process, self._disk = self.process, None, None

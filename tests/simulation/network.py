@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from raft.records.header import CHECKED_FROM, batch_size_bytes
 from tests.simulation.dice import Dice
 from tests.simulation.plan import CALM_NETWORK, NetworkPlan
 from tests.simulation.sightings import Sight, Sightings
@@ -32,7 +33,7 @@ class Network:
         self._is_calm = False
 
     def calm_down(self) -> None:
-        """Be a good network from now on: what was to come late a second time does not come again."""
+        """Be a good network from now on: what is held, or was to come a second time, does not come any more."""
         self._plan = CALM_NETWORK
         self._cuts.clear()
         self._is_calm = True
@@ -61,6 +62,8 @@ class Network:
             return
         if dice.chance(plan.loss_percent):
             self._sightings.count(Sight.MESSAGE_LOST)
+        elif dice.chance(plan.held_percent):
+            self._timeline.after(dice.between(plan.late_ms), lambda: self._release(deliver))
         else:
             self._timeline.after(dice.between(plan.delay_ms), deliver)
         if may_repeat and dice.chance(plan.repeat_percent):
@@ -68,6 +71,31 @@ class Network:
             self._timeline.after(
                 dice.between(plan.late_ms if is_late else plan.delay_ms), lambda: self._repeat(deliver, is_late)
             )
+
+    def damaged(self, records: bytes) -> bytes:
+        """Return the records of an answer as they arrive: perhaps cut off somewhere, perhaps with a bit that is wrong.
+
+        Only what a checksum covers goes wrong: the link's own checksums guard the rest of a message as well, and such
+        damage comes from files that change while they are sent (KAFKA-18723).
+        """
+        dice = self._dice
+        if self._is_calm or not dice.chance(self._plan.damage_percent):
+            return records
+        if dice.draw(2):
+            self._sightings.count(Sight.ANSWER_CUT_SHORT)
+            return records[: dice.draw(len(records))]
+        begin = 0
+        while dice.draw(2) and begin + (batch_size_bytes(records, begin) or 0) < len(records):
+            begin += batch_size_bytes(records, begin) or 0
+        size_bytes = batch_size_bytes(records, begin) or 0
+        position = begin + CHECKED_FROM + dice.draw(size_bytes - CHECKED_FROM)
+        self._sightings.count(Sight.ANSWER_DAMAGED)
+        return records[:position] + bytes([records[position] ^ 1 << dice.draw(8)]) + records[position + 1 :]
+
+    def _release(self, deliver: Action) -> None:
+        if not self._is_calm:
+            self._sightings.count(Sight.MESSAGE_HELD)
+            deliver()
 
     def _repeat(self, deliver: Action, is_late: bool) -> None:
         if not self._is_calm:

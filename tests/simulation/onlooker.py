@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from raft.core.effects import Reply, RoleChanged
-from raft.core.events import AppendRequested, ResignRequested, Started
-from raft.core.messages import AppendResponse, ClientFetchRequest, FetchResponse, Request, VoteRequest, VoteResponse
-from raft.core.roles import Candidate, Follower, Leader, Resigned
+from raft.core.effects import Reply, ReportFault, RoleChanged
+from raft.core.events import AppendRequested, RequestAbandoned, ResignRequested, Started
+from raft.core.messages import (
+    AppendResponse,
+    ClientFetchRequest,
+    FetchResponse,
+    Request,
+    RequestRefused,
+    VoteRequest,
+    VoteResponse,
+)
+from raft.core.roles import Candidate, Follower, Leader, Resigned, Unattached
 from raft.errors import ErrorCode
 from raft.types import NodeId, Offset
 from tests.simulation.committed_log import CommittedLog
@@ -39,14 +47,17 @@ class Onlooker(Observer):
         for effect in step.effects:
             if isinstance(effect, RoleChanged):
                 self._see_role(step, effect)
+            elif isinstance(effect, ReportFault):
+                self._sightings.count(Sight.LOST_DISK_REPORTED, "lose its disk" in effect.message)
         self._see_cut(step)
         self._see_held_back(step)
         for entry in step.appended:
             write_id = write_id_of(entry.header)
             if isinstance(step.event, AppendRequested) and write_id in self._cut_off:
-                self._see(Sight.APPEND_LOST_AND_WRITTEN_AGAIN)
+                self._sightings.count(Sight.APPEND_LOST_AND_WRITTEN_AGAIN)
         if isinstance(step.event, AppendRequested):
             self._see_append(step, step.event)
+        self._sightings.count(Sight.REQUEST_ABANDONED, isinstance(step.event, RequestAbandoned))
 
     def replied(
         self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
@@ -54,45 +65,53 @@ class Onlooker(Observer):
         match asked, reply.response:
             case VoteRequest(pre_vote=True), VoteResponse(vote_granted=False, error=ErrorCode.NONE):
                 role = machine.core.role
-                self._see(Sight.PRE_VOTE_REFUSED_FOR_LEADER, isinstance(role, Follower) and role.has_fetched)
+                self._sightings.count(
+                    Sight.PRE_VOTE_REFUSED_FOR_LEADER, isinstance(role, Follower) and role.has_fetched
+                )
+            case VoteRequest(), VoteResponse(error=ErrorCode.INVALID_VOTER_KEY):
+                self._sightings.count(Sight.WRONG_VOTER_ASKED)
+            case _, RequestRefused(error=ErrorCode.INCONSISTENT_CLUSTER_ID):
+                self._sightings.count(Sight.STRANGER_TURNED_AWAY)
             case VoteRequest(pre_vote=False), VoteResponse(vote_granted=False, error=ErrorCode.NONE):
-                self._see(Sight.VOTE_REFUSED)
+                self._sightings.count(Sight.VOTE_REFUSED)
             case AppendRequested(), AppendResponse(error=error) if error in _SIGHT_OF_ERROR:
-                self._see(_SIGHT_OF_ERROR[ErrorCode(error)])
+                self._sightings.count(_SIGHT_OF_ERROR[ErrorCode(error)])
             case ClientFetchRequest(), FetchResponse(error=ErrorCode.NONE) if records:
-                self._see(Sight.FOLLOWER_READ, isinstance(machine.core.role, Follower))
+                self._sightings.count(Sight.FOLLOWER_READ, isinstance(machine.core.role, Follower))
             case ClientFetchRequest(), FetchResponse(error=ErrorCode.UNKNOWN_LEADER_EPOCH):
-                self._see(Sight.READER_ASKED_OLD_LEADER, machine.is_leader)
+                self._sightings.count(Sight.READER_ASKED_OLD_LEADER, machine.is_leader)
             case _:
                 pass
 
     def flushed(self, machine: Machine) -> None:
-        self._see(Sight.SEGMENT_ROLLED, machine.written.has_rolled)
+        self._sightings.count(Sight.SEGMENT_ROLLED, machine.written.has_rolled)
 
     def _see_role(self, step: Step, change: RoleChanged) -> None:
         new = change.new
         is_start = isinstance(step.event, Started)
         match new:
             case Leader():
-                self._see(Sight.LEADER_ELECTED)
+                self._sightings.count(Sight.LEADER_ELECTED)
                 leaders = [machine for machine in self._machines if machine.is_leader]
-                self._see(Sight.STALE_LEADER, len(leaders) > 1)
+                self._sightings.count(Sight.STALE_LEADER, len(leaders) > 1)
             case Candidate():
-                self._see(Sight.STOOD_BEFORE_CRASH, is_start)
+                self._sightings.count(Sight.STOOD_BEFORE_CRASH, is_start)
                 other = self._candidates.setdefault(new.epoch, step.machine.node_id)
-                self._see(Sight.SEVERAL_CANDIDATES, other != step.machine.node_id)
+                self._sightings.count(Sight.SEVERAL_CANDIDATES, other != step.machine.node_id)
+            case Unattached():
+                self._sightings.count(Sight.LOG_AHEAD_OF_STORED_EPOCH, is_start and "later epoch" in change.reason)
             case Resigned():
-                self._see(Sight.LED_BEFORE_CRASH, is_start)
-                self._see(Sight.QUORUM_LOST, "check quorum" in change.reason)
-                self._see(Sight.RESIGNED_ON_REQUEST, isinstance(step.event, ResignRequested))
+                self._sightings.count(Sight.LED_BEFORE_CRASH, is_start)
+                self._sightings.count(Sight.QUORUM_LOST, "check quorum" in change.reason)
+                self._sightings.count(Sight.RESIGNED_ON_REQUEST, isinstance(step.event, ResignRequested))
             case _:
                 pass
 
     def _see_cut(self, step: Step) -> None:
         node_id = step.machine.node_id
         if step.cut_off:
-            self._see(Sight.TRUNCATION)
-            self._see(Sight.TRUNCATION_IN_SEVERAL_STEPS, node_id in self._has_just_cut)
+            self._sightings.count(Sight.TRUNCATION)
+            self._sightings.count(Sight.TRUNCATION_IN_SEVERAL_STEPS, node_id in self._has_just_cut)
             self._has_just_cut.add(node_id)
             self._cut_off.update(write_id for entry in step.cut_off if (write_id := write_id_of(entry.header)))
         elif step.appended:
@@ -104,17 +123,13 @@ class Onlooker(Observer):
             return
         known = [voter.fetch_offset or Offset(0) for voter in role.progress.voters.values()]
         held_by_majority = sorted([*known, step.machine.core.durable_end], reverse=True)[(len(known) + 1) // 2]
-        self._see(Sight.HELD_BACK_BY_OWN_EPOCH, held_by_majority > self._committed.end_offset)
+        self._sightings.count(Sight.HELD_BACK_BY_OWN_EPOCH, held_by_majority > self._committed.end_offset)
 
     def _see_append(self, step: Step, event: AppendRequested) -> None:
         write_id = write_id_of(event.batch.header)
         if write_id is None or step.appended or not isinstance(step.role_after, Leader):
             return
         if step.log.times_written(write_id):
-            self._see(Sight.REPEATED_APPEND_RECOGNISED)
+            self._sightings.count(Sight.REPEATED_APPEND_RECOGNISED)
             is_answered = any(isinstance(effect, Reply) for effect in step.effects)
-            self._see(Sight.UNCOMMITTED_APPEND_RECOGNISED, not is_answered)
-
-    def _see(self, sight: Sight, is_so: bool = True) -> None:
-        if is_so:
-            self._sightings.count(sight)
+            self._sightings.count(Sight.UNCOMMITTED_APPEND_RECOGNISED, not is_answered)

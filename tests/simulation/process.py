@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 from raft.core import RaftCore
@@ -23,7 +24,7 @@ from raft.core.effects import (
     StoreSnapshotPiece,
     TruncateLog,
 )
-from raft.core.events import AppendRequested, Event, LogFlushed, RequestReceived, Started, TimePassed
+from raft.core.events import AppendRequested, Event, LogFlushed, RequestAbandoned, RequestReceived, Started, TimePassed
 from raft.core.messages import ClientFetchRequest, Request
 from raft.records.control import leader_change_batch
 from raft.records.header import read_header
@@ -83,6 +84,7 @@ class Process:
         self.is_over = False
         self._clock = clock
         self._timeline = surroundings.timeline
+        self._timer_grain_ms = surroundings.plan.timeouts.timer_grain_ms
         self._watch = surroundings.watch
         self._outbox = surroundings.outbox
         self._events: deque[Event] = deque()
@@ -93,7 +95,7 @@ class Process:
         self._is_storing = False
         self._stalled_until_ms = 0
         self._timer_ms: int | None = None
-        self._effects_to_live: int | None = None
+        self._is_fatal: Callable[[Effect], bool] | None = None
 
     def start(self, disk: DiskThreads) -> None:
         """Begin with the first event."""
@@ -113,10 +115,16 @@ class Process:
             self._events.append(event)
             self._advance()
 
-    def receive(self, request: Request | ClientFetchRequest, respond: Respond) -> None:
-        """Hand it a request."""
+    def receive(self, request: Request | ClientFetchRequest, respond: Respond) -> int:
+        """Hand it a request; return the number by which the node knows it."""
         request_id = self._expect_reply(Question(request, respond))
         self.submit(RequestReceived(request_id=request_id, request=request))
+        return request_id
+
+    def abandon(self, request_id: int) -> None:
+        """Tell it that nobody waits for an answer any more."""
+        if self._questions.pop(request_id, None) is not None:
+            self.submit(RequestAbandoned(request_id=request_id))
 
     def append(self, batch: Batch, timeout_ms: int, respond: Respond) -> None:
         """Hand it what a client wants appended."""
@@ -138,9 +146,14 @@ class Process:
         self._stalled_until_ms = 0
         self._advance()
 
-    def plan_kill(self, effects: int | None) -> None:
-        """Kill it after so many more effects; None takes that back."""
-        self._effects_to_live = effects
+    def jump_ahead(self, jump_ms: int) -> None:
+        """Let its clock jump."""
+        self._clock.jump(jump_ms)
+        self._advance()
+
+    def plan_kill(self, instead_of: Callable[[Effect], bool] | None) -> None:
+        """Kill it instead of the first effect for which this is true; None takes that back."""
+        self._is_fatal = instead_of
 
     def halt(self) -> None:
         """It is gone, from one moment to the next."""
@@ -180,22 +193,21 @@ class Process:
         effects = core.handle(event, now_ms)
         cut_off, appended = self._follow_log(effects)
         self._effects.extend(effects)
-        self._watch.handled(
-            Step(
-                machine=self.machine,
-                now_ms=now_ms,
-                event=event,
-                effects=effects,
-                role_before=role_before,
-                role_after=core.role,
-                reign=reign_in(role_before, effects),
-                high_watermark_before=high_watermark_before,
-                high_watermark=core.high_watermark,
-                log=self.log,
-                cut_off=cut_off,
-                appended=appended,
-            )
+        step = Step(
+            machine=self.machine,
+            now_ms=now_ms,
+            event=event,
+            effects=effects,
+            role_before=role_before,
+            role_after=core.role,
+            reign=reign_in(role_before, effects),
+            high_watermark_before=high_watermark_before,
+            high_watermark=core.high_watermark,
+            log=self.log,
+            cut_off=cut_off,
+            appended=appended,
         )
+        self._watch.handled(step)
 
     def _follow_log(self, effects: list[Effect]) -> tuple[list[Entry], list[Entry]]:
         cut_off: list[Entry] = []
@@ -218,6 +230,7 @@ class Process:
         if deadline_ms is None:
             return
         due_ms = self._clock.true_ms(deadline_ms)
+        due_ms += -due_ms % self._timer_grain_ms
         if self._timer_ms is None or due_ms < self._timer_ms:
             self._timer_ms = due_ms
             self._timeline.at(due_ms, lambda: self._on_timer(due_ms))
@@ -234,11 +247,9 @@ class Process:
             self._set_timer()
 
     def _carry_out(self, effect: Effect) -> None:
-        if self._effects_to_live is not None:
-            if self._effects_to_live == 0:
-                self.machine.kill_between_effects()
-                return
-            self._effects_to_live -= 1
+        if self._is_fatal is not None and self._is_fatal(effect):
+            self.machine.kill_instead_of(effect)
+            return
         assert not isinstance(effect, StoreSnapshotPiece | InstallSnapshot), "nobody here has snapshots to give"
         match effect:
             case StoreElectionState():
@@ -275,7 +286,9 @@ class Process:
         self._advance()
 
     def _reply(self, reply: Reply) -> None:
-        question = self._questions.pop(reply.request_id)
+        question = self._questions.pop(reply.request_id, None)
+        if question is None:
+            return
         if reply.read is None:
             self._answer(question, reply, b"")
         else:

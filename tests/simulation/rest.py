@@ -20,6 +20,8 @@ _LONGEST_DISK_MS = 5_000
 
 _LOOK_EVERY_MS = 25
 
+_MOST_TURNS = 12
+
 
 class Rest:
     """Waits for what has to come true.
@@ -41,6 +43,8 @@ class Rest:
         """
         world = self._world
         world.calm_down()
+        # What was lost before is missed only when it is overdue, and may cost a leader then: an echo of the faults.
+        world.timeline.run(world.timeline.now_ms + world.plan.timeouts.round_ms)
         absent = self._draw_absent()
         if absent:
             self._do_without(absent)
@@ -93,7 +97,8 @@ class Rest:
         self._require_same(leader, epoch, self._settle(self._world.machines))
 
     def _do_without_followers(self, leader: Machine) -> None:
-        """A minority loses its leader out of sight, though not always each other, and finds it again; nobody minds.
+        """A minority loses its leader out of sight, though not always each other, and finds it again, once or again and
+        again; nobody minds.
 
         Nothing is written meanwhile: only that a leader lives keeps the others from voting for somebody as good.
         """
@@ -102,10 +107,13 @@ class Rest:
         away = dice.some(followers, len(followers) // 2)
         hidden = [leader.node_id] if dice.draw(2) else [m.node_id for m in world.machines if m.node_id not in away]
         epoch = leader.core.epoch
-        world.story.tell("network", "hides %s from %s", hidden, away)
-        cut = world.network.cut([*product(away, hidden), *product(hidden, away)])
-        world.timeline.run(world.timeline.now_ms + 2 * timeouts.round_ms)
-        world.network.mend(cut)
+        turns = dice.pick((1, 1, _MOST_TURNS))
+        world.story.tell("network", "hides %s from %s, %s times", hidden, away, turns)
+        for _ in range(turns):
+            cut = world.network.cut([*product(away, hidden), *product(hidden, away)])
+            world.timeline.run(world.timeline.now_ms + 2 * timeouts.round_ms // turns)
+            world.network.mend(cut)
+            world.timeline.run(world.timeline.now_ms + dice.draw(timeouts.fetch_ms) // turns)
         self._require_same(leader, epoch, self._settle(world.machines))
 
     def _require_same(self, leader: Machine, epoch: Epoch, now_leading: Machine) -> None:

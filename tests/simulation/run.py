@@ -6,13 +6,13 @@ import traceback
 from collections import Counter
 from dataclasses import dataclass
 
-from raft.core import RaftCore
 from raft.errors import RaftError
 from tests.simulation.broken import BrokenInvariantError
-from tests.simulation.plan import draw_plan
+from tests.simulation.drawing import draw_plan
+from tests.simulation.faults.kinds import Fault
+from tests.simulation.plan import Plan
 from tests.simulation.rest import Rest
-from tests.simulation.sightings import Sight
-from tests.simulation.surroundings import CoreFactory
+from tests.simulation.sightings import Moment, Sight
 from tests.simulation.world import World
 
 LAST_LINES = 40
@@ -26,6 +26,8 @@ class Outcome:
         events: how many things happened, in `virtual_ms`.
         committed_records: how many records were committed.
         sights: what was seen, and how often.
+        strikes: which faults struck, and how often.
+        moments: in the middle of what, and how often.
         fingerprint: of all that happened.
         rest_percent: how much of the time allowed the quorum needed at most to recover.
         broken: the invariant that broke, if any.
@@ -37,6 +39,8 @@ class Outcome:
     virtual_ms: int
     committed_records: int
     sights: Counter[Sight]
+    strikes: Counter[Fault]
+    moments: Counter[Moment]
     fingerprint: int
     rest_percent: int
     broken: BrokenInvariantError | None
@@ -54,23 +58,31 @@ def simulate(
     seed: int,
     *,
     max_events: int | None = None,
-    make_core: CoreFactory = RaftCore,
     remembered_lines: int = LAST_LINES,
 ) -> Outcome:
-    """Run a seed to its end, or to the first broken invariant.
+    """Run a seed to its end, or to the first broken invariant; see `carry_out`."""
+    return carry_out(draw_plan(seed), max_events=max_events, remembered_lines=remembered_lines)
+
+
+def carry_out(
+    plan: Plan,
+    *,
+    max_events: int | None = None,
+    remembered_lines: int = LAST_LINES,
+) -> Outcome:
+    """Run a plan to its end, or to the first broken invariant.
 
     Args:
-        seed: decides everything.
+        plan: decides everything.
         max_events: when to end the time of unrest at the latest; None leaves it to the plan.
-        make_core: how nodes get their cores.
         remembered_lines: how many of the last lines of its story to keep.
     """
-    world = World(draw_plan(seed), make_core, remembered_lines=remembered_lines)
+    world = World(plan, remembered_lines=remembered_lines)
     rest = Rest(world)
     broken: BrokenInvariantError | None = None
     try:
         world.begin()
-        world.timeline.run(world.plan.unrest_ms, max_steps=max_events or world.plan.unrest_events)
+        world.timeline.run(plan.unrest_ms, max_steps=max_events or plan.unrest_events)
         rest.come_about()
     except BrokenInvariantError as error:
         broken = error
@@ -80,11 +92,13 @@ def simulate(
         detail = f"{type(error).__name__} at {place.filename}:{place.lineno}: {error}"
         broken = BrokenInvariantError("NothingBreaks", ("ERROR-9", "LOG-17"), detail)
     return Outcome(
-        seed=seed,
+        seed=plan.seed,
         events=world.timeline.steps,
         virtual_ms=world.timeline.now_ms,
         committed_records=world.committed.end_offset,
         sights=world.sightings.counts,
+        strikes=world.sightings.strikes,
+        moments=world.sightings.moments,
         fingerprint=world.fingerprint.value,
         rest_percent=rest.most_percent,
         broken=broken,

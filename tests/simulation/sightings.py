@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum
+from typing import Literal, NamedTuple
+
+from tests.simulation.faults.kinds import Fault
 
 
 class Sight(StrEnum):
@@ -24,18 +27,24 @@ class Sight(StrEnum):
     POWER_CUT = "the power of one machine was cut"
     POWER_CUT_WHILE_WRITING = "the power was cut in the middle of the work of a disk"
     POWER_CUT_WHILE_STARTING = "the power was cut in the middle of a recovery"
-    BLACKOUT = "the power of all machines was cut"
     KILLED = "a process was killed"
     KILLED_BETWEEN_EFFECTS = "a process was killed in the middle of a list of effects"
     LEADER_CRASHED_WITH_UNCOMMITTED = "a leader crashed while records of it were not committed"
     UNFLUSHED_LOST = "a power cut took records that were not flushed"
     UNFLUSHED_SURVIVED = "records that were not flushed outlived a power cut"
     TORN_TAIL = "half a batch was found, and cut off"
+    WRITE_REFUSED = "a disk refused to write, and the node stopped"
+    WRITTEN_SHORT = "a disk wrote the first part of some bytes, and refused the rest"
+    FLUSH_REFUSED = "a disk refused to flush, and the node stopped"
+    DISK_FULL = "a disk was full, and the node stopped"
+    START_REFUSED_BY_DISK = "a node could not start because its disk refused"
+    DAMAGE_REFUSED = "a node refused to start from a log that had been damaged"
     TRUNCATION = "a log was cut because another leader had other records"
     TRUNCATION_IN_SEVERAL_STEPS = "a log was cut twice in a row before it agreed"
     VOIDED_FLUSH = "a flush was reported after the log had been cut"
     VOIDED_FLUSH_OF_OFFSETS_WRITTEN_AGAIN = "such a report spoke of offsets that were written anew, not flushed yet"
     SHARED_FLUSH = "one flush answered for several orders"
+    SLOW_FLUSH = "a flush took very long"
     SEGMENT_ROLLED = "a log had several segments"
     REPEATED_APPEND_RECOGNISED = "an append that was there already was recognised"
     UNCOMMITTED_APPEND_RECOGNISED = "an append was recognised that was there already, uncommitted"
@@ -43,23 +52,55 @@ class Sight(StrEnum):
     APPEND_OUT_OF_ORDER = "an append was refused because one before it was missing"
     APPEND_TIMED_OUT = "an append was not committed in time"
     APPEND_LOST_AND_WRITTEN_AGAIN = "an append was cut off with its log and later written again"
-    LATE_REQUEST = "a request came again long after its time"
     MESSAGE_LOST = "a message was lost"
+    MESSAGE_HELD = "a message was held for long, and others overtook it"
+    LATE_REQUEST = "a request came again long after its time"
+    LATE_ANSWER = "an answer came back to a node that had another role by then"
+    ANSWER_CUT_SHORT = "an answer to a fetch broke off in the middle of a batch"
+    ANSWER_DAMAGED = "an answer to a fetch held a damaged batch"
     CONNECTION_RESET = "connections broke with requests on them"
-    PARTITION = "the network was divided"
+    REQUEST_ABANDONED = "a node heard that nobody waits for its answer any more, and forgot a request"
+    SENT_INTO_THE_VOID = "a request went out on a connection that leads nowhere"
+    CONNECTION_MADE_ANEW = "a node gave up such a connection and made another"
+    SENT_TO_DEAD_ADDRESS = "a node looked for its leader where nobody listens"
+    WRONG_VOTER_ASKED = "a node was asked what was meant for another voter"
+    STRANGER_TURNED_AWAY = "a request of another cluster was refused"
+    OLD_PEER_CANNOT_PRE_VOTE = "a node skipped pre-votes because a peer does not know them"
+    SPOKE_BYTES = "messages travelled as the bytes of the wire"
     ONE_WAY_PARTITION = "a link was cut in one direction"
     SHORT_REIGN = "a leader was cut off as soon as it led"
-    STALL = "a process stood still for a while"
     FOLLOWER_READ = "a follower served a client"
     READER_ASKED_OLD_LEADER = "a deposed leader turned a reader away"
+    LOG_AHEAD_OF_STORED_EPOCH = "a node started with a log of a later epoch than its stored state, and believed the log"
+    LOST_DISK_REPORTED = "a leader reported that a voter asks for less than it had"
+
+
+BEYOND_SIGHTS = frozenset((Sight.LOG_AHEAD_OF_STORED_EPOCH,))
+"""What only faults bring about that a quorum cannot always outlive; see `BEYOND`."""
+
+
+class Moment(NamedTuple):
+    """A moment at which something struck: instead of which work that was to be done."""
+
+    end: Literal["power cut", "refused", "killed"]
+    instead_of: str
 
 
 class Sightings:
-    """How often each was seen."""
+    """What was seen of a run, and how often.
+
+    Attributes:
+        counts: sights.
+        strikes: faults that struck.
+        moments: where in a node's work the end came.
+    """
 
     def __init__(self) -> None:
         self.counts: Counter[Sight] = Counter()
+        self.strikes: Counter[Fault] = Counter()
+        self.moments: Counter[Moment] = Counter()
 
-    def count(self, sight: Sight) -> None:
-        """It happened."""
-        self.counts[sight] += 1
+    def count(self, sight: Sight, is_so: bool = True) -> None:
+        """It happened, if it is so."""
+        if is_so:
+            self.counts[sight] += 1

@@ -13,11 +13,16 @@ from raft.storage.log import Log, LogConfig
 from raft.types import ZERO_UUID, BatchHeader, Endpoint, NodeId, ReplicaKey
 from tests.simulation.plan import Plan
 
+DEAD_ADDRESS = Endpoint("nobody", 9000)
+"""Where a node may look for its leader, though nobody listens there."""
+
 TOPIC = "__cluster_metadata"
+_ADDRESSES_OF_VOTERS = 2
+
 DIRECTORY = f"{TOPIC}-0"
 """Where on a disk the log lies, and everything beside it."""
 
-_CLUSTER_ID = "simulated"
+CLUSTER_ID = "simulated"
 
 
 def endpoint_of(node_id: NodeId) -> Endpoint:
@@ -30,7 +35,7 @@ def open_directory(
 ) -> ReplicaDirectory:
     """Open a node's directory, with all that recovery does; see `ReplicaDirectory.open`."""
     identity = ReplicaIdentity(
-        topic=TOPIC, topic_id=ZERO_UUID, node_id=node_id, cluster_id=_CLUSTER_ID, voters=plan.voters
+        topic=TOPIC, topic_id=ZERO_UUID, node_id=node_id, cluster_id=CLUSTER_ID, voters=plan.voters
     )
     config = LogConfig(segment_bytes=plan.disk.segment_bytes, tail_bytes=plan.disk.tail_bytes)
     return ReplicaDirectory.open(files, identity, entropy=entropy, config=config, on_batch=on_batch)
@@ -43,12 +48,20 @@ def core_config(directory: ReplicaDirectory, node_id: NodeId, plan: Plan) -> Cor
         replica=ReplicaKey(node_id, directory.directory_id),
         cluster_id=directory.cluster_id,
         voters=VoterSet.static({voter: endpoint_of(voter) for voter in plan.voters}),
+        bootstrap_servers=_bootstrap_servers(plan),
         election_timeout_ms=timeouts.election_ms,
         fetch_timeout_ms=timeouts.fetch_ms,
         request_timeout_ms=timeouts.request_ms,
         election_backoff_max_ms=timeouts.backoff_max_ms,
         fetch_max_bytes=plan.fetch_max_bytes,
     )
+
+
+def _bootstrap_servers(plan: Plan) -> tuple[Endpoint, ...]:
+    """The addresses at which to look for the leader, one of which nobody listens at; none, to look at the voters'."""
+    if not plan.wire.has_dead_address:
+        return ()
+    return DEAD_ADDRESS, *(endpoint_of(node_id) for node_id in (*plan.observers, *plan.voters[-_ADDRESSES_OF_VOTERS:]))
 
 
 def view_of(log: Log) -> LogView:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from raft.core.effects import Effect, RoleChanged
 from raft.core.events import AppendRequested, Event
@@ -20,9 +20,8 @@ Respond = Callable[[Response | AppendResponse, bytes], None]
 """Takes the answer to a request, and the records that go into it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """What a node made of an event, before any of it is carried out.
+class Step(NamedTuple):
+    """What a node made of an event, before any of it is carried out. There are so many that they are plain tuples.
 
     Fields:
         machine: whose core.
@@ -46,6 +45,16 @@ class Step:
     log: LogTwin
     cut_off: Sequence[Entry]
     appended: Sequence[Entry]
+
+    @property
+    def changes_role(self) -> bool:
+        """Whether the node knows something else of its role, even if it keeps it."""
+        return self.role_after is not self.role_before
+
+    @property
+    def moves_high_watermark(self) -> bool:
+        """Whether the node knows another high watermark, or none any more."""
+        return self.high_watermark != self.high_watermark_before
 
     @property
     def begins_reign(self) -> bool:

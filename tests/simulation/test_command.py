@@ -1,33 +1,26 @@
-"""The command that replays seeds, and what it says of a broken promise."""
+"""The command that replays seeds and hunts for planted bugs, and what it says of a broken promise."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from raft.core import CoreConfig, RaftCore
-from raft.core.config import Draw
-from raft.core.log_view import LogView
-from raft.types import ElectionState
-from raft.writers import WriterTable
-from tests.simulation.__main__ import main, report_all
+from tests.simulation.__main__ import main, report_all, report_hunts
+from tests.simulation.mutations.mutation import Mutation
+from tests.simulation.mutations.votes import vote_forgotten_on_restart
 from tests.simulation.run import Outcome, simulate
 
 _SEED = 0
 
-
-def _forgetful_core(
-    config: CoreConfig, *, stored: ElectionState | None, log: LogView, writers: WriterTable, draw: Draw
-) -> RaftCore:
-    """A core that does not know any more for whom it voted in its life before."""
-    forgotten = None if stored is None else replace(stored, voted_key=None)
-    return RaftCore(config, stored=forgotten, log=log, writers=writers, draw=draw)
+_HARMLESS = Mutation(
+    name="nothing", story="Nothing is wrong.", breaks=(), caught_by=frozenset(), plant=lambda _patch: None
+)
 
 
 @pytest.fixture(scope="module")
 def broken_outcome() -> Outcome:
-    return simulate(_SEED, make_core=_forgetful_core)
+    with pytest.MonkeyPatch.context() as patch:
+        vote_forgotten_on_restart.plant(patch)
+        return simulate(_SEED)
 
 
 @pytest.mark.rule("TEST-5")
@@ -65,4 +58,21 @@ def test_command_tells_one_line_each_when_asked_for_several_seeds(capsys: pytest
     lines = capsys.readouterr().out.splitlines()
     assert exit_code == 0
     assert [line.split(":")[0] for line in lines[:2]] == ["seed 3", "seed 4"]
+    assert any(line.endswith("strikes: the network is divided") for line in lines)
     assert lines[-1] == "broken: none"
+
+
+def test_command_shows_what_caught_a_planted_bug_when_it_was_caught(capsys: pytest.CaptureFixture[str]) -> None:
+    exit_code = report_hunts([vote_forgotten_on_restart], range(_SEED, _SEED + 1))
+
+    lines = capsys.readouterr().out.splitlines()
+    assert exit_code == 0
+    assert lines[2].split()[-2:] == ["OneVotePerEpoch", str(_SEED)]
+    assert lines[-1] == "not caught: none"
+
+
+def test_command_names_a_planted_bug_when_it_was_not_caught(capsys: pytest.CaptureFixture[str]) -> None:
+    exit_code = report_hunts([_HARMLESS], range(_SEED, _SEED + 1))
+
+    assert exit_code == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "not caught: ['nothing']"

@@ -32,13 +32,18 @@ def test_simulator_leaves_another_trace_when_the_seed_is_another() -> None:
 
 
 @pytest.mark.rule("TEST-2")
-def test_simulator_tells_the_same_story_when_another_process_runs_it() -> None:
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(("--seed", str(_SEED), "--events", str(_EVENTS)), id="story of one"),
+        pytest.param(("--seeds", "20-27", "--events", "1200"), id="traces of several"),
+    ],
+)
+def test_simulator_tells_the_same_when_another_process_runs_it(arguments: tuple[str, ...]) -> None:
     """Texts hash differently in each process; whatever goes by the order of a set would give itself away."""
-    command = [sys.executable, "-m", "tests.simulation", "--seed", str(_SEED), "--events", str(_EVENTS)]
-
     stories = [
         subprocess.run(
-            command,
+            [sys.executable, "-m", "tests.simulation", *arguments],
             cwd=_ROOT,
             env={**os.environ, "PYTHONHASHSEED": hash_seed},
             capture_output=True,
@@ -48,4 +53,5 @@ def test_simulator_tells_the_same_story_when_another_process_runs_it() -> None:
         for hash_seed in ("1", "2")
     ]
 
+    assert "trace" in stories[0]
     assert stories[0] == stories[1]

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heappop, heappush
 
+from tests.simulation.broken import BrokenInvariantError
+
 Action = Callable[[], None]
+
+_MOST_AT_ONCE = 10_000
+"""Actions of one moment; those who do more go round in circles."""
 
 
 class Timeline:
@@ -22,6 +27,7 @@ class Timeline:
         self.steps = 0
         self._queue: list[tuple[int, int, Action]] = []
         self._planned = 0
+        self._done_now = 0
 
     def at(self, time_ms: int, action: Action) -> None:
         """Plan an action for a moment; one that is over already means now, after what is planned for now."""
@@ -33,11 +39,19 @@ class Timeline:
         self.at(self.now_ms + delay_ms, action)
 
     def step(self, until_ms: int) -> bool:
-        """Do the next action that is due by then; return whether there was one."""
+        """Do the next action that is due by then; return whether there was one.
+
+        Raises:
+            BrokenInvariantError: something happens again and again, and time stands still.
+        """
         if not self._queue or self._queue[0][0] > until_ms:
             self.now_ms = max(self.now_ms, until_ms)
             return False
-        self.now_ms, _, action = heappop(self._queue)
+        time_ms, _, action = heappop(self._queue)
+        self._done_now = self._done_now + 1 if time_ms == self.now_ms else 0
+        if self._done_now > _MOST_AT_ONCE:
+            raise BrokenInvariantError("TimePasses", ("TEST-13",), f"{self._done_now} things happen at {time_ms} ms")
+        self.now_ms = time_ms
         self.steps += 1
         action()
         return True

@@ -11,12 +11,11 @@ from tests.simulation.clients.reader import Reader
 from tests.simulation.clients.writer import Writer
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.dice import Dice
-from tests.simulation.faults.crashes import Blackouts, Crashes, Farewells, Resignations, Stalls
+from tests.simulation.faults.catalogue import NEMESES
 from tests.simulation.faults.nemesis import Nemesis, Prey
-from tests.simulation.faults.partitions import Partitions, Resets
-from tests.simulation.faults.successions import Successions
 from tests.simulation.fingerprint import Fingerprint
-from tests.simulation.invariants.watch import Watch, all_invariants
+from tests.simulation.invariants.catalogue import all_invariants
+from tests.simulation.invariants.watch import Watch
 from tests.simulation.machine import Machine
 from tests.simulation.network import Address, Network
 from tests.simulation.onlooker import Onlooker
@@ -25,8 +24,9 @@ from tests.simulation.post_office import PostOffice
 from tests.simulation.sightings import Sightings
 from tests.simulation.starting import endpoint_of
 from tests.simulation.story import Story
-from tests.simulation.surroundings import CoreFactory, Surroundings
+from tests.simulation.surroundings import Surroundings
 from tests.simulation.timeline import Timeline
+from tests.simulation.wire import Wire
 
 
 class World:
@@ -34,11 +34,10 @@ class World:
 
     Args:
         plan: what the seed decided.
-        make_core: how nodes get their cores; another one than `RaftCore` can be put in, to see whether it is found out.
         remembered_lines: of the story.
     """
 
-    def __init__(self, plan: Plan, make_core: CoreFactory, *, remembered_lines: int) -> None:
+    def __init__(self, plan: Plan, *, remembered_lines: int) -> None:
         self.plan = plan
         self.timeline = Timeline()
         self.story = Story(self.timeline, remembered_lines)
@@ -48,7 +47,9 @@ class World:
         self.network = Network(
             plan.network, timeline=self.timeline, dice=Dice(plan.seed, "network"), sightings=self.sightings
         )
-        self._post_office = PostOffice(self.network, dice=Dice(plan.seed, "post office"), sightings=self.sightings)
+        self.post_office = PostOffice(
+            self.network, Wire(plan.wire), dice=Dice(plan.seed, "post office"), sightings=self.sightings
+        )
         self._watch = Watch()
         self._downtimes = Dice(plan.seed, "downtimes")
         self._kept_down: frozenset[NodeId] = frozenset()
@@ -58,12 +59,11 @@ class World:
             story=self.story,
             sightings=self.sightings,
             watch=self._watch,
-            outbox=self._post_office,
-            make_core=make_core,
+            outbox=self.post_office,
             went_down=self._on_down,
         )
         self.machines = [Machine(node_id, surroundings) for node_id in (*plan.voters, *plan.observers)]
-        self._post_office.machines = {endpoint_of(machine.node_id): machine for machine in self.machines}
+        self.post_office.machines = {endpoint_of(machine.node_id): machine for machine in self.machines}
         self._callers: list[Caller] = []
         self.writers = self._make_writers()
         self.readers = self._make_readers()
@@ -93,6 +93,7 @@ class World:
         for nemesis in self._nemeses:
             nemesis.end()
         self.network.calm_down()
+        self.post_office.calm_down()
         for machine in self.machines:
             machine.leave_in_peace()
         for writer in self.writers:
@@ -108,6 +109,7 @@ class World:
                 machine.cut_power()
 
     def _on_down(self, machine: Machine) -> None:
+        self.post_office.forget_connections(machine.node_id)
         if machine.node_id not in self._kept_down:
             self.timeline.after(self._downtimes.between(self.plan.faults.down_ms), lambda: self._restart(machine))
 
@@ -121,16 +123,16 @@ class World:
         return caller
 
     def _make_writers(self) -> list[Writer]:
-        plan, timeline = self.plan.clients, self.timeline
+        plan = self.plan.clients
+        kinds: list[tuple[type[Producer | KeyedWriter], str]] = [
+            *((Producer, f"producer {number}") for number in range(plan.producers)),
+            *((KeyedWriter, f"query {number}") for number in range(plan.keyed_writers)),
+        ]
         writers: list[Writer] = []
-        for number in range(plan.producers):
-            name = f"producer {number}"
+        for kind, name in kinds:
             dice = Dice(self.plan.seed, name)
-            writers.append(Producer(name, self._make_caller(dice), timeline=timeline, dice=dice, plan=plan))
-        for number in range(plan.keyed_writers):
-            name = f"query {number}"
-            dice = Dice(self.plan.seed, name)
-            writers.append(KeyedWriter(name, self._make_caller(dice), timeline=timeline, dice=dice, plan=plan))
+            caller = self._make_caller(dice)
+            writers.append(kind(name, caller, timeline=self.timeline, dice=dice, plan=plan, watch=self._watch))
         return writers
 
     def _make_readers(self) -> list[Reader]:
@@ -149,18 +151,8 @@ class World:
             story=self.story,
             sightings=self.sightings,
             network=self.network,
-            post_office=self._post_office,
+            post_office=self.post_office,
             machines=self.machines,
             clients=[caller.address for caller in self._callers],
         )
-        faults = self.plan.faults
-        return [
-            Crashes(prey, "crashes", faults.crash_every_ms),
-            Blackouts(prey, "blackouts", faults.blackout_every_ms),
-            Partitions(prey, "partitions", faults.partition_every_ms),
-            Successions(prey, "successions", faults.succession_every_ms),
-            Resets(prey, "resets", faults.reset_every_ms),
-            Stalls(prey, "stalls", faults.stall_every_ms),
-            Farewells(prey, "farewells", faults.farewell_every_ms),
-            Resignations(prey, "resignations", faults.resign_every_ms),
-        ]
+        return [nemesis(prey) for nemesis in NEMESES]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from raft.records.header import CHECKED_FROM
 from raft.records.split import split_batches
 from raft.storage.log import Log
 from raft.types import Batch, Offset
@@ -15,11 +16,17 @@ _RULES = ("LOG-13", "TEST-17")
 _MANY_BYTES = 1 << 30
 
 
-class _Place(NamedTuple):
-    """Where the file of a batch is, and where in it the batch ends."""
+class Place(NamedTuple):
+    """Where a batch is on the platter: the file, and the positions between which it lies there."""
 
     segment: str
+    position: int
     end_position: int
+
+    @property
+    def checked_from(self) -> int:
+        """Where the bytes begin that its checksum covers."""
+        return self.position + CHECKED_FROM
 
 
 class WrittenLog:
@@ -38,7 +45,7 @@ class WrittenLog:
         self.twin = LogTwin()
         self._files = files
         self._directory = directory
-        self._places: list[_Place] = []
+        self._places: list[Place] = []
 
     @property
     def durable_end(self) -> Offset:
@@ -49,6 +56,11 @@ class WrittenLog:
     def has_rolled(self) -> bool:
         """Whether what is on the platter takes more than one file."""
         return len(self._places) > 1 and self._places[0].segment != self._places[-1].segment
+
+    def places_below(self, end_offset: Offset) -> list[Place]:
+        """Where the batches are that end at an offset or before it, and are on the platter."""
+        batches = self.twin.between(Offset(0), min(end_offset, self.durable_end))
+        return self._places[: len(batches)]
 
     def append(self, batch: Batch) -> Entry:
         """A batch is about to be written: from now on it may be found."""
@@ -71,11 +83,11 @@ class WrittenLog:
             if not self._files.has_survivor(segment):
                 if not self._places:
                     break
-                segment, position = self._places[-1]
+                segment, _, position = self._places[-1]
             end_position = position + len(entry.payload)
             if self._files.survivor(segment)[position:end_position] != entry.payload:
                 break
-            self._places.append(_Place(segment, end_position))
+            self._places.append(Place(segment, position, end_position))
         return self.durable_end
 
     def reopen(self, log: Log) -> None:
@@ -93,6 +105,13 @@ class WrittenLog:
             self._refuse(f"found other bytes below {found} than were written")
         if self.look() != found:
             self._refuse(f"goes on with records up to {found}, of which those from {self.durable_end} on may vanish")
+
+    def adopt(self, log: Log) -> None:
+        """Take what a new life has found for what was written: somebody has been at the disk."""
+        self.twin, self._places = LogTwin(), []
+        for batch in split_batches(_content(log)):
+            self.twin.append(batch)
+        self.look()
 
     def _refuse(self, detail: str) -> None:
         raise BrokenInvariantError("RecoveredLog", _RULES, detail)

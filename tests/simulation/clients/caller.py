@@ -55,7 +55,7 @@ class Caller:
 
         self._call(lambda process, respond: process.receive(request, respond), on_answer)
 
-    def _call(self, hand_over: Callable[[Process, Respond], None], on_answer: Respond) -> None:
+    def _call(self, hand_over: Callable[[Process, Respond], object], on_answer: Respond) -> None:
         machine = self._machines[self._dice.pick([*self._machines]) if self._hint is None else self._hint]
         self._last = machine.node_id
 

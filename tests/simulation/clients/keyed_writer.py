@@ -10,6 +10,7 @@ from raft.writers import WriteKey
 from tests.simulation.clients.caller import Caller
 from tests.simulation.clients.writer import Writer
 from tests.simulation.dice import Dice
+from tests.simulation.invariants.observer import Observer
 from tests.simulation.plan import ClientPlan
 from tests.simulation.timeline import Timeline
 
@@ -24,8 +25,10 @@ _LONGEST_STEP = 3
 class KeyedWriter(Writer):
     """Writes one version after the other, and at times repeats old ones, as a driver does that was replaced."""
 
-    def __init__(self, name: str, caller: Caller, *, timeline: Timeline, dice: Dice, plan: ClientPlan) -> None:
-        super().__init__(name, caller, timeline=timeline, dice=dice, plan=plan)
+    def __init__(
+        self, name: str, caller: Caller, *, timeline: Timeline, dice: Dice, plan: ClientPlan, watch: Observer
+    ) -> None:
+        super().__init__(name, caller, timeline=timeline, dice=dice, plan=plan, watch=watch)
         self._next_version = 0
         self._made: list[Batch] = []
 

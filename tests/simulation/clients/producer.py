@@ -9,6 +9,7 @@ from raft.types import Batch
 from tests.simulation.clients.caller import Caller
 from tests.simulation.clients.writer import Writer
 from tests.simulation.dice import Dice
+from tests.simulation.invariants.observer import Observer
 from tests.simulation.plan import ClientPlan
 from tests.simulation.timeline import Timeline
 
@@ -23,8 +24,10 @@ class Producer(Writer):
     five batches of a producer, and what they have forgotten they cannot recognise.
     """
 
-    def __init__(self, name: str, caller: Caller, *, timeline: Timeline, dice: Dice, plan: ClientPlan) -> None:
-        super().__init__(name, caller, timeline=timeline, dice=dice, plan=plan)
+    def __init__(
+        self, name: str, caller: Caller, *, timeline: Timeline, dice: Dice, plan: ClientPlan, watch: Observer
+    ) -> None:
+        super().__init__(name, caller, timeline=timeline, dice=dice, plan=plan, watch=watch)
         self._producer_id = dice.draw(_PRODUCER_IDS)
         self._next_sequence = 0
         self._made_since_oldest = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from raft.core.messages import ClientFetchRequest, FetchResponse
 from raft.errors import ErrorCode
 from raft.records.split import split_batches
-from raft.types import Epoch, Offset
+from raft.types import Epoch, NodeId, Offset
 from tests.simulation.clients.caller import Caller
 from tests.simulation.dice import Dice
 from tests.simulation.invariants.observer import Observer
@@ -39,6 +39,7 @@ class Reader:
         self._dice = dice
         self._watch = watch
         self._epoch: Epoch | None = None
+        self._leader_id: NodeId | None = None
         self._asked = 0
 
     @property
@@ -73,12 +74,16 @@ class Reader:
         if number != self._asked:
             return
         is_old = self._epoch is not None and response.epoch < self._epoch
+        former_id, self._leader_id = self._leader_id, response.leader_id
         if not is_old:
             self._epoch = response.epoch
             if records and response.error == ErrorCode.NONE:
                 self._take(records)
         is_served = not is_old and response.error == ErrorCode.NONE
-        if is_served and self._dice.draw(_CHANGES_ONE_IN):
+        if former_id != self._leader_id and self._dice.draw(2):
+            # Some hear of a new leader late, and go to the one they know.
+            self._caller.believe(former_id)
+        elif is_served and self._dice.draw(_CHANGES_ONE_IN):
             self._caller.stay()
         else:
             self._caller.believe(None)

@@ -10,6 +10,7 @@ from raft.errors import ErrorCode
 from raft.types import Batch
 from tests.simulation.clients.caller import Caller
 from tests.simulation.dice import Dice
+from tests.simulation.invariants.observer import Observer
 from tests.simulation.plan import ClientPlan
 from tests.simulation.timeline import Timeline
 
@@ -33,12 +34,15 @@ class Writer(ABC):
     retried as well: the batch before may still be under way, or the node led in days gone by and knows too little.
     """
 
-    def __init__(self, name: str, caller: Caller, *, timeline: Timeline, dice: Dice, plan: ClientPlan) -> None:
+    def __init__(
+        self, name: str, caller: Caller, *, timeline: Timeline, dice: Dice, plan: ClientPlan, watch: Observer
+    ) -> None:
         self.name = name
         self._caller = caller
         self._timeline = timeline
         self._dice = dice
         self._plan = plan
+        self._watch = watch
         self._under_way: list[Write] = []
         self._is_making = True
 
@@ -65,6 +69,7 @@ class Writer(ABC):
     def _write(self, batch: Batch) -> None:
         write = Write(batch)
         self._under_way.append(write)
+        self._watch.asked(self.name, batch.header)
         self._ask(write)
 
     def _ask(self, write: Write) -> None:
@@ -89,6 +94,7 @@ class Writer(ABC):
             return
         if response.error in _SETTLED:
             write.is_settled = True
+            self._watch.told(self.name, write.batch.header, response)
             self._under_way.remove(write)
         elif attempt == write.attempts:
             # Who cannot commit in time may be a leader that the others have left.

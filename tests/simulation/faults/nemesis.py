@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tests.simulation.dice import Dice
+from tests.simulation.faults.kinds import Fault
 from tests.simulation.machine import Machine
 from tests.simulation.network import Network
-from tests.simulation.plan import NEVER_MS, Plan
+from tests.simulation.plan import Plan
 from tests.simulation.post_office import PostOffice
 from tests.simulation.sightings import Sightings
 from tests.simulation.story import Story
@@ -35,29 +37,37 @@ class Prey:
         return [machine for machine in self.machines if machine.process is not None]
 
     @property
+    def down(self) -> list[Machine]:
+        """The machines that are down."""
+        return [machine for machine in self.machines if machine.process is None]
+
+    @property
     def leaders(self) -> list[Machine]:
         """Those that lead, as they believe."""
         return [machine for machine in self.machines if machine.is_leader]
 
 
 class Nemesis(ABC):
-    """One kind of fault.
+    """One kind of fault, which strikes as often as the plan says.
 
     Args:
         prey: whom it strikes.
-        purpose: names its stream of chance.
-        every_ms: mean time between two strokes; `NEVER_MS` for none.
+
+    Attributes:
+        kind: which one.
     """
 
-    def __init__(self, prey: Prey, purpose: str, every_ms: int) -> None:
+    kind: ClassVar[Fault]
+
+    def __init__(self, prey: Prey) -> None:
         self._prey = prey
-        self._dice = Dice(prey.plan.seed, purpose)
-        self._every_ms = every_ms
+        self._dice = Dice(prey.plan.seed, self.kind.name)
+        self._every_ms = prey.plan.faults.every_ms.get(self.kind)
         self._is_over = False
 
     def begin(self) -> None:
         """Strike after a while, and then again and again."""
-        if self._every_ms != NEVER_MS:
+        if self._every_ms is not None:
             self._prey.timeline.after(self._dice.between((1, 2 * self._every_ms)), self._strike_again)
 
     def end(self) -> None:
@@ -65,12 +75,12 @@ class Nemesis(ABC):
         self._is_over = True
 
     @abstractmethod
-    def _strike(self) -> None:
-        """Do it once."""
+    def _strike(self) -> bool:
+        """Do it once, if there is somebody to do it to; return whether there was."""
 
     def _strike_again(self) -> None:
         if not self._is_over:
-            self._strike()
+            self._prey.sightings.strikes[self.kind] += self._strike()
             self.begin()
 
     def _pick_victim(self) -> Machine | None:

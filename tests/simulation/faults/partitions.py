@@ -1,26 +1,31 @@
-"""Networks that are divided for a while, and connections that break."""
+"""Networks that are divided for a while, and links that come and go."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import product
 
+from tests.simulation.faults.kinds import Fault
 from tests.simulation.faults.nemesis import Nemesis
 from tests.simulation.network import Address, Links
 from tests.simulation.sightings import Sight
+
+_FLAP_MS = (5, 400)
 
 
 class Partitions(Nemesis):
     """Divides the network, in one of several ways; several at a time may be in force."""
 
-    def _strike(self) -> None:
-        prey, dice = self._prey, self._dice
+    kind = Fault.PARTITION
+
+    def _strike(self) -> bool:
+        prey = self._prey
         links, how = self._draw_links()
-        duration_ms = dice.between(prey.plan.faults.partition_ms)
-        prey.sightings.count(Sight.PARTITION)
+        duration_ms = self._dice.between(prey.plan.faults.partition_ms)
         prey.story.tell("network", "%s for %s ms", how, duration_ms)
         cut = prey.network.cut(links)
         prey.timeline.after(duration_ms, lambda: prey.network.mend(cut))
+        return True
 
     def _draw_links(self) -> tuple[Links, str]:
         dice = self._dice
@@ -31,13 +36,13 @@ class Partitions(Nemesis):
         others = [address for address in nodes if address != one]
         match dice.draw(6):
             case 0:
-                return _between([one], [address for address in everybody if address != one]), f"isolates {one}"
+                return both_ways([one], [address for address in everybody if address != one]), f"isolates {one}"
             case 1:
-                return _between([one], others), f"isolates {one} from the other nodes"
+                return both_ways([one], others), f"isolates {one} from the other nodes"
             case 2:
                 side = dice.some(everybody, 1 + dice.draw(len(everybody) - 1))
                 rest = [address for address in everybody if address not in side]
-                return _between(side, rest), f"cuts {sorted(side)} from {sorted(rest)}"
+                return both_ways(side, rest), f"cuts {sorted(side)} from {sorted(rest)}"
             case 3:
                 self._prey.sightings.count(Sight.ONE_WAY_PARTITION)
                 return frozenset(product([one], others)), f"lets nothing from {one} through to other nodes"
@@ -50,17 +55,37 @@ class Partitions(Nemesis):
                 return frozenset(cut), f"cuts the links {sorted(cut)}"
 
 
-class Resets(Nemesis):
-    """Breaks the connections between two nodes."""
+class FlappingLinks(Nemesis):
+    """Lets the links of one node fail and come back in short turns, with some others or with all, one way or both."""
 
-    def _strike(self) -> None:
+    kind = Fault.FLAPPING
+
+    def _strike(self) -> bool:
+        prey, dice = self._prey, self._dice
+        if len(prey.machines) < 2:
+            return False
+        nodes = [machine.node_id for machine in prey.machines]
+        leaders = [machine.node_id for machine in prey.leaders]
+        one = dice.pick(leaders) if leaders and dice.draw(2) else dice.pick(nodes)
+        others = [node_id for node_id in nodes if node_id != one]
+        others = dice.some(others, 1 + dice.draw(len(others)))
+        links = both_ways([one], others) if dice.draw(2) else frozenset(product([one], others))
+        until_ms = prey.timeline.now_ms + dice.between(prey.plan.faults.partition_ms)
+        prey.story.tell("network", "flaps between %s and %s until %s ms", one, sorted(others), until_ms)
+        self._flap(links, until_ms)
+        return True
+
+    def _flap(self, links: Links, until_ms: int) -> None:
         prey = self._prey
-        if len(prey.machines) > 1:
-            one, other = self._dice.some(prey.machines, 2)
-            prey.post_office.reset(one.node_id, other.node_id)
+        if self._is_over or prey.timeline.now_ms >= until_ms:
+            return
+        cut = prey.network.cut(links)
+        down_ms, up_ms = self._dice.between(_FLAP_MS), self._dice.between(_FLAP_MS)
+        prey.timeline.after(down_ms, lambda: prey.network.mend(cut))
+        prey.timeline.after(down_ms + up_ms, lambda: self._flap(links, until_ms))
 
 
-def _between(some: Sequence[Address], others: Iterable[Address]) -> Links:
+def both_ways(some: Sequence[Address], others: Iterable[Address]) -> Links:
     """All links between two groups, both ways."""
     one_way = frozenset(product(some, others))
     return one_way | {(receiver, sender) for sender, receiver in one_way}

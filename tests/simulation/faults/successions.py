@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from raft.types import Epoch, NodeId
+from tests.simulation.faults.kinds import Fault
 from tests.simulation.faults.nemesis import Nemesis, Prey
 from tests.simulation.network import Links
 from tests.simulation.sightings import Sight
@@ -21,17 +22,20 @@ class Successions(Nemesis):
     the case of figure 8 in the paper on Raft.
     """
 
-    def __init__(self, prey: Prey, purpose: str, every_ms: int) -> None:
-        super().__init__(prey, purpose, every_ms)
+    kind = Fault.SUCCESSION
+
+    def __init__(self, prey: Prey) -> None:
+        super().__init__(prey)
         self._leaders_left = 0
         self._last_epoch = Epoch(0)
         self._cut: Links = frozenset()
 
-    def _strike(self) -> None:
+    def _strike(self) -> bool:
         is_under_way = self._leaders_left > 0
         self._leaders_left = self._dice.between(_LEADERS)
         if not is_under_way:
             self._look()
+        return True
 
     def _look(self) -> None:
         prey = self._prey

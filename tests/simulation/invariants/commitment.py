@@ -19,10 +19,8 @@ class HighWatermarkNeverFalls(Invariant):
     def __init__(self) -> None:
         self._by_epoch: dict[Epoch, Offset] = {}
 
-    def handled(self, step: Step) -> None:
+    def moved_high_watermark(self, step: Step) -> None:
         before, after = step.high_watermark_before, step.high_watermark
-        if before == after:
-            return
         reign, machine = step.reign, step.machine
         if after is None:
             self.require(step.begins_reign, "%s forgets that %s is committed", machine, before)
@@ -39,9 +37,9 @@ class OwnEpochCommits(Invariant):
 
     rules = ("HW-2", "TEST-10")
 
-    def handled(self, step: Step) -> None:
+    def moved_high_watermark(self, step: Step) -> None:
         end_offset, reign = step.high_watermark, step.reign
-        if reign is not None and end_offset is not None and end_offset != step.high_watermark_before:
+        if reign is not None and end_offset is not None:
             last = step.log.entry_before(end_offset)
             epoch = None if last is None else last.header.epoch
             is_own = epoch == reign.epoch
@@ -56,9 +54,9 @@ class CommittedIsDurable(Invariant):
     def __init__(self, machines: Sequence[Machine]) -> None:
         self._voters = [machine for machine in machines if machine.is_voter]
 
-    def handled(self, step: Step) -> None:
+    def moved_high_watermark(self, step: Step) -> None:
         end_offset = step.high_watermark
-        if end_offset is None or end_offset == step.high_watermark_before or step.reign is None:
+        if end_offset is None or step.reign is None:
             return
         chain = step.log.chain_at(end_offset)
         self.require(chain is not None, "%s commits up to %s, where no batch ends", step.machine, end_offset)
@@ -79,9 +77,9 @@ class CommittedNeverChanges(Invariant):
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
 
-    def handled(self, step: Step) -> None:
+    def moved_high_watermark(self, step: Step) -> None:
         end_offset, machine, committed = step.high_watermark, step.machine, self._committed
-        if end_offset is None or end_offset == step.high_watermark_before:
+        if end_offset is None:
             return
         known_end = min(end_offset, committed.end_offset)
         is_same = step.log.chain_at(known_end) == committed.twin.chain_at(known_end) is not None
@@ -100,10 +98,12 @@ class LeadersAreComplete(Invariant):
         self._committed = committed
         self._machines = machines
 
-    def handled(self, step: Step) -> None:
+    def changed_role(self, step: Step) -> None:
         if step.begins_reign:
             self._check(step.machine)
-        if step.high_watermark == self._committed.end_offset != step.high_watermark_before:
+
+    def moved_high_watermark(self, step: Step) -> None:
+        if step.high_watermark == self._committed.end_offset:
             for machine in self._machines:
                 if machine.is_leader and machine.core.epoch >= step.role_after.epoch:
                     self._check(machine)

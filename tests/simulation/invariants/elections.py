@@ -27,9 +27,9 @@ class OneLeaderPerEpoch(Invariant):
     def stored(self, machine: Machine) -> None:
         self._claim(machine, machine.stored.epoch, machine.stored.leader_id)
 
-    def handled(self, step: Step) -> None:
+    def changed_role(self, step: Step) -> None:
         role = step.role_after
-        if role is not step.role_before and not isinstance(role, Candidate):
+        if not isinstance(role, Candidate):
             self._claim(step.machine, role.epoch, role.leader_id)
 
     def _claim(self, machine: Machine, epoch: Epoch, leader_id: NodeId | None) -> None:
@@ -49,13 +49,16 @@ class NobodyLeadsOn(Invariant):
     def __init__(self) -> None:
         self._reigns: dict[tuple[NodeId, Epoch], int] = {}
 
+    def lost_memory(self, machine: Machine) -> None:
+        self._reigns = {reign: life for reign, life in self._reigns.items() if reign[0] != machine.node_id}
+
     def started(self, machine: Machine) -> None:
         self._note(machine, machine.life - 1)
 
     def stored(self, machine: Machine) -> None:
         self._note(machine, machine.life)
 
-    def handled(self, step: Step) -> None:
+    def changed_role(self, step: Step) -> None:
         machine, reign = step.machine, step.reign
         if step.begins_reign and reign is not None:
             life = self._reigns.get((machine.node_id, reign.epoch), machine.life)
@@ -83,6 +86,9 @@ class OneVotePerEpoch(Invariant):
         """Who voted for whom, by voter and epoch, as far as it was stored."""
         return self._votes
 
+    def lost_memory(self, machine: Machine) -> None:
+        self._votes = {vote: whom for vote, whom in self._votes.items() if vote[0] != machine.node_id}
+
     def started(self, machine: Machine) -> None:
         self._present.pop(machine.node_id, None)
         self._bind(machine)
@@ -90,10 +96,8 @@ class OneVotePerEpoch(Invariant):
     def stored(self, machine: Machine) -> None:
         self._bind(machine)
 
-    def handled(self, step: Step) -> None:
+    def changed_role(self, step: Step) -> None:
         machine, role = step.machine, step.role_after
-        if role is step.role_before:
-            return
         voted_id = _id_of(role.voted_key)
         epoch_before, voted_before = self._present.get(machine.node_id, (None, None))
         if epoch_before == role.epoch:
@@ -121,7 +125,7 @@ class ElectedByMajority(Invariant):
         self._voters = voters
         self._votes = votes
 
-    def handled(self, step: Step) -> None:
+    def changed_role(self, step: Step) -> None:
         for effect in step.effects:
             if isinstance(effect, AppendLeaderChange):
                 self._check(step.machine, effect)
@@ -144,6 +148,9 @@ class EpochNeverFalls(Invariant):
         self._stored: dict[NodeId, Epoch] = {}
         self._present: dict[NodeId, Epoch] = {}
 
+    def lost_memory(self, machine: Machine) -> None:
+        self._stored.pop(machine.node_id, None)
+
     def started(self, machine: Machine) -> None:
         self._check_stored(machine)
         self._present[machine.node_id] = machine.stored.epoch
@@ -151,7 +158,7 @@ class EpochNeverFalls(Invariant):
     def stored(self, machine: Machine) -> None:
         self._check_stored(machine)
 
-    def handled(self, step: Step) -> None:
+    def changed_role(self, step: Step) -> None:
         machine, epoch = step.machine, step.role_after.epoch
         before = self._present[machine.node_id]
         self.require(epoch >= before, "%s falls from epoch %s to %s", machine, before, epoch)
@@ -169,7 +176,7 @@ class ObserversOnlyFollow(Invariant):
 
     rules = ("ROLE-7", "TEST-12", "PREVOTE-22")
 
-    def handled(self, step: Step) -> None:
+    def changed_role(self, step: Step) -> None:
         if not step.machine.is_voter:
             role = step.role_after
             self.require(isinstance(role, Unattached | Follower), "%s is an observer and %s", step.machine, role)

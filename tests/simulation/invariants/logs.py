@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from raft.core.effects import TruncateLog
 from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, read_epochs
 from raft.types import Epoch, NodeId, Offset
 from tests.simulation.committed_log import CommittedLog
@@ -15,7 +14,7 @@ from tests.simulation.machine import Machine
 from tests.simulation.starting import DIRECTORY
 from tests.simulation.step import Step
 
-_EACH = 128
+_EACH = 64
 """What takes long to check is checked at every so manieth occasion."""
 
 
@@ -27,11 +26,20 @@ class LogsMatch(Invariant):
     def __init__(self) -> None:
         self._chains: dict[tuple[Offset, Epoch], int] = {}
 
+    def appended(self, step: Step) -> None:
+        for entry in step.appended:
+            self._check(step.machine, entry, self._chains.get(_point(entry), entry.chain))
+
     def wrote(self, machine: Machine, entries: Sequence[Entry]) -> None:
         for entry in entries:
-            point = (entry.header.end_offset, entry.header.epoch)
-            known = self._chains.setdefault(point, entry.chain)
-            self.require(known == entry.chain, "%s has another log up to (offset, epoch) %s", machine, point)
+            self._check(machine, entry, self._chains.setdefault(_point(entry), entry.chain))
+
+    def _check(self, machine: Machine, entry: Entry, known: int) -> None:
+        self.require(known == entry.chain, "%s has another log up to (offset, epoch) %s", machine, _point(entry))
+
+
+def _point(entry: Entry) -> tuple[Offset, Epoch]:
+    return entry.header.end_offset, entry.header.epoch
 
 
 class LeadersOnlyAppend(Invariant):
@@ -39,10 +47,8 @@ class LeadersOnlyAppend(Invariant):
 
     rules = ("TEST-9",)
 
-    def handled(self, step: Step) -> None:
-        if step.reign is not None:
-            is_cut = any(isinstance(effect, TruncateLog) for effect in step.effects)
-            self.require(not is_cut, "%s cuts its log and leads", step.machine)
+    def cut(self, step: Step) -> None:
+        self.require(step.reign is None, "%s cuts its log and leads", step.machine)
 
 
 class NothingCommittedIsCut(Invariant):
@@ -53,9 +59,7 @@ class NothingCommittedIsCut(Invariant):
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
 
-    def handled(self, step: Step) -> None:
-        if not step.cut_off:
-            return
+    def cut(self, step: Step) -> None:
         first = step.cut_off[0]
         start_offset, end_offset = first.header.base_offset, first.header.end_offset
         known = step.high_watermark_before or Offset(0)
@@ -70,14 +74,25 @@ class ViewMatchesLog(Invariant):
     rules = ("LOG-10", "DIVERGE-6")
 
     def __init__(self) -> None:
-        self._steps: Counter[NodeId] = Counter()
+        self._appends: Counter[NodeId] = Counter()
 
-    def handled(self, step: Step) -> None:
-        view, log, machine = step.machine.core.log, step.log, step.machine
-        self.require(view.end_offset == log.end_offset, "%s believes in %s, has %s", machine, view.end, log.end_offset)
-        self._steps[machine.node_id] += 1
-        if step.cut_off or self._steps[machine.node_id] % _EACH == 0:
-            self.require(view.epochs == log.epochs, "%s believes in %s, has %s", machine, view.epochs, log.epochs)
+    def cut(self, step: Step) -> None:
+        self._check_end(step)
+        self._check_epochs(step)
+
+    def appended(self, step: Step) -> None:
+        self._check_end(step)
+        self._appends[step.machine.node_id] += 1
+        if self._appends[step.machine.node_id] % _EACH == 0 or step.begins_reign:
+            self._check_epochs(step)
+
+    def _check_end(self, step: Step) -> None:
+        view, end_offset = step.machine.core.log, step.log.end_offset
+        self.require(view.end_offset == end_offset, "%s believes in %s, has %s", step.machine, view.end, end_offset)
+
+    def _check_epochs(self, step: Step) -> None:
+        known, found = step.machine.core.log.epochs, step.log.epochs
+        self.require(known == found, "%s believes in %s, has %s", step.machine, known, found)
 
 
 class EpochCheckpointMatchesLog(Invariant):

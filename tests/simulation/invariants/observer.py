@@ -7,7 +7,8 @@ from typing import ClassVar, NoReturn
 
 from raft.core.effects import Reply, Send
 from raft.core.events import AppendRequested
-from raft.core.messages import ClientFetchRequest, Request
+from raft.core.messages import AppendResponse, ClientFetchRequest, Request
+from raft.types import BatchHeader
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.log_twin import Entry, LogTwin
 from tests.simulation.machine import Machine
@@ -20,8 +21,23 @@ class Observer:
     def started(self, machine: Machine) -> None:
         """A node is about to begin a new life, with what was found on the disk."""
 
+    def lost_memory(self, machine: Machine) -> None:
+        """A machine that is down has not on its disk what it had: it is another one from now on, by the same name."""
+
     def handled(self, step: Step) -> None:
-        """A core has handled an event; nothing of what it orders is done yet."""
+        """A core has handled an event; nothing of what it orders is done yet. The four below come after it."""
+
+    def changed_role(self, step: Step) -> None:
+        """A core has handled an event that changed something of its role."""
+
+    def cut(self, step: Step) -> None:
+        """A core has handled an event that makes it cut its log."""
+
+    def appended(self, step: Step) -> None:
+        """A core has handled an event that makes it append to its log, perhaps after a cut."""
+
+    def moved_high_watermark(self, step: Step) -> None:
+        """A core has handled an event that moved its high watermark."""
 
     def stored(self, machine: Machine) -> None:
         """A new election state is on a disk."""
@@ -39,6 +55,12 @@ class Observer:
         self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
     ) -> None:
         """An answer leaves a node."""
+
+    def asked(self, client: str, header: BatchHeader) -> None:
+        """A client asks for a write for the first time."""
+
+    def told(self, client: str, header: BatchHeader, response: AppendResponse) -> None:
+        """A client is told for certain what became of its write."""
 
     def read(self, reader: str, log: LogTwin) -> None:
         """A client has read on; `log` is all it has read."""

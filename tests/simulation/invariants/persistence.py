@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from raft.core.effects import Reply, Send
-from raft.core.events import AppendRequested
+from raft.core.events import AppendRequested, Started
 from raft.core.messages import (
     BeginQuorumEpochRequest,
     ClientFetchRequest,
@@ -13,10 +13,12 @@ from raft.core.messages import (
     VoteRequest,
     VoteResponse,
 )
+from raft.core.roles import election_state
 from raft.types import Epoch, NodeId
 from tests.simulation.invariants.elections import stored_vote
 from tests.simulation.invariants.observer import Invariant
 from tests.simulation.machine import Machine
+from tests.simulation.step import Step
 
 
 class StoredBeforeSent(Invariant):
@@ -57,6 +59,24 @@ class StoredBeforeSent(Invariant):
         stored = machine.stored
         is_stored = (stored.epoch, stored_vote(stored)) == (epoch, candidate)
         self.require(is_stored, "%s votes for %s in epoch %s, with %s", machine, candidate, epoch, stored)
+
+
+class RoleIsStored(Invariant):
+    """Between two events, what a node must not forget of its role is on its disk."""
+
+    rules = ("TEST-3", "ROLE-11", "STATE-16")
+
+    def changed_role(self, step: Step) -> None:
+        machine = step.machine
+        if isinstance(step.event, Started):
+            return
+        known, found = election_state(step.role_before), machine.stored
+        is_same = (known.epoch, known.leader_id, stored_vote(known)) == (
+            found.epoch,
+            found.leader_id,
+            stored_vote(found),
+        )
+        self.require(is_same, "%s was %s, stored is %s", machine, step.role_before, found)
 
 
 class OnlyDurableIsFetched(Invariant):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from raft.core.events import RequestReceived, ResponseReceived
 from raft.core.messages import EndQuorumEpochRequest, FetchRequest, FetchResponse
 from raft.core.roles import Follower, Leader
+from raft.errors import ErrorCode
 from raft.types import NodeId
 from tests.simulation.invariants.observer import Invariant
 from tests.simulation.plan import Plan
@@ -16,16 +17,24 @@ from tests.simulation.step import Step
 class OnlyFetchesKeepLeaders(Invariant):
     """A follower gives its leader more time for an answered fetch only; a leader that resigns takes time away."""
 
-    rules = ("TIMER-2", "BEGIN-8")
+    rules = ("TIMER-2", "BEGIN-8", "END-8")
 
-    def handled(self, step: Step) -> None:
+    def __init__(self, plan: Plan) -> None:
+        self._most_ms = plan.timeouts.backoff_max_ms
+
+    def changed_role(self, step: Step) -> None:
         before, after = step.role_before, step.role_after
         if not isinstance(before, Follower) or not isinstance(after, Follower) or after.epoch != before.epoch:
             return
         if after.fetch_deadline_ms != before.fetch_deadline_ms:
             match step.event:
-                case ResponseReceived(response=FetchResponse()) | RequestReceived(request=EndQuorumEpochRequest()):
+                case ResponseReceived(response=FetchResponse(error=ErrorCode.NONE)):
                     pass
+                case RequestReceived(request=EndQuorumEpochRequest()):
+                    is_less = (
+                        after.fetch_deadline_ms is not None and after.fetch_deadline_ms <= step.now_ms + self._most_ms
+                    )
+                    self.require(is_less, "%s waits until %s for one that resigned", step.machine, after)
                 case _:
                     self.fail(f"{step.machine} waits until {after.fetch_deadline_ms} because of {step.event}")
 

@@ -2,78 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from raft.core.effects import Reply, Send
 from raft.core.events import AppendRequested
-from raft.core.messages import ClientFetchRequest, Request
-from tests.simulation.committed_log import CommittedLog
-from tests.simulation.invariants.commitment import (
-    CommittedIsDurable,
-    CommittedNeverChanges,
-    HighWatermarkNeverFalls,
-    LeadersAreComplete,
-    OwnEpochCommits,
-)
-from tests.simulation.invariants.elections import (
-    ElectedByMajority,
-    EpochNeverFalls,
-    NobodyLeadsOn,
-    ObserversOnlyFollow,
-    OneLeaderPerEpoch,
-    OneVotePerEpoch,
-)
-from tests.simulation.invariants.logs import (
-    EpochCheckpointMatchesLog,
-    LeadersOnlyAppend,
-    LogsMatch,
-    NothingCommittedIsCut,
-    ViewMatchesLog,
-)
-from tests.simulation.invariants.observer import Invariant, Observer
-from tests.simulation.invariants.persistence import OnlyDurableIsFetched, StoredBeforeSent
-from tests.simulation.invariants.reads import ReadersAreNotSentBack, ReadersGoForward, ReadsAreCommitted
-from tests.simulation.invariants.timers import LeadersAreHeard, OnlyFetchesKeepLeaders
-from tests.simulation.invariants.writes import AnswersAreTrue, WriterTableFollowsLog, WrittenOnce
+from raft.core.messages import AppendResponse, ClientFetchRequest, Request
+from raft.types import BatchHeader
+from tests.simulation.invariants.observer import Observer
 from tests.simulation.log_twin import Entry, LogTwin
 from tests.simulation.machine import Machine
-from tests.simulation.plan import Plan
 from tests.simulation.step import Step
-
-
-def all_invariants(plan: Plan, machines: Sequence[Machine], committed: CommittedLog) -> list[Invariant]:
-    """Return every invariant, in the order in which they are checked: the one that keeps the committed log comes
-    after those that must see how it was.
-    """
-    votes = OneVotePerEpoch()
-    return [
-        OneLeaderPerEpoch(),
-        NobodyLeadsOn(),
-        votes,
-        ElectedByMajority(plan.voters, votes),
-        EpochNeverFalls(),
-        ObserversOnlyFollow(),
-        OnlyFetchesKeepLeaders(),
-        LeadersAreHeard(plan),
-        StoredBeforeSent(),
-        OnlyDurableIsFetched(),
-        LogsMatch(),
-        LeadersOnlyAppend(),
-        NothingCommittedIsCut(committed),
-        ViewMatchesLog(),
-        EpochCheckpointMatchesLog(),
-        WrittenOnce(),
-        WriterTableFollowsLog(),
-        HighWatermarkNeverFalls(),
-        OwnEpochCommits(),
-        CommittedIsDurable(machines),
-        CommittedNeverChanges(committed),
-        LeadersAreComplete(committed, machines),
-        AnswersAreTrue(committed),
-        ReadsAreCommitted(committed),
-        ReadersAreNotSentBack(),
-        ReadersGoForward(committed),
-    ]
 
 
 class Watch(Observer):
@@ -91,48 +29,93 @@ class Watch(Observer):
     def _ask_again(self) -> None:
         """Find out who cares for what: nearly everybody cares for little, and there is much to tell."""
 
-        def those_who_care(hook: str) -> list[Observer]:
-            return [each for each in self._observers if getattr(type(each), hook) is not getattr(Observer, hook)]
+        def those_who_care(hook: str) -> list[Callable[..., None]]:
+            caring = (each for each in self._observers if getattr(type(each), hook) is not getattr(Observer, hook))
+            return [getattr(each, hook) for each in caring]
 
         self._for_started = those_who_care("started")
+        self._for_lost_memory = those_who_care("lost_memory")
         self._for_handled = those_who_care("handled")
+        self._for_changed_role = those_who_care("changed_role")
+        self._for_cut = those_who_care("cut")
+        self._for_appended = those_who_care("appended")
+        self._for_moved_high_watermark = those_who_care("moved_high_watermark")
         self._for_stored = those_who_care("stored")
         self._for_wrote = those_who_care("wrote")
         self._for_flushed = those_who_care("flushed")
         self._for_sent = those_who_care("sent")
         self._for_replied = those_who_care("replied")
+        self._for_asked = those_who_care("asked")
+        self._for_told = those_who_care("told")
         self._for_read = those_who_care("read")
 
     def started(self, machine: Machine) -> None:
-        for observer in self._for_started:
-            observer.started(machine)
+        for tell in self._for_started:
+            tell(machine)
+
+    def lost_memory(self, machine: Machine) -> None:
+        for tell in self._for_lost_memory:
+            tell(machine)
 
     def handled(self, step: Step) -> None:
-        for observer in self._for_handled:
-            observer.handled(step)
+        """Tell of a step, first what it is and then what it changes."""
+        for tell in self._for_handled:
+            tell(step)
+        if step.changes_role:
+            self.changed_role(step)
+        if step.cut_off:
+            self.cut(step)
+        if step.appended:
+            self.appended(step)
+        if step.moves_high_watermark:
+            self.moved_high_watermark(step)
+
+    def changed_role(self, step: Step) -> None:
+        for tell in self._for_changed_role:
+            tell(step)
+
+    def cut(self, step: Step) -> None:
+        for tell in self._for_cut:
+            tell(step)
+
+    def appended(self, step: Step) -> None:
+        for tell in self._for_appended:
+            tell(step)
+
+    def moved_high_watermark(self, step: Step) -> None:
+        for tell in self._for_moved_high_watermark:
+            tell(step)
 
     def stored(self, machine: Machine) -> None:
-        for observer in self._for_stored:
-            observer.stored(machine)
+        for tell in self._for_stored:
+            tell(machine)
 
     def wrote(self, machine: Machine, entries: Sequence[Entry]) -> None:
-        for observer in self._for_wrote:
-            observer.wrote(machine, entries)
+        for tell in self._for_wrote:
+            tell(machine, entries)
 
     def flushed(self, machine: Machine) -> None:
-        for observer in self._for_flushed:
-            observer.flushed(machine)
+        for tell in self._for_flushed:
+            tell(machine)
 
     def sent(self, machine: Machine, order: Send) -> None:
-        for observer in self._for_sent:
-            observer.sent(machine, order)
+        for tell in self._for_sent:
+            tell(machine, order)
 
     def replied(
         self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
     ) -> None:
-        for observer in self._for_replied:
-            observer.replied(machine, asked, reply, records)
+        for tell in self._for_replied:
+            tell(machine, asked, reply, records)
+
+    def asked(self, client: str, header: BatchHeader) -> None:
+        for tell in self._for_asked:
+            tell(client, header)
+
+    def told(self, client: str, header: BatchHeader, response: AppendResponse) -> None:
+        for tell in self._for_told:
+            tell(client, header, response)
 
     def read(self, reader: str, log: LogTwin) -> None:
-        for observer in self._for_read:
-            observer.read(reader, log)
+        for tell in self._for_read:
+            tell(reader, log)

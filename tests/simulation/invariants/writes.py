@@ -16,8 +16,8 @@ from tests.simulation.log_twin import write_id_of
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
 
-_EACH = 256
-"""Steps of all nodes between two checks of a table of writers."""
+_EACH = 64
+"""Appends of all nodes between two checks of a table of writers."""
 
 _UNKNOWN_OUTCOME = (
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -30,7 +30,7 @@ class WrittenOnce(Invariant):
 
     rules = ("CLIENT-8", "CLIENT-9")
 
-    def handled(self, step: Step) -> None:
+    def appended(self, step: Step) -> None:
         for entry in step.appended:
             write_id = write_id_of(entry.header)
             if write_id is not None:
@@ -95,16 +95,22 @@ class WriterTableFollowsLog(Invariant):
     rules = ("CLIENT-8",)
 
     def __init__(self) -> None:
-        self._steps = 0
+        self._appends = 0
 
-    def handled(self, step: Step) -> None:
-        self._steps += 1
-        if step.cut_off or self._steps % _EACH == 0:
-            fresh = WriterTable()
-            for entry in step.log.entries:
-                fresh.appended(entry.header)
-            is_same = _content(step.machine.writers) == _content(fresh)
-            self.require(is_same, "%s: the table is not that of its log up to %s", step.machine, step.log.end_offset)
+    def cut(self, step: Step) -> None:
+        self._check(step)
+
+    def appended(self, step: Step) -> None:
+        self._appends += 1
+        if self._appends % _EACH == 0:
+            self._check(step)
+
+    def _check(self, step: Step) -> None:
+        fresh = WriterTable()
+        for entry in step.log.entries:
+            fresh.appended(entry.header)
+        is_same = _content(step.machine.writers) == _content(fresh)
+        self.require(is_same, "%s: the table is not that of its log up to %s", step.machine, step.log.end_offset)
 
 
 def _content(table: WriterTable) -> object:

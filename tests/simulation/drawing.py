@@ -1,0 +1,145 @@
+"""How a seed draws its plan.
+
+Each number is drawn for itself, so that seeds differ in kind: some have one kind of fault only, some have them all at
+once, and some are calm, where nothing but leadership changes by request disturbs the peace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from raft.types import NodeId
+from tests.simulation.dice import Dice
+from tests.simulation.faults.kinds import BY_REQUEST, Fault
+from tests.simulation.plan import (
+    CALM_NETWORK,
+    ClientPlan,
+    DiskPlan,
+    FaultPlan,
+    NetworkPlan,
+    Plan,
+    TimeoutPlan,
+    WirePlan,
+)
+
+_CALM_PERCENT = 8
+_UNREST_EVENTS = 7_000
+
+_HALF_ROUNDS: Mapping[Fault, tuple[int | None, ...]] = {
+    Fault.CRASH: (None, 1, 2, 4),
+    Fault.BLACKOUT: (None, None, 6),
+    Fault.STALL: (None, None, 2, 4),
+    Fault.CLOCK_JUMP: (None, None, 2, 4),
+    Fault.FAREWELL: (None, None, 4),
+    Fault.RESIGNATION: (None, None, 4),
+    Fault.PARTITION: (None, 1, 2, 4),
+    Fault.FLAPPING: (None, None, 2, 4),
+    Fault.SUCCESSION: (None, None, 4),
+    Fault.RESET: (None, 1),
+    Fault.HALF_OPEN: (None, None, 2),
+    Fault.MISDIRECTION: (None, None, None, 4),
+    Fault.STRANGER: (None, None, 1),
+    Fault.DISK_ERROR: (None, None, 1, 3),
+    Fault.BIT_ROT: (None, None, 1),
+}
+"""How often a fault may strike: once in so many halves of the time that one attempt at an election takes."""
+
+
+def draw_plan(seed: int) -> Plan:
+    """Return what this seed decides."""
+    dice = Dice(seed, "plan")
+    nodes, observers = dice.pick((3, 3, 3, 3, 3, 5, 5, 5, 4, 1)), dice.pick((0, 0, 1, 1, 2))
+    voters = tuple(NodeId(number) for number in range(1, nodes + 1))
+    timeouts = _draw_timeouts(dice)
+    network, faults, wire = _draw_network(dice), _draw_faults(dice, timeouts), _draw_wire(dice, voters)
+    if dice.chance(_CALM_PERCENT):
+        network, faults = CALM_NETWORK, _only_by_request(faults)
+    return Plan(
+        seed=seed,
+        voters=voters,
+        observers=tuple(NodeId(number) for number in range(nodes + 1, nodes + 1 + observers)),
+        fetch_max_bytes=dice.pick((100, 400, 1 << 20)),
+        timeouts=timeouts,
+        network=network,
+        wire=wire,
+        disk=_draw_disk(dice),
+        faults=faults,
+        clients=_draw_clients(dice),
+        unrest_ms=30 * timeouts.election_ms + 12 * timeouts.fetch_ms,
+        unrest_events=_UNREST_EVENTS,
+    )
+
+
+def _draw_timeouts(dice: Dice) -> TimeoutPlan:
+    election_ms = dice.pick((150, 300, 600, 1000))
+    # Followers' fetches may be held for half a second (FETCH_MAX_WAIT_MS): shorter timeouts would keep failing them.
+    fetch_ms = dice.pick((800, 1200, 2000))
+    return TimeoutPlan(
+        election_ms=election_ms,
+        fetch_ms=fetch_ms,
+        request_ms=dice.pick((700, 1000, 2000)),
+        backoff_max_ms=dice.pick((0, election_ms, 1000)),
+        timer_grain_ms=dice.pick((1, 1, 1, 16)),
+    )
+
+
+def _draw_network(dice: Dice) -> NetworkPlan:
+    return NetworkPlan(
+        delay_ms=dice.pick(((0, 3), (1, 10), (1, 10), (1, 60), (5, 250))),
+        loss_percent=dice.pick((0, 0, 1, 5, 20)),
+        held_percent=dice.pick((0, 0, 1, 5)),
+        repeat_percent=dice.pick((0, 2, 10)),
+        late_percent=dice.pick((0, 20, 60)),
+        late_ms=dice.pick(((100, 1000), (500, 6000))),
+        damage_percent=dice.pick((0, 0, 2, 10)),
+    )
+
+
+def _draw_wire(dice: Dice, voters: tuple[NodeId, ...]) -> WirePlan:
+    return WirePlan(
+        is_bytes=dice.draw(8) == 0,
+        old_nodes=tuple(dice.some(voters, 1 + dice.draw(len(voters)))) if dice.draw(8) == 0 else (),
+        has_dead_address=dice.draw(4) == 0,
+    )
+
+
+def _draw_disk(dice: Dice) -> DiskPlan:
+    return DiskPlan(
+        lag_percent=dice.pick((0, 0, 5, 20)),
+        lag_ms=dice.pick(((1, 5), (1, 100))),
+        flush_ms=dice.pick(((0, 2), (1, 15), (5, 100))),
+        slow_percent=dice.pick((0, 2, 10)),
+        slow_ms=dice.pick(((50, 300), (300, 2000))),
+        report_ms=dice.pick(((0, 0), (0, 5), (0, 100))),
+        segment_bytes=dice.pick((300, 2_000, 2_000, 1 << 30)),
+        tail_bytes=dice.pick((200, 4 << 20)),
+    )
+
+
+def _draw_faults(dice: Dice, timeouts: TimeoutPlan) -> FaultPlan:
+    round_ms = timeouts.round_ms
+    half_rounds = {fault: dice.pick(options) for fault, options in _HALF_ROUNDS.items()}
+    return FaultPlan(
+        every_ms={fault: drawn * round_ms // 2 for fault, drawn in half_rounds.items() if drawn is not None},
+        down_ms=dice.pick(((0, 50), (0, round_ms // 2), (round_ms // 4, round_ms))),
+        partition_ms=dice.pick(((10, 200), (100, round_ms), (round_ms // 2, 2 * round_ms))),
+        stall_ms=dice.pick(((10, 300), (100, round_ms))),
+    )
+
+
+def _only_by_request(faults: FaultPlan) -> FaultPlan:
+    every_ms = {fault: every_ms for fault, every_ms in faults.every_ms.items() if fault in BY_REQUEST}
+    return replace(faults, every_ms=every_ms)
+
+
+def _draw_clients(dice: Dice) -> ClientPlan:
+    return ClientPlan(
+        producers=dice.pick((1, 1, 2, 3)),
+        window=dice.pick((1, 2, 5)),
+        keyed_writers=dice.pick((1, 1, 2)),
+        readers=dice.pick((1, 2)),
+        pause_ms=dice.pick(((0, 50), (20, 200), (100, 600))),
+        patience_ms=dice.pick((200, 600, 1500)),
+        timeout_ms=dice.pick(((100, 1000), (1000, 3000))),
+    )

@@ -1,0 +1,40 @@
+"""What an operator may ask of a node at any time."""
+
+from __future__ import annotations
+
+from raft.core.events import ResignRequested, ShutdownRequested
+from tests.simulation.faults.kinds import Fault
+from tests.simulation.faults.nemesis import Nemesis
+
+_SHUTDOWN_TIMEOUTS_MS = (50, 5000)
+
+
+class Farewells(Nemesis):
+    """Lets a node leave gracefully."""
+
+    kind = Fault.FAREWELL
+
+    def _strike(self) -> bool:
+        victim = self._pick_victim()
+        if victim is None or victim.process is None:
+            return False
+        timeout_ms = self._dice.between(_SHUTDOWN_TIMEOUTS_MS)
+        self._prey.story.tell(str(victim), "is asked to leave within %s ms", timeout_ms)
+        victim.process.submit(ShutdownRequested(timeout_ms=timeout_ms))
+        return True
+
+
+class Resignations(Nemesis):
+    """Asks a leader to give up its epoch."""
+
+    kind = Fault.RESIGNATION
+
+    def _strike(self) -> bool:
+        leaders = [machine for machine in self._prey.leaders if machine.process and machine.process.is_at_rest]
+        if not leaders:
+            return False
+        leader = self._dice.pick(leaders)
+        self._prey.story.tell(str(leader), "is asked to resign")
+        if leader.process is not None:
+            leader.process.submit(ResignRequested(epoch=leader.core.epoch))
+        return True

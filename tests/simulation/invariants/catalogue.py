@@ -1,0 +1,79 @@
+"""Every invariant there is, and the order in which they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tests.simulation.committed_log import CommittedLog
+from tests.simulation.invariants.commitment import (
+    CommittedIsDurable,
+    CommittedNeverChanges,
+    HighWatermarkNeverFalls,
+    LeadersAreComplete,
+    OwnEpochCommits,
+)
+from tests.simulation.invariants.elections import (
+    ElectedByMajority,
+    EpochNeverFalls,
+    NobodyLeadsOn,
+    ObserversOnlyFollow,
+    OneLeaderPerEpoch,
+    OneVotePerEpoch,
+)
+from tests.simulation.invariants.histories import HistoryIsLinearizable, NothingIsMadeUp, WritersKeepTheirOrder
+from tests.simulation.invariants.logs import (
+    EpochCheckpointMatchesLog,
+    LeadersOnlyAppend,
+    LogsMatch,
+    NothingCommittedIsCut,
+    ViewMatchesLog,
+)
+from tests.simulation.invariants.manners import NoAnswerKills, StrangersChangeNothing
+from tests.simulation.invariants.observer import Invariant
+from tests.simulation.invariants.persistence import OnlyDurableIsFetched, RoleIsStored, StoredBeforeSent
+from tests.simulation.invariants.reads import ReadersAreNotSentBack, ReadersGoForward, ReadsAreCommitted
+from tests.simulation.invariants.timers import LeadersAreHeard, OnlyFetchesKeepLeaders
+from tests.simulation.invariants.writes import AnswersAreTrue, WriterTableFollowsLog, WrittenOnce
+from tests.simulation.machine import Machine
+from tests.simulation.plan import Plan
+
+
+def all_invariants(plan: Plan, machines: Sequence[Machine], committed: CommittedLog) -> list[Invariant]:
+    """Return every invariant, in the order in which they are checked: the one that keeps the committed log comes
+    after those that must see how it was.
+    """
+    votes = OneVotePerEpoch()
+    return [
+        EpochNeverFalls(),
+        OneLeaderPerEpoch(),
+        NobodyLeadsOn(),
+        votes,
+        ElectedByMajority(plan.voters, votes),
+        ObserversOnlyFollow(),
+        OnlyFetchesKeepLeaders(plan),
+        LeadersAreHeard(plan),
+        RoleIsStored(),
+        StoredBeforeSent(),
+        StrangersChangeNothing(),
+        NoAnswerKills(),
+        OnlyDurableIsFetched(),
+        LogsMatch(),
+        LeadersOnlyAppend(),
+        NothingCommittedIsCut(committed),
+        ViewMatchesLog(),
+        EpochCheckpointMatchesLog(),
+        WrittenOnce(),
+        WriterTableFollowsLog(),
+        HighWatermarkNeverFalls(),
+        OwnEpochCommits(),
+        CommittedIsDurable(machines),
+        NothingIsMadeUp(committed),
+        WritersKeepTheirOrder(committed),
+        CommittedNeverChanges(committed),
+        LeadersAreComplete(committed, machines),
+        AnswersAreTrue(committed),
+        HistoryIsLinearizable(),
+        ReadsAreCommitted(committed),
+        ReadersAreNotSentBack(),
+        ReadersGoForward(committed),
+    ]

@@ -1,0 +1,61 @@
+"""Invariants of manners: what a node must never say to another, and whom it does not listen to."""
+
+from __future__ import annotations
+
+from raft.core.effects import Reply
+from raft.core.events import AppendRequested
+from raft.core.messages import ClientFetchRequest, Request, RequestRefused, VoteRequest, VoteResponse
+from raft.errors import ErrorCode, error_name
+from raft.types import Epoch, NodeId
+from tests.simulation.faults.strangers import STRANGERS_EPOCH
+from tests.simulation.invariants.observer import Invariant
+from tests.simulation.machine import Machine
+from tests.simulation.starting import CLUSTER_ID
+from tests.simulation.step import Step
+
+_DEADLY = (ErrorCode.INVALID_REQUEST, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+
+
+class NoAnswerKills(Invariant):
+    """No answer is one that makes a Java node stop: a request called invalid, or a vote given after it was refused."""
+
+    rules = ("ERROR-7",)
+
+    def __init__(self) -> None:
+        self._refused: set[tuple[NodeId, int, Epoch, NodeId]] = set()
+
+    def replied(
+        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
+    ) -> None:
+        response = reply.response
+        self.require(response.error not in _DEADLY, "%s answers %s to %s", machine, error_name(response.error), asked)
+        if isinstance(response, VoteResponse) and response.error == ErrorCode.NONE:
+            assert isinstance(asked, VoteRequest), "the answer to a vote"
+            if not asked.pre_vote:
+                self._check_vote(machine, asked, response)
+
+    def _check_vote(self, machine: Machine, asked: VoteRequest, response: VoteResponse) -> None:
+        # In another life a voter may have lost records by which it judged, and a candidate asks everybody anew.
+        vote = (machine.node_id, machine.life, asked.epoch, asked.candidate.node_id)
+        if response.vote_granted:
+            self.require(vote not in self._refused, "%s grants %s, and refused it before", machine, asked)
+        else:
+            self._refused.add(vote)
+
+
+class StrangersChangeNothing(Invariant):
+    """Whoever is of another cluster is turned away, and what he says of epochs is not believed."""
+
+    rules = ("CLUSTERID-2", "CLUSTERID-3", "SCENARIO-39")
+
+    def changed_role(self, step: Step) -> None:
+        epoch = step.role_after.epoch
+        self.require(epoch < STRANGERS_EPOCH, "%s believes a stranger, and is at epoch %s", step.machine, epoch)
+
+    def replied(
+        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
+    ) -> None:
+        if isinstance(asked, ClientFetchRequest | AppendRequested) or asked.cluster_id == CLUSTER_ID:
+            return
+        is_refused = reply.response == RequestRefused(error=ErrorCode.INCONSISTENT_CLUSTER_ID)
+        self.require(is_refused, "%s answers %s to a stranger", machine, reply.response)

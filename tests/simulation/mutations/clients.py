@@ -1,0 +1,140 @@
+"""Bugs of what clients are told, and of whose writes are taken for new."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+
+import pytest
+
+from raft.core import fetching, machine
+from raft.core.appending import on_append
+from raft.core.events import AppendRequested
+from raft.core.fetching import _client_error, on_client_fetch
+from raft.core.messages import ClientFetchRequest
+from raft.core.roles import Leader
+from raft.core.state import State
+from raft.errors import ErrorCode
+from raft.records.batch import build_batch
+from raft.records.header import read_header
+from raft.records.record import Record
+from raft.types import Batch, BatchHeader
+from raft.writers import Accepted, Refused, Repeated, WriterTable
+from raft.writers.table import Verdict
+from tests.simulation.mutations.mutation import mutation
+
+
+@mutation(breaks=("CLIENT-8",), caught_by=("WrittenOnce",))
+def key_judged_without_the_uncommitted_tail(patch: pytest.MonkeyPatch) -> None:
+    """A write counts as new as long as it is not committed, though it may lie in the log already."""
+    judge = WriterTable.judge
+
+    def judge_by_what_is_committed(table: WriterTable, header: BatchHeader) -> Verdict:
+        if table._undo:
+            table = deepcopy(table)
+            table.truncated(table._undo[0].base_offset)
+        return judge(table, header)
+
+    patch.setattr(WriterTable, "judge", judge_by_what_is_committed)
+
+
+@mutation(breaks=("CLIENT-8",), caught_by=("WritersKeepTheirOrder",))
+def gap_in_a_producers_sequence(patch: pytest.MonkeyPatch) -> None:
+    """A producer's batch is taken though one before it is missing."""
+    judge = WriterTable.judge
+
+    def judge_without_order(table: WriterTable, header: BatchHeader) -> Verdict:
+        verdict = judge(table, header)
+        is_gap = isinstance(verdict, Refused) and verdict.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        return Accepted() if is_gap else verdict
+
+    patch.setattr(WriterTable, "judge", judge_without_order)
+
+
+@mutation(breaks=("CLIENT-8",), caught_by=("WrittenOnce", "WritersKeepTheirOrder"))
+def older_version_of_a_key_written(patch: pytest.MonkeyPatch) -> None:
+    """A write of an older version is taken after a newer one."""
+    judge = WriterTable.judge
+
+    def judge_without_order(table: WriterTable, header: BatchHeader) -> Verdict:
+        verdict = judge(table, header)
+        is_older = isinstance(verdict, Refused) and verdict.error == ErrorCode.DUPLICATE_SEQUENCE_NUMBER
+        return Accepted() if is_older else verdict
+
+    patch.setattr(WriterTable, "judge", judge_without_order)
+
+
+@mutation(breaks=("CLIENT-8",), caught_by=("AnswersAreTrue",))
+def older_version_refused_too_early(patch: pytest.MonkeyPatch) -> None:
+    """A write of an older version is called overtaken while the newer one may still be cut off."""
+    judge = WriterTable.judge
+
+    def judge_at_once(table: WriterTable, header: BatchHeader) -> Verdict:
+        verdict = judge(table, header)
+        return replace(verdict, base_offset=None, end_offset=None) if isinstance(verdict, Refused) else verdict
+
+    patch.setattr(WriterTable, "judge", judge_at_once)
+
+
+@mutation(breaks=("CLIENT-8",), caught_by=("AnswersAreTrue",))
+def newer_version_taken_for_repeated(patch: pytest.MonkeyPatch) -> None:
+    """A new version of a key is answered with the offset of the last one, and not written."""
+    judge = WriterTable.judge
+
+    def judge_by_writer_only(table: WriterTable, header: BatchHeader) -> Verdict:
+        history = table._sinks.get(header.producer_id or 0)
+        verdict = judge(table, header)
+        if history is None or not isinstance(verdict, Accepted):
+            return verdict
+        return Repeated(base_offset=history[-1].base_offset, end_offset=history[-1].end_offset)
+
+    patch.setattr(WriterTable, "judge", judge_by_writer_only)
+
+
+@mutation(breaks=("CLIENT-6",), caught_by=("NothingIsMadeUp",))
+def record_of_nobody(patch: pytest.MonkeyPatch) -> None:
+    """A leader adds a record of its own to what clients write."""
+
+    def append_more(state: State, event: AppendRequested, now_ms: int) -> None:
+        end_before = state.log.end_offset
+        on_append(state, event, now_ms)
+        if state.log.end_offset > end_before:
+            payload = build_batch([Record(value=b"by the way")], base_offset=state.log.end_offset, epoch=state.epoch)
+            state.append((Batch(header=read_header(payload), payload=payload),))
+
+    patch.setattr(machine, "on_append", append_more)
+
+
+@mutation(breaks=("CLIENT-2", "FETCH-29"), caught_by=("ReadsAreCommitted",))
+def client_reads_past_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
+    """A leader gives clients whatever is in its log."""
+
+    def serve(state: State, request_id: int, request: ClientFetchRequest, now_ms: int) -> None:
+        known = state.high_watermark
+        if isinstance(state.role, Leader):
+            state.high_watermark = state.log.end_offset
+        on_client_fetch(state, request_id, request, now_ms)
+        state.high_watermark = known
+
+    patch.setattr(machine, "on_client_fetch", serve)
+
+
+@mutation(breaks=("CLIENT-3",), caught_by=("ReadersAreNotSentBack",))
+def follower_that_is_behind_sends_readers_back(patch: pytest.MonkeyPatch) -> None:
+    """A follower that has not heard of an offset yet says that there is no such offset."""
+
+    def error_of(state: State, request: ClientFetchRequest) -> ErrorCode:
+        error = _client_error(state, request)
+        return ErrorCode.OFFSET_OUT_OF_RANGE if error == ErrorCode.OFFSET_NOT_AVAILABLE else error
+
+    patch.setattr(fetching, "_client_error", error_of)
+
+
+@mutation(breaks=("CLIENT-1",), caught_by=("ReadersAreNotSentBack",))
+def deposed_leader_serves_readers(patch: pytest.MonkeyPatch) -> None:
+    """A leader of days gone by judges a reader's offset, though the reader has seen a newer epoch."""
+
+    def serve(state: State, request_id: int, request: ClientFetchRequest, now_ms: int) -> None:
+        on_client_fetch(state, request_id, replace(request, epoch=None), now_ms)
+
+    patch.setattr(machine, "on_client_fetch", serve)

@@ -1,0 +1,153 @@
+"""Bugs of elections: who stands when, and who goes on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from raft.core import CoreConfig, checks, elections, machine, timers
+from raft.core.checks import _vote_error
+from raft.core.config import Draw
+from raft.core.elections import _would_grant
+from raft.core.log_view import LogView
+from raft.core.messages import VoteRequest
+from raft.core.moves import become_candidate, become_prospective
+from raft.core.progress import QuorumProgress
+from raft.core.quorum import Tally
+from raft.core.roles import Follower, Leader, Prospective, Role
+from raft.core.startup import starting_role
+from raft.core.state import State
+from raft.errors import ErrorCode
+from raft.types import ElectionState
+from tests.simulation.mutations.mutation import mutation
+
+
+@mutation(breaks=("PREVOTE-9",), caught_by=("LeadershipIsStable",))
+def live_follower_grants_pre_vote(patch: pytest.MonkeyPatch) -> None:
+    """A follower grants pre-votes although its leader answers it."""
+
+    def would_grant(state: State, request: VoteRequest) -> bool:
+        if isinstance(state.role, Follower):
+            return request.candidate_log_end >= state.log.end
+        return _would_grant(state, request)
+
+    patch.setattr(elections, "_would_grant", would_grant)
+
+
+@mutation(breaks=("ROLE-2", "PREVOTE-12"), caught_by=("LeadershipIsStable",))
+def no_pre_vote(patch: pytest.MonkeyPatch) -> None:
+    """A node that misses its leader raises its epoch at once, without asking whether anybody would vote for it."""
+
+    def stand_at_once(state: State, *, now_ms: int, reason: str) -> None:
+        become_prospective(state, now_ms=now_ms, reason=reason)
+        if isinstance(state.role, Prospective):
+            become_candidate(state, now_ms=now_ms, reason=reason)
+
+    patch.setattr(timers, "become_prospective", stand_at_once)
+
+
+@mutation(breaks=("PREVOTE-6", "SCENARIO-6"), caught_by=("Recovers",))
+def who_knows_a_leader_grants_no_pre_vote(patch: pytest.MonkeyPatch) -> None:
+    """A node refuses pre-votes as long as it remembers a leader of its epoch, even a dead one: nobody ever wins."""
+
+    def would_grant(state: State, request: VoteRequest) -> bool:
+        return state.leader_id is None and _would_grant(state, request)
+
+    patch.setattr(elections, "_would_grant", would_grant)
+
+
+@mutation(breaks=("PREVOTE-4", "ERROR-7"), caught_by=("NoAnswerKills",))
+def pre_vote_called_invalid(patch: pytest.MonkeyPatch) -> None:
+    """A pre-vote is held to the rule of standard votes, that a log is older than the epoch it stands for."""
+
+    def error_of(state: State, request: VoteRequest) -> ErrorCode:
+        return _vote_error(state, replace(request, pre_vote=False))
+
+    patch.setattr(checks, "_vote_error", error_of)
+
+
+@mutation(breaks=("STATE-11", "STATE-15"), caught_by=("NobodyLeadsOn",))
+def restarted_leader_leads_on(patch: pytest.MonkeyPatch) -> None:
+    """A node that led when it stopped leads the same epoch when it starts again."""
+
+    def start(
+        config: CoreConfig, stored: ElectionState | None, log: LogView, *, draw: Draw, now_ms: int
+    ) -> tuple[Role, str]:
+        if stored is None or stored.leader_id != config.node_id:
+            return starting_role(config, stored, log, draw=draw, now_ms=now_ms)
+        progress = QuorumProgress(
+            config.voters,
+            config.node_id,
+            check_quorum_ms=config.check_quorum_ms,
+            begin_interval_ms=config.begin_interval_ms,
+            now_ms=now_ms,
+        )
+        role = Leader(
+            epoch=stored.epoch,
+            leader_id=config.node_id,
+            voted_key=stored.voted_key,
+            epoch_start_offset=log.end_offset,
+            progress=progress,
+        )
+        return role, "it led before"
+
+    patch.setattr(machine, "starting_role", start)
+
+
+@mutation(breaks=("STATE-14", "ROLE-4"), caught_by=("EpochNeverFalls",))
+def empty_epoch_forgotten_on_restart(patch: pytest.MonkeyPatch) -> None:
+    """A node that starts believes the last epoch of its log where it stored neither a leader nor a vote."""
+
+    def start(
+        config: CoreConfig, stored: ElectionState | None, log: LogView, *, draw: Draw, now_ms: int
+    ) -> tuple[Role, str]:
+        if stored is not None and stored.leader_id is None and stored.voted_key is None:
+            stored = ElectionState(epoch=log.last_epoch)
+        return starting_role(config, stored, log, draw=draw, now_ms=now_ms)
+
+    patch.setattr(machine, "starting_role", start)
+
+
+@mutation(breaks=("STATE-5",), caught_by=("RoleIsStored",))
+def leader_followed_in_memory_only(patch: pytest.MonkeyPatch) -> None:
+    """Whom a node follows is not written to the disk."""
+    store = State.store_election_state
+
+    def store_but_leaders_of_others(state: State) -> None:
+        if not isinstance(state.role, Follower):
+            store(state)
+
+    patch.setattr(State, "store_election_state", store_but_leaders_of_others)
+
+
+@mutation(breaks=("ROLE-10", "VOTE-6"), caught_by=("StoredBeforeSent", "RoleIsStored"))
+def epoch_adopted_in_memory_only(patch: pytest.MonkeyPatch) -> None:
+    """A higher epoch without leader and vote is not written to the disk."""
+    store = State.store_election_state
+
+    def store_what_names_somebody(state: State) -> None:
+        if state.leader_id is not None or state.role.voted_key is not None:
+            store(state)
+
+    patch.setattr(State, "store_election_state", store_what_names_somebody)
+
+
+@mutation(breaks=("ROLE-7", "PREVOTE-22"), caught_by=("ObserversOnlyFollow",))
+def observer_stands_for_election(patch: pytest.MonkeyPatch) -> None:
+    """An observer that finds no leader wants to become one."""
+    patch.setattr(CoreConfig, "is_voter", property(lambda _config: True))
+
+
+@mutation(breaks=("CLUSTERID-2",), caught_by=("StrangersChangeNothing",))
+def cluster_id_not_looked_at(patch: pytest.MonkeyPatch) -> None:
+    """Requests of other clusters are judged like our own."""
+    for module in ("raft.core.elections", "raft.core.fetching"):
+        patch.setattr(f"{module}.whole_request_refusal", lambda _state, _request: None)
+
+
+@mutation(breaks=("VOTE-12", "VOTE-18"), caught_by=("ElectedByMajority", "OneLeaderPerEpoch"))
+def refusal_counts_as_vote(patch: pytest.MonkeyPatch) -> None:
+    """A candidate counts every answer as a vote for it."""
+    with_answer = Tally.with_answer
+    patch.setattr(Tally, "with_answer", lambda tally, voter, *, granted: with_answer(tally, voter, granted=True))

@@ -1,0 +1,60 @@
+"""The hunt for a planted bug: seed after seed, until an invariant breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from tests.simulation import world
+from tests.simulation.broken import BrokenInvariantError
+from tests.simulation.committed_log import CommittedLog
+from tests.simulation.invariants.catalogue import all_invariants
+from tests.simulation.invariants.observer import Invariant
+from tests.simulation.machine import Machine
+from tests.simulation.mutations.mutation import Mutation
+from tests.simulation.mutations.table import Row
+from tests.simulation.plan import Plan
+from tests.simulation.run import simulate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catch:
+    """A bug that was caught: by what, and with which seed."""
+
+    mutation: Mutation
+    seed: int
+    broken: BrokenInvariantError
+
+    @property
+    def row(self) -> Row:
+        """Its line in the table."""
+        return self.mutation.name, self.broken.invariant, self.seed
+
+    @property
+    def is_by_right_invariant(self) -> bool:
+        """Whether it was found for what it is, and not by accident."""
+        return self.broken.invariant in self.mutation.caught_by
+
+
+def hunt(mutation: Mutation, seeds: Iterable[int], *, without: Collection[type[Invariant]] = ()) -> Catch | None:
+    """Plant a bug and return what first breaks, None if nothing does.
+
+    Args:
+        mutation: the bug.
+        seeds: tried in this order.
+        without: invariants that look away.
+    """
+
+    def the_others(plan: Plan, machines: Sequence[Machine], committed: CommittedLog) -> list[Invariant]:
+        return [each for each in all_invariants(plan, machines, committed) if type(each) not in without]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(world, "all_invariants", the_others)
+        mutation.plant(patch)
+        for seed in seeds:
+            broken = simulate(seed).broken
+            if broken is not None:
+                return Catch(mutation=mutation, seed=seed, broken=broken)
+    return None

@@ -1,0 +1,70 @@
+"""Bugs of patience: what keeps a leader in its place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from raft.core import CoreConfig, answers, machine
+from raft.core.answers import _is_settled_by_epoch_or_error, _PartitionResponse
+from raft.core.effects import Disconnect, Effect
+from raft.core.elections import on_begin_quorum_epoch
+from raft.core.messages import BeginQuorumEpochRequest, FetchResponse
+from raft.core.peers import Peers, Pending
+from raft.core.roles import Follower
+from raft.core.state import State
+from raft.errors import ErrorCode
+from tests.simulation.mutations.mutation import mutation
+
+
+@mutation(breaks=("TIMER-2", "BEGIN-8"), caught_by=("OnlyFetchesKeepLeaders",))
+def announcement_resets_fetch_timer(patch: pytest.MonkeyPatch) -> None:
+    """A follower gives its leader more time for each announcement, even if it answers no fetch."""
+
+    def on_announcement(state: State, request_id: int, request: BeginQuorumEpochRequest, now_ms: int) -> None:
+        on_begin_quorum_epoch(state, request_id, request, now_ms)
+        _give_more_time(state, now_ms)
+
+    patch.setattr(machine, "on_begin_quorum_epoch", on_announcement)
+
+
+@mutation(breaks=("TIMER-2",), caught_by=("OnlyFetchesKeepLeaders",))
+def refused_fetch_resets_fetch_timer(patch: pytest.MonkeyPatch) -> None:
+    """A follower takes any answer to a fetch for a sign of life, an error too."""
+
+    def is_settled(state: State, pending: Pending, response: _PartitionResponse, now_ms: int) -> bool:
+        if isinstance(response, FetchResponse) and response.error != ErrorCode.NONE:
+            _give_more_time(state, now_ms)
+        return _is_settled_by_epoch_or_error(state, pending, response, now_ms)
+
+    patch.setattr(answers, "_is_settled_by_epoch_or_error", is_settled)
+
+
+@mutation(breaks=("FETCH-17", "TIMER-4"), caught_by=("LeadersAreHeard",))
+def no_check_quorum(patch: pytest.MonkeyPatch) -> None:
+    """A leader that nobody fetches from leads on."""
+    patch.setattr(CoreConfig, "check_quorum_ms", property(lambda _config: 1 << 40))
+
+
+@mutation(breaks=("GEN-8",), caught_by=("Recovers",))
+def dead_connection_is_kept(patch: pytest.MonkeyPatch) -> None:
+    """A connection on which no answer comes is used for ever."""
+    emit = State.emit
+
+    def emit_all_but_disconnect(state: State, effect: Effect) -> None:
+        if not isinstance(effect, Disconnect):
+            emit(state, effect)
+
+    patch.setattr(State, "emit", emit_all_but_disconnect)
+
+
+@mutation(breaks=("GEN-8",), caught_by=("TimePasses",))
+def back_off_never_ends(patch: pytest.MonkeyPatch) -> None:
+    """A deadline that is over stays on the list, so that the node wakes up again and again, and does nothing."""
+    patch.setattr(Peers, "forget_past_back_offs", lambda _peers, _now_ms: None)
+
+
+def _give_more_time(state: State, now_ms: int) -> None:
+    if isinstance(state.role, Follower) and state.role.fetch_deadline_ms is not None:
+        state.role = replace(state.role, fetch_deadline_ms=now_ms + state.config.fetch_timeout_ms)

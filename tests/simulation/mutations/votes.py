@@ -1,0 +1,110 @@
+"""Bugs of votes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from raft.core import CoreConfig, elections, machine, state
+from raft.core.config import Draw
+from raft.core.elections import _grant
+from raft.core.log_view import LogView
+from raft.core.messages import VoteRequest
+from raft.core.quorum import Tally
+from raft.core.roles import Follower, Prospective, Role, Unattached, known_leader
+from raft.core.startup import starting_role
+from raft.core.state import State
+from raft.types import ElectionState, NodeId
+from tests.simulation.mutations.mutation import mutation
+
+
+@mutation(breaks=("STATE-14", "VOTE-8"), caught_by=("OneVotePerEpoch",))
+def vote_forgotten_on_restart(patch: pytest.MonkeyPatch) -> None:
+    """A node that starts again does not know any more for whom it voted."""
+
+    def start(
+        config: CoreConfig, stored: ElectionState | None, log: LogView, *, draw: Draw, now_ms: int
+    ) -> tuple[Role, str]:
+        forgotten = None if stored is None else replace(stored, voted_key=None)
+        return starting_role(config, forgotten, log, draw=draw, now_ms=now_ms)
+
+    patch.setattr(machine, "starting_role", start)
+
+
+@mutation(breaks=("ROLE-5",), caught_by=("OneVotePerEpoch",))
+def vote_lost_when_a_leader_is_followed(patch: pytest.MonkeyPatch) -> None:
+    """A node that comes to follow a leader in the epoch in which it voted drops its vote (KAFKA PR #17807)."""
+    move_to = State.move_to
+
+    def forget_and_move_to(state: State, role: Role, reason: str) -> None:
+        move_to(state, replace(role, voted_key=None) if isinstance(role, Follower) else role, reason)
+
+    patch.setattr(State, "move_to", forget_and_move_to)
+    _leave_moves_unchecked(patch)
+
+
+@mutation(breaks=("VOTE-8",), caught_by=("OneVotePerEpoch",))
+def second_vote_in_an_epoch(patch: pytest.MonkeyPatch) -> None:
+    """A node votes for whoever asks, whomever it voted for before."""
+
+    def grant(state: State, request: VoteRequest, now_ms: int) -> bool:
+        role, is_up_to_date = state.role, request.candidate_log_end >= state.log.end
+        if isinstance(role, Unattached | Prospective) and role.leader_id is None and is_up_to_date:
+            state.role = replace(role, voted_key=None)
+        return _grant(state, request, now_ms)
+
+    patch.setattr(elections, "_grant", grant)
+
+
+@mutation(breaks=("VOTE-10",), caught_by=("LeadersAreComplete",))
+def vote_for_any_log(patch: pytest.MonkeyPatch) -> None:
+    """A node votes without a look at the candidate's log."""
+    patch.setattr(elections, "_is_up_to_date", lambda _state, _request: True)
+
+
+@mutation(breaks=("VOTE-2",), caught_by=("LeadersAreComplete",))
+def longer_log_wins(patch: pytest.MonkeyPatch) -> None:
+    """Of two logs the longer one counts as the better, whatever the epochs of their last records."""
+
+    def is_up_to_date(state: State, request: VoteRequest) -> bool:
+        theirs, ours = request.candidate_log_end, state.log.end
+        return (theirs.offset, theirs.epoch) >= (ours.offset, ours.epoch)
+
+    patch.setattr(elections, "_is_up_to_date", is_up_to_date)
+
+
+@mutation(breaks=("VOTE-18",), caught_by=("ElectedByMajority",))
+def half_is_a_majority(patch: pytest.MonkeyPatch) -> None:
+    """Half of the votes are enough to lead, where their number is even."""
+    patch.setattr(Tally, "majority", property(lambda tally: (len(tally.voters) + 1) // 2))
+
+
+@mutation(breaks=("STATE-5", "VOTE-11"), caught_by=("StoredBeforeSent",))
+def vote_not_stored(patch: pytest.MonkeyPatch) -> None:
+    """A granted vote stays in memory."""
+    store = State.store_election_state
+
+    def store_but_votes(state: State) -> None:
+        if not isinstance(state.role, Unattached) or state.role.voted_key is None:
+            store(state)
+
+    patch.setattr(State, "store_election_state", store_but_votes)
+
+
+@mutation(breaks=("GEN-12",), caught_by=("NoNodeHalts",))
+def voter_names_its_candidate_leader(patch: pytest.MonkeyPatch) -> None:
+    """Whoever has voted for a candidate calls it the leader, though it has not won."""
+
+    def leader_or_candidate(state: State) -> NodeId | None:
+        known, voted_key = known_leader(state.role), state.role.voted_key
+        if known is None and isinstance(state.role, Unattached) and voted_key is not None:
+            return voted_key.node_id
+        return known
+
+    patch.setattr(State, "leader_id", property(leader_or_candidate))
+
+
+def _leave_moves_unchecked(patch: pytest.MonkeyPatch) -> None:
+    """Take away the core's own guard against such bugs: it would find them before anybody else could."""
+    patch.setattr(state, "check_move", lambda _old, _new: None)

@@ -1,0 +1,273 @@
+"""The faults do what they say: one that spares the quorum would make every run look better than it is."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import replace
+
+import pytest
+
+from raft.core.effects import FlushLog, Send, TruncateLog
+from raft.core.messages import FetchRequest, VoteRequest
+from raft.core.roles import Follower
+from raft.errors import StorageError
+from raft.records.batch import build_batch
+from raft.records.record import Record
+from raft.records.split import split_good_prefix
+from raft.storage.memory import Call, PowerCutError
+from raft.types import Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from tests.simulation.broken import BrokenInvariantError
+from tests.simulation.clock import Clock
+from tests.simulation.connections import Connection, Lane
+from tests.simulation.dice import Dice
+from tests.simulation.drawing import draw_plan
+from tests.simulation.faults.kinds import BEYOND
+from tests.simulation.network import Network
+from tests.simulation.peace import follower_of, leader_of, pass_a_while
+from tests.simulation.plan import CALM_NETWORK, WirePlan
+from tests.simulation.platter import Platter
+from tests.simulation.sightings import Moment, Sight, Sightings
+from tests.simulation.timeline import Timeline
+from tests.simulation.wire import Wire
+from tests.simulation.world import World
+
+_FILE = "file"
+
+
+@pytest.fixture
+def files() -> Platter:
+    return Platter()
+
+
+def _records(count: int) -> bytes:
+    return b"".join(
+        build_batch([Record(value=b"record %d" % offset)], base_offset=Offset(offset), epoch=Epoch(1))
+        for offset in range(count)
+    )
+
+
+def _pre_vote() -> VoteRequest:
+    return VoteRequest(
+        cluster_id="any",
+        epoch=Epoch(3),
+        candidate=ReplicaKey(NodeId(1)),
+        candidate_log_end=OffsetAndEpoch(epoch=Epoch(2), offset=Offset(9)),
+        pre_vote=True,
+    )
+
+
+def test_timeline_gives_up_when_something_goes_round_in_circles() -> None:
+    timeline = Timeline()
+
+    def again() -> None:
+        timeline.after(0, again)
+
+    again()
+
+    with pytest.raises(BrokenInvariantError, match="TimePasses"):
+        timeline.run(1)
+
+
+def test_clock_shows_more_at_once_when_it_jumps() -> None:
+    clock = Clock(Timeline(), ahead_ms=100, drift=0)
+
+    clock.jump(50)
+
+    assert clock.now_ms == 150
+    assert clock.true_ms(150) == 0
+
+
+def test_network_damages_only_what_a_checksum_covers_when_it_damages_records() -> None:
+    sightings = Sightings()
+    network = Network(
+        replace(CALM_NETWORK, damage_percent=100), timeline=Timeline(), dice=Dice(1, "network"), sightings=sightings
+    )
+    records = _records(4)
+
+    arrived = [network.damaged(records) for _ in range(200)]
+
+    prefixes = [split_good_prefix(damaged) for damaged in arrived]
+    is_known_by = [
+        len(prefix.batches) < 4 and (bool(prefix.damage) or len(damaged) < len(records))
+        for prefix, damaged in zip(prefixes, arrived, strict=True)
+    ]
+    assert all(is_known_by)
+    assert {len(prefix.batches) for prefix in prefixes} == {0, 1, 2, 3}
+    assert sightings.counts[Sight.ANSWER_CUT_SHORT] + sightings.counts[Sight.ANSWER_DAMAGED] == 200
+
+
+def test_network_is_done_with_what_it_held_when_it_calms_down() -> None:
+    timeline, arrived = Timeline(), list[str]()
+    plan = replace(CALM_NETWORK, held_percent=100, late_ms=(50, 50))
+    network = Network(plan, timeline=timeline, dice=Dice(1, "network"), sightings=Sightings())
+    network.carry(1, 2, lambda: arrived.append("late"))
+    timeline.run(60)
+    network.carry(1, 2, lambda: arrived.append("never"))
+
+    network.calm_down()
+    timeline.run(200)
+
+    assert arrived == ["late"]
+
+
+@pytest.mark.rule("LOG-17")
+def test_disk_tells_on_who_goes_on_with_it_when_it_has_refused(files: Platter) -> None:
+    file = files.create(_FILE)
+    files.fail(Call.FLUSH, reason=errno.EIO)
+    with pytest.raises(StorageError):
+        file.flush()
+
+    with pytest.raises(BrokenInvariantError, match="RefusingDiskIsLeftAlone"):
+        file.flush()
+
+
+def test_disk_obeys_the_next_process_when_it_has_refused_the_one_before(files: Platter) -> None:
+    file = files.create(_FILE)
+    files.fail(Call.WRITE, reason=errno.ENOSPC, written_bytes=3)
+    with pytest.raises(StorageError):
+        file.append(b"abcdef")
+    assert files.refusal is not None
+    assert files.refusal.is_partly_done
+
+    files.kill()
+
+    files.open(_FILE).append(b"xyz")
+    assert files.read(_FILE) == b"abcxyz"
+
+
+def test_disk_loses_power_instead_of_the_call_that_is_named(files: Platter) -> None:
+    file = files.create(_FILE)
+    files.cut_power_at(Call.FLUSH)
+    file.append(b"abc")
+
+    with pytest.raises(PowerCutError):
+        file.flush()
+
+    assert files.cut_instead_of is Call.FLUSH
+
+
+def test_disk_has_its_old_bytes_when_rot_is_undone(files: Platter) -> None:
+    files.put(_FILE, b"abc")
+    files.rot(_FILE, 1, 0)
+    assert files.read(_FILE) == b"acc"
+
+    files.restore()
+
+    assert files.read(_FILE) == b"abc"
+    assert not files.is_rotten
+
+
+def test_copy_of_disk_holds_what_a_power_cut_would_leave(files: Platter) -> None:
+    files.put("kept", b"abc")
+    files.create(_FILE).append(b"never flushed")
+
+    copy = files.copy()
+
+    assert copy.names_in("") == ["kept"]
+    assert copy.read("kept") == b"abc"
+
+
+@pytest.mark.parametrize("effect", [TruncateLog(end_offset=Offset(1)), FlushLog(number=1, end_offset=Offset(1))])
+def test_process_dies_instead_of_the_effect_that_is_named(world: World, effect: TruncateLog | FlushLog) -> None:
+    victim = follower_of(world)
+
+    victim.kill_instead_of(effect)
+
+    assert victim.process is None
+    assert world.sightings.moments[Moment("killed", type(effect).__name__)] == 1
+
+
+def test_node_stops_when_its_disk_refuses_to_flush(world: World) -> None:
+    victim = leader_of(world)
+    world.keep_down(frozenset())
+    life = victim.life
+    victim.files.fail(Call.FLUSH, reason=errno.EIO)
+
+    pass_a_while(world)
+
+    assert world.sightings.counts[Sight.FLUSH_REFUSED] == 1
+    assert victim.life == life + 1
+
+
+@pytest.mark.rule("LOG-13")
+def test_node_refuses_to_start_when_a_bit_below_its_recovery_point_is_wrong(world: World) -> None:
+    victim = follower_of(world)
+    world.keep_down(frozenset([victim.node_id]))
+    place = victim.written.places_below(victim.recovery_point)[0]
+    victim.files.rot(place.segment, place.end_position - 1, 0)
+
+    world.keep_down(frozenset())
+
+    assert world.sightings.counts[Sight.DAMAGE_REFUSED] == 1
+    assert victim.process is None
+
+
+@pytest.mark.rule("GEN-8")
+def test_follower_makes_another_connection_when_nobody_answers_on_the_one_it_has(world: World) -> None:
+    """Its patience with the leader is shorter than that with a request, so it has another role before that is over."""
+    follower, leader = follower_of(world), leader_of(world)
+    world.post_office.lose(Connection(follower.node_id, leader.node_id, Lane.FETCHES))
+
+    pass_a_while(world)
+
+    assert world.sightings.counts[Sight.SENT_INTO_THE_VOID] > 0
+    assert world.sightings.counts[Sight.CONNECTION_MADE_ANEW] == 1
+    assert isinstance(follower.core.role, Follower)
+
+
+def test_request_reaches_another_node_when_its_address_leads_there(world: World) -> None:
+    follower, leader = follower_of(world), leader_of(world)
+    other = next(machine for machine in world.machines if machine not in (follower, leader))
+    assert follower.process is not None
+    world.post_office.misdirect(leader.node_id, other)
+    request = replace(_pre_vote(), cluster_id="simulated", voter=ReplicaKey(leader.node_id))
+
+    world.post_office.send(
+        follower.process,
+        Send(
+            number=9_999,
+            node_id=leader.node_id,
+            endpoint=Endpoint(f"node-{leader.node_id}", 9000 + leader.node_id),
+            request=request,
+        ),
+    )
+    world.timeline.run(world.timeline.now_ms + 50)
+
+    assert world.sightings.counts[Sight.WRONG_VOTER_ASKED] >= 1
+
+
+@pytest.mark.rule("COMPAT-2", "PREVOTE-18")
+def test_wire_cannot_say_a_pre_vote_when_one_side_is_old() -> None:
+    wire = Wire(WirePlan(is_bytes=False, old_nodes=(NodeId(2),), has_dead_address=False))
+    request = _pre_vote()
+
+    version = wire.version_between(NodeId(1), NodeId(2), request)
+
+    assert wire.translates(NodeId(1), NodeId(2))
+    assert wire.bring(request, version) is None
+    assert wire.bring(replace(request, pre_vote=False), version) == replace(request, pre_vote=False)
+
+
+@pytest.mark.rule("TEST-16")
+def test_wire_brings_a_fetch_as_it_was_sent_when_both_sides_are_new() -> None:
+    wire = Wire(WirePlan(is_bytes=True, old_nodes=(), has_dead_address=False))
+    request = FetchRequest(
+        cluster_id="any",
+        replica=ReplicaKey(NodeId(1)),
+        epoch=Epoch(3),
+        fetch_offset=Offset(7),
+        last_fetched_epoch=Epoch(2),
+        max_wait_ms=500,
+        max_bytes=1000,
+        high_watermark=Offset(5),
+        wants_high_watermark=True,
+    )
+
+    arrived = wire.bring(request, wire.version_between(NodeId(1), NodeId(2), request))
+
+    assert arrived == request
+
+
+def test_plan_of_a_seed_has_no_fault_beyond_the_promises() -> None:
+    for seed in range(1000):
+        assert not BEYOND & draw_plan(seed).faults.every_ms.keys()

@@ -1,0 +1,74 @@
+"""Known bugs, planted one at a time: the simulator that misses one proves nothing about the code that has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.simulation.fixed_seeds import FIXED_SEEDS
+from tests.simulation.invariants.commitment import LeadersAreComplete
+from tests.simulation.invariants.elections import ElectedByMajority, OneVotePerEpoch
+from tests.simulation.invariants.observer import Invariant
+from tests.simulation.invariants.reads import ReadsAreCommitted
+from tests.simulation.invariants.writes import AnswersAreTrue
+from tests.simulation.mutations.catalogue import MUTATIONS
+from tests.simulation.mutations.clients import client_reads_past_the_high_watermark
+from tests.simulation.mutations.commits import acknowledged_before_it_is_committed
+from tests.simulation.mutations.hunt import hunt
+from tests.simulation.mutations.mutation import Mutation
+from tests.simulation.mutations.summary import CAUGHT
+from tests.simulation.mutations.table import table_of
+from tests.simulation.mutations.votes import second_vote_in_an_epoch
+
+_SECOND_LINE = (
+    pytest.param(
+        second_vote_in_an_epoch,
+        {OneVotePerEpoch, ElectedByMajority, LeadersAreComplete},
+        "OneLeaderPerEpoch",
+        id="OneLeaderPerEpoch",
+    ),
+    pytest.param(
+        acknowledged_before_it_is_committed, {AnswersAreTrue}, "HistoryIsLinearizable", id="HistoryIsLinearizable"
+    ),
+    pytest.param(client_reads_past_the_high_watermark, {ReadsAreCommitted}, "ReadersGoForward", id="ReadersGoForward"),
+)
+"""Invariants that others are always faster than: what they catch when those look away."""
+
+
+@pytest.mark.rule("TEST-19")
+@pytest.mark.parametrize("mutation", [pytest.param(mutation, id=mutation.name) for mutation in MUTATIONS])
+def test_simulator_catches_planted_bug_when_fixed_seeds_are_run(
+    mutation: Mutation, record_property: Callable[[str, object], None]
+) -> None:
+    caught = hunt(mutation, FIXED_SEEDS)
+
+    assert caught is not None, f"nobody noticed: {mutation.story}"
+    record_property(CAUGHT, caught.row)
+    assert caught.is_by_right_invariant, f"found by accident: {caught.broken}"
+
+
+@pytest.mark.parametrize(("mutation", "without", "invariant"), _SECOND_LINE)
+def test_invariant_catches_planted_bug_when_those_before_it_look_away(
+    mutation: Mutation, without: set[type[Invariant]], invariant: str
+) -> None:
+    caught = hunt(mutation, FIXED_SEEDS, without=without)
+
+    assert caught is not None
+    assert caught.broken.invariant == invariant
+
+
+def test_every_invariant_has_a_bug_that_it_catches() -> None:
+    expected = {name for mutation in MUTATIONS for name in mutation.caught_by}
+    in_second_line = {str(case.id) for case in _SECOND_LINE}
+
+    idle = {invariant.__name__ for invariant in Invariant.__subclasses__()} - expected - in_second_line
+
+    assert not idle
+
+
+def test_table_names_bug_invariant_and_seed_when_one_is_caught() -> None:
+    lines = table_of([("second vote in an epoch", "OneVotePerEpoch", 6)])
+
+    assert lines[0] == "planted bug              caught by        seed"
+    assert lines[2] == "second vote in an epoch  OneVotePerEpoch     6"
