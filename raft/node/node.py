@@ -18,6 +18,7 @@ from raft.node.listener import Listener
 from raft.node.peers import PeerNetwork
 from raft.node.requests.context import Context
 from raft.node.requests.handlers import handle
+from raft.node.requests.quorum import METADATA_TOPIC
 from raft.node.requests.versions import unsupported_api_versions
 from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
 from raft.storage.disk import DiskFiles
@@ -72,7 +73,8 @@ class Node:
                 config.node_id,
                 ours,
                 max_frame_bytes=max_frame_bytes + config.fetch_max_bytes,
-                refuses_controllers=config.node_id in config.voters,
+                # Controllers refuse requests about other topics than theirs; a TestRaftServer looks like one of them.
+                refuses_controllers=config.node_id in config.voters and config.topic_name == METADATA_TOPIC,
                 submit=self._submit,
             )
             self._engine = Engine(core, self._directory, self._network, ended=self._on_ended)

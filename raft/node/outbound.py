@@ -23,7 +23,7 @@ _logger = logging.getLogger(__name__)
 
 _SOFTWARE_NAME = "kraft-spark"
 _CONTROLLERS_FEATURE = "metadata.version"
-"""A feature of Apache Kafka's controllers and brokers, which test servers of bare Raft do not have."""
+"""A feature of Apache Kafka's controllers and brokers; its TestRaftServer has it too, but hosts another topic."""
 
 
 @dataclass(frozen=True, slots=True)
