@@ -13,6 +13,10 @@ from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.simulation.mutations.summary import pytest_terminal_summary
+
+__all__ = ["pytest_terminal_summary"]
+
 settings.register_profile(
     "deterministic",
     derandomize=True,
