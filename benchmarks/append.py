@@ -4,7 +4,8 @@ python -m benchmarks.append [--quick]
 
 Every voter is a process of its own. The machine's own figures come from the same run: fdatasync after as many bytes as
 an append writes, and a round trip on loopback between two processes. A commit needs at least two round trips (client to
-leader, leader to follower) and one flush on a majority; the ratio to that sum is the figure to look at.
+leader, leader to follower) and one flush on a majority; the ratio to that sum is the figure to look at. Where the rest
+of the time goes, `benchmarks.where` finds out.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.results import Figures, record
+from benchmarks.where import cpu_figures, part_figures
 from raft.client import Client
 from raft.client.asynchronous import AsyncClient
 from raft.client.calls import append, new_producer_id
@@ -116,10 +118,10 @@ async def many_clients_ms(client: Client, count: int) -> tuple[list[float], floa
     return times, CLIENTS * count / (time.perf_counter() - started)
 
 
-def percentiles(times: list[float]) -> tuple[float, float]:
+def percentile_figures(label: str, times_ms: list[float]) -> Figures:
     """p50 and p99."""
-    cuts = statistics.quantiles(times, n=100)
-    return cuts[49], cuts[98]
+    cuts = statistics.quantiles(times_ms, n=100)
+    return {f"{label} ms p50": cuts[49], f"{label} ms p99": cuts[98]}
 
 
 def measure(count: int) -> Figures:
@@ -130,25 +132,50 @@ def measure(count: int) -> Figures:
         quorum.client(api_timeout_ms=60_000) as client,
     ):
         one_client_ms(client, count // 5 + 1)
-        flush_p50, flush_p99 = percentiles(fdatasync_ms(Path(name), count))
-        trip_p50, trip_p99 = percentiles(round_trip_ms(count))
-        one_p50, one_p99 = percentiles(one_client_ms(client, count))
-        many, rate = asyncio.run(many_clients_ms(client, max(count // 16, 5)))
-        many_p50, many_p99 = percentiles(many)
-    floor = 2 * trip_p50 + flush_p50
-    return {
-        "fdatasync ms p50": flush_p50,
-        "fdatasync ms p99": flush_p99,
-        "loopback round trip ms p50": trip_p50,
-        "loopback round trip ms p99": trip_p99,
-        "append ms p50": one_p50,
-        "append ms p99": one_p99,
-        "append p50 / (2 round trips + 1 flush)": one_p50 / floor,
-        f"{CLIENTS} clients: append ms p50": many_p50,
-        f"{CLIENTS} clients: append ms p99": many_p99,
-        f"{CLIENTS} clients: appends a second": rate,
-        f"{CLIENTS} clients: appends a second / one client's": rate * one_p50 / 1000,
+        machine = {
+            **percentile_figures("fdatasync", fdatasync_ms(Path(name), count)),
+            **percentile_figures("loopback round trip", round_trip_ms(count)),
+        }
+        floor = 2 * machine["loopback round trip ms p50"] + machine["fdatasync ms p50"]
+        one = one_client_figures(quorum, client, count, floor)
+        return machine | one | many_clients_figures(quorum, client, count, one["append ms p50"])
+
+
+def one_client_figures(quorum: LocalQuorum, client: Client, count: int, floor: float) -> Figures:
+    """One append at a time, beside the time in ms that none can do without."""
+    leader_id = client.describe_quorum().leader_id
+    times: list[float] = []
+
+    def load() -> int:
+        times.extend(one_client_ms(client, count))
+        return count
+
+    cpu = cpu_figures("append", quorum, leader_id, load)
+    figures = percentile_figures("append", times)
+    ratio = {"append p50 / (2 round trips + 1 flush)": figures["append ms p50"] / floor}
+    return figures | ratio | cpu | part_figures("append", quorum.pids[leader_id], load)
+
+
+def many_clients_figures(quorum: LocalQuorum, client: Client, count: int, one_p50: float) -> Figures:
+    """Many clients, each with one append at a time, beside what one client alone takes in ms."""
+    leader_id = client.describe_quorum().leader_id
+    label = f"{CLIENTS} clients"
+    each = max(count // 16, 5)
+    times: list[float] = []
+    rates: list[float] = []
+
+    def load() -> int:
+        many, rate = asyncio.run(many_clients_ms(client, each))
+        times.extend(many)
+        rates.append(rate)
+        return CLIENTS * each
+
+    cpu = cpu_figures(label, quorum, leader_id, load)
+    figures = percentile_figures(f"{label}: append", times) | {
+        f"{label}: appends a second": rates[0],
+        f"{label}: appends a second / one client's": rates[0] * one_p50 / 1000,
     }
+    return figures | cpu | part_figures(label, quorum.pids[leader_id], load)
 
 
 def main() -> None:

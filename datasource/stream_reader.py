@@ -23,6 +23,7 @@ from datasource.offsets import Beginning, LogPoint, Reached, read_offset
 from datasource.options import Place, ReadOptions
 from datasource.planning import committed_end, continue_from, data_loss, epoch_before, resolve_start, split
 from datasource.reading import read_range
+from datasource.runner import end_quietly
 from raft.client import Client
 from raft.errors import ConfigError
 from raft.types import Epoch, Offset
@@ -113,6 +114,7 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Close the connections of the planning side."""
         if self._own_client is not None:
             self._own_client.close()
+        end_quietly()
 
     def _client(self, begun: Beginning | Reached | None = None) -> Client:
         """The client of the planning side; it knows at least the epoch that the query has reached."""

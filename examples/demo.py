@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, struct
 from pyspark.sql.streaming.query import StreamingQuery
 
-from examples.session import small_session
+from examples.session import end_session, small_session
 from kraft_spark import QuorumService, from_msgpack, to_msgpack
 
 CHANGE = "distribution string, version string, path string, size bigint, hash string"
@@ -139,7 +139,7 @@ def main() -> None:
             .cache()
         )
         is_right = report(total, micro_batches, streamed, backfill)
-    spark.stop()
+    end_session(spark)
     sys.exit(0 if is_right else 1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 
 from pyspark.sql import SparkSession
@@ -26,3 +27,13 @@ def small_session(name: str) -> SparkSession:
     )
     spark.sparkContext.setLogLevel("ERROR")
     return spark
+
+
+def end_session(spark: SparkSession) -> None:
+    """Stop Spark and wait for the end of its JVM, which would outlast this program by a moment."""
+    gateway = spark.sparkContext._gateway
+    assert gateway is not None, "Spark runs"
+    spark.stop()
+    gateway.shutdown()
+    jvm: subprocess.Popen[bytes] = gateway.proc
+    jvm.communicate()

@@ -11,9 +11,9 @@ flush that is tried again may report success for bytes that the kernel has dropp
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import Generic, TypeVar
 
 from raft.errors import StorageError
@@ -43,9 +43,7 @@ class DiskThread:
     def __init__(self, post: Post, failed: Callable[[BaseException], None]) -> None:
         self._post = post
         self._failed = failed
-        self._jobs: deque[_Job[object]] = deque()
-        self._has_news = threading.Condition()
-        self._is_stopping = False
+        self._jobs: SimpleQueue[_Job[object] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="disk", daemon=True)
 
     def start(self) -> None:
@@ -54,15 +52,11 @@ class DiskThread:
 
     def do(self, work: Callable[[], Result], done: Callable[[Result], None] | None = None) -> None:
         """Queue a job; `done` gets its result on the loop."""
-        with self._has_news:
-            self._jobs.append(_Job(work, done))  # type: ignore[arg-type]  # the pair fits together
-            self._has_news.notify()
+        self._jobs.put(_Job(work, done))  # type: ignore[arg-type]  # the pair fits together
 
     def stop(self) -> None:
         """Finish what is queued, then end."""
-        with self._has_news:
-            self._is_stopping = True
-            self._has_news.notify()
+        self._jobs.put(None)
         self._thread.join()
 
     def _run(self) -> None:
@@ -75,15 +69,21 @@ class DiskThread:
                 raise
 
     def _do_waiting_jobs(self) -> bool:
-        with self._has_news:
-            while not self._jobs and not self._is_stopping:
-                self._has_news.wait()
-            jobs, self._jobs = self._jobs, deque()
+        jobs, is_last = self._waiting_jobs()
         results = [(job.done, job.work()) for job in jobs]
         reports = [(done, result) for done, result in results if done is not None]
         if reports:
             self._post(lambda: _report(reports))
-        return bool(jobs)
+        return not is_last
+
+    def _waiting_jobs(self) -> tuple[list[_Job[object]], bool]:
+        """Wait for jobs; return them, and whether the thread is to end after them."""
+        jobs: list[_Job[object]] = []
+        while (job := self._jobs.get()) is not None:
+            jobs.append(job)
+            if self._jobs.empty():
+                return jobs, False
+        return jobs, True
 
 
 def _report(reports: list[tuple[Callable[[object], None], object]]) -> None:
@@ -121,9 +121,7 @@ class FlushThread:
         self._post = post
         self._flushed = flushed
         self._failed = failed
-        self._order: FlushOrder | None = None
-        self._has_news = threading.Condition()
-        self._is_stopping = False
+        self._orders: SimpleQueue[FlushOrder | None] = SimpleQueue()
         self.at_rest = threading.Lock()
         """Held during a flush: whoever takes it may cut or close the log."""
         self._thread = threading.Thread(target=self._run, name="flush", daemon=True)
@@ -134,15 +132,11 @@ class FlushThread:
 
     def order(self, order: FlushOrder) -> None:
         """Ask for a flush; called on the disk thread, after what it is to cover was written."""
-        with self._has_news:
-            self._order = order
-            self._has_news.notify()
+        self._orders.put(order)
 
     def stop(self) -> None:
         """Finish the flush under way, if any, then end; an order that still waits is dropped."""
-        with self._has_news:
-            self._is_stopping = True
-            self._has_news.notify()
+        self._orders.put(None)
         self._thread.join()
 
     def _run(self) -> None:
@@ -157,8 +151,7 @@ class FlushThread:
                 raise
 
     def _next_order(self) -> FlushOrder | None:
-        with self._has_news:
-            while self._order is None and not self._is_stopping:
-                self._has_news.wait()
-            order, self._order = self._order, None
-            return None if self._is_stopping else order
+        order = self._orders.get()
+        while order is not None and not self._orders.empty():
+            order = self._orders.get()
+        return order

@@ -22,6 +22,7 @@ def run(arguments: list[str], cwd: Path) -> str:
     command = [sys.executable, *arguments]
     ended = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, f"{ended.stdout}\n{ended.stderr}"
+    assert "Traceback" not in ended.stderr, ended.stderr
     assert not left_behind(cwd), "a voter outlived the program that started it"
     return ended.stdout
 
@@ -33,6 +34,11 @@ def left_behind(folder: Path) -> list[str]:
         for process in psutil.process_iter(["cmdline"])
         if process.info["cmdline"] and any(str(folder) in part for part in process.info["cmdline"])
     ]
+
+
+def working_in(folder: Path) -> list[psutil.Process]:
+    """Processes whose working directory it is, the JVM among them."""
+    return [process for process in psutil.process_iter(["cwd"]) if process.info["cwd"] == str(folder)]
 
 
 @pytest.mark.parametrize(
@@ -58,6 +64,7 @@ def test_example_prints_what_it_promises_when_run(example: str, expected: list[s
 def test_demo_loses_and_doubles_nothing_when_its_leaders_are_killed(tmp_path: Path) -> None:
     printed = run(["-m", "examples.demo"], tmp_path)
 
+    assert not working_in(tmp_path), "a process outlived the demo"
     changes = re.search(r"^changes in +(\d+)", printed, re.MULTILINE)
     assert changes is not None, printed
     assert int(changes[1]) > 10_000
