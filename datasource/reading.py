@@ -23,7 +23,7 @@ from raft.types import Offset
 
 _logger = logging.getLogger(__name__)
 
-_FETCH_BYTES = 4 << 20
+_FETCH_BYTES = 2 << 20
 _FETCH_WAIT_MS = 500
 
 

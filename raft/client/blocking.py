@@ -23,7 +23,7 @@ from raft.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
 Arguments = ParamSpec("Arguments")
 
-_READ_BYTES = 1 << 18
+_READ_BYTES = 1 << 17
 
 
 class _Connection:

@@ -24,7 +24,7 @@ from raft.wire.frames import (
     ReceivedRequest,
     UnsupportedRequest,
     decode_request,
-    encode_response,
+    response_pieces,
 )
 
 _logger = logging.getLogger(__name__)
@@ -67,11 +67,11 @@ class _Unread(NamedTuple):
 class _Slot:
     """The place in the queue of answers that belongs to one request; `size_bytes` is what it takes of the budget."""
 
-    __slots__ = ("frame", "is_filled", "respond", "size_bytes")
+    __slots__ = ("is_filled", "pieces", "respond", "size_bytes")
 
     def __init__(self, size_bytes: int) -> None:
         self.size_bytes = size_bytes
-        self.frame = b""
+        self.pieces: list[bytes] = []
         self.is_filled = False
         self.respond: Respond | None = None
 
@@ -250,35 +250,35 @@ class InboundConnection(asyncio.Protocol):
 
     def _answer_unsupported(self, slot: _Slot, request: UnsupportedRequest) -> None:
         if request.api_key == API_VERSIONS.key:
-            self._fill(slot, encode_response(self._unsupported(), 0, correlation_id=request.correlation_id))
+            self._fill(slot, response_pieces(self._unsupported(), 0, correlation_id=request.correlation_id))
         else:
             self._drop(f"API {request.api_key} version {request.version} is not served")
 
     def _answer(self, slot: _Slot, request: ReceivedRequest, response: Message | None) -> None:
         if self._is_closed:
             return
-        frame = b""
+        pieces: list[bytes] = []
         if response is not None:
             header = request.header
             try:
-                frame = encode_response(response, header.request_api_version, correlation_id=header.correlation_id)
+                pieces = response_pieces(response, header.request_api_version, correlation_id=header.correlation_id)
             except LocalProtocolError as error:
                 _logger.error("%s to %s: %s", request.api.name, self._peer, error)
                 self._drop(ErrorCode.UNKNOWN_SERVER_ERROR.name)
                 return
-        self._fill(slot, frame)
+        self._fill(slot, pieces)
 
-    def _fill(self, slot: _Slot, frame: bytes) -> None:
-        slot.frame = frame
+    def _fill(self, slot: _Slot, pieces: list[bytes]) -> None:
+        slot.pieces = pieces
         slot.is_filled = True
-        frames = []
+        answers: list[bytes] = []
         while self._slots and self._slots[0].is_filled:
             done = self._slots.popleft()
             self._budget.give_back(done.size_bytes)
-            frames.append(done.frame)
-        if frames and self._transport is not None:
+            answers += done.pieces
+        if self._transport is not None:
             self._last_progress_s = self._loop.time()
-            self._transport.writelines(frames)
+            self._transport.writelines(answers)
             if self._unread:
                 self._loop.call_soon(self._work)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 from raft.codec import Message, decode, decode_prefix, encode_pieces
@@ -32,41 +33,53 @@ class FrameReader:
 
     def __init__(self, max_frame_bytes: int) -> None:
         self._max_frame_bytes = max_frame_bytes
-        self._buffer = bytearray()
+        self._size = b""
+        self._frame_bytes: int | None = None
+        self._content = BytesIO()
 
     @property
     def has_partial_frame(self) -> bool:
         """Whether the stream stopped, for now, inside a frame."""
-        return bool(self._buffer)
+        return bool(self._size) or self._frame_bytes is not None
 
     @property
     def coming_bytes(self) -> int:
         """Size of the frame that has begun to come in; 0 while that is not known."""
-        return int(_SIZE.unpack_from(self._buffer)[0]) if len(self._buffer) >= _SIZE.size else 0
+        return self._frame_bytes or 0
 
     def receive(self, data: bytes) -> Iterator[bytes]:
-        """Take what came in, and hand out the frames that are complete, without their sizes.
+        """Take what came in, and hand out the frames that are complete, without their sizes; to be iterated to its end.
 
         Raises:
             DecodeError: a size is negative or above the limit, as soon as it is seen and after all frames before it.
                 The stream has no frames any more; close the connection.
         """
-        self._buffer += data
-        return self._frames()
-
-    def _frames(self) -> Iterator[bytes]:
-        buffer = self._buffer
-        while len(buffer) >= _SIZE.size:
-            (size,) = _SIZE.unpack_from(buffer)
+        rest = memoryview(data)
+        while True:
+            if self._frame_bytes is None:
+                rest = self._take_size(rest)
+                if self._frame_bytes is None:
+                    return
+            size = self._frame_bytes
             if not 0 <= size <= self._max_frame_bytes:
                 raise DecodeError(f"a frame of {size} bytes, where up to {self._max_frame_bytes} are allowed")
-            end = _SIZE.size + size
-            if len(buffer) < end:
+            missing_bytes = size - self._content.tell()
+            self._content.write(rest[:missing_bytes])
+            if len(rest) < missing_bytes:
                 return
-            with memoryview(buffer) as view, view[_SIZE.size : end] as content:
-                frame = bytes(content)
-            del buffer[:end]
+            rest = rest[missing_bytes:]
+            # Its value is handed over, not copied: a large frame that comes in many parts is copied once.
+            frame, self._content, self._frame_bytes = self._content.getvalue(), BytesIO(), None
             yield frame
+
+    def _take_size(self, data: memoryview) -> memoryview:
+        """Take what is missing of the next frame's size off; return the rest."""
+        missing_bytes = _SIZE.size - len(self._size)
+        self._size += data[:missing_bytes]
+        if len(self._size) == _SIZE.size:
+            (self._frame_bytes,) = _SIZE.unpack(self._size)
+            self._size = b""
+        return data[missing_bytes:]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +143,8 @@ def encode_request(request: Message, version: int, *, correlation_id: int, clien
     header = RequestHeader(
         request_api_key=api.key, request_api_version=version, correlation_id=correlation_id, client_id=client_id
     )
-    return _frame(encode_pieces(header, api.request_header_version(version)) + encode_pieces(request, version))
+    pieces = encode_pieces(header, api.request_header_version(version)) + encode_pieces(request, version)
+    return b"".join(_framed(pieces))
 
 
 def encode_response(response: Message, version: int, *, correlation_id: int) -> bytes:
@@ -139,9 +153,14 @@ def encode_response(response: Message, version: int, *, correlation_id: int) -> 
     Raises:
         LocalProtocolError: the version cannot say what the response says.
     """
+    return b"".join(response_pieces(response, version, correlation_id=correlation_id))
+
+
+def response_pieces(response: Message, version: int, *, correlation_id: int) -> list[bytes]:
+    """Write a response like `encode_response`, as pieces to be sent one after the other: records are not copied."""
     header = ResponseHeader(correlation_id=correlation_id)
     header_version = _api_of(response).response_header_version(version)
-    return _frame(encode_pieces(header, header_version) + encode_pieces(response, version))
+    return _framed(encode_pieces(header, header_version) + encode_pieces(response, version))
 
 
 def _api_of(message: Message) -> Api[Any, Any]:
@@ -150,5 +169,5 @@ def _api_of(message: Message) -> Api[Any, Any]:
     return APIS[key]
 
 
-def _frame(pieces: list[bytes]) -> bytes:
-    return b"".join([_SIZE.pack(sum(map(len, pieces))), *pieces])
+def _framed(pieces: list[bytes]) -> list[bytes]:
+    return [_SIZE.pack(sum(map(len, pieces))), *pieces]
