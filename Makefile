@@ -4,10 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SEED ?= 1
+MINUTES ?= 10
+INPUTS ?= 1000000
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix bench sim lock clean
+.PHONY: help setup demo test check fix bench sim soak lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +34,10 @@ bench: $(READY) ## Side-by-side figures, kept under benchmarks/results
 
 sim: $(READY) ## Replay one run of the simulator and print its story: make sim SEED=7
 	$(BIN)/python -m tests.simulation --seed $(SEED)
+
+soak: $(READY) ## Real nodes under faults, then decoders under random bytes: make soak MINUTES=10 INPUTS=1000000
+	$(BIN)/python -m tests.soak --minutes $(MINUTES) --seed $(SEED)
+	$(BIN)/python -m tests.fuzz --inputs $(INPUTS) --seed $(SEED)
 
 check: $(READY) ## Style, types and import rules; reads only
 	$(BIN)/ruff check .

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from typing import Any
 
 Row = dict[str, Any]
@@ -38,6 +39,12 @@ _RECORD = re.compile(
 _CONTROL = re.compile(r" ([A-Z]\w+): (\{.*\})")
 
 
+def read_dumps(text: str) -> list[list[Row]]:
+    """Read the dumps of several segments, one after the other; see `read_dump`."""
+    starts = [match.start() for match in re.finditer(r"^Dumping ", text, re.MULTILINE)]
+    return [read_dump(text[start:end]) for start, end in pairwise([*starts, len(text)])]
+
+
 def read_dump(text: str) -> list[Row]:
     """Read the batches of one segment, each followed by its records if they are printed.
 
@@ -48,6 +55,22 @@ def read_dump(text: str) -> list[Row]:
     assert file_line.startswith("Dumping "), file_line
     assert start_line.startswith("Log starting offset: "), start_line
     return [_record(line) if line.startswith("| ") else _batch(line) for line in lines]
+
+
+def as_kafka_prints_it(row: Row, *, with_content: bool) -> Row:
+    """A row of `kraft dump-log --json` as kafka-dump-log has it; only records of data differ."""
+    if "key" not in row:
+        return row
+    content = {"key": row["key"], "payload": row["value"]}
+    sizes = {name: -1 if text is None else len(text.encode()) for name, text in content.items()}
+    return {
+        "offset": row["offset"],
+        "timestamp": row["timestamp"],
+        "keySize": sizes["key"],
+        "valueSize": sizes["payload"],
+        "headerKeys": [key for key, _ in row.get("headers", [])],
+        **{name: text for name, text in content.items() if with_content and text is not None},
+    }
 
 
 def _batch(line: str) -> Row:

@@ -1,4 +1,4 @@
-"""Getting Kafka's programs onto this machine."""
+"""Getting other people's programs onto this machine."""
 
 from __future__ import annotations
 
@@ -17,13 +17,22 @@ _FETCH = Path(__file__).parents[2] / "scripts" / "kafka" / "fetch.sh"
 
 def installed_kafka() -> Kafka:
     """Return Kafka's programs; their jars are fetched at the first use. Skips the test where that cannot be done."""
+    return Kafka(_fetched("programs"))
+
+
+def installed_connector() -> list[Path]:
+    """Return the jars of Spark's source and sink for Kafka, like Kafka's programs."""
+    return sorted(_fetched("connector").glob("*.jar"))
+
+
+def _fetched(what: str) -> Path:
     missing = [program for program in ("java", "mvn") if shutil.which(program) is None]
     if missing:
         _do_without(f"Apache Kafka's programs need {' and '.join(missing)}, which this machine has not")
-    fetched = subprocess.run([_FETCH], capture_output=True, text=True, check=False)
+    fetched = subprocess.run([_FETCH, what], capture_output=True, text=True, check=False)
     if fetched.returncode != 0:
-        pytest.fail(f"cannot fetch Apache Kafka's jars: {fetched.stderr}")
-    return Kafka(Path(fetched.stdout.strip()))
+        pytest.fail(f"cannot fetch the jars of Apache Kafka's {what}: {fetched.stderr}")
+    return Path(fetched.stdout.strip())
 
 
 def _do_without(reason: str) -> NoReturn:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from raft.types import Uuid
 from tests.java.processes import Finished, Server, run_to_end
-from tests.java.voters import Voter
+from tests.java.seats import Seat
 
 _SMALL_JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dfile.encoding=UTF-8")
 
@@ -35,27 +35,25 @@ class Kafka:
         """Return one of its programs."""
         return JavaProgram(self.jars, main_class)
 
-    def raft_server(
-        self, voter: Voter, *, directory_id: Uuid, records_per_s: int, record_bytes: int = 256
-    ) -> JavaServer:
-        """Return a voter of Kafka's own: a quorum without a broker, whose leader writes records as fast as is said.
+    def raft_server(self, seat: Seat, *, directory_id: Uuid, records_per_s: int, record_bytes: int = 256) -> JavaServer:
+        """Return a node of Kafka's own: a quorum without a broker, whose leader writes records as fast as is said.
 
         Args:
-            voter: its place; its topic is `__raft_performance_test`.
+            seat: its place; its topic is `__raft_performance_test`.
             directory_id: of its log directory, which it keeps nowhere.
             records_per_s: how many it writes while it leads.
             record_bytes: of each.
         """
         return self.program(MainClass.RAFT_SERVER).server(
             "--config",
-            str(voter.config),
+            str(seat.config),
             "--replica-directory-id",
             directory_id,
             "--throughput",
             str(records_per_s),
             "--record-size",
             str(record_bytes),
-            log_file=voter.folder / "java.log",
+            log_file=seat.folder / "java.log",
         )
 
 

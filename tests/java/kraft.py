@@ -16,7 +16,7 @@ from raft.types import NodeId, Offset
 from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
 from tests.java.patience import wait_until
 from tests.java.processes import Finished, run_to_end
-from tests.java.voters import seat_voters
+from tests.java.seats import seat_voters
 
 TOPIC = "__cluster_metadata"
 

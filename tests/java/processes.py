@@ -157,6 +157,16 @@ class Server:
 
         wait_until(f"{self.name} listens on {endpoint}", look, timeout_s=timeout_s)
 
+    def suspend(self) -> None:
+        """Make it stand still, as SIGSTOP does: its connections stay open, and nobody answers on them."""
+        assert self._process is not None, f"{self.name} was never started"
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on as if no time had passed."""
+        assert self._process is not None, f"{self.name} was never started"
+        self._process.send_signal(signal.SIGCONT)
+
     def ask_to_stop(self) -> None:
         """Send SIGTERM; does nothing when it has ended."""
         if self._process is not None and self.pid is not None:

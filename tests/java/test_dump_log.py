@@ -13,7 +13,7 @@ from raft.records.batch import build_batch
 from raft.records.compression import Compression
 from raft.records.record import Record
 from raft.types import NodeId
-from tests.java.dumped_log import Row, read_dump
+from tests.java.dumped_log import as_kafka_prints_it, read_dump
 from tests.java.kafka import Kafka, MainClass
 from tests.java.kraft import KraftNodes, kraft_json, settled
 from tests.java.librdkafka import produce
@@ -79,22 +79,6 @@ def dump(kafka: Kafka, files: list[Path], *options: str) -> Finished:
 
 def indexes_of(segment: Path) -> list[Path]:
     return [segment.with_suffix(".index"), segment.with_suffix(".timeindex")]
-
-
-def as_kafka_prints_it(row: Row, *, with_content: bool) -> Row:
-    """A row of `kraft dump-log --json` as kafka-dump-log has it; only records of data differ."""
-    if "key" not in row:
-        return row
-    content = {"key": row["key"], "payload": row["value"]}
-    sizes = {name: -1 if text is None else len(text.encode()) for name, text in content.items()}
-    return {
-        "offset": row["offset"],
-        "timestamp": row["timestamp"],
-        "keySize": sizes["key"],
-        "valueSize": sizes["payload"],
-        "headerKeys": [key for key, _ in row.get("headers", [])],
-        **{name: text for name, text in content.items() if with_content and text is not None},
-    }
 
 
 @pytest.mark.rule("LOG-1", "LOG-2", "LOG-3", "CONTROL-3")

@@ -6,12 +6,25 @@ import pytest
 
 from raft.local import LocalQuorum
 from tests.java.kafka import Kafka, MainClass
-from tests.java.kraft import kraft_json, settled
+from tests.java.kraft import KraftNodes, kraft, kraft_json, settled
 from tests.java.quorum_tool import read_replication, read_status
 
 pytestmark = pytest.mark.java
 
 _TIMES = ("LastFetchTimestamp", "LastCaughtUpTimestamp", "LagTimeMs")
+
+
+def expect_our_words(kafka: Kafka, server: str, form: str) -> None:
+    """Run kafka-metadata-quorum; it must print what `kraft quorum describe` prints, but for times."""
+    text = kafka.program(MainClass.METADATA_QUORUM).output("--bootstrap-server", server, "describe", form, timeout_s=90)
+
+    (ours,) = kraft_json("quorum", "describe", "--bootstrap-server", server, form)
+    if form == "--status":
+        theirs = read_status(text)
+        assert theirs | {"MaxFollowerLagTimeMs": 0} == ours | {"MaxFollowerLagTimeMs": 0}
+    else:
+        timeless = [{name: value for name, value in row.items() if name not in _TIMES} for row in ours]
+        assert [{name: row[name] for name in timeless[0]} for row in read_replication(text)] == timeless
 
 
 @pytest.mark.rule("DESCRIBE-3", "DESCRIBE-7")
@@ -24,12 +37,21 @@ def test_quorum_tool_describes_the_quorum_whichever_broker_it_is_told(
         settled(client, quorum.pids)
     server = quorum.bootstrap_servers.split(",")[node_id - 1]
 
-    text = kafka.program(MainClass.METADATA_QUORUM).output("--bootstrap-server", server, "describe", form, timeout_s=90)
+    expect_our_words(kafka, server, form)
 
-    (ours,) = kraft_json("quorum", "describe", "--bootstrap-server", server, form)
-    if form == "--status":
-        theirs = read_status(text)
-        assert theirs | {"MaxFollowerLagTimeMs": 0} == ours | {"MaxFollowerLagTimeMs": 0}
-    else:
-        timeless = [{name: value for name, value in row.items() if name not in _TIMES} for row in ours]
-        assert [{name: row[name] for name in timeless[0]} for row in read_replication(text)] == timeless
+
+@pytest.mark.rule("DESCRIBE-3", "DESCRIBE-8")
+def test_quorum_tool_describes_the_quorum_by_the_brokers_that_are_left_when_a_voter_is_down(
+    kafka: Kafka, nodes: KraftNodes
+) -> None:
+    leader_id = nodes.leader_id()
+    dead_id, follower_id = (node_id for node_id in nodes.voters if node_id != leader_id)
+    nodes.servers[dead_id].kill()
+    kraft("append", "--bootstrap-server", nodes.bootstrap_servers, "the dead one lags behind").output()
+    with nodes.client() as client:
+        settled(client, nodes.running)
+
+    # The tool itself finds one that is up among all; and a follower alone is enough.
+    for servers in (nodes.bootstrap_servers, str(nodes.voters[follower_id].endpoint)):
+        for form in ("--status", "--replication"):
+            expect_our_words(kafka, servers, form)

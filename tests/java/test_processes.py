@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from raft.types import Endpoint
@@ -55,6 +56,17 @@ def test_server_is_killed_when_it_does_not_heed_sigterm(tmp_path: Path) -> None:
         exit_code = server.stop(patience_s=0.2)
 
     assert exit_code == -9
+
+
+def test_server_stands_still_until_it_goes_on(tmp_path: Path) -> None:
+    with Server("sleeper", ["sleep", "60"], log_file=tmp_path / "log") as server:
+        sleeper = psutil.Process(server.pid)
+
+        server.suspend()
+        wait_until("it stands still", lambda: sleeper.status() == psutil.STATUS_STOPPED, timeout_s=10)
+        server.resume()
+
+        wait_until("it goes on", lambda: sleeper.status() == psutil.STATUS_SLEEPING, timeout_s=10)
 
 
 def test_waiting_for_a_word_fails_with_the_last_ones_when_the_server_ends(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.java.kafka import Kafka, MainClass
 from tests.java.kraft import kraft, kraft_json
 from tests.java.patience import wait_until
 from tests.java.processes import Server
-from tests.java.voters import RAFT_SERVER_TOPIC, seat_voters
+from tests.java.seats import RAFT_SERVER_TOPIC, seat_voters
 
 pytestmark = pytest.mark.java
 

@@ -1,0 +1,108 @@
+"""Spark's own source and sink for Kafka, in batches and as streams, against our quorum."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from raft.local import LocalQuorum
+from raft.records.record import Record
+from tests.java.installation import installed_connector
+from tests.java.kraft import TOPIC
+from tests.java.librdkafka import consume, produce
+from tests.java.processes import run_to_end
+from tests.java.samples import SOME_TIME_MS, records_of_every_kind
+from tests.java.spark_application import MOST_OFFSETS_A_BATCH
+
+pytestmark = [pytest.mark.java, pytest.mark.spark]
+
+_COUNT = 100
+_MIDDLE = 37
+_LONGEST_S = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copied:
+    """What the application was given, and what came of it.
+
+    Fields:
+        originals: what lay in the log before, in its own part of it.
+        told: what the application read, by the way in which it did.
+        batches: of those ways that are streams.
+        log: that part of the log after the end.
+    """
+
+    originals: list[Record]
+    told: dict[str, list[Record]]
+    batches: dict[str, int]
+    log: list[Record]
+
+
+@pytest.fixture(scope="module")
+def copied(quorum: LocalQuorum, tmp_path_factory: pytest.TempPathFactory) -> Copied:
+    jars = ",".join(str(jar) for jar in installed_connector())
+    servers = quorum.bootstrap_servers
+    # Later than anything else in the log, so that a time of theirs is found among them.
+    records = records_of_every_kind(_COUNT, "spark", first_timestamp_ms=SOME_TIME_MS * 2)
+    originals = produce(servers, records, {"compression.type": "zstd"})
+    start, middle, last = originals[0], originals[_MIDDLE], originals[-1]
+    numbers = [start.offset, middle.offset, last.offset + 1, middle.timestamp_ms]
+    arguments = [jars, tmp_path_factory.mktemp("spark"), servers, TOPIC, *numbers]
+
+    command = [sys.executable, "-m", "tests.java.spark_application", *map(str, arguments)]
+    told = run_to_end("Spark", command, timeout_s=_LONGEST_S).output()
+
+    answers = [json.loads(line) for line in told.splitlines()]
+    return Copied(
+        originals=originals,
+        told={answer["name"]: [record_of(row) for row in answer["rows"]] for answer in answers},
+        batches={answer["name"]: answer["batches"] for answer in answers},
+        log=consume(servers, start.offset, {}),
+    )
+
+
+def record_of(row: dict[str, Any]) -> Record:
+    return Record(
+        key=bytes_of(row["key"]),
+        value=bytes_of(row["value"]),
+        headers=tuple((key, bytes_of(value)) for key, value in row["headers"] or ()),
+        timestamp_ms=row["timestamp"],
+        offset=row["offset"],
+    )
+
+
+def bytes_of(digits: str | None) -> bytes | None:
+    return None if digits is None else bytes.fromhex(digits)
+
+
+@pytest.mark.parametrize("way", ["batch", "batch committed"])
+def test_sparks_source_reads_a_batch_from_an_offset_on(copied: Copied, way: str) -> None:
+    assert copied.told[way] == copied.originals
+
+
+def test_sparks_source_reads_a_batch_up_to_an_offset(copied: Copied) -> None:
+    assert copied.told["batch to the middle"] == copied.originals[:_MIDDLE]
+
+
+def test_sparks_source_reads_a_batch_from_a_time_on(copied: Copied) -> None:
+    assert copied.told["batch by time"] == copied.originals[_MIDDLE:]
+
+
+def test_sparks_source_reads_a_stream_in_micro_batches(copied: Copied) -> None:
+    assert copied.told["stream"] == copied.originals
+    assert copied.batches["stream"] == -(-_COUNT // MOST_OFFSETS_A_BATCH)
+
+
+@pytest.mark.parametrize(("name", "place"), [("stream", 1), ("batch", 2)])
+def test_sparks_sink_writes_every_record_once_and_in_order(copied: Copied, name: str, place: int) -> None:
+    written = copied.log[place * _COUNT : (place + 1) * _COUNT]
+
+    assert [(record.key, record.value, record.headers) for record in written] == [
+        (record.key, None if record.value is None else f"{name} ".encode() + record.value, record.headers)
+        for record in copied.originals
+    ]
+    assert len(copied.log) == 3 * _COUNT

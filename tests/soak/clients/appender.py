@@ -1,0 +1,91 @@
+"""An idempotent producer through our asynchronous client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from random import Random
+
+from raft.client import ClientSettings, calls
+from raft.client.asynchronous import AsyncClient
+from raft.errors import QuorumUnavailableError, RaftError
+from raft.types import Offset
+from tests.node.harness.batches import batch_of
+from tests.soak.clients.worker import Worker
+from tests.soak.history import Append, History, now_ns
+
+_MOST_VALUES = 3
+
+
+class Appender(Worker):
+    """Appends batches of a few values. One without an answer is given up: it may be in the log or not.
+
+    Args:
+        name: see `Worker`.
+        history: see `Worker`.
+        settings: of its client; short timeouts make it give up.
+        dice: says how many values, and how long it rests.
+        longest_pause_s: most that it rests between two appends.
+    """
+
+    def __init__(
+        self, name: str, history: History, settings: ClientSettings, dice: Random, *, longest_pause_s: float
+    ) -> None:
+        super().__init__(name, history)
+        self._settings = settings
+        self._dice = dice
+        self._longest_pause_s = longest_pause_s
+        self._value_count = 0
+
+    def _run(self) -> None:
+        asyncio.run(self._append_until_stopped())
+
+    async def _append_until_stopped(self) -> None:
+        async with AsyncClient(self._settings) as client:
+            while not self._is_stopping.is_set():
+                try:
+                    await self._append_as(client, await client.call(calls.new_producer_id))
+                except QuorumUnavailableError:
+                    # What was under way is noted. Its sequence numbers are in doubt, so the next id begins anew.
+                    continue
+
+    async def _append_as(self, client: AsyncClient, producer_id: int) -> None:
+        """Append under one producer id until an answer does not come, or it is time to stop."""
+        sequence = 0
+        while not self._is_stopping.is_set():
+            values = self._new_values()
+            invoked_ns = now_ns()
+            try:
+                appended = await client.call(
+                    calls.append, batch_of(*values, producer_id=producer_id, sequence=sequence)
+                )
+            except RaftError:
+                self._note(values, invoked_ns)
+                raise
+            self._note(values, invoked_ns, answered_ns=now_ns(), base_offset=appended.base_offset)
+            sequence += len(values)
+            await asyncio.sleep(self._dice.uniform(0, self._longest_pause_s))
+
+    def _new_values(self) -> list[bytes]:
+        first = self._value_count
+        self._value_count += self._dice.randint(1, _MOST_VALUES)
+        return [f"{self.name}-{number}".encode() for number in range(first, self._value_count)]
+
+    def _note(
+        self,
+        values: Sequence[bytes],
+        invoked_ns: int,
+        *,
+        answered_ns: int | None = None,
+        base_offset: int | None = None,
+    ) -> None:
+        for at, value in enumerate(values):
+            self._history.appended(
+                Append(
+                    client=self.name,
+                    value=value,
+                    invoked_ns=invoked_ns,
+                    answered_ns=answered_ns,
+                    offset=None if base_offset is None else Offset(base_offset + at),
+                )
+            )

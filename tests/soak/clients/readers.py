@@ -1,0 +1,133 @@
+"""Readers through our clients: one that follows the log in one session, and one that begins a session each time."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from random import Random
+
+from raft.client import Client, ClientSettings, Fetched, calls
+from raft.client.asynchronous import AsyncClient
+from raft.errors import QuorumUnavailableError
+from raft.types import Offset
+from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
+from tests.node.harness.batches import batches_in, records_of
+from tests.soak.clients.log_reader import LogReader
+from tests.soak.clients.worker import Worker
+from tests.soak.history import History, Read, now_ns
+
+_FETCH_BYTES = 1 << 18
+_WAIT_MS = 200
+_LOOKS = 10
+"""So many fetches come between two questions for the end of the log."""
+
+_BACKWARDS = 300
+_REST_S = 0.05
+
+
+class SessionReader(LogReader):
+    """Reads the whole log in one session, and asks for its end now and then.
+
+    Args:
+        name: see `LogReader`.
+        history: see `LogReader`.
+        settings: of its client.
+    """
+
+    def __init__(self, name: str, history: History, settings: ClientSettings) -> None:
+        super().__init__(name, history)
+        self._settings = settings
+
+    def _run(self) -> None:
+        asyncio.run(self._read())
+
+    async def _read(self) -> None:
+        fetch_count = 0
+        async with AsyncClient(self._settings) as client:
+            while not self._is_done:
+                try:
+                    await self._fetch(client)
+                    fetch_count += 1
+                    if fetch_count % _LOOKS == 0:
+                        await self._look(client)
+                except QuorumUnavailableError:
+                    continue
+
+    async def _fetch(self, client: AsyncClient) -> None:
+        invoked_ns = now_ns()
+        fetched = await client.call(calls.fetch_committed, self._position, max_bytes=_FETCH_BYTES, max_wait_ms=_WAIT_MS)
+        read = read_of(fetched, self._position, session=self.name, invoked_ns=invoked_ns)
+        self._history.read(read)
+        self._position = read.end_offset
+
+    async def _look(self, client: AsyncClient) -> None:
+        invoked_ns = now_ns()
+        found = await client.call(calls.find_offset, LATEST_TIMESTAMP)
+        assert found is not None, "a log has an end"
+        self._history.read(look_of(found.offset, session=self.name, invoked_ns=invoked_ns))
+
+
+class FreshReader(Worker):
+    """Begins a session, asks for the end of the log, reads some of what is before, and begins another session.
+
+    Args:
+        name: see `Worker`; begins the names of the sessions.
+        history: see `Worker`.
+        settings: of its clients; each asks the servers in another order.
+        dice: says in which, and where to read.
+    """
+
+    def __init__(self, name: str, history: History, settings: ClientSettings, dice: Random) -> None:
+        super().__init__(name, history)
+        self._settings = settings
+        self._dice = dice
+
+    def _run(self) -> None:
+        session_count = 0
+        while not self._is_stopping.wait(self._dice.uniform(0, _REST_S)):
+            session_count += 1
+            try:
+                self._read_once(f"{self.name}-{session_count}")
+            except QuorumUnavailableError:
+                continue
+
+    def _read_once(self, session: str) -> None:
+        servers = self._settings.bootstrap_servers
+        shuffled = tuple(self._dice.sample(servers, len(servers)))
+        with Client(replace(self._settings, bootstrap_servers=shuffled)) as client:
+            invoked_ns = now_ns()
+            end_offset = client.log_end()
+            self._history.read(look_of(end_offset, session=session, invoked_ns=invoked_ns))
+            start_offset = Offset(max(0, end_offset - self._dice.randrange(_BACKWARDS)))
+            invoked_ns = now_ns()
+            fetched = client.fetch(start_offset, max_bytes=_FETCH_BYTES, max_wait_ms=_WAIT_MS)
+            self._history.read(read_of(fetched, start_offset, session=session, invoked_ns=invoked_ns))
+
+
+def read_of(fetched: Fetched, start_offset: Offset, *, session: str, invoked_ns: int) -> Read:
+    """What a fetch has told, now that its answer is there."""
+    batches = batches_in(fetched.records)
+    return Read(
+        session=session,
+        invoked_ns=invoked_ns,
+        answered_ns=now_ns(),
+        start_offset=start_offset,
+        end_offset=batches[-1].header.end_offset if batches else start_offset,
+        # A batch may begin before the offset that was asked for.
+        records=tuple(
+            (record.offset, record.value or b"") for record in records_of(batches) if record.offset >= start_offset
+        ),
+        high_watermark=fetched.high_watermark,
+    )
+
+
+def look_of(end_offset: Offset, *, session: str, invoked_ns: int) -> Read:
+    """What the end of the log tells, now that it is known: where it is, and no record."""
+    return Read(
+        session=session,
+        invoked_ns=invoked_ns,
+        answered_ns=now_ns(),
+        start_offset=Offset(0),
+        end_offset=Offset(0),
+        high_watermark=end_offset,
+    )

@@ -1,0 +1,50 @@
+"""A client of the soak: a thread that calls the quorum again and again until it is told to stop."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+
+from tests.soak.history import History
+
+
+class Worker(ABC):
+    """One client.
+
+    Args:
+        name: begins all of its values, and no other client's.
+        history: gets what it sees; also the error that ends it, if one does.
+    """
+
+    def __init__(self, name: str, history: History) -> None:
+        self.name = name
+        self._history = history
+        self._is_stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run_to_end, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def ask_to_stop(self) -> None:
+        """Let it begin nothing new."""
+        self._is_stopping.set()
+
+    def join(self, timeout_s: float) -> None:
+        """Wait until it has ended.
+
+        Raises:
+            AssertionError: it does not in time.
+        """
+        self._thread.join(timeout_s)
+        assert not self._thread.is_alive(), f"{self.name} does not end within {timeout_s:g} s"
+
+    @abstractmethod
+    def _run(self) -> None:
+        """Call until it is time to stop."""
+
+    def _run_to_end(self) -> None:
+        try:
+            self._run()
+        except Exception as error:
+            self._history.complain(self.name, error)

@@ -1,0 +1,227 @@
+"""Each check finds what it is for, and nothing in a history that is fine.
+
+The histories are small: times are small numbers, "A", "B", ... are values, and offset 0 is a control record's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from raft.types import Offset
+from tests.soak import checks
+from tests.soak.history import Append, History, LoggedValue, Read
+from tests.soak.verdict import judge
+
+MILLISECOND_NS = 1_000_000
+
+
+def append(
+    value: str, asked: int, answered: int | None = None, *, at: int | None = None, client: str = "client"
+) -> Append:
+    offset = None if at is None else Offset(at)
+    return Append(client=client, value=value.encode(), invoked_ns=asked, answered_ns=answered, offset=offset)
+
+
+def read(
+    values: str, start: int, end: int, *, session: str = "session", asked: int = 0, high_watermark: int | None = None
+) -> Read:
+    """A read that found one value at each offset from `start` on."""
+    return Read(
+        session=session,
+        invoked_ns=asked,
+        answered_ns=asked + 1,
+        start_offset=Offset(start),
+        end_offset=Offset(end),
+        records=tuple(log(values, first=start)),
+        high_watermark=None if high_watermark is None else Offset(high_watermark),
+    )
+
+
+def look(high_watermark: int, *, session: str = "session", asked: int = 0) -> Read:
+    return read("", 0, 0, session=session, asked=asked, high_watermark=high_watermark)
+
+
+def log(values: str, *, first: int = 1) -> list[LoggedValue]:
+    return [(Offset(first + at), value.encode()) for at, value in enumerate(values)]
+
+
+def history_of(appends: Sequence[Append] = (), reads: Sequence[Read] = ()) -> History:
+    history = History()
+    for attempt in appends:
+        history.appended(attempt)
+    for answer in reads:
+        history.read(answer)
+    return history
+
+
+FINE = [
+    pytest.param([append("A", 1, 2, at=1), append("B", 3, 4, at=2)], [], "AB", id="one after the other"),
+    pytest.param([append("B", 1, 4, at=2), append("A", 2, 3, at=1, client="another")], [], "AB", id="at the same time"),
+    pytest.param([append("A", 1, 2, at=1), append("B", 1)], [], "AB", id="unknown outcome, and there"),
+    pytest.param([append("A", 1, 2, at=1), append("B", 1)], [], "A", id="unknown outcome, and not there"),
+    pytest.param([append("B", 1), append("A", 2, 3, at=1)], [], "AB", id="unknown outcome, and there late"),
+    pytest.param([append("A", 1), append("A", 2, 3, at=1)], [], "A", id="tried again"),
+    pytest.param(
+        [
+            append("A", 1, 2, at=1, client="twin"),
+            append("B", 3, 4, at=2, client="twin"),
+            append("A", 5, 6, at=1, client="other twin"),
+            append("B", 7, 8, client="other twin"),
+        ],
+        [],
+        "AB",
+        id="done again by a twin, and told where, or not",
+    ),
+    pytest.param(
+        [append("A", 1, 2, at=1), append("B", 1, 2, at=2)], [read("A", 1, 2), read("B", 2, 3)], "AB", id="read"
+    ),
+    pytest.param([append("A", 1, 2, at=1)], [look(2), look(2), read("", 2, 2, high_watermark=2)], "A", id="no news"),
+    pytest.param(
+        [append("A", 1, 2, at=1)],
+        [look(2, session="one", asked=3), look(1, session="two", asked=4)],
+        "A",
+        id="another session may know less",
+    ),
+]
+
+
+@pytest.mark.parametrize(("appends", "reads", "values"), FINE)
+def test_judge_finds_nothing_in_a_history_that_is_fine(appends: list[Append], reads: list[Read], values: str) -> None:
+    verdict = judge(history_of(appends, reads), log(values), stale_allowed_ms=1)
+
+    assert verdict.is_fine, str(verdict)
+    assert str(verdict) == "lost 0, doubled 0, invariants broken 0"
+
+
+def test_lost_names_an_acknowledged_value_that_is_not_there() -> None:
+    writes = checks.writes_of([append("A", 1, 2, at=1), append("B", 3, 4, at=2), append("C", 5)])
+
+    assert list(checks.lost(writes, log("A"))) == ["b'B' was acknowledged and is not in the log"]
+
+
+def test_lost_names_a_value_that_one_attempt_was_told_of() -> None:
+    writes = checks.writes_of([append("A", 1, 2), append("A", 3)])
+
+    assert len(list(checks.lost(writes, log("")))) == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "offsets"), [pytest.param("ABA", "[1, 3]", id="twice"), pytest.param("BAAA", "[2, 3, 4]", id="more")]
+)
+def test_doubled_names_a_value_that_is_there_again(values: str, offsets: str) -> None:
+    (found,) = checks.doubled(log(values))
+
+    assert found == f"b'A' is in the log {values.count('A')} times, at {offsets}"
+
+
+def test_invented_names_a_value_of_nobody() -> None:
+    writes = checks.writes_of([append("A", 1), append("C", 1)])
+
+    assert list(checks.invented(writes, log("AB"))) == ["b'B' at 2 was written by nobody"]
+
+
+@pytest.mark.parametrize(
+    ("told", "there"), [pytest.param(2, "b'B'", id="another value"), pytest.param(3, "None", id="nothing")]
+)
+def test_misplaced_names_a_value_that_is_not_where_its_client_was_told(told: int, there: str) -> None:
+    (found,) = checks.misplaced([append("A", 1, 2, at=told), append("B", 1, 2, at=2)], log("AB"))
+
+    assert found == f"client was told that b'A' is at {told}; there is {there}"
+
+
+@pytest.mark.parametrize(
+    "appends",
+    [
+        pytest.param([append("B", 1, 2), append("A", 3, 4)], id="both acknowledged"),
+        pytest.param([append("B", 1, 2), append("A", 3)], id="the later one of unknown outcome"),
+        pytest.param([append("C", 1, 9), append("B", 1, 2), append("A", 3, 4)], id="others under way"),
+        pytest.param([append("B", 1, 2), append("B", 1, 5), append("A", 3, 4)], id="a twin was told later"),
+        pytest.param([append("A", 6, 7), append("B", 1, 2), append("A", 3, 4)], id="a twin did it again"),
+    ],
+)
+def test_against_real_time_names_a_value_that_overtook_one_acknowledged_before_it(appends: list[Append]) -> None:
+    (found,) = checks.against_real_time(checks.writes_of(appends), log("ABC"))
+
+    assert found == "b'A' is at 1, but b'B' at 2 was acknowledged before it was asked for"
+
+
+def test_against_real_time_looks_past_the_last_acknowledgement_to_the_highest_offset() -> None:
+    writes = checks.writes_of([append("C", 1, 2), append("A", 1, 3), append("B", 4, 5)])
+
+    assert len(list(checks.against_real_time(writes, log("ABC")))) == 1
+
+
+def test_out_of_order_names_values_of_one_client_that_changed_places() -> None:
+    under_way = [append("A", 1, 9, at=2), append("B", 2, 8, at=1)]
+
+    assert list(checks.out_of_order(under_way)) == ["client wrote b'B' after b'A', but they are at 1 and 2"]
+    assert not list(checks.out_of_order([append("A", 1, 9, at=2), append("B", 2, 8, at=1, client="another")]))
+
+
+@pytest.mark.parametrize(
+    ("bad", "found", "expected"),
+    [
+        pytest.param(read("A", 1, 3), "None", "(2, b'B')", id="one is left out at the end"),
+        pytest.param(read("B", 2, 4), "None", "(3, b'C')", id="one is left out in a later part"),
+        pytest.param(read("B", 1, 2), "(1, b'B')", "(1, b'A')", id="another value"),
+        pytest.param(read("ABX", 1, 3), "(3, b'X')", "None", id="one more than the part has"),
+        pytest.param(read("D", 4, 5), "(4, b'D')", "None", id="past the end of the log"),
+    ],
+)
+def test_unfaithful_reads_are_named_with_the_first_difference(bad: Read, found: str, expected: str) -> None:
+    (story,) = checks.unfaithful_reads([read("ABC", 1, 4), bad], log("ABC"))
+
+    assert story == (
+        f"session read {bad.start_offset} to {bad.end_offset} and found {found}, where the log has {expected}"
+    )
+
+
+@pytest.mark.parametrize(
+    "reads",
+    [
+        pytest.param([look(3), look(2)], id="an earlier end"),
+        pytest.param([look(3), look(5, session="another"), look(2)], id="other sessions between"),
+        pytest.param([read("AB", 1, 3), look(2)], id="an end before what was read"),
+        pytest.param([read("AB", 1, 3, high_watermark=2)], id="more was read than is committed"),
+    ],
+)
+def test_reads_that_go_back_are_named(reads: list[Read]) -> None:
+    (found,) = checks.reads_that_go_back(reads)
+
+    assert found == "session had come to 3, and then saw the end at 2"
+
+
+def test_too_stale_names_a_read_that_lacks_what_was_acknowledged_too_long_ago() -> None:
+    appends = [append("A", 0, 5 * MILLISECOND_NS, at=1), append("B", 0, 10 * MILLISECOND_NS, at=2)]
+    writes = checks.writes_of(appends)
+    reads = [look(1, asked=10 * MILLISECOND_NS), look(2, asked=12 * MILLISECOND_NS), look(3, asked=99 * MILLISECOND_NS)]
+
+    assert not list(checks.too_stale(reads, writes, log("AB"), allowed_ms=5))
+    (found,) = checks.too_stale(reads, writes, log("AB"), allowed_ms=4)
+    assert found == "session saw the end at 1, 5 ms after more was acknowledged; 4 ms are allowed"
+
+
+def test_staleness_counts_from_the_first_acknowledgement_that_is_missing() -> None:
+    # What lies later in the log was acknowledged earlier.
+    writes = checks.writes_of([append("A", 0, 9 * MILLISECOND_NS), append("B", 0, 2 * MILLISECOND_NS)])
+
+    ((late_ms, _),) = checks.staleness_ms([look(1, asked=10 * MILLISECOND_NS)], writes, log("AB"))
+
+    assert late_ms == 8
+
+
+def test_verdict_counts_by_kind_and_tells_the_story() -> None:
+    history = history_of([append("A", 1, 2, at=1), append("B", 3, 4, at=2)], [look(3), look(2)])
+    history.complain("client", ValueError("no"))
+
+    verdict = judge(history, log("AA"), stale_allowed_ms=1, complaints=["node 1 says: Traceback"])
+
+    lines = str(verdict).splitlines()
+    assert not verdict.is_fine
+    assert lines[0] == "b'B' was acknowledged and is not in the log"
+    assert lines[1] == "b'A' is in the log 2 times, at [1, 2]"
+    assert "node 1 says: Traceback" in lines
+    assert "client ended with ValueError: no" in lines
+    assert lines[-1] == "lost 1, doubled 1, invariants broken 4"

@@ -1,0 +1,222 @@
+"""The network does to connections what a fault says, and leaves the others alone."""
+
+from __future__ import annotations
+
+import socket
+import socketserver
+import threading
+from collections.abc import Collection, Iterator
+
+import pytest
+
+from raft.types import Endpoint
+from raft.wire.frames import encode_request
+from raft.wire.messages.api_versions import ApiVersionsRequest
+from tests.node.harness.properties import HOST
+from tests.soak.connection import Direction
+from tests.soak.network import CLIENTS, Network
+
+_ANSWER = b"!"
+_PATIENCE_S = 10.0
+_SHORT_S = 0.2
+_NAMES = {CLIENTS: "somebody", 1: "raft-client-1", 2: "raft-client-2"}
+
+
+class Node(socketserver.ThreadingTCPServer):
+    """Answers each request that it gets, and notes when a connection has ended."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        self.received = b""
+        self.has_lost_one = threading.Event()
+        super().__init__((HOST, 0), _Handler)
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    def handle(self) -> None:
+        node = self.server
+        assert isinstance(node, Node)
+        try:
+            while size := self.rfile.read(4):
+                node.received += self.rfile.read(int.from_bytes(size, "big"))
+                self.wfile.write(_ANSWER)
+        except ConnectionError:
+            pass
+        node.has_lost_one.set()
+
+
+class Caller:
+    """A connection to node 1, of another node or a client."""
+
+    def __init__(self, network: Network, party: int) -> None:
+        endpoint = network.endpoint(1)
+        self._name = _NAMES[party]
+        self._socket = socket.create_connection((endpoint.host, endpoint.port), timeout=_PATIENCE_S)
+
+    def __enter__(self) -> Caller:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def ask(self) -> None:
+        request = ApiVersionsRequest(client_software_name="test", client_software_version="1")
+        self._socket.sendall(encode_request(request, 4, correlation_id=0, client_id=self._name))
+
+    def end(self) -> None:
+        self._socket.shutdown(socket.SHUT_WR)
+
+    def has_answer(self, *, within_s: float = _PATIENCE_S) -> bool:
+        """Whether an answer comes; an end is none.
+
+        Raises:
+            ConnectionResetError: that came.
+        """
+        self._socket.settimeout(within_s)
+        try:
+            return self._socket.recv(1) == _ANSWER
+        except TimeoutError:
+            return False
+
+
+@pytest.fixture
+def node() -> Iterator[Node]:
+    """Node 1."""
+    with Node() as node:
+        thread = threading.Thread(target=node.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield node
+        node.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def network(node: Node) -> Iterator[Network]:
+    """In front of node 1, and of node 2, which does not run."""
+    with Network({1: Endpoint(HOST, node.socket.getsockname()[1]), 2: Endpoint(HOST, 1)}) as network:
+        yield network
+
+
+def asked(network: Network, party: int) -> Caller:
+    """A connection that has been used."""
+    caller = Caller(network, party)
+    caller.ask()
+    assert caller.has_answer()
+    return caller
+
+
+@pytest.mark.parametrize("party", [CLIENTS, 2])
+def test_network_carries_bytes_and_the_end_both_ways(network: Network, node: Node, party: int) -> None:
+    with asked(network, party) as caller:
+        caller.end()
+
+        assert not caller.has_answer(), "the end came back"
+    assert node.has_lost_one.wait(_PATIENCE_S)
+    assert _NAMES[party].encode() in node.received
+
+
+def test_network_ends_a_connection_to_a_node_that_does_not_run(network: Network) -> None:
+    endpoint = network.endpoint(2)
+    with socket.create_connection((endpoint.host, endpoint.port), timeout=_PATIENCE_S) as caller:
+        request = ApiVersionsRequest(client_software_name="test", client_software_version="1")
+        caller.sendall(encode_request(request, 4, correlation_id=0, client_id="somebody"))
+
+        assert caller.recv(1) == b""
+
+
+@pytest.mark.parametrize("is_new", [pytest.param(True, id="new"), pytest.param(False, id="old")])
+@pytest.mark.parametrize(
+    ("directions", "arrives"),
+    [
+        pytest.param([(2, 1)], False, id="what is asked"),
+        pytest.param([(1, 2)], True, id="what is answered"),
+        pytest.param([(1, 2), (2, 1)], False, id="both"),
+    ],
+)
+def test_cut_holds_back_until_it_is_healed(
+    network: Network, node: Node, directions: list[Direction], arrives: bool, is_new: bool
+) -> None:
+    with Caller(network, 2) if is_new else asked(network, 2) as caller:
+        before = node.received
+        network.cut(directions)
+        caller.ask()
+
+        assert not caller.has_answer(within_s=_SHORT_S)
+        assert (node.received != before) is arrives
+        network.heal(directions, delivers_late=True)
+        assert caller.has_answer()
+        assert node.received != before
+
+
+def test_cut_holds_back_the_end_of_a_connection(network: Network, node: Node) -> None:
+    with asked(network, 2) as caller:
+        network.cut([(2, 1)])
+        caller.end()
+
+        assert not node.has_lost_one.wait(_SHORT_S)
+        network.heal([(2, 1)], delivers_late=True)
+        assert node.has_lost_one.wait(_PATIENCE_S)
+
+
+def test_connections_that_wait_are_reset_when_a_cut_is_healed_without_delivery(network: Network, node: Node) -> None:
+    with asked(network, 2) as waiting, asked(network, 2) as idle:
+        before = node.received
+        network.cut([(2, 1)])
+        waiting.ask()
+        assert not waiting.has_answer(within_s=_SHORT_S)
+
+        network.heal([(2, 1)], delivers_late=False)
+
+        with pytest.raises(ConnectionResetError):
+            waiting.has_answer()
+        assert node.received == before
+        idle.ask()
+        assert idle.has_answer()
+
+
+@pytest.mark.parametrize(
+    ("party", "directions"),
+    [
+        pytest.param(CLIENTS, [(2, 1), (1, 2)], id="a client"),
+        pytest.param(2, [(CLIENTS, 1), (1, CLIENTS)], id="a node, when clients are cut off"),
+    ],
+)
+def test_cut_leaves_others_alone(network: Network, party: int, directions: list[Direction]) -> None:
+    with asked(network, party) as caller:
+        network.cut(directions)
+
+        caller.ask()
+
+        assert caller.has_answer()
+
+
+@pytest.mark.parametrize(
+    ("parties", "is_hit"), [pytest.param({1, 2}, True, id="its own"), pytest.param({1, CLIENTS}, False, id="others")]
+)
+def test_reset_breaks_connections_on_both_sides(
+    network: Network, node: Node, parties: Collection[int], is_hit: bool
+) -> None:
+    with asked(network, 2) as caller:
+        network.reset(parties)
+
+        if is_hit:
+            with pytest.raises(ConnectionResetError):
+                caller.has_answer()
+            assert node.has_lost_one.wait(_PATIENCE_S)
+        else:
+            caller.ask()
+            assert caller.has_answer()
+
+
+def test_half_open_tells_the_node_and_not_the_caller(network: Network, node: Node) -> None:
+    with asked(network, 2) as caller:
+        before = node.received
+        network.half_open({1, 2})
+
+        assert node.has_lost_one.wait(_PATIENCE_S)
+        caller.ask()
+        assert not caller.has_answer(within_s=_SHORT_S)
+        assert node.received == before
+        with asked(network, 2):
+            assert node.received != before, "a new connection is a good one"

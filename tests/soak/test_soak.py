@@ -1,0 +1,104 @@
+"""The soak in short: every kind of fault once. And how the command tells of a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from raft.types import Offset
+from tests.soak import __main__ as command
+from tests.soak.faults import FAULTS
+from tests.soak.figures import Figures
+from tests.soak.history import Append, History, Read
+from tests.soak.run import Outcome, Plan, run
+from tests.soak.verdict import Verdict
+
+SHORT = Plan(seed=7, duration_s=0, longest_fault_s=1.6)
+FIGURES = Figures(
+    leader_changes=3,
+    acknowledged=400,
+    unknown=5,
+    unknown_in_log=2,
+    batches=200,
+    reads=30,
+    sessions=4,
+    stalest_ms=12.3,
+    slowest_recovery_s=0.4,
+    faults={"all killed": 2, "link cut": 1},
+)
+
+
+@pytest.mark.rule("TEST-4", "TEST-8", "TEST-13")
+def test_quorum_of_processes_keeps_its_promises_through_every_kind_of_fault(tmp_path: Path) -> None:
+    story: list[str] = []
+
+    outcome = run(SHORT, tmp_path, story.append)
+
+    assert outcome.verdict.is_fine, "\n".join([*story, str(outcome.verdict), f"the nodes' words are in {tmp_path}"])
+    assert outcome.figures.faults == dict.fromkeys(FAULTS, 1)
+    assert outcome.figures.leader_changes >= 3
+    assert outcome.figures.acknowledged >= 1000
+    assert len(story) == len(FAULTS)
+    left_behind = [child.cmdline() for child in psutil.Process().children(recursive=True)]
+    assert not [command for command in left_behind if any(str(tmp_path) in word for word in command)]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "exit_code"),
+    [
+        pytest.param(Verdict(lost=[], doubled=[], broken=[]), 0, id="all is well"),
+        pytest.param(Verdict(lost=["A is gone"], doubled=[], broken=[]), 1, id="something is lost"),
+    ],
+)
+def test_command_tells_figures_and_verdict_and_keeps_what_a_bad_run_leaves(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verdict: Verdict, exit_code: int
+) -> None:
+    seen: list[tuple[Plan, Path]] = []
+
+    def pretend(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Outcome:
+        seen.append((plan, folder))
+        tell("a fault")
+        return Outcome(figures=FIGURES, verdict=verdict)
+
+    monkeypatch.setattr(command, "run", pretend)
+
+    assert command.main(["--minutes", "0.5", "--seed", "3", "--clients", "4"]) == exit_code
+
+    ((plan, folder),) = seen
+    said = capsys.readouterr().out
+    assert plan == Plan(seed=3, duration_s=30, writers=4)
+    assert said.startswith("a fault\n")
+    assert "         3  leader changes\n" in said
+    assert "         2    all killed\n" in said
+    assert f"lost {len(verdict.lost)}, doubled 0, invariants broken 0\n" in said
+    assert folder.exists() is (str(folder) in said) is (exit_code == 1)
+    if exit_code:
+        assert "A is gone\n" in said
+        assert "again: python -m tests.soak --minutes 0.5 --seed 3" in said
+        folder.rmdir()
+
+
+def test_history_of_a_bad_run_is_saved_line_by_line(tmp_path: Path) -> None:
+    history = History()
+    history.appended(Append(client="a", value=b"a-0", invoked_ns=1, answered_ns=2, offset=Offset(3)))
+    history.read(
+        Read(
+            session="r",
+            invoked_ns=4,
+            answered_ns=5,
+            start_offset=Offset(3),
+            end_offset=Offset(4),
+            records=((Offset(3), b"a-0"),),
+        )
+    )
+
+    history.save(tmp_path / "history.jsonl")
+
+    append, read = map(json.loads, (tmp_path / "history.jsonl").read_text().splitlines())
+    assert append == {"client": "a", "value": "a-0", "invoked_ns": 1, "answered_ns": 2, "offset": 3}
+    assert read["records"] == [[3, "a-0"]]
+    assert read["high_watermark"] is None

@@ -1,0 +1,67 @@
+"""Everything that is wrong with a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tests.soak import checks
+from tests.soak.history import History, LoggedValue
+
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Sentences about what is wrong; all is well when there are none.
+
+    Fields:
+        lost: acknowledged values that are not in the log.
+        doubled: values that are in it more than once.
+        broken: every other invariant that does not hold.
+    """
+
+    lost: Sequence[str]
+    doubled: Sequence[str]
+    broken: Sequence[str]
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether nothing is wrong."""
+        return not (self.lost or self.doubled or self.broken)
+
+    def __str__(self) -> str:
+        story = [*self.lost, *self.doubled, *self.broken]
+        if len(story) > _SHOWN:
+            story[_SHOWN:] = [f"... and {len(story) - _SHOWN} more"]
+        summary = f"lost {len(self.lost)}, doubled {len(self.doubled)}, invariants broken {len(self.broken)}"
+        return "\n".join([*story, summary])
+
+
+def judge(
+    history: History, log: Sequence[LoggedValue], *, stale_allowed_ms: float, complaints: Iterable[str] = ()
+) -> Verdict:
+    """Hold what clients saw against the log that is there in the end.
+
+    Args:
+        history: all they saw.
+        log: its data records, in order.
+        stale_allowed_ms: for how long a session may not see what another one was told.
+        complaints: what is known to be wrong already.
+    """
+    writes = checks.writes_of(history.appends)
+    return Verdict(
+        lost=[*checks.lost(writes, log)],
+        doubled=[*checks.doubled(log)],
+        broken=[
+            *complaints,
+            *history.complaints,
+            *checks.invented(writes, log),
+            *checks.misplaced(history.appends, log),
+            *checks.against_real_time(writes, log),
+            *checks.out_of_order(history.appends),
+            *checks.unfaithful_reads(history.reads, log),
+            *checks.reads_that_go_back(history.reads),
+            *checks.too_stale(history.reads, writes, log, allowed_ms=stale_allowed_ms),
+        ],
+    )
