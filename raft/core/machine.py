@@ -37,7 +37,7 @@ from raft.core.requesting import send_requests
 from raft.core.roles import Leader, Role, Unattached
 from raft.core.startup import starting_role
 from raft.core.state import State
-from raft.core.timers import finish_shutdown, keep_deadlines, next_deadline_ms
+from raft.core.timers import check_quorum, finish_shutdown, keep_deadlines, next_deadline_ms
 from raft.errors import LocalProtocolError
 from raft.types import ElectionState, Endpoint, Epoch, NodeId, Offset
 from raft.writers import WriterTable
@@ -82,6 +82,7 @@ class RaftCore:
         if state.is_stopped:
             return []
         assert isinstance(event, Started) is not self._is_started, "Started comes first, and once"
+        check_quorum(state, now_ms)
         self._dispatch(event, now_ms)
         if not state.is_stopped:
             keep_deadlines(state, now_ms)

@@ -77,9 +77,20 @@ def _move_on_time(state: State, now_ms: int) -> None:
         case Follower():
             become_prospective(state, now_ms=now_ms, reason="gives its leader up")
         case Leader():
-            expiry_ms = role.progress.check_quorum_deadline_ms
-            if expiry_ms is not None and expiry_ms <= now_ms:
-                become_resigned(state, now_ms=now_ms, reason="no majority has fetched for check quorum's time")
+            check_quorum(state, now_ms)
+
+
+def check_quorum(state: State, now_ms: int) -> None:
+    """Resign if this node leads and no majority has fetched for check quorum's time.
+
+    Looked at before each event, too: a leader that stood still for a while has to find out that it leads no more before
+    it answers anybody (FETCH-17).
+    """
+    if not isinstance(state.role, Leader):
+        return
+    expiry_ms = state.role.progress.check_quorum_deadline_ms
+    if expiry_ms is not None and expiry_ms <= now_ms:
+        become_resigned(state, now_ms=now_ms, reason="no majority has fetched for check quorum's time")
 
 
 def finish_shutdown(state: State, now_ms: int) -> None:

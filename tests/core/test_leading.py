@@ -6,14 +6,22 @@ from dataclasses import replace
 
 import pytest
 
-from raft.core.effects import ReportFault
+from raft.core.effects import Reply, ReportFault
 from raft.core.roles import Leader
 from raft.errors import ErrorCode
 from raft.types import NodeId
 from tests.core.builder import Node, a_config, a_leader
-from tests.core.orders import becomes, sends
+from tests.core.orders import becomes, replies, sends
 from tests.core.states import leader, resigned
-from tests.core.wording import begin_answer, begin_request, endpoint, fetch_request, our_farewell
+from tests.core.wording import (
+    begin_answer,
+    begin_request,
+    client_fetch,
+    endpoint,
+    fetch_answer,
+    fetch_request,
+    our_farewell,
+)
 
 FIVE = (1, 2, 3, 4, 5)
 
@@ -154,6 +162,18 @@ def test_leader_counts_the_majority_that_fetches(
     node.waits(until=resigns_at - 1)
     assert node.role_name == "Leader"
     node.waits(until=resigns_at)
+    assert node.role_name == "Resigned"
+
+
+@pytest.mark.rule("FETCH-17", "SCENARIO-26")
+def test_leader_that_stood_still_for_too_long_resigns_before_it_answers_anybody() -> None:
+    node = a_leader(epoch=5, high_watermark_known=True)
+    is_fetched_from(node, by=2, now_ms=1)
+
+    effects = node.hears(client_fetch(4), now_ms=3001)
+
+    refusal = replies(fetch_answer(epoch=5, leader=1, error=ErrorCode.NOT_LEADER_OR_FOLLOWER, high_watermark=11))
+    assert [effect for effect in effects if isinstance(effect, Reply)] == [refusal]
     assert node.role_name == "Resigned"
 
 
