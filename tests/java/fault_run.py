@@ -6,8 +6,7 @@ from collections import Counter
 from itertools import cycle
 
 from raft.types import NodeId
-from tests.java.mixed_quorum import FETCH_TIMEOUT_S, Fault, Kind, MixedQuorum, Reign
-from tests.java.network import Cut
+from tests.java.mixed_quorum import CUTS, FETCH_TIMEOUT_S, Fault, Kind, MixedQuorum, Reign
 from tests.java.workload import Workload
 
 LEADER_CHANGES = 20
@@ -109,7 +108,7 @@ class FaultRun:
         quorum.relieve()
         if not self._is_unchanged(f"follower {follower_id} came back ({fault.name})"):
             return False
-        if isinstance(fault.value, Cut) and follower_id in quorum.voters:
+        if fault in CUTS and follower_id in quorum.voters:
             assert server.log.count(_GIVES_UP[kind]) > given_up, f"node {follower_id} did not even miss its leader"
             self.asked_in_vain[kind] += 1
         return True

@@ -13,11 +13,12 @@ from typing import Self
 
 from raft.types import Epoch, NodeId, Uuid
 from tests.java.kafka import Kafka
-from tests.java.network import Cut, Network
 from tests.java.patience import wait_until
 from tests.java.processes import Server
 from tests.java.seats import RAFT_SERVER_TOPIC, Seat, seat_observer, seat_voters
 from tests.java.standing import Standing, standing_of
+from tests.network.connection import Direction
+from tests.network.network import Network
 
 FETCH_TIMEOUT_S = 1.2
 
@@ -42,14 +43,20 @@ class Kind(Enum):
 
 
 class Fault(Enum):
-    """Ways in which a node fails: itself, or the network around it."""
+    """Ways in which a node fails: itself, or the network between it and the other nodes. What the network holds is not
+    lost: as with TCP, it arrives late, when the network is whole again.
+    """
 
     KILL = "killed and started again"
     STOP = "stands still"
-    SILENT = Cut.SILENT
-    DEAF = Cut.DEAF
-    MUTE = Cut.MUTE
-    RESET = Cut.RESET
+    SILENT = "nothing arrives, either way, and nobody is told"
+    DEAF = "nothing reaches the node, but what it says arrives"
+    MUTE = "nothing that the node says arrives, but it hears the others"
+    RESET = "connections are reset, also new ones"
+
+
+CUTS = (Fault.SILENT, Fault.DEAF, Fault.MUTE, Fault.RESET)
+"""Faults of the network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +108,7 @@ class MixedQuorum:
 
     def _take_seats(self) -> tuple[dict[NodeId, Seat], dict[NodeId, Kind]]:
         settings = RAFT_SERVER_TOPIC | _TIMEOUTS
-        front = self._network.front
+        front = self._network.open
         seats = seat_voters(self._folder, len(self._voter_kinds), settings, front=front)
         kinds = dict(zip(seats, self._voter_kinds, strict=True))
         if self._observer_kind is not None:
@@ -186,8 +193,10 @@ class MixedQuorum:
                 self.servers[node_id].kill()
             case Fault.STOP:
                 self.servers[node_id].suspend()
+            case Fault.RESET:
+                self._network.refuse(self._cut_off(node_id, fault))
             case _:
-                self._network.isolate(node_id, fault.value)
+                self._network.cut(self._cut_off(node_id, fault))
 
     def relieve(self) -> None:
         """End what makes a node fail."""
@@ -200,7 +209,14 @@ class MixedQuorum:
             case Fault.STOP:
                 self.servers[node_id].resume()
             case _:
-                self._network.heal()
+                self._network.heal(self._cut_off(node_id, fault), delivers_late=True)
+
+    def _cut_off(self, node_id: NodeId, fault: Fault) -> set[Direction]:
+        """The directions in which a fault of the network lets nothing through."""
+        others = self.seats.keys() - {node_id}
+        hears = {(other_id, node_id) for other_id in others} if fault is not Fault.MUTE else set()
+        says = {(node_id, other_id) for other_id in others} if fault is not Fault.DEAF else set()
+        return hears | says
 
     def _start_again(self, node_id: NodeId) -> None:
         if self.kinds[node_id] is Kind.JAVA and node_id not in self.voters:

@@ -15,14 +15,12 @@ from tests.java.fault_run import LEADER_CHANGES, FaultRun
 from tests.java.java_log import errors
 from tests.java.kafka import Kafka, MainClass
 from tests.java.kraft import kraft_json
-from tests.java.mixed_quorum import Fault, Kind, MixedQuorum
-from tests.java.network import Cut
+from tests.java.mixed_quorum import CUTS, Kind, MixedQuorum
 from tests.java.patience import wait_until
 
 pytestmark = pytest.mark.java
 
 _JAVA, _OURS = Kind.JAVA, Kind.OURS
-_CUTS = [fault for fault in Fault if isinstance(fault.value, Cut)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +137,7 @@ def test_what_we_acknowledged_is_there_and_what_nobody_could_commit_is_not(story
 def test_voters_of_every_kind_asked_for_pre_votes_in_vain_when_they_were_cut_off(story: Story) -> None:
     # The story itself fails if the leader or the epoch changes when a node comes back.
     kinds = story.quorum.kinds_of_voters
-    assert story.run.asked_in_vain == (dict.fromkeys(kinds, len(_CUTS)) if _OURS in kinds else {})
+    assert story.run.asked_in_vain == (dict.fromkeys(kinds, len(CUTS)) if _OURS in kinds else {})
 
 
 def test_kafkas_nodes_complain_of_nothing_that_they_do_not_complain_of_among_themselves(

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from random import Random
 
-from tests.soak.connection import Direction
-from tests.soak.network import CLIENTS
+from tests.network.connection import Direction
+from tests.network.network import CLIENTS
 from tests.soak.quorum import Quorum
 
 Fault = Callable[[Quorum, Random], AbstractContextManager[str]]

@@ -15,10 +15,10 @@ from pathlib import Path
 from raft.client import Client, ClientSettings
 from raft.errors import QuorumUnavailableError
 from raft.types import Endpoint
+from tests.network.network import Network
 from tests.node.harness.processes import KRAFT, NodeProcess
 from tests.node.harness.properties import HOST, node_properties
 from tests.node.harness.waiting import eventually
-from tests.soak.network import Network
 
 FETCH_TIMEOUT_MS = 700
 CHECK_QUORUM_MS = 1.5 * FETCH_TIMEOUT_MS
@@ -128,8 +128,8 @@ def running_quorum(folder: Path) -> Iterator[Quorum]:
     """Three nodes that run, with their directories and all they say in `folder`. None of them outlasts the block."""
     listeners = {node_id: Endpoint(HOST, port) for node_id, port in zip(_NODE_IDS, _quiet_ports(), strict=True)}
     with ExitStack() as stack:
-        network = stack.enter_context(Network(listeners))
-        places = {node_id: network.endpoint(node_id) for node_id in listeners}
+        network = stack.enter_context(Network())
+        places = {node_id: network.open(node_id, listener) for node_id, listener in listeners.items()}
         nodes = {
             node_id: NodeProcess(
                 node_properties(

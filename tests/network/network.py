@@ -1,4 +1,4 @@
-"""The network between nodes and clients, which can be cut: a proxy stands in front of each node.
+"""The network between nodes and clients, which can be cut: a proxy stands in front of each node, of Kafka's or ours.
 
 A node names its proxy as the place where it listens, so that all who turn to it come this way. Who that is, a
 connection tells by itself: each request begins with a client id, and that of node 2 is `raft-client-2`.
@@ -11,14 +11,14 @@ sent again by the kernel, or the connections that waited are reset.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from types import TracebackType
 from typing import Self
 
 from raft.types import Endpoint
+from tests.network.connection import Connection, Direction
 from tests.node.harness.loop import LoopThread
 from tests.node.harness.properties import HOST
-from tests.soak.connection import Connection, Direction
 
 CLIENTS = 0
 """All clients together; nodes have their ids, from 1 on."""
@@ -29,21 +29,19 @@ _NODES_CLIENT_ID = b"raft-client-"
 class Network:
     """Proxies in front of some nodes.
 
-    Args:
-        listeners: where the nodes listen, by their ids; they need not run yet.
+        with Network() as network:
+            endpoint = network.open(1, Endpoint("127.0.0.1", 9093))
+            network.cut({(1, 2), (2, 1)})
+
+    The end of the block drops every connection.
     """
 
-    def __init__(self, listeners: Mapping[int, Endpoint]) -> None:
+    def __init__(self) -> None:
         self._thread = LoopThread()
         self._connections: set[Connection] = set()
         self._cuts: dict[Direction, asyncio.Event] = {}
+        self._refused: set[Direction] = set()
         self._servers: dict[int, asyncio.Server] = {}
-        try:
-            for node_id, listener in listeners.items():
-                self._servers[node_id] = self._thread.run(self._open(node_id, listener))
-        except BaseException:
-            self._thread.close()
-            raise
 
     def __enter__(self) -> Self:
         return self
@@ -53,6 +51,11 @@ class Network:
     ) -> None:
         self._thread.run(self._close())
         self._thread.close()
+
+    def open(self, node_id: int, listener: Endpoint) -> Endpoint:
+        """Put a proxy in front of a node, which need not run yet; return where others reach it."""
+        self._servers[node_id] = self._thread.run(self._open(node_id, listener))
+        return self.endpoint(node_id)
 
     def endpoint(self, node_id: int) -> Endpoint:
         """Where others reach a node."""
@@ -68,8 +71,19 @@ class Network:
 
         self._thread.look(cut)
 
+    def refuse(self, directions: Collection[Direction]) -> None:
+        """Reset all connections that were opened in these directions, and those that will be."""
+
+        def refuse() -> None:
+            self._refused.update(directions)
+            for connection in self._connections:
+                if (connection.caller, connection.called) in self._refused:
+                    connection.reset()
+
+        self._thread.look(refuse)
+
     def heal(self, directions: Collection[Direction], *, delivers_late: bool) -> None:
-        """End a cut.
+        """End a cut, or a refusal.
 
         Args:
             directions: as they were cut.
@@ -82,7 +96,9 @@ class Network:
                     if connection.is_held(directions):
                         connection.reset()
             for direction in directions:
-                self._cuts.pop(direction).set()
+                self._refused.discard(direction)
+                if direction in self._cuts:
+                    self._cuts.pop(direction).set()
 
         self._thread.look(heal)
 
@@ -104,7 +120,7 @@ class Network:
 
     async def _open(self, node_id: int, listener: Endpoint) -> asyncio.Server:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            connection = Connection(node_id, reader, writer, way=self._way, party_of=_party_of)
+            connection = Connection(node_id, reader, writer, enter=self._enter, way=self._way, party_of=_party_of)
             self._connections.add(connection)
             try:
                 await connection.serve(listener)
@@ -120,6 +136,10 @@ class Network:
             connection.reset()
         while self._connections:
             await asyncio.sleep(0)
+
+    def _enter(self, direction: Direction) -> None:
+        if direction in self._refused:
+            raise ConnectionResetError
 
     async def _way(self, direction: Direction) -> None:
         """Return when nothing is in the way."""

@@ -26,6 +26,7 @@ class Connection:
     Args:
         called: the node.
         reader, writer: of the one who called.
+        enter: raises ConnectionResetError if it may not be opened in a direction.
         way: returns when bytes may go in a direction.
         party_of: who has a client id.
     """
@@ -36,6 +37,7 @@ class Connection:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         *,
+        enter: Callable[[Direction], None],
         way: Callable[[Direction], Awaitable[None]],
         party_of: Callable[[bytes], int],
     ) -> None:
@@ -43,6 +45,7 @@ class Connection:
         self.caller: int | None = None
         self._reader = reader
         self._writers = [writer]
+        self._enter = enter
         self._way = way
         self._party_of = party_of
         self._held: set[Direction] = set()
@@ -55,6 +58,8 @@ class Connection:
         with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             try:
                 await self._carry(node)
+            except ConnectionResetError:
+                self._prepare_reset()
             finally:
                 for writer in self._writers:
                     writer.transport.abort()
@@ -65,10 +70,7 @@ class Connection:
 
     def reset(self) -> None:
         """Break it, at once and noticeably."""
-        for writer in self._writers:
-            # A side that is closed already cannot be reset.
-            with suppress(OSError):
-                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+        self._prepare_reset()
         if self._task is not None:
             self._task.cancel()
 
@@ -78,11 +80,19 @@ class Connection:
         for writer in self._writers[1:]:
             writer.transport.abort()
 
+    def _prepare_reset(self) -> None:
+        """Let both sides get an error when it is closed, not the end of a stream."""
+        for writer in self._writers:
+            # A side that is closed already cannot be reset.
+            with suppress(OSError):
+                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+
     async def _carry(self, node: Endpoint) -> None:
         head = await self._reader.readexactly(_HEAD.size)
         client_id = await self._reader.readexactly(max(_HEAD.unpack(head)[-1], 0))
         self.caller = self._party_of(client_id)
         there, back = (self.caller, self.called), (self.called, self.caller)
+        self._enter(there)
         await self._wait_for_way(there)
         reader, writer = await asyncio.open_connection(node.host, node.port)
         self._writers.append(writer)

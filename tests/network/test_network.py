@@ -12,9 +12,9 @@ import pytest
 from raft.types import Endpoint
 from raft.wire.frames import encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest
+from tests.network.connection import Direction
+from tests.network.network import CLIENTS, Network
 from tests.node.harness.properties import HOST
-from tests.soak.connection import Direction
-from tests.soak.network import CLIENTS, Network
 
 _ANSWER = b"!"
 _PATIENCE_S = 10.0
@@ -94,7 +94,9 @@ def node() -> Iterator[Node]:
 @pytest.fixture
 def network(node: Node) -> Iterator[Network]:
     """In front of node 1, and of node 2, which does not run."""
-    with Network({1: Endpoint(HOST, node.socket.getsockname()[1]), 2: Endpoint(HOST, 1)}) as network:
+    with Network() as network:
+        network.open(1, Endpoint(HOST, node.socket.getsockname()[1]))
+        network.open(2, Endpoint(HOST, 1))
         yield network
 
 
@@ -207,6 +209,23 @@ def test_reset_breaks_connections_on_both_sides(
         else:
             caller.ask()
             assert caller.has_answer()
+
+
+def test_refusal_resets_old_and_new_connections_until_it_is_healed(network: Network) -> None:
+    with asked(network, 2) as old, asked(network, CLIENTS) as client:
+        network.refuse([(2, 1)])
+
+        with pytest.raises(ConnectionResetError):
+            old.has_answer()
+        with Caller(network, 2) as new:
+            new.ask()
+            with pytest.raises(ConnectionResetError):
+                new.has_answer()
+        client.ask()
+        assert client.has_answer(), "it is not its connection"
+        network.heal([(2, 1)], delivers_late=True)
+        with asked(network, 2):
+            pass
 
 
 def test_half_open_tells_the_node_and_not_the_caller(network: Network, node: Node) -> None:
