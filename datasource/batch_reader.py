@@ -32,7 +32,7 @@ class KraftBatchReader(DataSourceReader):
         """Resolve start and end, and cut what lies between into tasks.
 
         Raises:
-            ConfigError: an offset past the end, or a start behind the end.
+            ConfigError: an offset past the end, or a start after the end.
             QuorumUnavailableError: no leader in time.
         """
         options = self._options
@@ -41,7 +41,7 @@ class KraftBatchReader(DataSourceReader):
         start = resolve_start(client, options, options.starting_offsets, default=Place.EARLIEST)
         end = resolve_end(client, options)
         if end is not None and start > end:
-            raise ConfigError(f"the read would start at offset {start}, behind its end at {end}")
+            raise ConfigError(f"the read would start at offset {start}, after its end at {end}")
         ranges = split(start, end, options, committed=committed, cluster_id=client.cluster_id or "", epoch=client.epoch)
         return [RangePartition(log_range) for log_range in ranges]
 

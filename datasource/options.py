@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar
@@ -45,6 +45,8 @@ _READ = (
 _WRITE = ("txnAppId", "txnVersion")
 _OF_SPARK = ("checkpointLocation", "queryName", "path", "owner", "provider")
 """Names that Spark itself puts beside ours: of a sink, or of a table."""
+
+_LAST_MS = (1 << 63) - 1
 
 
 def check_names(options: Options) -> None:
@@ -105,12 +107,13 @@ class ReadOptions:
         Raises:
             ConfigError: a value or a combination that cannot be; says which, and what is allowed.
         """
+        _refuse_names(options, _WRITE, "is for writes")
         read = cls(
             client=_client_settings(options),
             starting_offsets=_get(options, "startingOffsets", _starting_offsets, None),
             ending_offsets=_get(options, "endingOffsets", _ending_offsets, None),
-            starting_timestamp_ms=_get(options, "startingTimestamp", _at_least(0), None),
-            ending_timestamp_ms=_get(options, "endingTimestamp", _at_least(0), None),
+            starting_timestamp_ms=_get(options, "startingTimestamp", _time, None),
+            ending_timestamp_ms=_get(options, "endingTimestamp", _time, None),
             latest_if_no_match=_get(options, "startingOffsetsByTimestampStrategy", _strategy, False),
             max_offsets_per_trigger=_get(options, "maxOffsetsPerTrigger", _at_least(1), None),
             min_partitions=_get(options, "minPartitions", _at_least(1), None),
@@ -119,7 +122,8 @@ class ReadOptions:
             include_headers=_get(options, "includeHeaders", truth, False),
             include_control_records=_get(options, "includeControlRecords", truth, False),
         )
-        _check_order("startingOffsets", read.starting_offsets, "endingOffsets", read.ending_offsets)
+        if read.starting_timestamp_ms is None and read.ending_timestamp_ms is None:
+            _check_order("startingOffsets", read.starting_offsets, "endingOffsets", read.ending_offsets)
         _check_order("startingTimestamp", read.starting_timestamp_ms, "endingTimestamp", read.ending_timestamp_ms)
         return read
 
@@ -129,7 +133,9 @@ class ReadOptions:
         Raises:
             ConfigError: names the option.
         """
-        if self.starting_offsets is Place.LATEST:
+        if self.max_offsets_per_trigger is not None:
+            raise ConfigError("maxOffsetsPerTrigger: a batch has no triggers; allowed for streams only")
+        if self.starting_offsets is Place.LATEST and self.starting_timestamp_ms is None:
             raise ConfigError("startingOffsets=latest: a batch that starts at the end is empty; allowed for streams")
 
     def check_for_stream(self) -> None:
@@ -157,6 +163,7 @@ class WriteOptions:
         Raises:
             ConfigError: a value or a combination that cannot be; says which, and what is allowed.
         """
+        _refuse_names(options, _READ, "is for reads")
         app_id = _get(options, "txnAppId", _not_empty, None)
         version = _get(options, "txnVersion", _at_least(0), None)
         if (app_id is None) != (version is None):
@@ -204,6 +211,10 @@ def _at_least(least: int) -> Parse[int]:
     return lambda name, value: whole_number(name, value, at_least=least)
 
 
+def _time(name: str, value: str) -> int:
+    return whole_number(name, value, at_least=0, at_most=_LAST_MS)
+
+
 def _not_empty(name: str, value: str) -> str:
     if not value:
         raise refuse(name, value, "is a text that is not empty")
@@ -235,4 +246,11 @@ def _strategy(name: str, value: str) -> bool:
 
 def _check_order(start_name: str, start: Any, end_name: str, end: Any) -> None:
     if isinstance(start, int) and isinstance(end, int) and start > end:
-        raise ConfigError(f"{start_name}={start} lies behind {end_name}={end}")
+        raise ConfigError(f"{start_name}={start} is after {end_name}={end}: allowed are starts up to the end")
+
+
+def _refuse_names(options: Options, names: Iterable[str], reason: str) -> None:
+    refused = {name.lower(): name for name in names}
+    for given in options:
+        if given.lower() in refused:
+            raise ConfigError(f"option {refused[given.lower()]} {reason}")

@@ -10,9 +10,11 @@ from pyspark.sql.types import StructType
 from datasource.batch_reader import KraftBatchReader
 from datasource.batch_writer import KraftBatchWriter
 from datasource.options import ReadOptions, WriteOptions, check_names
+from datasource.refused_stream import RefusedStream
 from datasource.schema import check_written_columns, read_columns
 from datasource.stream_reader import KraftStreamReader
 from datasource.stream_writer import KraftStreamWriter
+from raft.errors import ConfigError
 
 
 class KraftDataSource(DataSource):
@@ -41,11 +43,14 @@ class KraftDataSource(DataSource):
         _check_schema(schema, options)
         return KraftBatchReader(options)
 
-    def streamReader(self, schema: StructType) -> KraftStreamReader:  # noqa: N802 - Spark's name
+    def streamReader(self, schema: StructType) -> KraftStreamReader | RefusedStream:  # noqa: N802 - Spark's name
         """Make a stream reader."""
         options = ReadOptions.of(self.options)
-        options.check_for_stream()
-        _check_schema(schema, options)
+        try:
+            options.check_for_stream()
+            _check_schema(schema, options)
+        except (ConfigError, ValueError) as error:
+            return RefusedStream(error)
         return KraftStreamReader(options)
 
     def writer(self, schema: StructType, overwrite: bool) -> KraftBatchWriter:

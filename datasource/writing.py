@@ -92,7 +92,7 @@ def append_rows(settings: ClientSettings, key: WriteKey, tasks: Sequence[TaskRow
         return
     limit = settings.max_request_bytes
     if any(task.rows is None for task in tasks):
-        raise _too_large(what, row_count, sum(task.size_bytes for task in tasks), f"{limit} (kraft.max.request.size)")
+        raise _too_large(what, row_count, _size_of(tasks), f"{limit} (kraft.max.request.size)")
     client = client_for(settings)
     _require_keyed_writes(client)
     try:
@@ -105,8 +105,7 @@ def append_rows(settings: ClientSettings, key: WriteKey, tasks: Sequence[TaskRow
             max_bytes=limit,
         )
     except RequestError as error:
-        size_bytes = sum(task.size_bytes for task in tasks)
-        raise _too_large(what, row_count, size_bytes, f"{limit} (kraft.max.request.size)") from error
+        raise _too_large(what, row_count, _size_of(tasks), f"{limit} (kraft.max.request.size)") from error
     try:
         appended = client.append(batch)
     except RequestError as error:
@@ -127,6 +126,10 @@ def _record_batches(tasks: Iterable[TaskRows]) -> Iterator[pa.RecordBatch]:
         if task.rows:
             with pa.ipc.open_stream(task.rows) as stream:
                 yield from stream
+
+
+def _size_of(tasks: Iterable[TaskRows]) -> int:
+    return BATCH_HEADER_BYTES + sum(task.size_bytes for task in tasks)
 
 
 def _too_large(what: str, row_count: int, size_bytes: int, limit: str) -> WriteTooLargeError:

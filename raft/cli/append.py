@@ -13,7 +13,7 @@ import typer
 from raft.cli.connection import BootstrapServer, Timeout, client_for
 from raft.cli.progress import counting
 from raft.client import Client
-from raft.client.calls import explain_size
+from raft.client.settings import DEFAULT_MAX_REQUEST_BYTES
 from raft.errors import ConfigError, ErrorCode, RequestError
 from raft.records.batch import build_batch
 from raft.records.record import Record
@@ -30,12 +30,15 @@ def append(
     ] = None,
     key: Annotated[str | None, typer.Option(help="The record's key.")] = None,
     timeout_ms: Timeout = 60_000,
+    max_request_size: Annotated[
+        int, typer.Option(min=1, help="Largest batch to send, in bytes; the nodes' message.max.bytes must allow it.")
+    ] = DEFAULT_MAX_REQUEST_BYTES,
 ) -> None:
     """Append records; they are on a majority of disks when this returns."""
     if key is not None and value is None:
         raise typer.BadParameter("--key goes with a value; on standard input the key stands before a TAB")
     with client_for(bootstrap_server, timeout_ms) as client:
-        appender = _Appender(client)
+        appender = _Appender(client, max_request_size)
         if value is not None:
             appender.append([_record(key, value)])
         else:
@@ -49,8 +52,9 @@ def append(
 class _Appender:
     """Appends batch after batch as one idempotent producer, so that a repeated one is not there twice (CLIENT-9)."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, max_batch_bytes: int) -> None:
         self._client = client
+        self._max_batch_bytes = max_batch_bytes
         self._producer_id: int | None = None
         self._next_sequence = 0
         self._first: Offset | None = None
@@ -66,11 +70,12 @@ class _Appender:
             self._producer_id = self._client.new_producer_id()
         batch = build_batch(records, producer_id=self._producer_id, producer_epoch=0, base_sequence=self._next_sequence)
         try:
-            self._check_size(len(batch))
+            if len(batch) > self._max_batch_bytes:
+                raise RequestError(ErrorCode.MESSAGE_TOO_LARGE, "")  # noqa: TRY301 - said below, as if by the node
             appended = self._client.append(batch)
         except RequestError as error:
             before = f" ({self.summary()} before it)" if self._first is not None else ""
-            reason = explain_size(error, len(batch))
+            reason = _too_large(len(batch)) if error.code == ErrorCode.MESSAGE_TOO_LARGE else str(error)
             raise RequestError(error.code, f"{reason}{before}") from error
         self._next_sequence += len(records)
         self._first = appended.base_offset if self._first is None else self._first
@@ -84,9 +89,12 @@ class _Appender:
             return f"appended 1 record at offset {self._first}"
         return f"appended {self._next_sequence} records at offsets {self._first} to {self._last}"
 
-    def _check_size(self, batch_bytes: int) -> None:
-        if batch_bytes > self._client.settings.max_request_bytes:
-            raise RequestError(ErrorCode.MESSAGE_TOO_LARGE, f"a batch of {batch_bytes} bytes")
+
+def _too_large(batch_bytes: int) -> str:
+    return (
+        f"a write of {batch_bytes} bytes is more than one batch may hold: raise --max-request-size here and "
+        "message.max.bytes on the nodes"
+    )
 
 
 def _records_of_lines() -> Iterator[list[Record]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +19,9 @@ from raft.records.header import attributes_of, batch_size_bytes, check_crc, read
 from raft.types import BatchHeader
 
 _Row = dict[str, Any]
+
+_SEGMENT = re.compile(r"\d{20}(\.log|-\d{10}\.checkpoint)")
+"""A segment is named for its first offset, a snapshot for its end and epoch."""
 
 
 def dump_log(
@@ -35,6 +39,8 @@ def dump_log(
         try:
             for row in _reader_for(path)(data):
                 typer.echo(json.dumps(row) if as_json else _in_words(row))
+                if "damage" in row:
+                    raise StorageError(f"{path} is damaged at byte {row['position']}: {row['damage']}")
         except (ValueError, TypeError) as error:
             raise StorageError(f"{path} is damaged: {error}") from error
 
@@ -47,23 +53,28 @@ def _reader_for(path: Path) -> Callable[[bytes], Iterator[_Row]]:
         "meta.properties": _properties,
         "partition.metadata": _properties,
     }
-    if path.suffix in (".log", ".checkpoint"):
+    if _SEGMENT.fullmatch(path.name):
         return _segment
     try:
         return readers[path.name]
     except KeyError:
-        known = ", ".join(["*.log", "*.checkpoint", *readers])
+        known = ", ".join(["<offset>.log", "<offset>-<epoch>.checkpoint", *readers])
         raise RaftError(f"{path.name} is no file that can be shown; known are {known}") from None
 
 
 def _segment(data: bytes) -> Iterator[_Row]:
-    """Batches with their records; a damaged one is shown as far as it can be, and ends the walk."""
+    """Batches with their records; a damaged one is shown as far as it can be, and ends the walk. So does one that is
+    not complete, as the last one of a running node may be.
+    """
     position = 0
     while position < len(data):
         try:
             size_bytes = batch_size_bytes(data, position)
             if size_bytes is None or size_bytes > len(data) - position:
-                yield {"position": position, "damage": f"{len(data) - position} bytes at the end are no whole batch"}
+                yield {
+                    "position": position,
+                    "incomplete": f"{len(data) - position} bytes at the end are no whole batch",
+                }
                 return
             check_crc(data, position, size_bytes)
             header = read_header(data, position)

@@ -40,6 +40,8 @@ def read(
     with client_for(bootstrap_server, timeout_ms) as client, until_reader_leaves():
         offset = _offset(client, "--from", start)
         end = None if follow else _offset(client, "--to", to or "latest")
+        if end is not None and offset > end:
+            raise ConfigError(f"--from {start} is after --to {to}: allowed are starts up to the end")
         for line in _lines(client, offset, end, control=control, as_json=as_json):
             sys.stdout.write(line + "\n")
             if follow:

@@ -10,7 +10,7 @@ from raft.client.discovery import Dialect, Leader
 from raft.client.results import Appended, Fetched, FoundOffset, QuorumDescription, ReplicaDescription
 from raft.client.session import Deadline, Judged, Session
 from raft.client.steps import Operation
-from raft.errors import ConfigError, DecodeError, ErrorCode, OffsetOutOfRangeError, RequestError
+from raft.errors import ConfigError, DecodeError, ErrorCode, OffsetOutOfRangeError
 from raft.types import Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
 from raft.wire.features import FEATURE_NAME, KEYED_WRITES_LEVEL
 from raft.wire.messages import describe_quorum as quorum
@@ -281,14 +281,3 @@ def _sole(partitions: Sequence[Part]) -> Part:
     if len(partitions) != 1:
         raise DecodeError(f"an answer about {len(partitions)} partitions, where one was asked for")
     return partitions[0]
-
-
-def explain_size(error: RequestError, batch_bytes: int) -> RequestError:
-    """Say of a batch that was too large for the quorum what can be done."""
-    if error.code != ErrorCode.MESSAGE_TOO_LARGE:
-        return error
-    return RequestError(
-        error.code,
-        f"a write of {batch_bytes} bytes is larger than the quorum takes: raise message.max.bytes on the nodes "
-        "(and kraft.max.request.size here, if it is lower)",
-    )

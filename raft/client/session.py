@@ -179,6 +179,7 @@ class Session:
             return
         wanted = self.settings.cluster_id or self.cluster_id
         if wanted is not None and sighting.cluster_id != wanted:
-            raise ConfigError(f"the quorum has cluster id {sighting.cluster_id}; wanted is {wanted}")
+            why = "kraft.cluster.id" if self.settings.cluster_id else "as before"
+            raise ConfigError(f"the quorum has cluster id {sighting.cluster_id}; wanted is {wanted} ({why})")
         self.cluster_id = sighting.cluster_id
         self._servers += [endpoint for endpoint in sighting.servers if endpoint not in self._servers]

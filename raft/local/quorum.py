@@ -14,7 +14,7 @@ from typing import Self
 from raft.client import Client, ClientSettings
 from raft.errors import ConfigError, QuorumUnavailableError
 from raft.local.layout import Layout
-from raft.local.patience import lock_patiently
+from raft.local.lock import lock_patiently
 from raft.local.properties import check_properties, voter_properties
 from raft.local.voter import VoterProcess
 from raft.local.watch import Watch

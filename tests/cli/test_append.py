@@ -135,9 +135,19 @@ def test_line_that_is_too_large_is_refused_and_what_came_before_is_told(client: 
 
         assert appending.wait(PATIENCE_S) == 1
     assert words.startswith("kraft: a write of 94372")
-    assert "raise message.max.bytes on the nodes" in words
+    assert "raise --max-request-size here and message.max.bytes on the nodes" in words
     assert words.endswith(" (appended 1 record at offset 1 before it)\n")
     assert pairs(read_all(client)) == [(None, b"fine")]
+
+
+def test_line_that_is_too_large_for_the_nodes_is_refused_too(client: Client, server: str) -> None:
+    line = b"x" * (17 << 19)
+
+    done = kraft("append", "--bootstrap-server", server, "--max-request-size", "20000000", stdin=line)
+
+    assert done.exit_code == 1
+    assert "raise --max-request-size here and message.max.bytes on the nodes" in done.errors
+    assert pairs(read_all(client)) == []
 
 
 def test_key_goes_with_a_value(here: Here, server: str) -> None:

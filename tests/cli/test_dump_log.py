@@ -112,10 +112,17 @@ def test_bytes_that_are_no_text_are_shown_escaped(here: Here, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
+    ("data", "size"), [pytest.param(SECOND[:30], 30, id="cut short"), pytest.param(b"\x00" * 5, 5, id="a few bytes")]
+)
+def test_last_batch_may_be_incomplete(here: Here, tmp_path: Path, data: bytes, size: int) -> None:
+    *_, last = rows(here, written(tmp_path, FIRST + data))
+
+    assert last == {"position": len(FIRST), "incomplete": f"{size} bytes at the end are no whole batch"}
+
+
+@pytest.mark.parametrize(
     ("data", "good_rows", "position", "damage"),
     [
-        pytest.param(FIRST + SECOND[:30], 2, len(FIRST), "30 bytes at the end are no whole batch", id="cut short"),
-        pytest.param(FIRST + b"\x00" * 5, 2, len(FIRST), "5 bytes at the end are no whole batch", id="a few bytes"),
         pytest.param(FIRST + SECOND[:-1] + b"!", 2, len(FIRST), "checksum", id="another byte"),
         pytest.param(FIRST + b"\x00" * 100, 2, len(FIRST), "magic 0", id="zeros"),
         pytest.param(
@@ -126,11 +133,18 @@ def test_bytes_that_are_no_text_are_shown_escaped(here: Here, tmp_path: Path) ->
 def test_damage_ends_the_walk_and_is_told(
     here: Here, tmp_path: Path, data: bytes, good_rows: int, position: int, damage: str
 ) -> None:
-    shown = rows(here, written(tmp_path, data))
+    path = written(tmp_path, data)
 
+    done = here("dump-log", str(path), "--json")
+
+    shown = [json.loads(line) for line in done.output.splitlines()]
     assert len(shown) == good_rows + 1
     assert shown[-1]["position"] == position
     assert damage in shown[-1]["damage"]
+    assert (done.exit_code, done.errors) == (
+        1,
+        f"kraft: {path} is damaged at byte {position}: {shown[-1]['damage']}\n",
+    )
 
 
 def test_empty_segment_is_nothing(here: Here, tmp_path: Path) -> None:
@@ -159,13 +173,14 @@ def test_damaged_small_file_is_refused(here: Here, tmp_path: Path, name: str, co
     assert line.startswith(f"kraft: {path} is damaged: ")
 
 
-def test_file_of_another_kind_is_refused(here: Here, tmp_path: Path) -> None:
-    done = here("dump-log", str(written(tmp_path, b"", "notes.txt")))
+@pytest.mark.parametrize("name", ["notes.txt", "node.log"])
+def test_file_of_another_kind_is_refused(here: Here, tmp_path: Path, name: str) -> None:
+    done = here("dump-log", str(written(tmp_path, b"", name)))
 
     assert done.exit_code == 1
     assert done.errors == (
-        "kraft: notes.txt is no file that can be shown; known are *.log, *.checkpoint, leader-epoch-checkpoint, "
-        "recovery-point-offset-checkpoint, quorum-state, meta.properties, partition.metadata\n"
+        f"kraft: {name} is no file that can be shown; known are <offset>.log, <offset>-<epoch>.checkpoint, "
+        "leader-epoch-checkpoint, recovery-point-offset-checkpoint, quorum-state, meta.properties, partition.metadata\n"
     )
 
 

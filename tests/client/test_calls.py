@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from raft.client import Appended, Fetched, calls
-from raft.client.calls import explain_size
 from raft.client.results import FoundOffset, ReplicaDescription
 from raft.codec import Message, encode
 from raft.errors import DecodeError, ErrorCode, OffsetOutOfRangeError, QuorumUnavailableError, RequestError
@@ -335,15 +334,3 @@ def test_answer_that_is_not_about_one_partition_is_none(call: Call, answer: Mess
 
     with pytest.raises((DecodeError, QuorumUnavailableError), match="partitions, where one was asked for"):
         table.run(call(session(), table.deadline(200)))
-
-
-def test_batch_that_is_too_large_is_explained() -> None:
-    explained = explain_size(RequestError(ErrorCode.MESSAGE_TOO_LARGE, "MESSAGE_TOO_LARGE"), 9_000_000)
-    other = RequestError(ErrorCode.INVALID_RECORD, "INVALID_RECORD")
-
-    assert str(explained) == (
-        "a write of 9000000 bytes is larger than the quorum takes: raise message.max.bytes on the nodes "
-        "(and kraft.max.request.size here, if it is lower)"
-    )
-    assert explained.code == ErrorCode.MESSAGE_TOO_LARGE
-    assert explain_size(other, 9_000_000) is other

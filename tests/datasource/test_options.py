@@ -79,15 +79,20 @@ def test_names_that_spark_adds_are_let_through() -> None:
         ({"startingOffsets": "abc"}, "startingOffsets=abc: allowed are earliest, latest and offsets of 0 or more"),
         ({"startingOffsets": "-1"}, "startingOffsets=-1: allowed are earliest, latest and offsets of 0 or more"),
         ({"endingOffsets": "earliest"}, "endingOffsets=earliest: allowed are latest and offsets of 0 or more"),
-        ({"startingTimestamp": "yesterday"}, "startingTimestamp=yesterday: allowed are whole numbers of 0 or more"),
+        ({"startingTimestamp": "yesterday"}, f"startingTimestamp=yesterday: allowed are 0 to {(1 << 63) - 1}"),
+        ({"endingTimestamp": str(1 << 63)}, f"endingTimestamp={1 << 63}: allowed are 0 to {(1 << 63) - 1}"),
+        ({"TXNAPPID": "app"}, "option txnAppId is for writes"),
         ({"startingOffsetsByTimestampStrategy": "skip"}, "startingOffsetsByTimestampStrategy=skip: allowed are error"),
         ({"maxOffsetsPerTrigger": "0"}, "maxOffsetsPerTrigger=0: allowed are whole numbers of 1 or more"),
         ({"minPartitions": "-2"}, "minPartitions=-2: allowed are whole numbers of 1 or more"),
         ({"maxRecordsPerPartition": "many"}, "maxRecordsPerPartition=many: allowed are whole numbers of 1 or more"),
         ({"failOnDataLoss": "yes"}, "failOnDataLoss=yes: allowed are true and false"),
         ({"includeHeaders": ""}, "includeHeaders=: allowed are true and false"),
-        ({"startingOffsets": "5", "endingOffsets": "3"}, "startingOffsets=5 lies behind endingOffsets=3"),
-        ({"startingTimestamp": "5", "endingTimestamp": "3"}, "startingTimestamp=5 lies behind endingTimestamp=3"),
+        (
+            {"startingOffsets": "5", "endingOffsets": "3"},
+            "startingOffsets=5 is after endingOffsets=3: allowed are starts up to the end",
+        ),
+        ({"startingTimestamp": "5", "endingTimestamp": "3"}, "startingTimestamp=5 is after endingTimestamp=3"),
     ],
 )
 def test_read_is_refused_with_option_value_and_what_is_allowed(given: dict[str, str], message: str) -> None:
@@ -105,6 +110,7 @@ def test_read_is_refused_with_option_value_and_what_is_allowed(given: dict[str, 
         ({"txnAppId": "", "txnVersion": "1"}, "txnAppId=: allowed is a text that is not empty"),
         ({"txnAppId": "app", "txnVersion": "-1"}, "txnVersion=-1: allowed are whole numbers of 0 or more"),
         ({"txnAppId": "app", "txnVersion": str(1 << 46)}, "txnVersion: write version 70368744177664: allowed are 0 to"),
+        ({"startingoffsets": "abc"}, "option startingOffsets is for reads"),
         ({"kraft.max.request.size": "0"}, "kraft.max.request.size=0: allowed are whole numbers of 1 or more"),
     ],
 )
@@ -125,6 +131,18 @@ def test_key_of_a_write_is_the_one_that_the_user_gives() -> None:
 def test_batch_may_not_start_at_the_end() -> None:
     with pytest.raises(ConfigError, match=r"startingOffsets=latest: .* allowed for streams"):
         ReadOptions.of(SERVERS | {"startingOffsets": "latest"}).check_for_batch()
+
+
+def test_batch_has_no_triggers() -> None:
+    with pytest.raises(ConfigError, match="maxOffsetsPerTrigger: a batch has no triggers; allowed for streams only"):
+        ReadOptions.of(SERVERS | {"maxOffsetsPerTrigger": "5"}).check_for_batch()
+
+
+def test_offsets_do_not_matter_beside_times() -> None:
+    read = ReadOptions.of(SERVERS | {"startingTimestamp": "0", "startingOffsets": "latest"})
+    read.check_for_batch()
+
+    ReadOptions.of(SERVERS | {"startingTimestamp": "0", "startingOffsets": "4", "endingOffsets": "2"})
 
 
 @pytest.mark.parametrize("name", ["endingOffsets", "endingTimestamp"])

@@ -59,7 +59,7 @@ def test_quorum_keeps_its_voters_running_and_its_data_over_a_restart(spark: Spar
 def test_second_quorum_on_a_directory_is_refused(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("raft.local.patience._WAIT_S", 0.2)
+    monkeypatch.setattr("raft.local.lock._WAIT_S", 0.2)
     with QuorumService.start(spark, voters=1, data_dir=tmp_path) as quorum:
         with pytest.raises(ConfigError, match=str(tmp_path)):
             QuorumService.start(spark, voters=1, data_dir=tmp_path)

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from raft.errors import ConfigError, QuorumUnavailableError
-from raft.local import LocalQuorum, patience
+from raft.local import LocalQuorum, lock
 from raft.local import quorum as module
 from raft.local.voter import VoterProcess
 from raft.storage.directory_lock import LOCK_FILE_NAME
@@ -141,7 +141,7 @@ def test_voters_are_not_interrupted_with_their_parent(quorum: LocalQuorum) -> No
 
 
 def test_directory_has_one_owner(quorum: LocalQuorum, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "_WAIT_S", 0.2)
+    monkeypatch.setattr(lock, "_WAIT_S", 0.2)
 
     with pytest.raises(ConfigError, match=f"^directory {data_dir} is in use by process {os.getpid()}: "):
         LocalQuorum.start(data_dir)

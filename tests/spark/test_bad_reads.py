@@ -23,7 +23,7 @@ def test_option_is_refused_when_the_dataframe_is_made(spark: SparkSession) -> No
     refusals: list[tuple[DataFrameReader | DataStreamReader, dict[str, str], str]] = [
         (spark.read, {"startingOffset": "1"}, "unknown option startingoffset: did you mean startingOffsets?"),
         (spark.readStream, {"startingOffsets": "abc"}, "startingOffsets=abc: allowed are earliest, latest and offsets"),
-        (spark.read, {"startingOffsets": "5", "endingOffsets": "3"}, "startingOffsets=5 lies behind endingOffsets=3"),
+        (spark.read, {"startingOffsets": "5", "endingOffsets": "3"}, "startingOffsets=5 is after endingOffsets=3"),
         (spark.readStream, {SERVERS: ""}, "option kraft.bootstrap.servers must be given: host:port,..."),
     ]
 
@@ -83,4 +83,5 @@ def test_stream_is_refused_at_its_start(frames: Frames, tmp_path: Path, options:
         delivered.run()
 
     assert message in str(refusal.value)
+    assert "UnboundLocalError" not in str(refusal.value)
     assert delivered.batches == {}
