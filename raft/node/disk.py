@@ -37,7 +37,7 @@ class DiskThread:
 
     Args:
         post: how results get back to the loop; those of jobs that waited together come back together.
-        failed: told, on the loop, of the error that ended the thread.
+        failed: told, on the loop, of the error that ended the thread, or that a result was met with.
     """
 
     def __init__(self, post: Post, failed: Callable[[BaseException], None]) -> None:
@@ -73,8 +73,16 @@ class DiskThread:
         results = [(job.done, job.work()) for job in jobs]
         reports = [(done, result) for done, result in results if done is not None]
         if reports:
-            self._post(lambda: _report(reports))
+            self._post(lambda: self._report(reports))
         return not is_last
+
+    def _report(self, reports: list[tuple[Callable[[object], None], object]]) -> None:
+        """Hand out results, on the loop. One that is not taken must not keep the others from whoever waits for them."""
+        for done, result in reports:
+            try:
+                done(result)
+            except Exception as error:
+                self._failed(error)
 
     def _waiting_jobs(self) -> tuple[list[_Job[object]], bool]:
         """Wait for jobs; return them, and whether the thread is to end after them."""
@@ -84,11 +92,6 @@ class DiskThread:
             if self._jobs.empty():
                 return jobs, False
         return jobs, True
-
-
-def _report(reports: list[tuple[Callable[[object], None], object]]) -> None:
-    for done, result in reports:
-        done(result)
 
 
 @dataclass(frozen=True, slots=True)

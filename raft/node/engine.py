@@ -48,6 +48,7 @@ _logger = logging.getLogger(__name__)
 _RECOVERY_POINT_INTERVAL_S = 1.0
 
 Found = TypeVar("Found")
+Step = TypeVar("Step", Event, Effect)
 _LogEffect = AppendBatches | AppendLeaderChange | TruncateLog | StoreSnapshotPiece | InstallSnapshot | FlushLog
 OnReply = Callable[[Reply, bytes], None]
 """Takes the answer to a request, and the records that go into it."""
@@ -149,20 +150,23 @@ class Engine:
         self._is_scheduled = False
         while not self._is_storing and not self._is_ended:
             if self._effects:
-                self._carry_out(self._effects.popleft())
+                self._do(self._carry_out, self._effects.popleft())
             elif self._events:
-                self._handle(self._events.popleft())
+                self._do(self._handle, self._events.popleft())
             else:
                 self._set_timer()
                 return
 
-    def _handle(self, event: Event) -> None:
+    def _do(self, step: Callable[[Step], None], subject: Step) -> None:
         try:
-            self._effects.extend(self.core.handle(event, self.now_ms()))
+            step(subject)
         except Exception as error:
             # A broken invariant: this node cannot be trusted any more, the rest of the quorum can.
-            _logger.exception("node %s stops: an invariant broke on %s", self.core.node_id, type(event).__name__)
+            _logger.exception("node %s stops: an invariant broke on %s", self.core.node_id, type(subject).__name__)
             self._end(error)
+
+    def _handle(self, event: Event) -> None:
+        self._effects.extend(self.core.handle(event, self.now_ms()))
 
     def _set_timer(self) -> None:
         deadline_ms = self.core.deadline_ms

@@ -195,7 +195,7 @@ class InboundConnection(asyncio.Protocol):
             if is_fetch(frame) and self._slots:
                 break
             if is_append(frame) and not reserved_bytes and self._budget.is_exhausted:
-                self._budget.when_free(self._work)
+                self._wait_for_leave()
                 break
             self._unread.popleft()
             self._begin(frame, reserved_bytes)
@@ -203,17 +203,25 @@ class InboundConnection(asyncio.Protocol):
         self._read_or_not()
 
     def _ask_leave_for_large_frame(self) -> None:
-        """Take a large frame's size from the budget before most of it comes in, and wait for that if need be."""
+        """Take a large frame's size from the budget before most of it comes in, and wait for that if need be.
+
+        Not while frames before it wait to be begun: nothing is read meanwhile, so it could not come in, and what it had
+        taken could be the very bytes that they wait for.
+        """
         coming_bytes = self._frames.coming_bytes
-        if coming_bytes <= _SMALL_FRAME_BYTES or self._reserved_bytes or self._waits_for_leave or self._is_closed:
+        if coming_bytes <= _SMALL_FRAME_BYTES or self._reserved_bytes or self._unread or self._is_closed:
             return
         if self._budget.is_exhausted:
-            self._waits_for_leave = True
-            self._budget.when_free(self._on_leave)
+            self._wait_for_leave()
             return
         self._budget.take(coming_bytes)
         self._reserved_bytes = coming_bytes
         self._last_progress_s = self._loop.time()
+
+    def _wait_for_leave(self) -> None:
+        if not self._waits_for_leave:
+            self._waits_for_leave = True
+            self._budget.when_free(self._on_leave)
 
     def _on_leave(self) -> None:
         self._waits_for_leave = False
@@ -272,15 +280,18 @@ class InboundConnection(asyncio.Protocol):
         slot.pieces = pieces
         slot.is_filled = True
         answers: list[bytes] = []
+        freed_bytes = 0
         while self._slots and self._slots[0].is_filled:
             done = self._slots.popleft()
-            self._budget.give_back(done.size_bytes)
             answers += done.pieces
+            freed_bytes += done.size_bytes
         if self._transport is not None:
             self._last_progress_s = self._loop.time()
             self._transport.writelines(answers)
             if self._unread:
                 self._loop.call_soon(self._work)
+        # Last of all: it may begin a request of this very connection, whose answer comes after these.
+        self._budget.give_back(freed_bytes)
 
     def _drop(self, reason: str) -> None:
         if not self._is_closed:

@@ -49,6 +49,26 @@ def disk(loop: Loop) -> Iterator[DiskThread]:
     thread.stop()
 
 
+def test_result_that_is_met_with_an_error_keeps_no_other_from_those_who_wait(loop: Loop, disk: DiskThread) -> None:
+    broken = RuntimeError("broken")
+    told: list[int] = []
+    may_begin = threading.Event()
+
+    def fail(_result: object) -> None:
+        raise broken
+
+    disk.do(may_begin.wait)
+    disk.do(lambda: 1, fail)
+    disk.do(lambda: 2, told.append)
+    may_begin.set()
+    loop.run_once()
+    if not told:
+        loop.run_once()
+
+    assert told == [2]
+    assert loop.failures == [broken]
+
+
 def test_disk_does_jobs_in_order_and_tells_the_loop(loop: Loop, disk: DiskThread) -> None:
     log: list[str] = []
     told: list[str] = []

@@ -12,11 +12,15 @@ from raft.wire.messages.begin_quorum_epoch import (
     BeginQuorumEpochRequestTopic,
     BeginQuorumEpochResponse,
 )
+from raft.wire.messages.fetch import FetchResponse
 from tests.node.harness.batches import batch_of
 from tests.node.harness.processes import NodeProcess, client_of
 from tests.node.harness.properties import CLUSTER_ID, TOPIC, free_ports, node_properties, voters_properties
+from tests.node.harness.requests import fetch_request
 from tests.node.harness.waiting import eventually
 from tests.node.harness.wire import Wire
+
+DAY_MS = 86_400_000
 
 
 def announcement(leader: int) -> BeginQuorumEpochRequest:
@@ -66,6 +70,22 @@ def test_replica_that_gets_damaged_records_says_so_and_asks_again(tmp_path: Path
         watching.wait_until_it_says("sent a damaged batch behind offset 1: ")
         _write_byte(node.segment, 300, good[300:301])
         eventually(lambda: watching.segment.stat().st_size == len(good), "all of it, once it is whole again")
+
+
+def test_client_that_waits_for_more_is_given_damaged_records_at_once_and_the_node_goes_on(tmp_path: Path) -> None:
+    with NodeProcess(voters_properties(tmp_path, voters=1)[1], tmp_path / "process").start() as node:
+        node.wait_until_serving()
+        with client_of(node) as client:
+            for _ in range(60):
+                client.append(batch_of(*[b"x" * 1000] * 100))
+            _write_byte(node.segment, 300, b"\xff")
+            with Wire(node.endpoint) as wire:
+                answer = wire.ask(fetch_request(1, min_bytes=1 << 30, max_wait_ms=DAY_MS), 12, FetchResponse)
+            client.append(batch_of(b"goes on"))
+
+    (partition,) = answer.responses[0].partitions
+    assert len(partition.records or b"") > 100_000
+    assert "Traceback" not in node.words
 
 
 def _write_byte(path: Path, position: int, byte: bytes) -> None:

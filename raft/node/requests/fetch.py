@@ -8,7 +8,7 @@ from dataclasses import replace
 from raft.core.effects import ReadRange, Reply
 from raft.core.events import RequestReceived
 from raft.core.messages import ClientFetchRequest, FetchResponse
-from raft.errors import ErrorCode
+from raft.errors import DecodeError, ErrorCode
 from raft.node.requests.context import Context
 from raft.node.respond import Respond
 from raft.records.split import walk_headers
@@ -135,5 +135,8 @@ class _ClientFetch:
         """Whether there is less than the client waits for: all there is was read, and it is not enough."""
         if len(records) >= self._request.min_bytes:
             return False
-        headers = list(walk_headers(records))
+        try:
+            headers = list(walk_headers(records))
+        except DecodeError:
+            return False  # Damaged on this disk: the client will see that by the checksum.
         return not headers or headers[-1].end_offset >= read.end_offset
