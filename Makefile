@@ -26,7 +26,7 @@ demo: $(READY) ## Metadata changes through a quorum into Spark and back, the lea
 test: check ## Everything that CI runs
 	$(BIN)/pytest -n $(JOBS) --dist loadscope --no-loadscope-reorder
 
-bench: $(READY) ## Side-by-side figures, kept under benchmarks/results
+bench: $(READY) ## Side-by-side figures; those of Spark and the quorum are kept under benchmarks/results
 	$(BIN)/python -m benchmarks.append
 	$(BIN)/python -m benchmarks.backfill
 	$(BIN)/python -m benchmarks.columns
@@ -50,7 +50,7 @@ fix: $(READY) ## Mend what ruff can mend by itself
 	$(BIN)/ruff format .
 
 clean: ## Remove everything that make made
-	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis build dist
 	rm -f datasource/columns/libkernel.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import logging
 import threading
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -33,7 +34,7 @@ class QuorumService:
 
     A voter that dies is started again. All are stopped when the application ends, however it ends: by `spark.stop()`,
     at the end of the program, or because the driver is killed. The data directory stays, and the next start recovers
-    what is in it.
+    what is in it. The voters listen on loopback: for executors on other machines, run nodes with `kraft serve`.
 
     Args:
         quorum: the voters, started.
@@ -60,7 +61,8 @@ class QuorumService:
     ) -> Self:
         """Start the voters and return once they have a leader.
 
-        Warns when Spark's Python workers run another Python than this program, which may have no kraft-spark.
+        Warns when Spark's Python workers run another Python than this program, which may have no kraft-spark; and when
+        executors may be on other machines, which do not reach the voters.
 
         Args:
             spark: the application that the quorum lives with.
@@ -76,6 +78,8 @@ class QuorumService:
             QuorumUnavailableError: the voters found no leader within 30 s.
         """
         application = SparkApplication(spark)
+        if not application.is_local:
+            _warn_of_distant_executors()
         warn_of_another_python(application.worker_pythons(), stack_level=2)
         quorum = LocalQuorum.start(Path(data_dir), voters=voters, base_port=base_port, settings=settings)
         return cls(quorum, application.is_over)
@@ -128,3 +132,11 @@ class QuorumService:
             if self._is_over():
                 _logger.info("the Spark application has ended; the voters stop")
                 self.stop()
+
+
+def _warn_of_distant_executors() -> None:
+    warnings.warn(
+        "the voters of QuorumService listen on 127.0.0.1, and the executors of this application may be on other "
+        "machines: their tasks would find no leader. For those, run nodes on hosts that they reach, with kraft serve.",
+        stacklevel=3,
+    )

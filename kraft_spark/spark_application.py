@@ -35,6 +35,11 @@ class SparkApplication:
         except (Py4JError, OSError):
             return True
 
+    @property
+    def is_local(self) -> bool:
+        """Whether its executors are on this machine for certain."""
+        return str(self._context.master()).startswith("local")
+
     def worker_pythons(self) -> list[WorkerPython]:
         """The Pythons that Spark runs for it: first the one that plans reads and writes, then that of functions.
 
@@ -54,6 +59,6 @@ class SparkApplication:
                 command=self._python_context.pythonExec,
                 variable="PYSPARK_PYTHON",
                 path=path,
-                runs_here=str(self._context.master()).startswith("local"),
+                runs_here=self.is_local,
             ),
         ]

@@ -23,7 +23,7 @@ from enum import IntEnum
 
 
 class ErrorCode(IntEnum):
-    """Kafka's error codes that this project sends or reacts to. Others stay plain numbers."""
+    """Kafka's error codes that this project sends, reacts to or knows by name. Others stay plain numbers."""
 
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0

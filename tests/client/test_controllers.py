@@ -21,7 +21,6 @@ from tests.client.table import CLUSTER_ID, PLACES, Answer, Table, session
 LOG = (a_batch(0, epoch=1), a_batch(2, epoch=1), a_batch(4, epoch=5))
 """Six records; epoch 5 begins at offset 4."""
 
-AN_ERROR = DescribeClusterResponse(error_code=5, cluster_id="", brokers=())
 
 
 @pytest.mark.parametrize("server", [LEADER, FOLLOWER, BROKER])
@@ -57,7 +56,7 @@ def test_leader_that_does_not_know_yet_what_is_committed_is_asked_again() -> Non
 
 
 def test_beginning_is_read_though_a_snapshot_is_offered_in_its_place() -> None:
-    controller = Controller(LOG, snapshot=OffsetAndEpoch(offset=Offset(4), epoch=Epoch(1)))
+    controller = Controller(LOG, snapshots=[OffsetAndEpoch(offset=Offset(4), epoch=Epoch(1))])
     table = a_table(controller)
 
     fetched = table.run(calls.fetch_committed(session(), table.deadline(), Offset(0), max_bytes=100, max_wait_ms=0))
@@ -68,7 +67,7 @@ def test_beginning_is_read_though_a_snapshot_is_offered_in_its_place() -> None:
 
 def test_log_is_read_from_where_it_begins_behind_a_snapshot() -> None:
     snapshot = OffsetAndEpoch(offset=Offset(4), epoch=Epoch(1))
-    controller = Controller(LOG[2:], snapshot=snapshot, start=snapshot)
+    controller = Controller(LOG[2:], snapshots=[snapshot], starts_at_snapshot=True)
     table = a_table(controller)
     asking = session()
 
@@ -83,7 +82,7 @@ def test_log_is_read_from_where_it_begins_behind_a_snapshot() -> None:
 @pytest.mark.parametrize("offset", [3, 7, 1 << 40])
 def test_offset_that_is_not_there_is_out_of_range(offset: int) -> None:
     snapshot = OffsetAndEpoch(offset=Offset(4), epoch=Epoch(1))
-    table = a_table(Controller(LOG[2:], snapshot=snapshot, start=snapshot))
+    table = a_table(Controller(LOG[2:], snapshots=[snapshot], starts_at_snapshot=True))
 
     with pytest.raises(
         OffsetOutOfRangeError, match=f"offset {offset} is out of range: the log holds 4 to 6"

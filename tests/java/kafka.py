@@ -19,7 +19,6 @@ class MainClass(StrEnum):
     DUMP_LOG_SEGMENTS = "org.apache.kafka.tools.DumpLogSegments"  # kafka-dump-log
     CONSOLE_PRODUCER = "org.apache.kafka.tools.ConsoleProducer"  # kafka-console-producer
     CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"  # kafka-console-consumer
-    METADATA_SHELL = "org.apache.kafka.shell.MetadataShell"  # kafka-metadata-shell
     STORAGE = "kafka.tools.StorageTool"  # kafka-storage
     SERVER = "kafka.Kafka"  # kafka-server-start
     RAFT_SERVER = "kafka.tools.TestRaftServer"  # test-kraft-server-start

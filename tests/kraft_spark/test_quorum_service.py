@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kraft_spark import QuorumService
+from kraft_spark.spark_application import SparkApplication
 from raft.client import Client, ClientSettings
 from raft.errors import ConfigError
 from raft.types import Endpoint
@@ -80,6 +81,17 @@ def test_quorum_is_refused_when_its_nodes_refuse_a_setting(
 ) -> None:
     with pytest.raises(ConfigError, match=f"^{message}"):
         QuorumService.start(spark, voters=1, data_dir=tmp_path, settings=settings)
+
+
+def test_quorum_warns_when_executors_may_be_on_other_machines(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SparkApplication, "is_local", False)
+
+    with pytest.warns(UserWarning, match="listen on 127.0.0.1") as warned:
+        QuorumService.start(spark, voters=1, data_dir=tmp_path).stop()
+
+    assert warned[0].filename == __file__
 
 
 def test_quorum_of_no_voters_is_refused(spark: SparkSession, tmp_path: Path) -> None:

@@ -90,11 +90,6 @@ class DiskThreads:
         self._last_report_ms = 0
         self._recovery_point_due_ms = 0
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether all that was ordered is written."""
-        return not self._jobs
-
     def store(self, state: ElectionState, done: Callable[[], None]) -> None:
         """Store an election state, then go on."""
         self._do(lambda: self._directory.store_election_state(state), lambda _: done())

@@ -14,7 +14,6 @@ from tests.storage.test_directory import PARTITION, opened
 FIRST = OffsetAndEpoch(offset=Offset(500), epoch=Epoch(3))
 SECOND = OffsetAndEpoch(offset=Offset(700), epoch=Epoch(4))
 FIRST_NAME = f"{PARTITION}/00000000000000000500-0000000003.checkpoint"
-SECOND_NAME = f"{PARTITION}/00000000000000000700-0000000004.checkpoint"
 
 
 def with_three_records(files: Files) -> None:
