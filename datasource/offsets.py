@@ -2,7 +2,8 @@
 
     where to begin     {"version": 1, "start": "earliest" | "latest" | N}
     after a batch      {"version": 1, "clusterId": "...", "offset": N, "epoch": E}
-                       N is the next offset, E the epoch of record N-1 (0 when N is 0)
+                       N is the next offset, E the epoch of record N-1 (0 when N is 0; in a cluster of Apache
+                       Kafka's, the oldest snapshot's epoch if that is later)
     and where that batch began, if that is not where the one before ended
                        {..., "from": {"offset": S, "epoch": F}}
 

@@ -8,13 +8,14 @@ is another log, or one that lost what was promised: data loss, found and named, 
 from __future__ import annotations
 
 import logging
+import time
 from dataclasses import dataclass
 
 from datasource.offsets import LogPoint, Reached
 from datasource.options import Bound, Place, ReadOptions
 from raft.client import Client
 from raft.errors import ConfigError, LowerEpochError, RaftError
-from raft.types import Epoch, Offset
+from raft.types import Epoch, Offset, OffsetAndEpoch
 
 _logger = logging.getLogger(__name__)
 
@@ -50,19 +51,32 @@ def data_loss(options: ReadOptions, message: str) -> None:
     _logger.warning("%s; going on with what is there", message)
 
 
-def committed_end(client: Client, options: ReadOptions) -> Offset:
+def committed_end(client: Client, options: ReadOptions, reached: Reached | None = None) -> Offset:
     """The end of what is committed, in the log that is there now.
+
+    Args:
+        client: of the quorum.
+        options: of the read.
+        reached: where the last batch ended. An end before that is looked at again, for as long as a call may take: a
+            leader that was cut off gives out an old end until it resigns, and its epoch may well be that of the last
+            record read, which a later leader has committed.
 
     Raises:
         DataLossError: its leader is older than one seen before, for as long as a call may take; and `failOnDataLoss`
             is true.
     """
-    try:
-        return client.log_end()
-    except LowerEpochError as error:
-        data_loss(options, f"was the log replaced? {error}")
-        client.start_over()
-        return client.log_end()
+    deadline_s = time.monotonic() + options.client.api_timeout_ms / 1000
+    while True:
+        try:
+            end = client.log_end()
+        except LowerEpochError as error:
+            data_loss(options, f"was the log replaced? {error}")
+            client.start_over()
+            return client.log_end()
+        is_behind = reached is not None and reached.cluster_id == client.cluster_id and end < reached.point.offset
+        if not is_behind or time.monotonic() >= deadline_s:
+            return end
+        time.sleep(options.client.retry_backoff_ms / 1000)
 
 
 def resolve_start(client: Client, options: ReadOptions, start: Bound | None, *, default: Place) -> Offset:
@@ -120,6 +134,12 @@ def resolve_end(client: Client, options: ReadOptions) -> Offset | None:
 def continue_from(client: Client, options: ReadOptions, reached: Reached, end: Offset) -> LogPoint:
     """Where the next batch starts: where the last one ended, unless the log there is not what it was.
 
+    Args:
+        client: of the quorum.
+        options: of the read.
+        reached: where the last one ended.
+        end: of what is committed; see `committed_end`, which knows when to doubt it.
+
     Raises:
         DataLossError: it is not, and `failOnDataLoss` is true.
         ConfigError: it is another cluster's.
@@ -136,9 +156,9 @@ def continue_from(client: Client, options: ReadOptions, reached: Reached, end: O
     first = client.log_start() if point.offset else Offset(0)
     if point.offset < first:
         data_loss(options, f"offsets {point.offset} to {first} are gone: the log starts at {first}")
-        return LogPoint(offset=first, epoch=Epoch(0))
+        return LogPoint(offset=first, epoch=epoch_before(client, first, Epoch(0)))
     shared = client.end_of_epoch(point.epoch)
-    if point.offset and (shared is None or shared.epoch != point.epoch or shared.offset < point.offset):
+    if point.offset and not _may_be_in(point, shared):
         at = "before that epoch" if shared is None else f"at offset {shared.offset} of epoch {shared.epoch}"
         data_loss(
             options,
@@ -149,8 +169,22 @@ def continue_from(client: Client, options: ReadOptions, reached: Reached, end: O
     return point
 
 
+def _may_be_in(point: LogPoint, end: OffsetAndEpoch | None) -> bool:
+    """Whether a log has this point, as far as what its leader says of the end of the point's epoch tells."""
+    if end is None:
+        return False
+    if end.epoch > point.epoch:
+        # A controller of Apache Kafka's keeps the ends of old epochs to itself and names a snapshot. Its last record is
+        # of a later epoch than the point's, so the point lies before it; more is not known.
+        return point.offset < end.offset
+    return end.epoch == point.epoch and end.offset >= point.offset
+
+
 def epoch_before(client: Client, offset: Offset, at_least: Epoch) -> Epoch:
     """Epoch of the record before `offset`; one question if it is `at_least`, else a search between there and now.
+
+    Controllers of Apache Kafka tell of no epoch older than their oldest snapshot's: for a record of an older one, this
+    is that of the snapshot.
 
     Args:
         client: of the quorum.
@@ -162,8 +196,9 @@ def epoch_before(client: Client, offset: Offset, at_least: Epoch) -> Epoch:
     lowest, highest = at_least, client.epoch
     asked = lowest  # most often nothing has changed, and the first question is the last
     while lowest < highest:
+        assert lowest <= asked < highest, "each answer leaves less to ask"
         end = client.end_of_epoch(asked)
-        if end is not None and end.offset >= offset:
+        if end is not None and end.epoch <= asked and end.offset >= offset:
             highest = max(end.epoch, lowest)
         else:
             lowest = Epoch(asked + 1)

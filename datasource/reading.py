@@ -40,7 +40,7 @@ def read_range(options: ReadOptions, log_range: LogRange) -> Iterator[pa.RecordB
     end = client.log_end() if log_range.end_offset is None else log_range.end_offset
     patience = _Patience(options)
     while offset < end:
-        records, offset = _fetch(client, options, offset, end)
+        records, offset = _fetch(client, options, offset, end, patience)
         if not records:
             patience.wait(offset, end)
             continue
@@ -58,17 +58,23 @@ def read_range(options: ReadOptions, log_range: LogRange) -> Iterator[pa.RecordB
         offset = max(offset, decoded.next_offset)
 
 
-def _fetch(client: Client, options: ReadOptions, offset: Offset, end: Offset) -> tuple[bytes, Offset]:
+def _fetch(
+    client: Client, options: ReadOptions, offset: Offset, end: Offset, patience: _Patience
+) -> tuple[bytes, Offset]:
     """Fetch from an offset on, or from the log's start, if the records before that are gone."""
-    try:
-        return client.fetch(offset, max_bytes=_FETCH_BYTES, max_wait_ms=_FETCH_WAIT_MS).records, offset
-    except OffsetOutOfRangeError as error:
-        data_loss(options, f"cannot read offsets {offset} to {end}: {error}")
-        next_offset = max(offset, error.log_start_offset) if offset < error.log_start_offset else end
-        return b"", Offset(next_offset)
-    except LowerEpochError as error:
-        data_loss(options, f"cannot read offsets {offset} to {end}: was the log replaced? {error}")
-        return b"", end
+    while True:
+        try:
+            return client.fetch(offset, max_bytes=_FETCH_BYTES, max_wait_ms=_FETCH_WAIT_MS).records, offset
+        except OffsetOutOfRangeError as error:
+            if offset > error.log_start_offset and not patience.is_over:
+                # A leader that was cut off may not have what a later one has committed, until it resigns.
+                time.sleep(options.client.retry_backoff_ms / 1000)
+                continue
+            data_loss(options, f"cannot read offsets {offset} to {end}: {error}")
+            return b"", max(end if offset > error.log_start_offset else Offset(error.log_start_offset), offset)
+        except LowerEpochError as error:
+            data_loss(options, f"cannot read offsets {offset} to {end}: was the log replaced? {error}")
+            return b"", end
 
 
 class _Patience:
@@ -82,13 +88,18 @@ class _Patience:
         """Something came."""
         self._started_s = time.monotonic()
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing came for a whole call's time."""
+        return time.monotonic() - self._started_s > self._timeout_s
+
     def wait(self, offset: Offset, end: Offset) -> None:
         """Nothing came.
 
         Raises:
             QuorumUnavailableError: for too long now.
         """
-        if offset < end and time.monotonic() - self._started_s > self._timeout_s:
+        if offset < end and self.is_over:
             raise QuorumUnavailableError(
                 f"offsets {offset} to {end} are committed, but no leader gave them within {self._timeout_s:.0f} s"
             )

@@ -61,7 +61,7 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Plan the end of the next batch; where nothing is new, it is `start` itself, to the letter."""
         begun = read_offset(start)
         client = self._client(begun)
-        end = committed_end(client, self._options)
+        end = committed_end(client, self._options, begun if isinstance(begun, Reached) else None)
         first = self._first(client, begun, end)
         end = self._within_limits(first.offset, end, limit)
         is_new_start = isinstance(begun, Beginning) or first != begun.point

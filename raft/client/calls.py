@@ -202,7 +202,10 @@ def _listed(answer: offsets.ListOffsetsResponse) -> offsets.ListOffsetsResponseP
 
 
 def end_of_epoch(session: Session, deadline: Deadline, epoch: Epoch) -> Operation[OffsetAndEpoch | None]:
-    """Find the largest epoch up to `epoch` and where its committed part ends; None for an epoch not begun yet."""
+    """Find the largest epoch up to `epoch` and where its committed part ends; None for an epoch not begun yet.
+
+    A cluster of Apache Kafka's may answer with a later epoch, see `raft.client.controllers.end_of_epoch`.
+    """
     if (yield from session.find_dialect(deadline)) is Dialect.KAFKAS:
         return (yield from controllers.end_of_epoch(session, deadline, epoch))
 

@@ -5,6 +5,14 @@ Fetch, as an observer without an id, whom the leader answers and does not count.
 watermark and the log's start; and asked beyond the end of the log, where the epoch named as the last one fetched ends.
 It may hold records that are not committed yet: these are cut off here.
 
+A leader that has snapshots (one at offset 0, from formatting, does not count) names its newest one instead of giving
+records, in three cases:
+
+    fetch from offset 0                       always. A first batch of one record, the first leader's own control
+                                              record, thus cannot be had: a read from 0 begins at offset 1
+    fetch from a later start of the log       unless the epoch named is that of the oldest snapshot, which ends there
+    epoch named is older than that snapshot   wherever the log starts
+
 Source: Kafka KafkaRaftClient.tryCompleteFetchRequest, RaftLog.validateOffsetAndEpoch.
 """
 
@@ -35,7 +43,7 @@ class _Answer:
         log_start_offset, high_watermark: of its log.
         records: from the offset asked for on, whole batches, committed or not.
         diverging: where the epoch named ends, if that is before the offset asked for.
-        snapshot: what to load instead, if the records are gone or it is quicker.
+        snapshot: the newest one, to load instead; see the module.
     """
 
     log_start_offset: Offset
@@ -48,17 +56,17 @@ class _Answer:
 def fetch_committed(
     session: Session, deadline: Deadline, start_offset: Offset, *, max_bytes: int, max_wait_ms: int
 ) -> Operation[Fetched]:
-    """See `raft.client.calls.fetch_committed`."""
+    """See `raft.client.calls.fetch_committed`; from offset 0, it may begin with the record at offset 1 (see above)."""
     answer = yield from _fetch(session, deadline, start_offset, max_bytes=max_bytes, max_wait_ms=max_wait_ms)
     if answer.snapshot is not None and answer.log_start_offset <= start_offset:
-        # A leader that has a snapshot offers it to whoever begins; and at the very start of its log it asks for the
-        # snapshot's own epoch. The records are there all the same.
-        at_start = start_offset == answer.snapshot.offset
+        # The records are there all the same. At offset 0 nothing helps but to ask for the batch of the second record,
+        # which may hold the first one too; at a later start, the epoch that the leader wants named.
+        epoch = (yield from _oldest_epoch_told(session, deadline, answer.snapshot.epoch)) if start_offset else None
         answer = yield from _fetch(
             session,
             deadline,
-            start_offset if at_start else Offset(start_offset + 1),
-            last_epoch=answer.snapshot.epoch if at_start else None,
+            start_offset or Offset(1),
+            last_epoch=epoch,
             max_bytes=max_bytes,
             max_wait_ms=max_wait_ms,
         )
@@ -74,6 +82,19 @@ def fetch_committed(
         high_watermark=answer.high_watermark,
         log_start_offset=answer.log_start_offset,
     )
+
+
+def _oldest_epoch_told(session: Session, deadline: Deadline, newest: Epoch) -> Operation[Epoch]:
+    """Epoch of the oldest snapshot, which no answer names: the lowest one whose end is told, up to the newest one's."""
+    lowest, highest = Epoch(0), newest
+    while lowest < highest:
+        asked = Epoch((lowest + highest) // 2)
+        answer = yield from _fetch(session, deadline, _BEYOND_EVERY_LOG, last_epoch=asked)
+        if answer.snapshot is None:
+            highest = asked
+        else:
+            lowest = Epoch(asked + 1)
+    return lowest
 
 
 def find_offset(session: Session, deadline: Deadline, timestamp: int) -> Operation[FoundOffset | None]:
@@ -98,11 +119,15 @@ def find_offset(session: Session, deadline: Deadline, timestamp: int) -> Operati
 
 
 def end_of_epoch(session: Session, deadline: Deadline, epoch: Epoch) -> Operation[OffsetAndEpoch | None]:
-    """See `raft.client.calls.end_of_epoch`."""
+    """See `raft.client.calls.end_of_epoch`.
+
+    Returns:
+        For an epoch older than the oldest snapshot's, whose end is not told: epoch and end of the newest snapshot. That
+        epoch is always above the one asked for.
+    """
     if epoch > session.epoch:
         return None
     answer = yield from _fetch(session, deadline, _BEYOND_EVERY_LOG, last_epoch=epoch)
-    # For an epoch whose records are gone, the snapshot that holds them says all there is to say.
     end = answer.diverging or answer.snapshot
     if end is None:
         raise DecodeError(f"no end of epoch {epoch} in an answer beyond the end of the log")

@@ -204,6 +204,12 @@ def _adopt_leader(
     is_news = epoch > state.epoch or state.leader_id is None
     if endpoints and (is_news or len(endpoints) > len(state.leader_endpoints)):
         become_follower(state, epoch, leader_id, endpoints, now_ms=now_ms, reason=reason)
+    elif isinstance(state.role, Candidate) and epoch == state.epoch:
+        # To wait for an address is to be Unattached, and a Candidate does not return to that within its epoch. Its
+        # election goes on: it is lost if that leader has a majority.
+        state.report(
+            f"a message names node {leader_id} leader of epoch {epoch}, but no address, and no voter has that id"
+        )
     elif is_news:
         become_unattached(state, epoch, leader_id=leader_id, now_ms=now_ms, reason=reason)
 

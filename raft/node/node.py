@@ -33,6 +33,9 @@ GRACE_MS = 5000
 """How long a leader that is asked to stop tries to hand over (TIMER-6)."""
 
 _FRAME_SLACK_BYTES = 1 << 20
+_MAX_ANSWER_BYTES = 256 << 20
+"""Largest answer of another node that is read, whatever message.max.bytes says here: the log may hold batches from the
+days of a larger one, and who cannot fetch them never catches up."""
 
 
 class Node:
@@ -72,7 +75,7 @@ class Node:
             self._network = PeerNetwork(
                 config.node_id,
                 ours,
-                max_frame_bytes=max_frame_bytes + config.fetch_max_bytes,
+                max_frame_bytes=max(_MAX_ANSWER_BYTES, max_frame_bytes + config.fetch_max_bytes),
                 # Controllers refuse requests about other topics than theirs; a TestRaftServer looks like one of them.
                 refuses_controllers=config.node_id in config.voters and config.topic_name == METADATA_TOPIC,
                 submit=self._submit,

@@ -76,7 +76,8 @@ class OutboundConnection(asyncio.Protocol):
         self._where = str(endpoint)
         try:
             await asyncio.get_running_loop().create_connection(lambda: self, endpoint.host, endpoint.port)
-        except (OSError, UnicodeError) as error:
+        except (OSError, UnicodeError, OverflowError) as error:
+            # The last two are what asyncio makes of a host name and of a port that cannot be.
             _logger.debug("cannot connect to %s: %s", endpoint, error)
             self._abandon()
 

@@ -56,7 +56,7 @@ class PeerNetwork:
         self._refuses_controllers = refuses_controllers
         self._submit = submit
         self._connections: dict[_Lane, OutboundConnection] = {}
-        self._connecting: set[asyncio.Task[None]] = set()
+        self._connecting: dict[OutboundConnection, asyncio.Task[None]] = {}
 
     def send(self, order: Send) -> None:
         """Send a request; it fails if no connection can be had."""
@@ -72,23 +72,30 @@ class PeerNetwork:
                 failed=self._fail,
             )
             self._connections[lane] = connection
-            task = asyncio.get_running_loop().create_task(connection.connect(order.endpoint))
-            self._connecting.add(task)
-            task.add_done_callback(self._connecting.discard)
+            self._connect(connection, order.endpoint)
         connection.send(order.number, order.request)
 
     def disconnect(self, node_id: NodeId) -> None:
         """Drop every connection to a node."""
         for lane in [lane for lane in self._connections if lane.node_id == node_id]:
-            self._connections.pop(lane).close()
+            self._drop(self._connections.pop(lane))
 
     def close(self) -> None:
         """Drop every connection."""
-        for task in self._connecting:
-            task.cancel()
         for connection in self._connections.values():
-            connection.close()
+            self._drop(connection)
         self._connections.clear()
+
+    def _connect(self, connection: OutboundConnection, endpoint: Endpoint) -> None:
+        task = asyncio.get_running_loop().create_task(connection.connect(endpoint))
+        self._connecting[connection] = task
+        task.add_done_callback(lambda _: self._connecting.pop(connection))
+
+    def _drop(self, connection: OutboundConnection) -> None:
+        # To a host that drops what it is sent, the system goes on trying for minutes, with a socket for each attempt.
+        if connection in self._connecting:
+            self._connecting[connection].cancel()
+        connection.close()
 
     def _fail(self, number: int, failure: Failure) -> None:
         self._submit(RequestFailed(number=number, failure=failure))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from raft.errors import DecodeError, ErrorCode, RequestError
 from raft.records.batch import read_records
-from raft.records.compression import Compression
+from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression
 from raft.records.header import (
     COMPRESSION_MASK,
     CONTROL,
@@ -23,6 +23,9 @@ from raft.records.header import (
     read_header,
 )
 from raft.types import Batch, BatchHeader
+
+_SMALLEST_RECORD_BYTES = 7
+"""Length, attributes, timestamp, offset, no key, no value, no headers: a byte for each."""
 
 
 def read_produced_batch(data: bytes, *, max_batch_bytes: int, strict: bool = False) -> Batch:
@@ -52,6 +55,7 @@ def read_produced_batch(data: bytes, *, max_batch_bytes: int, strict: bool = Fal
     if codec > max(Compression):
         raise RequestError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"compression codec {codec}")
     _check_head(header)
+    _check_room(header, codec)
     if strict:
         _check_strict(data)
     return Batch(header=header, payload=data)
@@ -75,6 +79,15 @@ def _check_head(header: BatchHeader) -> None:
         raise _invalid("a producer id without its epoch or sequence")
     if header.is_transactional:
         raise RequestError(ErrorCode.INVALID_TXN_STATE, "a transactional batch; there are no transactions yet")
+
+
+def _check_room(header: BatchHeader, codec: int) -> None:
+    # Offsets cost nothing to claim, but a segment holds only so many of them: a few bytes that claim them all would
+    # make a file of their own.
+    records_bytes = header.size_bytes - HEADER.size
+    room_bytes = records_bytes if codec == Compression.NONE else DEFAULT_MAX_DECOMPRESSED_BYTES
+    if header.record_count * _SMALLEST_RECORD_BYTES > room_bytes:
+        raise _invalid(f"{header.record_count} records in {records_bytes} bytes")
 
 
 def _check_strict(data: bytes) -> None:

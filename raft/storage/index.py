@@ -94,10 +94,12 @@ class TimeIndex:
         self._relative_offsets.append(relative_offset)
         return TIME_ENTRY.pack(timestamp_ms, relative_offset)
 
-    def offset_before(self, timestamp_ms: int) -> Offset:
-        """Return an offset such that no record before it has this timestamp or a later one."""
-        slot = bisect_left(self._timestamps_ms, timestamp_ms) - 1
-        return Offset(self._base_offset + (self._relative_offsets[slot] if slot >= 0 else 0))
+    def offset_reaching(self, timestamp_ms: int) -> Offset | None:
+        """Return the last offset of the first batch known to have this timestamp or a later one; None for none."""
+        slot = bisect_left(self._timestamps_ms, timestamp_ms)
+        if slot == len(self._timestamps_ms):
+            return None
+        return Offset(self._base_offset + self._relative_offsets[slot])
 
     def largest_before(self, end_offset: Offset) -> tuple[int, Offset] | None:
         """Return the last entry whose batch ends before `end_offset`: timestamp, and last offset of its batch."""

@@ -311,8 +311,8 @@ class Log:
 
     def _roll(self) -> None:
         full = self._segments[-1]
-        # Flushed before the next one exists: a later flush looks at the last segment only.
-        full.flush()
+        # On the disk before the next one exists: a later flush looks at the last segment only.
+        full.seal()
         self._recovery_point.advance(self._end_offset)
         full.indexes.seal()
         self._segments.append(self._new_segment(self._end_offset))

@@ -89,6 +89,8 @@ class Recovery:
     def _walk(self, base_offsets: list[Offset]) -> CorruptBatchError | None:
         """Open and walk the segments up to the first bad batch; return what is wrong with it, or None."""
         for base_offset in base_offsets:
+            if self._segments:
+                self._segments[-1].seal()
             segment = Segment(self._files, self._directory, base_offset)
             self._segments.append(segment)
             damage = self._first_damage(segment)
@@ -138,6 +140,7 @@ class Recovery:
             segment.remove()
         if self._position == 0 and len(self._segments) > 1:
             self._segments.pop().remove()
+            self._segments[-1].unseal()
         else:
             # The indexes hold what is good and no more; their files must not, for a moment, point behind the cut.
             torn.indexes.attach()
@@ -163,7 +166,6 @@ class Recovery:
         for match in self._segment_files():
             if int(match[1]) not in bases:
                 self._files.remove(join(self._directory, match[0]))
-        # What was read may have come from a cache that never got to the disk.
-        for segment in self._segments:
-            segment.flush()
+        # What was read may have come from a cache that never got to the disk; the sealed ones are on it already.
+        self._segments[-1].flush()
         self._files.sync_directory(self._directory)

@@ -2,11 +2,15 @@
 
 The file's name is the offset of its first record, in twenty digits (LOG-14).
 
+Only the last segment of a log keeps its file open; a sealed one opens it for each read. So the number of segments is
+not bounded by how many files a process may have open.
+
 Source: Kafka LogSegment, FileRecords.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -39,7 +43,10 @@ class Segment:
         self.base_offset = base_offset
         self._files = files
         self._name = stem + LOG_SUFFIX
+        self._path = files.path_of(self._name)
         self._file = files.create(self._name) if create else files.open(self._name)
+        self._sealed_bytes: int | None = None
+        self._sealing = threading.Lock()
         self.indexes = SegmentIndexes(
             files, offset_index_name=f"{stem}.index", time_index_name=f"{stem}.timeindex", base_offset=base_offset
         )
@@ -47,12 +54,12 @@ class Segment:
     @property
     def path(self) -> str:
         """The `.log` file's name, for messages."""
-        return self._file.path
+        return self._path
 
     @property
     def size_bytes(self) -> int:
         """Bytes in the `.log` file."""
-        return self._file.size_bytes
+        return self._file.size_bytes if self._sealed_bytes is None else self._sealed_bytes
 
     def has_room_for(self, header: BatchHeader, *, waiting_bytes: int, segment_bytes: int) -> bool:
         """Whether a batch may go in here, after `waiting_bytes` of others. The first one always may."""
@@ -71,6 +78,7 @@ class Segment:
             data: the batches one after the other.
             headers: their headers.
         """
+        assert self._sealed_bytes is None, f"{self.path} is sealed"
         position = self.size_bytes
         self._file.append(data)
         # Only what is written gets an entry, so a reader of the index always finds the batch it points to.
@@ -82,7 +90,7 @@ class Segment:
         """Return what `Log.read` returns, as far as this segment goes."""
         position = self.locate(start_offset)
         room = max(max_bytes, self._batch_bytes_at(position))
-        data = self._file.read(position, room)
+        data = self._read(position, room)
         with self._damage_named(position):
             return data[: take_until(data, 0, max_bytes=room, end_offset=end_offset)]
 
@@ -90,7 +98,7 @@ class Segment:
         """Return where the batch begins that holds `offset`, or the end of the segment if none here does."""
         position = self.indexes.position_before(offset)
         while position < self.size_bytes:
-            window = self._file.read(position, _LOCATE_BYTES)
+            window = self._read(position, _LOCATE_BYTES)
             with self._damage_named(position):
                 skipped = skip_to(window, offset)
                 if skipped + PLACE_BYTES <= len(window):
@@ -103,7 +111,7 @@ class Segment:
 
     def batch_at(self, position: int) -> bytes:
         """Return the bytes of the batch that begins at `position`."""
-        return self._file.read(position, self._batch_bytes_at(position))
+        return self._read(position, self._batch_bytes_at(position))
 
     def walk(self, position: int = 0) -> Iterator[BatchHeader]:
         """Yield the headers of the batches from `position` on, their checksums verified.
@@ -113,7 +121,7 @@ class Segment:
         """
         wanted_bytes = _WALK_BYTES
         while position < self.size_bytes:
-            data = self._file.read(position, wanted_bytes)
+            data = self._read(position, wanted_bytes)
             begin = position
             try:
                 for header in walk_headers(data):
@@ -127,9 +135,10 @@ class Segment:
     def cut(self, end_offset: Offset) -> None:
         """Return when everything from `end_offset` on is gone, on the disk too.
 
-        A cut is flushed at once: otherwise a crash could bring old batches back behind new ones.
+        A cut is flushed at once: otherwise a crash could bring old batches back behind new ones. A sealed segment is
+        open again afterwards.
         """
-        position = self.indexes.position_before(end_offset)
+        position = self.indexes.position_below(end_offset)
         rest = []
         for header in self.walk(position):
             if header.base_offset >= end_offset:
@@ -139,6 +148,7 @@ class Segment:
         assert not rest or rest[-1].end_offset == end_offset, f"{self.path}: no batch ends at offset {end_offset}"
         # The indexes first: at no moment does an entry point to what is not there.
         self.indexes.cut(end_offset, rest)
+        self.unseal()
         self.cut_bytes(position)
 
     def cut_bytes(self, size_bytes: int) -> None:
@@ -147,8 +157,25 @@ class Segment:
         self._file.flush()
 
     def flush(self) -> None:
-        """Return when all batches are on the disk."""
-        self._file.flush()
+        """Return when all batches are on the disk. May run on another thread while this one is sealed."""
+        with self._sealing:
+            if self._sealed_bytes is None:
+                self._file.flush()
+
+    def seal(self) -> None:
+        """Return when all batches are on the disk and the `.log` file is closed: nothing more is to be appended."""
+        with self._sealing:
+            if self._sealed_bytes is None:
+                self._file.flush()
+                self._sealed_bytes = self._file.size_bytes
+                self._file.close()
+
+    def unseal(self) -> None:
+        """Keep the `.log` file open again, for what comes."""
+        with self._sealing:
+            if self._sealed_bytes is not None:
+                self._file = self._files.open(self._name)
+                self._sealed_bytes = None
 
     def close(self) -> None:
         """Close all three files, without a flush."""
@@ -161,8 +188,17 @@ class Segment:
         self._file.close()
         self._files.remove(self._name)
 
+    def _read(self, position: int, size_bytes: int) -> bytes:
+        if self._sealed_bytes is None:
+            return self._file.read(position, size_bytes)
+        file = self._files.open(self._name)
+        try:
+            return file.read(position, size_bytes)
+        finally:
+            file.close()
+
     def _batch_bytes_at(self, position: int) -> int:
-        head = self._file.read(position, PLACE_BYTES)
+        head = self._read(position, PLACE_BYTES)
         left_bytes = self.size_bytes - position
         with self._damage_named(position):
             _last_offset, batch_bytes = place_at(head, 0) if len(head) == PLACE_BYTES else (0, left_bytes + 1)

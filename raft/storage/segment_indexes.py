@@ -39,13 +39,27 @@ class SegmentIndexes:
         """Of all records in the segment; -1 when none has one."""
         return self._largest_timestamp_ms
 
+    @property
+    def offset_of_largest(self) -> Offset:
+        """Last offset of the first batch that has the largest timestamp; the base offset when none has one."""
+        return self._offset_of_largest
+
     def position_before(self, offset: Offset) -> int:
         """See `OffsetIndex.position_before`."""
         return self._offsets.position_before(offset)
 
-    def offset_before(self, timestamp_ms: int) -> Offset:
-        """See `TimeIndex.offset_before`."""
-        return self._times.offset_before(timestamp_ms)
+    def position_before_timestamp(self, timestamp_ms: int) -> int:
+        """Return the position of an indexed batch before which nothing has this timestamp or a later one.
+
+        If the segment has it at all, the first batch with it begins at most an interval later, whatever the clocks of
+        writers did: an entry for the time goes with every entry for a position, unless nothing had become younger.
+        """
+        offset = self._times.offset_reaching(timestamp_ms)
+        return self.position_below(self._offset_of_largest if offset is None else offset)
+
+    def position_below(self, offset: Offset) -> int:
+        """Return the position of the last indexed batch that has only offsets lower than this; 0 for the first."""
+        return self._offsets.position_before(Offset(offset - 1))
 
     def largest_before(self, end_offset: Offset) -> tuple[int, Offset] | None:
         """See `TimeIndex.largest_before`."""

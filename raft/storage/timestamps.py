@@ -1,11 +1,16 @@
 """Looking for records by time, as ListOffsets asks.
 
+Only the head of a batch is looked at until one is found that will do, and the indexes say where that one is, give or
+take an interval: a search costs the same however long the log is and whatever clocks its writers had. It must, for
+nothing is appended meanwhile.
+
 Source: Kafka UnifiedLog.fetchOffsetByTimestamp, LogSegment.findOffsetByTimestamp.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from raft.errors import DecodeError
@@ -34,12 +39,10 @@ def first_at_or_after(segments: Sequence[Segment], timestamp_ms: int, end_offset
     for segment in segments:
         if segment.indexes.largest_timestamp_ms < timestamp_ms:
             continue
-        offset = segment.indexes.offset_before(timestamp_ms)
-        for header, position in _batches(segment, offset, end_offset):
+        start = segment.indexes.position_before_timestamp(timestamp_ms)
+        for header, position in _batches(segment, start, end_offset):
             if header.max_timestamp_ms >= timestamp_ms:
-                found = _first_in_batch(segment, position, header, timestamp_ms)
-                if found is not None:
-                    return found
+                return _first_in_batch(segment, position, header, timestamp_ms)
     return None
 
 
@@ -50,26 +53,36 @@ def first_of_largest(segments: Sequence[Segment], end_offset: Offset) -> Timesta
         segments: the log.
         end_offset: records from here on do not count.
     """
-    best: tuple[Segment, BatchHeader, int] | None = None
+    best: tuple[Segment, Offset] | None = None
     largest_ms = -1
     for segment in segments:
-        if segment.indexes.largest_timestamp_ms <= largest_ms or segment.base_offset >= end_offset:
+        if segment.base_offset >= end_offset or segment.indexes.largest_timestamp_ms <= largest_ms:
             continue
-        # All batches up to this entry are no younger than it says, so the walk may begin there.
-        indexed = segment.indexes.largest_before(end_offset)
-        for header, position in _batches(segment, indexed[1] if indexed else segment.base_offset, end_offset):
-            if header.max_timestamp_ms > largest_ms:
-                largest_ms = header.max_timestamp_ms
-                best = segment, header, position
+        segments_ms, offset = _largest_in(segment, end_offset)
+        if segments_ms > largest_ms:
+            largest_ms = segments_ms
+            best = segment, offset
     if best is None:
         return None
-    segment, header, position = best
+    segment, offset = best
+    header, position = next(_batches(segment, segment.locate(offset), end_offset))
     return _first_in_batch(segment, position, header, largest_ms)
 
 
-def _batches(segment: Segment, offset: Offset, end_offset: Offset) -> Iterator[tuple[BatchHeader, int]]:
-    """Yield headers and positions of the whole batches from the one with `offset` up to `end_offset`."""
-    position = segment.locate(offset)
+def _largest_in(segment: Segment, end_offset: Offset) -> tuple[int, Offset]:
+    """Return the largest timestamp below `end_offset`, -1 for none, and an offset of the first batch that has it."""
+    indexes = segment.indexes
+    if indexes.offset_of_largest < end_offset:
+        return indexes.largest_timestamp_ms, indexes.offset_of_largest
+    largest_ms, offset = indexes.largest_before(end_offset) or (-1, segment.base_offset)
+    for header, _position in _batches(segment, indexes.position_below(end_offset), end_offset):
+        if header.max_timestamp_ms > largest_ms:
+            largest_ms, offset = header.max_timestamp_ms, header.last_offset
+    return largest_ms, offset
+
+
+def _batches(segment: Segment, position: int, end_offset: Offset) -> Iterator[tuple[BatchHeader, int]]:
+    """Yield headers and positions of the whole batches from `position` up to `end_offset`."""
     for header in segment.walk(position):
         if header.end_offset > end_offset:
             return
@@ -77,13 +90,12 @@ def _batches(segment: Segment, offset: Offset, end_offset: Offset) -> Iterator[t
         position += header.size_bytes
 
 
-def _first_in_batch(segment: Segment, position: int, header: BatchHeader, timestamp_ms: int) -> TimestampOffset | None:
-    try:
+def _first_in_batch(segment: Segment, position: int, header: BatchHeader, timestamp_ms: int) -> TimestampOffset:
+    # Leaders take batches without opening them, so a client can have sent records that nobody can read, or that are
+    # older than their batch says. That is no reason to stop a node, nor to go on through a log of such batches: the
+    # batch as a whole is as good an answer as there is, and begins no later than what is looked for.
+    with suppress(DecodeError):
         for record in read_records(segment.batch_at(position)):
             if record.timestamp_ms >= timestamp_ms:
                 return TimestampOffset(timestamp_ms=record.timestamp_ms, offset=record.offset, epoch=header.epoch)
-    except DecodeError:
-        # Leaders take batches without opening them, so a client can have sent records that nobody can read. That is
-        # no reason to stop a node; the batch as a whole is as good an answer as there is.
-        return TimestampOffset(timestamp_ms=header.max_timestamp_ms, offset=header.base_offset, epoch=header.epoch)
-    return None
+    return TimestampOffset(timestamp_ms=header.max_timestamp_ms, offset=header.base_offset, epoch=header.epoch)

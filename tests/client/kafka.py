@@ -41,8 +41,11 @@ class Controller:
     Args:
         batches: its log.
         high_watermark: None for one that was elected just now, the first time that it is asked.
-        snapshot: the newest one; the log may begin at its end.
-        start: where the log begins.
+        snapshots: oldest first. The log begins at 0, or at the end of the oldest one.
+        starts_at_snapshot: which of the two.
+
+    Source: Kafka KafkaRaftClient.tryCompleteFetchRequest, RaftLog.validateOffsetAndEpoch,
+    KafkaRaftLog.endOffsetForEpoch.
     """
 
     def __init__(
@@ -50,14 +53,14 @@ class Controller:
         batches: Sequence[bytes],
         *,
         high_watermark: int | None = None,
-        snapshot: OffsetAndEpoch | None = None,
-        start: OffsetAndEpoch | None = None,
+        snapshots: Sequence[OffsetAndEpoch] = (),
+        starts_at_snapshot: bool = False,
     ) -> None:
         self._batches = batches
-        self._snapshot = snapshot
-        self._view = LogView(start=start) if start is not None else LogView()
-        if start is not None:
-            self._view.restart_at(start)
+        self._snapshots = snapshots
+        self._view = LogView()
+        if starts_at_snapshot:
+            self._view.restart_at(snapshots[0])
         for batch in batches:
             self._view.append(read_header(batch))
         self.high_watermark: int | None = self._view.end_offset if high_watermark is None else high_watermark
@@ -80,20 +83,29 @@ class Controller:
                 raise AssertionError(f"a controller does not serve {request}")
 
     def _fetch(self, asked: fetch.FetchRequestPartition) -> fetch.FetchResponse:
-        view, offset, last_epoch = self._view, Offset(asked.fetch_offset), Epoch(asked.last_fetched_epoch)
-        start, snapshot = view.start_offset, self._snapshot
-        end = view.end_of_epoch(last_epoch)
-        is_before = snapshot is not None and (
-            offset < start
-            or (offset == start > 0 and last_epoch != snapshot.epoch)
-            or last_epoch < view.epoch_at(start)
-        )
-        if snapshot is not None and (offset == 0 or is_before):
-            return self._answer(snapshot_id=SnapshotId(end_offset=snapshot.offset, epoch=snapshot.epoch))
-        if end.epoch != last_epoch or end.offset < offset:
+        offset, last_epoch = Offset(asked.fetch_offset), Epoch(asked.last_fetched_epoch)
+        if self._offers_snapshot(offset, last_epoch):
+            latest = self._snapshots[-1]
+            return self._answer(snapshot_id=SnapshotId(end_offset=latest.offset, epoch=latest.epoch))
+        end = self._end_of_epoch(last_epoch)
+        if offset > 0 and (end.epoch != last_epoch or end.offset < offset):
             return self._answer(diverging_epoch=fetch.EpochEndOffset(epoch=end.epoch, end_offset=end.offset))
         after = [batch for batch in self._batches if read_header(batch).end_offset > offset]
         return self._answer(records=after[0] if after else b"")
+
+    def _offers_snapshot(self, offset: Offset, last_epoch: Epoch) -> bool:
+        """Whether the latest snapshot is offered; the earliest one decides that, wherever the log starts."""
+        if not self._snapshots:
+            return False
+        earliest, start = self._snapshots[0], self._view.start_offset
+        if offset == 0:
+            return self._snapshots[-1].offset > 0
+        return offset < start or (offset == start and last_epoch != earliest.epoch) or last_epoch < earliest.epoch
+
+    def _end_of_epoch(self, epoch: Epoch) -> OffsetAndEpoch:
+        end = self._view.end_of_epoch(epoch)
+        is_first_known = bool(self._snapshots) and end.epoch == epoch and end.offset == self._snapshots[0].offset
+        return self._snapshots[0] if is_first_known else end
 
     def _answer(
         self,

@@ -22,7 +22,6 @@ LOG = (a_batch(0, epoch=1), a_batch(2, epoch=1), a_batch(4, epoch=5))
 """Six records; epoch 5 begins at offset 4."""
 
 
-
 @pytest.mark.parametrize("server", [LEADER, FOLLOWER, BROKER])
 def test_leader_is_found_whoever_is_asked(server: int) -> None:
     asking = session(server)
@@ -79,6 +78,27 @@ def test_log_is_read_from_where_it_begins_behind_a_snapshot() -> None:
     assert controller.fetched[-1].last_fetched_epoch == 1, "that of the snapshot, as the leader wants it there"
 
 
+@pytest.mark.parametrize("oldest_epoch", [1, 2, 3, 4, 5])
+def test_first_record_left_is_read_though_newer_snapshots_are_there(oldest_epoch: int) -> None:
+    oldest = OffsetAndEpoch(offset=Offset(4), epoch=Epoch(oldest_epoch))
+    newest = OffsetAndEpoch(offset=Offset(6), epoch=Epoch(EPOCH))
+    batches = [a_batch(4, epoch=5, count=1), a_batch(5, epoch=5)]
+    table = a_table(Controller(batches, snapshots=[oldest, newest], starts_at_snapshot=True))
+
+    fetched = table.run(calls.fetch_committed(session(), table.deadline(), Offset(4), max_bytes=100, max_wait_ms=0))
+
+    assert fetched.records == batches[0]
+
+
+def test_first_record_of_all_is_left_out_when_it_is_alone_in_its_batch_and_a_snapshot_is_there() -> None:
+    batches = [a_batch(0, epoch=1, count=1), a_batch(1, epoch=EPOCH)]
+    table = a_table(Controller(batches, snapshots=[OffsetAndEpoch(offset=Offset(3), epoch=Epoch(EPOCH))]))
+
+    fetched = table.run(calls.fetch_committed(session(), table.deadline(), Offset(0), max_bytes=100, max_wait_ms=0))
+
+    assert fetched.records == batches[1]
+
+
 @pytest.mark.parametrize("offset", [3, 7, 1 << 40])
 def test_offset_that_is_not_there_is_out_of_range(offset: int) -> None:
     snapshot = OffsetAndEpoch(offset=Offset(4), epoch=Epoch(1))
@@ -110,6 +130,30 @@ def test_end_of_an_epoch_is_what_the_leader_answers_beyond_its_end(
     end = table.run(calls.end_of_epoch(session(), table.deadline(), Epoch(epoch)))
 
     assert end == (None if expected is None else OffsetAndEpoch(epoch=Epoch(expected[0]), offset=Offset(expected[1])))
+
+
+@pytest.mark.parametrize(
+    ("epoch", "expected"),
+    [
+        pytest.param(1, (5, 6), id="older than the oldest snapshot: the newest one"),
+        pytest.param(2, (5, 6), id="just before the oldest snapshot"),
+        pytest.param(3, (3, 4), id="of the oldest snapshot"),
+        pytest.param(5, (5, 8), id="the leader's own"),
+    ],
+)
+def test_end_of_an_epoch_older_than_all_snapshots_is_not_told_but_a_newer_one(
+    epoch: int, expected: tuple[int, int]
+) -> None:
+    batches = [a_batch(0, epoch=1), a_batch(2, epoch=3), a_batch(4, epoch=5), a_batch(6, epoch=5)]
+    snapshots = [
+        OffsetAndEpoch(offset=Offset(4), epoch=Epoch(3)),
+        OffsetAndEpoch(offset=Offset(6), epoch=Epoch(5)),
+    ]
+    table = a_table(Controller(batches, snapshots=snapshots))
+
+    end = table.run(calls.end_of_epoch(session(), table.deadline(), Epoch(epoch)))
+
+    assert end == OffsetAndEpoch(epoch=Epoch(expected[0]), offset=Offset(expected[1]))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from raft.core.effects import Halt
+from raft.core.effects import Halt, ReportFault
 from raft.core.messages import BeginQuorumEpochRequest, BeginQuorumEpochResponse, RequestRefused
 from raft.errors import ErrorCode
 from raft.types import Endpoint, NodeId, ReplicaKey, Uuid
@@ -351,6 +351,19 @@ def test_node_writes_nothing_and_stops_when_an_announcement_cannot_be_true(
     assert voter.role == before
     assert voter.hears(begin_request(epoch=9, leader=3)) == []
     assert voter.core.deadline_ms is None
+
+
+def test_candidate_stays_one_when_the_leader_of_its_epoch_is_a_stranger_without_an_address() -> None:
+    voter = a_candidate(epoch=5)
+    before = voter.role
+
+    effects = voter.hears(begin_request(epoch=5, leader=9))
+
+    assert effects == [
+        ReportFault(message="a message names node 9 leader of epoch 5, but no address, and no voter has that id"),
+        replies(begin_answer(epoch=5, leader=None)),
+    ]
+    assert voter.role == before
 
 
 @pytest.mark.rule("FETCH-25", "HW-7")

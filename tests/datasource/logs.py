@@ -1,15 +1,22 @@
-"""A quorum to plan against that is no quorum: a log and its leader's epoch, answered for as a node does (CLIENT-5)."""
+"""Quorums to plan against that are none: a log and its leader's epoch, answered for as a node does (CLIENT-5), and the
+answers of a controller of Apache Kafka's."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Concatenate
 
 from raft.client import Client, ClientSettings
+from raft.client.blocking import Arguments
 from raft.client.results import FoundOffset
+from raft.client.session import Deadline, Session
+from raft.client.steps import Operation, Result
 from raft.core.log_view import LogView
 from raft.types import Endpoint, Epoch, Offset, OffsetAndEpoch
 from raft.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from tests.client.kafka import LEADER, Controller, a_table
+from tests.client.table import PLACES
 
 CLUSTER_ID = "J8qFJ5vSQ_WmUo0zCbbnZg"
 NOWHERE = ClientSettings(bootstrap_servers=(Endpoint("nowhere", 1),), cluster_id=CLUSTER_ID)
@@ -67,3 +74,26 @@ class LogClient(Client):
         self.questions += 1
         view = self._log.view
         return view.end_of_epoch(epoch) if 0 <= epoch <= view.last_epoch else None
+
+
+class ControllerClient(Client):
+    """A client of a cluster of Apache Kafka's: its calls are its own, what answers them is a table.
+
+    Fields:
+        calls_left: how many more it may make; planning that does not come to an end fails the test.
+    """
+
+    def __init__(self, controller: Controller) -> None:
+        super().__init__(ClientSettings(bootstrap_servers=(PLACES[LEADER],)))
+        self._table = a_table(controller)
+        self.calls_left = 100
+
+    def call(
+        self,
+        begin: Callable[Concatenate[Session, Deadline, Arguments], Operation[Result]],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Result:
+        self.calls_left -= 1
+        assert self.calls_left, "planning goes on and on"
+        return self._table.run(begin(self._session, self._table.deadline(), *args, **kwargs))

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datasource.planning import epoch_before
-from raft.types import Epoch, Offset
-from tests.datasource.logs import Log, LogClient
+from raft.types import Epoch, Offset, OffsetAndEpoch
+from tests.client.kafka import EPOCH, Controller, a_batch
+from tests.datasource.logs import ControllerClient, Log, LogClient
 
 runs = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 5)), min_size=1, max_size=12)
 """Epochs that wrote something: how far from the one before, as some epochs have no data, and how many records."""
@@ -61,3 +62,19 @@ def test_nothing_is_asked_about_the_very_start() -> None:
 
     assert epoch_before(client, Offset(0), Epoch(0)) == 0
     assert client.questions == 0
+
+
+@given(st.lists(st.integers(1, EPOCH), min_size=1, max_size=8).map(sorted), st.booleans(), st.data())
+def test_epoch_is_found_from_controllers_that_tell_none_older_than_their_oldest_snapshot(
+    batch_epochs: list[int], starts_at_snapshot: bool, data: st.DataObject
+) -> None:
+    batches = [a_batch(2 * at, epoch=epoch) for at, epoch in enumerate(batch_epochs)]
+    behind = data.draw(st.sets(st.integers(0, len(batches)), min_size=1, max_size=3).map(sorted), label="snapshots")
+    snapshots = [OffsetAndEpoch(offset=Offset(2 * at), epoch=Epoch([0, *batch_epochs][at])) for at in behind]
+    kept = batches[behind[0] :] if starts_at_snapshot else batches
+    client = ControllerClient(Controller(kept, snapshots=snapshots, starts_at_snapshot=starts_at_snapshot))
+    offset = data.draw(st.integers(max(client.log_start(), 1), client.log_end()), label="offset")
+
+    found = epoch_before(client, Offset(offset), Epoch(0))
+
+    assert found == max(batch_epochs[(offset - 1) // 2], snapshots[0].epoch)

@@ -16,12 +16,12 @@ from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsRespo
 from raft.wire.messages.fetch import FetchRequest, FetchResponse
 from raft.wire.messages.metadata import MetadataRequest
 from raft.wire.messages.produce import ProduceResponse
-from tests.node.harness.batches import batch_of
+from tests.node.harness.batches import batch_of, batches_in
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.pair import leading_pair
 from tests.node.harness.processes import NodeProcess, client_of
 from tests.node.harness.properties import voters_properties
-from tests.node.harness.requests import fetch_request, produce_request, produced
+from tests.node.harness.requests import fetch_request, fetched, produce_request, produced
 from tests.node.harness.waiting import eventually
 from tests.node.harness.wire import Wire
 
@@ -160,6 +160,31 @@ def test_fetch_of_a_connection_that_is_gone_is_forgotten(alone: NodesInProcess, 
             assert wire.is_silent(for_s=0.02)
 
     eventually(lambda: not node._engine._waiting and not node.core._state.parked, "all are forgotten")
+
+
+@pytest.mark.parametrize(
+    ("fetch_max_bytes", "message_max_bytes"),
+    [pytest.param("20000", "10000", id="of its own fetches"), pytest.param("10000", "20000", id="of a batch")],
+)
+def test_replica_gets_no_more_at_once_than_the_node_itself_would_take(
+    tmp_path: Path, fetch_max_bytes: str, message_max_bytes: str
+) -> None:
+    configurations = voters_properties(
+        tmp_path,
+        voters=1,
+        controller__quorum__fetch__max__bytes=fetch_max_bytes,
+        message__max__bytes=message_max_bytes,
+    )
+    with NodesInProcess(configurations) as nodes:
+        nodes.start().wait_for_leader()
+        with nodes.wire(1) as wire:
+            for _ in range(4):
+                wire.ask(produce_request(batch_of(b"x" * 9_000)), 9, ProduceResponse)
+            everything = fetch_request(1, epoch=1, last_fetched_epoch=1, max_bytes=(1 << 31) - 1)
+
+            answer = fetched(wire.ask(replace(everything, replica_id=9), 12, FetchResponse))
+
+    assert len(batches_in(answer.records)) == 2, "20,000 bytes, of 36,000"
 
 
 def test_one_connection_too_many_is_refused_until_another_ends(small: NodesInProcess) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from raft.wire.messages.offset_for_leader_epoch import (
 from tests.node.harness.batches import batch_of
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.pair import Pair, leading_pair
+from tests.node.harness.properties import TOPIC
 from tests.node.harness.requests import (
     epoch_end,
     epoch_end_request,
@@ -133,6 +135,17 @@ def test_other_topics_have_no_offsets(alone: NodesInProcess, version: int, topic
         found = listed(wire.ask(request, version, ListOffsetsResponse))
 
     assert (found.partition_index, found.error_code) == (partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+@pytest.mark.parametrize("timestamp", [LARGEST, 0])
+def test_partition_that_is_asked_about_twice_is_refused(alone: NodesInProcess, timestamp: int) -> None:
+    once = list_offsets_request(timestamp)
+    with alone.wire(1) as wire:
+        answer = wire.ask(replace(once, topics=once.topics * 2), NEWEST, ListOffsetsResponse)
+
+    assert [topic.name for topic in answer.topics] == [TOPIC, TOPIC]
+    errors = [partition.error_code for topic in answer.topics for partition in topic.partitions]
+    assert errors == [ErrorCode.INVALID_REQUEST] * 2
 
 
 def test_meaning_that_nobody_knows_is_refused(alone: NodesInProcess) -> None:

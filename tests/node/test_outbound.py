@@ -316,8 +316,16 @@ def test_request_whose_answer_cannot_be_read_fails(caller: Caller, peer: Peer, a
     assert caller.connection.is_closed
 
 
-def test_requests_to_a_host_that_cannot_be_fail(thread: LoopThread) -> None:
-    caller = Caller(thread, Endpoint("a..b", 9093))
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        pytest.param(Endpoint("a..b", 9093), id="a name with an empty part"),
+        pytest.param(Endpoint(HOST, 65_536), id="a port past the last"),
+        pytest.param(Endpoint(HOST, -1), id="a port before the first"),
+    ],
+)
+def test_requests_to_an_endpoint_that_cannot_be_fail(thread: LoopThread, endpoint: Endpoint) -> None:
+    caller = Caller(thread, endpoint)
     caller.send(1, VOTE_REQUEST)
 
     caller.connect()

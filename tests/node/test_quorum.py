@@ -150,6 +150,24 @@ def test_observer_finds_the_leader_by_its_bootstrap_servers(tmp_path: Path) -> N
         assert {replica.node_id for replica in described.voters} == {1, 2, 3}
 
 
+def test_node_catches_up_when_a_batch_is_larger_than_it_would_take_itself(tmp_path: Path) -> None:
+    configurations = voters_properties(tmp_path, voters=1)
+    observer = node_properties(
+        tmp_path / "observer",
+        node_id=9,
+        port=free_ports(1)[0],
+        controller__quorum__bootstrap__servers=configurations[1]["listeners"].removeprefix("CONTROLLER://"),
+        message__max__bytes="1000",
+    )
+    large = b"x" * (3 << 20)
+    with NodesInProcess(configurations | {9: observer}) as nodes:
+        nodes.start().wait_for_leader()
+
+        append(nodes, large, b"small")
+
+        wait_until_all_have(nodes, [large, b"small"])
+
+
 @pytest.mark.rule("CLUSTERID-2", "CLUSTERID-3", "CLUSTERID-5")
 def test_voter_of_another_cluster_disturbs_nobody_and_is_told_of(
     tmp_path: Path, caplog: pytest.LogCaptureFixture

@@ -12,6 +12,12 @@ BATCH = build_batch(RICH)
 PLAIN = build_batch([Record(value=b"a", timestamp_ms=5), Record(value=b"b", timestamp_ms=5)])
 
 
+def claiming(records: int, *, codec: Compression = Compression.NONE) -> bytes:
+    """One small record in a batch whose head speaks of so many."""
+    batch = build_batch([Record(value=None)], compression=codec)
+    return with_field(with_field(batch, 23, ">i", records - 1), 57, ">i", records)
+
+
 def flipped(data: bytes, position: int) -> bytes:
     damaged = bytearray(data)
     damaged[position] ^= 1
@@ -51,6 +57,29 @@ def test_leader_refuses_batch_with_kafka_code_when_unfit(data: bytes, code: Erro
         read_produced_batch(data, max_batch_bytes=1 << 20)
 
     assert refusal.value.code == code
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(claiming(2), id="one more than there is room for"),
+        pytest.param(claiming((1 << 31) - 1), id="all that a head can say"),
+        pytest.param(claiming((1 << 31) - 1, codec=Compression.ZSTD), id="all that a head can say, compressed"),
+        pytest.param(claiming((64 << 20) // 7 + 1, codec=Compression.GZIP), id="more than may be decompressed"),
+    ],
+)
+def test_leader_refuses_batch_when_it_claims_more_records_than_it_can_hold(data: bytes) -> None:
+    with pytest.raises(RequestError, match="records in") as refusal:
+        read_produced_batch(data, max_batch_bytes=1 << 20)
+
+    assert refusal.value.code == ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize("codec", [pytest.param(codec, id=codec.name.lower()) for codec in Compression])
+def test_leader_takes_batch_when_its_records_are_the_smallest_there_are(codec: Compression) -> None:
+    batch = build_batch([Record(value=None)] * 60, compression=codec)
+
+    assert read_produced_batch(batch, max_batch_bytes=1 << 20).header.record_count == 60
 
 
 @pytest.mark.rule("CLIENT-6")

@@ -31,12 +31,13 @@ def test_shorter_log_is_named_and_read_on_from_its_end_if_data_may_be_lost(spark
 
     with LocalQuorum.start(data_dir, voters=1) as quorum:
         frames = fill(quorum, spark, ["unseen"])
+        impatient = {"kraft.default.api.timeout.ms": 1_000}
         with pytest.raises(
             StreamingQueryException, match="the log ends at 2, before the checkpoint's offset 6"
         ) as refusal:
-            Delivered(frames.stream(), checkpoint).run()
+            Delivered(frames.stream(**impatient), checkpoint).run()
         assert "set failOnDataLoss to false to go on with what is there" in str(refusal.value)
-        tolerant = Delivered(frames.stream(failOnDataLoss=False), checkpoint)
+        tolerant = Delivered(frames.stream(failOnDataLoss=False, **impatient), checkpoint)
         tolerant.run()
         fill(quorum, spark, numbered("new", 7))
         tolerant.run()

@@ -71,11 +71,11 @@ def test_time_index_takes_only_larger_timestamps() -> None:
     assert len(index.to_bytes()) == 12
 
 
-def test_time_index_finds_an_offset_before_which_all_is_older() -> None:
+def test_time_index_finds_the_first_batch_it_knows_that_is_young_enough() -> None:
     index = time_index()
 
-    assert [index.offset_before(timestamp_ms) for timestamp_ms in (0, 1000, 1001, 2000, 2001, 9999)] == [
-        100, 100, 104, 104, 109, 120,
+    assert [index.offset_reaching(timestamp_ms) for timestamp_ms in (0, 1000, 1001, 2000, 2001, 3000, 3001)] == [
+        104, 104, 109, 109, 120, 120, None,
     ]  # fmt: skip
 
 

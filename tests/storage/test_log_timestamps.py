@@ -15,6 +15,7 @@ from tests.records.samples import with_field
 from tests.storage.logs import FIRST_SEGMENT, batch, open_log
 
 MAX_TIMESTAMP_AT = 35
+AHEAD_MS = 10**13
 
 
 def found(timestamp_ms: int, offset: int, epoch: int = 1) -> TimestampOffset:
@@ -88,14 +89,44 @@ def test_largest_timestamp_is_right_when_the_younger_records_were_cut() -> None:
     assert log.find_offset_by_timestamp(31, Offset(3)) is None
 
 
-def test_search_goes_on_when_a_batch_promises_a_time_that_no_record_has() -> None:
+def test_search_takes_the_batch_as_a_whole_when_it_promises_a_time_that_no_record_has() -> None:
     payload = with_field(batch(0, timestamps_ms=[10]).payload, MAX_TIMESTAMP_AT, ">q", 999)
     lying = Batch(header=read_header(payload), payload=payload)
 
     log = log_of(lying, batch(1, timestamps_ms=[500]))
 
-    assert log.find_offset_by_timestamp(11, Offset(2)) == found(500, 1)
-    assert log.find_largest_timestamp(Offset(2)) is None
+    assert log.find_offset_by_timestamp(11, Offset(2)) == found(999, 0)
+    assert log.find_largest_timestamp(Offset(2)) == found(999, 0)
+
+
+@pytest.mark.parametrize(
+    "segment_bytes", [pytest.param(1 << 20, id="in one segment"), pytest.param(60_000, id="in several segments")]
+)
+def test_search_looks_at_few_batches_when_a_clock_was_ahead(segment_bytes: int) -> None:
+    times = [AHEAD_MS, *range(1000, 1098), AHEAD_MS + 5, 1100, AHEAD_MS + 9]
+    files = MemoryFiles()
+    log = open_log(files, segment_bytes=segment_bytes)
+    log.append([batch(offset, timestamps_ms=[ms], value=b"x" * 1000) for offset, ms in enumerate(times)])
+    # A batch that is looked at must be whole, and this one between the records with the clock ahead is not.
+    files.flip_bit(FIRST_SEGMENT, 30_000)
+
+    assert log.find_largest_timestamp(Offset(102)) == found(AHEAD_MS + 9, 101)
+    assert log.find_largest_timestamp(Offset(101)) == found(AHEAD_MS + 5, 99)
+    assert log.find_largest_timestamp(Offset(99)) == found(AHEAD_MS, 0)
+    assert log.find_offset_by_timestamp(AHEAD_MS + 1, Offset(102)) == found(AHEAD_MS + 5, 99)
+    assert log.find_offset_by_timestamp(AHEAD_MS + 6, Offset(102)) == found(AHEAD_MS + 9, 101)
+    assert log.find_offset_by_timestamp(AHEAD_MS + 6, Offset(101)) is None
+
+
+@pytest.mark.parametrize("end", range(1, 12))
+def test_largest_timestamp_is_right_wherever_the_log_was_cut(end: int) -> None:
+    written = [batch(offset, timestamps_ms=[1000 + offset], value=b"x" * 1500) for offset in range(12)]
+    log = log_of(*written)
+
+    log.truncate(Offset(end))
+
+    assert log.find_largest_timestamp(Offset(end)) == found(1000 + end - 1, end - 1)
+    assert log.find_offset_by_timestamp(1000 + end - 1, Offset(end)) == found(1000 + end - 1, end - 1)
 
 
 @pytest.mark.parametrize("seed", range(6))

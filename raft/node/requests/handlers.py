@@ -86,7 +86,13 @@ def _ask_core(context: Context, message: Message, version: int, respond: Respond
 
     request = request_from_wire(message, version, context.ours)
     if isinstance(request, core.FetchRequest):
-        request = replace(request, max_wait_ms=min(request.max_wait_ms, LONGEST_WAIT_MS))
+        # Anybody can say that it is a replica: neither how long it waits nor how much it gets may be up to it.
+        most_bytes = max(context.config.fetch_max_bytes, context.config.message_max_bytes)
+        request = replace(
+            request,
+            max_wait_ms=min(request.max_wait_ms, LONGEST_WAIT_MS),
+            max_bytes=min(request.max_bytes, most_bytes),
+        )
     request_id = context.engine.expect_reply(on_reply)
     respond.when_gone(lambda: context.engine.abandon(request_id))
     context.engine.submit(RequestReceived(request_id=request_id, request=request))

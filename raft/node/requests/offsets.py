@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Set
 
 from raft.errors import ErrorCode
 from raft.node.requests.context import Context
@@ -36,8 +37,15 @@ _UNKNOWN = -1
 
 def list_offsets(context: Context, request: ListOffsetsRequest, version: int, respond: Respond) -> None:
     """Answer ListOffsets, of the leader only. What the core knows is taken now; the log is searched on its thread."""
+    asked = Counter(
+        (topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions
+    )
+    repeated = {name_and_index for name_and_index, times in asked.items() if times > 1}
     topics = [
-        (topic.name, [_offset_finder(context, topic.name, partition, version) for partition in topic.partitions])
+        (
+            topic.name,
+            [_offset_finder(context, topic.name, partition, version, repeated) for partition in topic.partitions],
+        )
         for topic in request.topics
     ]
 
@@ -55,7 +63,13 @@ def list_offsets(context: Context, request: ListOffsetsRequest, version: int, re
 _Finder = Callable[[], ListOffsetsResponsePartition]
 
 
-def _offset_finder(context: Context, topic: str, asked: ListOffsetsRequestPartition, version: int) -> _Finder:
+def _offset_finder(
+    context: Context,
+    topic: str,
+    asked: ListOffsetsRequestPartition,
+    version: int,
+    repeated: Set[tuple[str, int]],
+) -> _Finder:
     """What gives the answer for one partition, on the log's thread."""
 
     def answer(*, error: int = ErrorCode.NONE, offset: int = _UNKNOWN, epoch: int = _UNKNOWN) -> _Finder:
@@ -67,7 +81,7 @@ def _offset_finder(context: Context, topic: str, asked: ListOffsetsRequestPartit
         )
         return lambda: found
 
-    error = _offset_error(context, topic, asked)
+    error = _offset_error(context, topic, asked, repeated)
     if error != ErrorCode.NONE:
         return answer(error=error)
     log = context.engine.core.log
@@ -101,7 +115,12 @@ def _found(
     )
 
 
-def _offset_error(context: Context, topic: str, asked: ListOffsetsRequestPartition) -> ErrorCode:
+def _offset_error(
+    context: Context, topic: str, asked: ListOffsetsRequestPartition, repeated: Set[tuple[str, int]]
+) -> ErrorCode:
+    if (topic, asked.partition_index) in repeated:
+        # As Kafka answers. Each search keeps the thread of the log busy, and one request has room for many.
+        return ErrorCode.INVALID_REQUEST
     if not context.is_ours_by_name(topic, asked.partition_index):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     error = context.leader_only_error(asked.current_leader_epoch)

@@ -43,7 +43,7 @@ def relay_to_leader(leader: Endpoint, request: Message, version: int, respond: R
         try:
             async with asyncio.timeout(_LONGEST_S):
                 answer = await _ask(leader, request, version)
-        except (OSError, TimeoutError, asyncio.IncompleteReadError, DecodeError) as error:
+        except (OSError, OverflowError, UnicodeError, TimeoutError, asyncio.IncompleteReadError, DecodeError) as error:
             _logger.debug("the leader at %s did not answer what was handed on: %r", leader, error)
             answer = otherwise
         respond(answer)
