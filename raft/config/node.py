@@ -65,7 +65,8 @@ class NodeConfig:
         cluster_id: None when the configuration names none.
         message_max_bytes: largest record batch it takes from a client.
         queued_max_request_bytes: it stops reading from sockets while requests of so many bytes wait.
-        socket_request_max_bytes: largest frame it reads; a larger one ends the connection. None: a batch and 1 MiB.
+        socket_request_max_bytes: largest frame it reads; a larger one ends the connection. None: 100 MiB, or a batch
+            and 1 MiB if that is more.
         records_strict: refuse records that a Java node's reader would not survive.
         warnings: what an operator should know, one sentence each.
     """

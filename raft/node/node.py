@@ -33,6 +33,10 @@ GRACE_MS = 5000
 """How long a leader that is asked to stop tries to hand over (TIMER-6)."""
 
 _FRAME_SLACK_BYTES = 1 << 20
+_MAX_FRAME_BYTES = 100 << 20
+"""Largest request that is read, as of Kafka's brokers: far more than a batch, so that who sends too large a one is told
+so instead of being cut off. The budget bounds what all of them take together."""
+
 _MAX_ANSWER_BYTES = 256 << 20
 """Largest answer of another node that is read, whatever message.max.bytes says here: the log may hold batches from the
 days of a larger one, and who cannot fetch them never catches up."""
@@ -71,7 +75,8 @@ class Node:
         try:
             ours = TopicPartition(topic_name=config.topic_name, topic_id=config.topic_id)
             core = self._make_core(writers)
-            max_frame_bytes = config.socket_request_max_bytes or config.message_max_bytes + _FRAME_SLACK_BYTES
+            default_bytes = max(_MAX_FRAME_BYTES, config.message_max_bytes + _FRAME_SLACK_BYTES)
+            max_frame_bytes = config.socket_request_max_bytes or default_bytes
             self._network = PeerNetwork(
                 config.node_id,
                 ours,

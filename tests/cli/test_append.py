@@ -141,9 +141,9 @@ def test_line_that_is_too_large_is_refused_and_what_came_before_is_told(client: 
 
 
 def test_line_that_is_too_large_for_the_nodes_is_refused_too(client: Client, server: str) -> None:
-    line = b"x" * (17 << 19)
+    line = b"x" * (20 << 20)
 
-    done = kraft("append", "--bootstrap-server", server, "--max-request-size", "20000000", stdin=line)
+    done = kraft("append", "--bootstrap-server", server, "--max-request-size", "50000000", stdin=line)
 
     assert done.exit_code == 1
     assert "raise --max-request-size here and message.max.bytes on the nodes" in done.errors
