@@ -164,9 +164,9 @@ class Segment:
 
     def seal(self) -> None:
         """Return when all batches are on the disk and the `.log` file is closed: nothing more is to be appended."""
+        self.flush()
         with self._sealing:
             if self._sealed_bytes is None:
-                self._file.flush()
                 self._sealed_bytes = self._file.size_bytes
                 self._file.close()
 
