@@ -66,12 +66,13 @@ def _fetch(
         try:
             return client.fetch(offset, max_bytes=_FETCH_BYTES, max_wait_ms=_FETCH_WAIT_MS).records, offset
         except OffsetOutOfRangeError as error:
-            if offset > error.log_start_offset and not patience.is_over:
+            is_past_the_end = offset >= error.log_start_offset
+            if is_past_the_end and not patience.is_over:
                 # A leader that was cut off may not have what a later one has committed, until it resigns.
                 time.sleep(options.client.retry_backoff_ms / 1000)
                 continue
             data_loss(options, f"cannot read offsets {offset} to {end}: {error}")
-            return b"", max(end if offset > error.log_start_offset else Offset(error.log_start_offset), offset)
+            return b"", end if is_past_the_end else Offset(error.log_start_offset)
         except LowerEpochError as error:
             data_loss(options, f"cannot read offsets {offset} to {end}: was the log replaced? {error}")
             return b"", end

@@ -69,14 +69,13 @@ class _Appender:
         if self._producer_id is None:
             self._producer_id = self._client.new_producer_id()
         batch = build_batch(records, producer_id=self._producer_id, producer_epoch=0, base_sequence=self._next_sequence)
+        if len(batch) > self._max_batch_bytes:
+            raise self._refused(ErrorCode.MESSAGE_TOO_LARGE, _too_large(batch))
         try:
-            if len(batch) > self._max_batch_bytes:
-                raise RequestError(ErrorCode.MESSAGE_TOO_LARGE, "")  # noqa: TRY301 - said below, as if by the node
             appended = self._client.append(batch)
         except RequestError as error:
-            before = f" ({self.summary()} before it)" if self._first is not None else ""
-            reason = _too_large(len(batch)) if error.code == ErrorCode.MESSAGE_TOO_LARGE else str(error)
-            raise RequestError(error.code, f"{reason}{before}") from error
+            reason = _too_large(batch) if error.code == ErrorCode.MESSAGE_TOO_LARGE else str(error)
+            raise self._refused(error.code, reason) from error
         self._next_sequence += len(records)
         self._first = appended.base_offset if self._first is None else self._first
         self._last = Offset(appended.base_offset + len(records) - 1)
@@ -89,10 +88,14 @@ class _Appender:
             return f"appended 1 record at offset {self._first}"
         return f"appended {self._next_sequence} records at offsets {self._first} to {self._last}"
 
+    def _refused(self, error_code: int, reason: str) -> RequestError:
+        before = f" ({self.summary()} before it)" if self._first is not None else ""
+        return RequestError(error_code, f"{reason}{before}")
 
-def _too_large(batch_bytes: int) -> str:
+
+def _too_large(batch: bytes) -> str:
     return (
-        f"a write of {batch_bytes} bytes is more than one batch may hold: raise --max-request-size here and "
+        f"a write of {len(batch)} bytes is more than one batch may hold: raise --max-request-size here and "
         "message.max.bytes on the nodes"
     )
 

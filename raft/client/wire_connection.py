@@ -7,11 +7,8 @@ from typing import Any
 from raft.codec import Message
 from raft.errors import DecodeError, ErrorCode, LocalProtocolError, error_name
 from raft.wire.apis import API_VERSIONS, APIS, Api
-from raft.wire.frames import FrameReader, decode_response, encode_request
+from raft.wire.frames import MAX_ANSWER_BYTES, FrameReader, decode_response, encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-
-MAX_ANSWER_BYTES = 256 << 20
-"""Largest answer that is read; a fetch answers with a whole batch, whatever size was asked for."""
 
 
 class WireConnection:

@@ -113,6 +113,15 @@ Request = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchR
 """What another replica may ask."""
 
 OutgoingRequest = Request | FetchSnapshotRequest
+
+
+def is_for_records(request: OutgoingRequest) -> bool:
+    """Whether a request to a node is for records: those have a connection of their own, so that a vote never queues
+    behind an answer that the other side holds.
+    """
+    return isinstance(request, FetchRequest | FetchSnapshotRequest)
+
+
 """What this node asks other replicas. It has no snapshots to give, so nobody asks for a piece of one."""
 
 

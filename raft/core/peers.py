@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from raft.core.messages import FetchRequest, FetchSnapshotRequest, OutgoingRequest
+from raft.core.messages import OutgoingRequest, is_for_records
 from raft.types import NodeId
 
 
@@ -18,14 +18,13 @@ class Pending:
     deadline_ms: int
 
     @property
-    def is_for_records(self) -> bool:
-        """Whether it is a fetch: those have a connection of their own."""
-        return isinstance(self.request, FetchRequest | FetchSnapshotRequest)
+    def way(self) -> tuple[NodeId, bool]:
+        """The connection that it goes by."""
+        return self.node_id, is_for_records(self.request)
 
     def settles(self, other: Pending) -> bool:
         """Whether the answer to this one leaves none to come for the other."""
-        is_same_way = (self.node_id, self.is_for_records) == (other.node_id, other.is_for_records)
-        return is_same_way and other.number <= self.number
+        return self.way == other.way and other.number <= self.number
 
 
 class Peers:

@@ -24,6 +24,7 @@ from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
 from raft.storage.disk import DiskFiles
 from raft.storage.log import LogConfig
 from raft.types import Endpoint, NodeId, ReplicaKey
+from raft.wire.frames import MAX_ANSWER_BYTES
 from raft.wire.mapping.partition import TopicPartition
 from raft.writers import WriterTable
 
@@ -36,10 +37,6 @@ _FRAME_SLACK_BYTES = 1 << 20
 _MAX_FRAME_BYTES = 100 << 20
 """Largest request that is read, as of Kafka's brokers: far more than a batch, so that who sends too large a one is told
 so instead of being cut off. The budget bounds what all of them take together."""
-
-_MAX_ANSWER_BYTES = 256 << 20
-"""Largest answer of another node that is read, whatever message.max.bytes says here: the log may hold batches from the
-days of a larger one, and who cannot fetch them never catches up."""
 
 
 class Node:
@@ -80,7 +77,7 @@ class Node:
             self._network = PeerNetwork(
                 config.node_id,
                 ours,
-                max_frame_bytes=max(_MAX_ANSWER_BYTES, max_frame_bytes + config.fetch_max_bytes),
+                max_frame_bytes=max(MAX_ANSWER_BYTES, max_frame_bytes + config.fetch_max_bytes),
                 # Controllers refuse requests about other topics than theirs; a TestRaftServer looks like one of them.
                 refuses_controllers=config.node_id in config.voters and config.topic_name == METADATA_TOPIC,
                 submit=self._submit,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from raft.core.effects import Send
 from raft.core.events import Event, Failure, RequestFailed, ResponseReceived
-from raft.core.messages import FetchRequest, FetchSnapshotRequest
+from raft.core.messages import is_for_records
 from raft.node.outbound import OutboundConnection
 from raft.types import Endpoint, NodeId
 from raft.wire.mapping.partition import TopicPartition
@@ -27,7 +27,7 @@ class _Lane:
 
     node_id: NodeId
     endpoint: Endpoint
-    is_for_fetches: bool
+    is_for_records: bool
 
 
 class PeerNetwork:
@@ -60,7 +60,7 @@ class PeerNetwork:
 
     def send(self, order: Send) -> None:
         """Send a request; it fails if no connection can be had."""
-        lane = _Lane(order.node_id, order.endpoint, isinstance(order.request, FetchRequest | FetchSnapshotRequest))
+        lane = _Lane(order.node_id, order.endpoint, is_for_records(order.request))
         connection = self._connections.get(lane)
         if connection is None or connection.is_closed:
             connection = OutboundConnection(

@@ -20,6 +20,10 @@ from raft.errors import DecodeError
 from raft.wire.apis import APIS, Api, Response
 from raft.wire.headers import RequestHeader, ResponseHeader
 
+MAX_ANSWER_BYTES = 256 << 20
+"""Largest answer that is read. It is no setting of whoever asks: a fetch answers with a whole batch, whatever size was
+asked for, and the log may hold batches from the days of a larger message.max.bytes."""
+
 _SIZE = struct.Struct(">i")
 _REQUEST_START = struct.Struct(">hhi")
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from raft.client.wire_connection import MAX_ANSWER_BYTES, WireConnection
+from raft.client.wire_connection import WireConnection
 from raft.codec import Message
 from raft.errors import DecodeError, ErrorCode, LocalProtocolError
 from raft.wire.apis import API_VERSIONS, APIS
-from raft.wire.frames import ReceivedRequest, decode_request, encode_response
+from raft.wire.frames import MAX_ANSWER_BYTES, ReceivedRequest, decode_request, encode_response
 from raft.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from raft.wire.messages.metadata import MetadataRequest, MetadataResponse
 
