@@ -28,7 +28,7 @@ _PARTS = {
     "raft/node/": "sockets, threads, engine",
     "raft/wire/": "wire",
     "raft/codec/": "wire",
-    "raft/writers/": "wire",
+    "raft/writers/": "core",
     "raft/storage/": "log",
     "raft/records/": "log",
 }
