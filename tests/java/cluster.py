@@ -12,8 +12,8 @@ from confluent_kafka.cimpl import NewTopic
 
 from raft.types import Endpoint
 from tests.java.kafka import Kafka, MainClass
-from tests.java.patience import wait_until
-from tests.java.processes import free_ports
+from tests.node.harness.properties import free_ports
+from tests.node.harness.waiting import eventually
 
 CONTROLLER_ID = 3000
 BROKER_ID = 1
@@ -87,7 +87,7 @@ class KafkaCluster:
             for server in self.servers.values():
                 server.start()
             self.servers["broker"].wait_until_listening(self.broker, timeout_s=60)
-            wait_until("the broker is registered", lambda: self._admin().list_topics(timeout=5).brokers, timeout_s=30)
+            eventually(lambda: self._admin().list_topics(timeout=5).brokers, "the broker is registered", within_s=30)
         except BaseException:
             self.__exit__(None, None, None)
             raise

@@ -14,9 +14,9 @@ from raft.client.results import QuorumDescription
 from raft.local import LocalQuorum
 from raft.types import NodeId, Offset
 from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
-from tests.java.patience import wait_until
 from tests.java.processes import Finished, run_to_end
 from tests.java.seats import seat_voters
+from tests.node.harness.waiting import eventually
 
 TOPIC = "__cluster_metadata"
 
@@ -97,7 +97,7 @@ def settled(client: Client, among: Collection[NodeId]) -> QuorumDescription:
         ends = {voter.node_id: voter.log_end_offset for voter in described.voters}
         return described if {described.high_watermark} == {ends[node_id] for node_id in among} else None
 
-    return wait_until(f"voters {sorted(among)} hold the whole log", look, timeout_s=15)
+    return eventually(look, f"voters {sorted(among)} hold the whole log", within_s=15)
 
 
 def end_offset(quorum: LocalQuorum | KraftNodes) -> Offset:

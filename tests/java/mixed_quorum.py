@@ -13,12 +13,12 @@ from typing import Self
 
 from raft.types import Epoch, NodeId, Uuid
 from tests.java.kafka import Kafka
-from tests.java.patience import wait_until
 from tests.java.processes import Server
 from tests.java.seats import RAFT_SERVER_TOPIC, Seat, seat_observer, seat_voters
 from tests.java.standing import Standing, standing_of
 from tests.network.connection import Direction
 from tests.network.network import Network
+from tests.node.harness.waiting import eventually
 
 FETCH_TIMEOUT_S = 1.2
 
@@ -33,6 +33,8 @@ _JAVA_RECORDS_PER_S = 100
 _RECORD_BYTES = 32
 _PATIENCE_S = 60
 """A machine that does much else takes its time to start a JVM."""
+
+_LOOK_S = 0.05
 
 
 class Kind(Enum):
@@ -160,7 +162,7 @@ class MixedQuorum:
             return _common_reign(standings, after)
 
         try:
-            return wait_until("all nodes follow one leader", look, timeout_s=_PATIENCE_S)
+            return eventually(look, "all nodes follow one leader", within_s=_PATIENCE_S, every_s=_LOOK_S)
         except AssertionError as error:
             error.add_note(f"{self._failing} fails; the others believe: {standings}")
             raise
@@ -238,7 +240,7 @@ class MixedQuorum:
                 server.kill() if is_found else server.resume()
             return is_found
 
-        wait_until("a moment for all nodes to end", look_at_still_nodes, timeout_s=_PATIENCE_S)
+        eventually(look_at_still_nodes, "a moment for all nodes to end", within_s=_PATIENCE_S, every_s=_LOOK_S)
 
 
 def _common_reign(standings: Mapping[NodeId, Standing | None], after: Epoch) -> Reign | None:

@@ -10,8 +10,9 @@ from pathlib import Path
 from raft.records.split import split_batches
 from raft.types import Batch, Endpoint, Offset
 from tests.java.cluster import CLUSTER_ID, CONTROLLER_ID
-from tests.java.patience import wait_until
-from tests.java.processes import Server, free_ports
+from tests.java.processes import Server
+from tests.node.harness.properties import free_ports
+from tests.node.harness.waiting import eventually
 
 OBSERVER_ID = 99
 
@@ -53,7 +54,7 @@ class Observer:
             reached = batches[-1].header.end_offset if batches else int(names[0][:20]) if names else 0
             return reached >= end_offset
 
-        wait_until(f"the observer's log reaches {end_offset}", look, timeout_s=30)
+        eventually(look, f"the observer's log reaches {end_offset}", within_s=30)
 
 
 @contextmanager

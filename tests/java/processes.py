@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from raft.types import Endpoint
-from tests.java.patience import wait_until
+from tests.node.harness.waiting import eventually
 
 _DIE_WITH_US = ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
 _SPOKEN_OF = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS")
@@ -142,7 +142,7 @@ class Server:
             assert found or is_running, f"{self.name} ended without {pattern!r}: {self.log[-_LAST_WORDS:]}"
             return found
 
-        return wait_until(f"{pattern!r} in {self.log_file}", look, timeout_s=timeout_s)
+        return eventually(look, f"{pattern!r} in {self.log_file}", within_s=timeout_s)
 
     def wait_until_listening(self, endpoint: Endpoint, *, timeout_s: float = 30) -> None:
         """Wait until it takes connections.
@@ -155,7 +155,7 @@ class Server:
             assert self.pid is not None, f"{self.name} ended: {self.log[-_LAST_WORDS:]}"
             return is_listening(endpoint)
 
-        wait_until(f"{self.name} listens on {endpoint}", look, timeout_s=timeout_s)
+        eventually(look, f"{self.name} listens on {endpoint}", within_s=timeout_s)
 
     def suspend(self) -> None:
         """Make it stand still, as SIGSTOP does: its connections stay open, and nobody answers on them."""
@@ -196,16 +196,6 @@ def is_listening(endpoint: Endpoint) -> bool:
     except OSError:
         return False
     return True
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody listens on; all are held until the last is found, so that they differ."""
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    try:
-        return [probe.getsockname()[1] for probe in probes]
-    finally:
-        for probe in probes:
-            probe.close()
 
 
 def _environment() -> dict[str, str]:

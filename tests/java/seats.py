@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from raft.types import Endpoint, NodeId
-from tests.java.processes import Server, free_ports
+from tests.java.processes import Server
+from tests.node.harness.properties import free_ports
 
 RAFT_SERVER_TOPIC = {
     "raft.topic.name": "__raft_performance_test",

@@ -16,8 +16,8 @@ from tests.java.cluster import BROKER_ID, CLUSTER_ID, CONTROLLER_ID, KafkaCluste
 from tests.java.kafka import Kafka, MainClass
 from tests.java.kraft import kraft, kraft_json
 from tests.java.observer import OBSERVER_ID, kraft_observer
-from tests.java.patience import wait_until
 from tests.java.quorum_tool import read_replication, read_status
+from tests.node.harness.waiting import eventually
 from tests.spark.session import spark as spark
 from tests.spark.streams import Delivered
 
@@ -35,7 +35,7 @@ def cluster(kafka: Kafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     }
     with KafkaCluster(kafka, tmp_path_factory.mktemp("cluster"), settings) as running:
         running.create_topics("first", partitions=30)
-        wait_until("a snapshot", running.latest_snapshot, timeout_s=30)
+        eventually(running.latest_snapshot, "a snapshot", within_s=30)
         yield running
 
 
@@ -125,7 +125,7 @@ def test_node_that_is_set_up_to_vote_with_a_cluster_stops_before_it_does(
 
     with kraft_observer(tmp_path, plain_cluster.controller, votes=True) as node:
         node.server.wait_until_logged("this node is set up to vote beside it")
-        wait_until("it stops", lambda: node.server.pid is None, timeout_s=10)
+        eventually(lambda: node.server.pid is None, "it stops", within_s=10)
 
     after = read_status(tool.output(*arguments))
     assert "leave out controller.quorum.voters" in node.server.log
@@ -212,7 +212,7 @@ def test_log_whose_start_is_gone_is_read_and_followed_from_where_it_begins(
         cluster.create_topics(f"more-than-is-kept-{number}", partitions=20)
     with client_of(cluster.controller) as client:
         # The controller looks once a minute for what it need not keep.
-        log_start = wait_until("the log's start is gone", client.log_start, timeout_s=120)
+        log_start = eventually(client.log_start, "the log's start is gone", within_s=120)
         cluster.create_topics("behind-the-start")
         batches = read_log(client)
         with pytest.raises(OffsetOutOfRangeError, match=f"offset 0 is out of range: the log holds {log_start} to "):

@@ -11,8 +11,8 @@ from confluent_kafka.admin import AdminClient
 from raft.local import LocalQuorum
 from tests.java.kraft import TOPIC, KraftNodes, end_offset, kraft_json
 from tests.java.librdkafka import PARTITION, consume, produce
-from tests.java.patience import wait_until
 from tests.java.samples import placed, records_of_every_kind
+from tests.node.harness.waiting import eventually
 
 pytestmark = pytest.mark.java
 
@@ -54,7 +54,7 @@ def test_librdkafka_loses_and_doubles_nothing_when_the_leader_is_killed_while_it
 
     def kill_leader_midway(at: int) -> None:
         if at == len(records) // 2:
-            wait_until("the first batches are committed", lambda: end_offset(nodes) > 1, timeout_s=10)
+            eventually(lambda: end_offset(nodes) > 1, "the first batches are committed", within_s=10)
             nodes.servers[leader_id].kill()
 
     written = produce(

@@ -16,7 +16,7 @@ from tests.java.java_log import errors
 from tests.java.kafka import Kafka, MainClass
 from tests.java.kraft import kraft_json
 from tests.java.mixed_quorum import CUTS, Kind, MixedQuorum
-from tests.java.patience import wait_until
+from tests.node.harness.waiting import eventually
 
 pytestmark = pytest.mark.java
 
@@ -70,7 +70,7 @@ def errors_of_java_alone(kafka: Kafka, tmp_path_factory: pytest.TempPathFactory)
     """What Kafka's nodes complain of when they are among themselves."""
     with MixedQuorum(kafka, tmp_path_factory.mktemp("java"), [_JAVA, _JAVA, _JAVA]) as quorum:
         quorum.reign()
-        return wait_until("an error", lambda: java_errors(quorum), timeout_s=30)
+        return eventually(lambda: java_errors(quorum), "an error", within_s=30)
 
 
 def java_errors(quorum: MixedQuorum) -> set[str]:

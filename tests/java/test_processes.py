@@ -11,8 +11,9 @@ import psutil
 import pytest
 
 from raft.types import Endpoint
-from tests.java.patience import wait_until
-from tests.java.processes import Server, free_ports, is_listening
+from tests.java.processes import Server, is_listening
+from tests.node.harness.properties import free_ports
+from tests.node.harness.waiting import eventually
 
 _DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(60)"
 _LISTENER = """
@@ -63,10 +64,10 @@ def test_server_stands_still_until_it_goes_on(tmp_path: Path) -> None:
         sleeper = psutil.Process(server.pid)
 
         server.suspend()
-        wait_until("it stands still", lambda: sleeper.status() == psutil.STATUS_STOPPED, timeout_s=10)
+        eventually(lambda: sleeper.status() == psutil.STATUS_STOPPED, "it stands still", within_s=10)
         server.resume()
 
-        wait_until("it goes on", lambda: sleeper.status() == psutil.STATUS_SLEEPING, timeout_s=10)
+        eventually(lambda: sleeper.status() == psutil.STATUS_SLEEPING, "it goes on", within_s=10)
 
 
 def test_waiting_for_a_word_fails_with_the_last_ones_when_the_server_ends(tmp_path: Path) -> None:
@@ -87,4 +88,4 @@ def test_server_dies_when_the_process_that_started_it_ends_without_a_word(tmp_pa
     started = subprocess.run(starter, cwd=root, check=False)
 
     assert started.returncode == 7
-    wait_until("nobody listens any more", lambda: not is_listening(Endpoint("127.0.0.1", port)), timeout_s=10)
+    eventually(lambda: not is_listening(Endpoint("127.0.0.1", port)), "nobody listens any more", within_s=10)

@@ -10,9 +10,9 @@ from raft.types import Uuid
 from tests.java.dumped_log import read_dump
 from tests.java.kafka import Kafka, MainClass
 from tests.java.kraft import kraft, kraft_json
-from tests.java.patience import wait_until
 from tests.java.processes import Server
 from tests.java.seats import RAFT_SERVER_TOPIC, seat_voters
+from tests.node.harness.waiting import eventually
 
 pytestmark = pytest.mark.java
 
@@ -31,7 +31,7 @@ def test_node_of_either_kind_goes_on_where_the_other_one_stopped(kafka: Kafka, t
 
     with java:
         first_epoch = epoch_led_by_java(java)
-        wait_until("Java writes records", lambda: len(voter.segments()[0].read_bytes()) > 20_000, timeout_s=20)
+        eventually(lambda: len(voter.segments()[0].read_bytes()) > 20_000, "Java writes records", within_s=20)
     with ours:
         ours.wait_until_logged("-> Leader")
         kraft("append", "--bootstrap-server", str(voter.endpoint), "from Python").output()

@@ -11,7 +11,7 @@ from raft.records.batch import build_batch
 from raft.records.record import Record
 from raft.types import NodeId, Offset
 from tests.java.mixed_quorum import Kind, MixedQuorum
-from tests.java.patience import wait_until
+from tests.node.harness.waiting import eventually
 
 _PATIENCE_S = 30
 _VAIN_MS = 300
@@ -41,7 +41,7 @@ class Workload:
             before = self._high_watermark()
             time.sleep(duration_s)
             grows = f"what node {leader_id} or its successor writes is committed, past {before}"
-            wait_until(grows, lambda: self._high_watermark() > before, timeout_s=_PATIENCE_S)
+            eventually(lambda: self._high_watermark() > before, grows, within_s=_PATIENCE_S)
             return
         end_s = time.monotonic() + duration_s
         with self._client(leader_id) as client:

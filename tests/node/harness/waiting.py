@@ -11,10 +11,19 @@ Found = TypeVar("Found")
 _LOOK_S = 0.01
 
 
-def eventually(look: Callable[[], Found], what: str, *, within_s: float = 10.0) -> Found:
-    """Return what `look` finds, once that is truthy; fail with `what` when it never is."""
+def eventually(
+    look: Callable[[], Found | None], what: str, *, within_s: float = 10.0, every_s: float = _LOOK_S
+) -> Found:
+    """Return what `look` finds, once that is truthy; fail with `what` when it never is.
+
+    Args:
+        look: None or anything that is not true while it is not there yet.
+        what: names it, for the failure.
+        within_s: how long to wait.
+        every_s: pause between two looks, for those that disturb what they look at.
+    """
     deadline_s = time.monotonic() + within_s
     while not (found := look()):
         assert time.monotonic() < deadline_s, f"not within {within_s:g} s: {what}"
-        time.sleep(_LOOK_S)
+        time.sleep(every_s)
     return found
