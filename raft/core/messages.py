@@ -113,6 +113,7 @@ Request = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchR
 """What another replica may ask."""
 
 OutgoingRequest = Request | FetchSnapshotRequest
+"""What this node asks other replicas. It has no snapshots to give, so nobody asks for a piece of one."""
 
 
 def is_for_records(request: OutgoingRequest) -> bool:
@@ -120,9 +121,6 @@ def is_for_records(request: OutgoingRequest) -> bool:
     behind an answer that the other side holds.
     """
     return isinstance(request, FetchRequest | FetchSnapshotRequest)
-
-
-"""What this node asks other replicas. It has no snapshots to give, so nobody asks for a piece of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
