@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Set
+from collections.abc import Callable
 
 from raft.errors import ErrorCode
 from raft.node.requests.context import Context
@@ -40,11 +40,19 @@ def list_offsets(context: Context, request: ListOffsetsRequest, version: int, re
     asked = Counter(
         (topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions
     )
-    repeated = {name_and_index for name_and_index, times in asked.items() if times > 1}
     topics = [
         (
             topic.name,
-            [_offset_finder(context, topic.name, partition, version, repeated) for partition in topic.partitions],
+            [
+                _offset_finder(
+                    context,
+                    topic.name,
+                    partition,
+                    version,
+                    is_repeated=asked[topic.name, partition.partition_index] > 1,
+                )
+                for partition in topic.partitions
+            ],
         )
         for topic in request.topics
     ]
@@ -64,11 +72,7 @@ _Finder = Callable[[], ListOffsetsResponsePartition]
 
 
 def _offset_finder(
-    context: Context,
-    topic: str,
-    asked: ListOffsetsRequestPartition,
-    version: int,
-    repeated: Set[tuple[str, int]],
+    context: Context, topic: str, asked: ListOffsetsRequestPartition, version: int, *, is_repeated: bool
 ) -> _Finder:
     """What gives the answer for one partition, on the log's thread."""
 
@@ -81,7 +85,8 @@ def _offset_finder(
         )
         return lambda: found
 
-    error = _offset_error(context, topic, asked, repeated)
+    # As Kafka answers what is repeated. Each search keeps the thread of the log busy, and a request has room for many.
+    error = ErrorCode.INVALID_REQUEST if is_repeated else _offset_error(context, topic, asked)
     if error != ErrorCode.NONE:
         return answer(error=error)
     log = context.engine.core.log
@@ -115,12 +120,7 @@ def _found(
     )
 
 
-def _offset_error(
-    context: Context, topic: str, asked: ListOffsetsRequestPartition, repeated: Set[tuple[str, int]]
-) -> ErrorCode:
-    if (topic, asked.partition_index) in repeated:
-        # As Kafka answers. Each search keeps the thread of the log busy, and one request has room for many.
-        return ErrorCode.INVALID_REQUEST
+def _offset_error(context: Context, topic: str, asked: ListOffsetsRequestPartition) -> ErrorCode:
     if not context.is_ours_by_name(topic, asked.partition_index):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     error = context.leader_only_error(asked.current_leader_epoch)
