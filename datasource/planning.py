@@ -8,11 +8,11 @@ is another log, or one that lost what was promised: data loss, found and named, 
 from __future__ import annotations
 
 import logging
-import time
 from dataclasses import dataclass
 
 from datasource.offsets import LogPoint, Reached
 from datasource.options import Bound, Place, ReadOptions
+from datasource.patience import Patience
 from raft.client import Client
 from raft.errors import ConfigError, LowerEpochError, RaftError
 from raft.types import Epoch, Offset, OffsetAndEpoch
@@ -65,7 +65,7 @@ def committed_end(client: Client, options: ReadOptions, reached: Reached | None 
         DataLossError: its leader is older than one seen before, for as long as a call may take; and `failOnDataLoss`
             is true.
     """
-    deadline_s = time.monotonic() + options.client.api_timeout_ms / 1000
+    patience = Patience(options.client)
     while True:
         try:
             end = client.log_end()
@@ -74,9 +74,9 @@ def committed_end(client: Client, options: ReadOptions, reached: Reached | None 
             client.start_over()
             return client.log_end()
         is_behind = reached is not None and reached.cluster_id == client.cluster_id and end < reached.point.offset
-        if not is_behind or time.monotonic() >= deadline_s:
+        if not is_behind or patience.is_over:
             return end
-        time.sleep(options.client.retry_backoff_ms / 1000)
+        patience.pause()
 
 
 def resolve_start(client: Client, options: ReadOptions, start: Bound | None, *, default: Place) -> Offset:

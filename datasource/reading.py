@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
-import time
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -13,6 +11,7 @@ import pyarrow.compute as pc
 from datasource.clients import client_for
 from datasource.columns import decode
 from datasource.options import ReadOptions
+from datasource.patience import Patience
 from datasource.planning import LogRange, data_loss
 from raft.client import Client
 from raft.errors import LowerEpochError, OffsetOutOfRangeError, QuorumUnavailableError
@@ -20,8 +19,6 @@ from raft.records.control import read_control_record
 from raft.records.control_json import control_record_to_json
 from raft.records.record import Record
 from raft.types import Offset
-
-_logger = logging.getLogger(__name__)
 
 _FETCH_BYTES = 2 << 20
 _FETCH_WAIT_MS = 500
@@ -38,13 +35,17 @@ def read_range(options: ReadOptions, log_range: LogRange) -> Iterator[pa.RecordB
     client = client_for(options.client, cluster_id=log_range.cluster_id, epoch=log_range.epoch)
     offset = log_range.start_offset
     end = client.log_end() if log_range.end_offset is None else log_range.end_offset
-    patience = _Patience(options)
+    patience = Patience(options.client)
     while offset < end:
         records, offset = _fetch(client, options, offset, end, patience)
         if not records:
-            patience.wait(offset, end)
+            if offset < end and patience.is_over:
+                within = f"within {patience.timeout_s:.0f} s"
+                raise QuorumUnavailableError(
+                    f"offsets {offset} to {end} are committed, but no leader gave them {within}"
+                )
             continue
-        patience.reset()
+        patience.restart()
         decoded = decode(
             records,
             start_offset=offset,
@@ -59,7 +60,7 @@ def read_range(options: ReadOptions, log_range: LogRange) -> Iterator[pa.RecordB
 
 
 def _fetch(
-    client: Client, options: ReadOptions, offset: Offset, end: Offset, patience: _Patience
+    client: Client, options: ReadOptions, offset: Offset, end: Offset, patience: Patience
 ) -> tuple[bytes, Offset]:
     """Fetch from an offset on, or from the log's start, if the records before that are gone."""
     while True:
@@ -68,42 +69,13 @@ def _fetch(
         except OffsetOutOfRangeError as error:
             is_past_the_end = offset >= error.log_start_offset
             if is_past_the_end and not patience.is_over:
-                # A leader that was cut off may not have what a later one has committed, until it resigns.
-                time.sleep(options.client.retry_backoff_ms / 1000)
+                patience.pause()
                 continue
             data_loss(options, f"cannot read offsets {offset} to {end}: {error}")
             return b"", end if is_past_the_end else Offset(error.log_start_offset)
         except LowerEpochError as error:
             data_loss(options, f"cannot read offsets {offset} to {end}: was the log replaced? {error}")
             return b"", end
-
-
-class _Patience:
-    """How long to wait for committed records that do not come, as from a leader that was elected just now."""
-
-    def __init__(self, options: ReadOptions) -> None:
-        self._timeout_s = options.client.api_timeout_ms / 1000
-        self.reset()
-
-    def reset(self) -> None:
-        """Something came."""
-        self._started_s = time.monotonic()
-
-    @property
-    def is_over(self) -> bool:
-        """Whether nothing came for a whole call's time."""
-        return time.monotonic() - self._started_s > self._timeout_s
-
-    def wait(self, offset: Offset, end: Offset) -> None:
-        """Nothing came.
-
-        Raises:
-            QuorumUnavailableError: for too long now.
-        """
-        if offset < end and self.is_over:
-            raise QuorumUnavailableError(
-                f"offsets {offset} to {end} are committed, but no leader gave them within {self._timeout_s:.0f} s"
-            )
 
 
 def _with_control(record_batch: pa.RecordBatch) -> pa.RecordBatch:
