@@ -16,7 +16,7 @@ from raft.client.settings import ClientSettings
 from raft.client.steps import Ask, Operation, Outcome, Pause, Result
 from raft.client.wire_connection import WireConnection
 from raft.codec import Message
-from raft.errors import LocalProtocolError, ProtocolError
+from raft.errors import CONNECT_ERRORS, LocalProtocolError, ProtocolError
 from raft.types import Endpoint, Epoch, Offset, OffsetAndEpoch
 from raft.wire.messages.api_versions import ApiVersionsRequest
 from raft.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
@@ -185,7 +185,7 @@ class Client:
             answer = self._ask(step)
         except LocalProtocolError:
             raise
-        except (OSError, UnicodeError, ProtocolError) as error:
+        except (*CONNECT_ERRORS, ProtocolError) as error:
             connection = self._connections.pop(step.endpoint, None)
             if connection is not None:
                 connection.close()

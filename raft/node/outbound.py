@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from raft.core.events import Failure
 from raft.core.messages import IncomingResponse, OutgoingRequest
-from raft.errors import DecodeError, ErrorCode, LocalProtocolError, error_name
+from raft.errors import CONNECT_ERRORS, DecodeError, ErrorCode, LocalProtocolError, error_name
 from raft.types import Endpoint
 from raft.wire.apis import API_VERSIONS, Api
 from raft.wire.frames import FrameReader, decode_response, encode_request
@@ -76,8 +76,7 @@ class OutboundConnection(asyncio.Protocol):
         self._where = str(endpoint)
         try:
             await asyncio.get_running_loop().create_connection(lambda: self, endpoint.host, endpoint.port)
-        except (OSError, UnicodeError, OverflowError) as error:
-            # The last two are what asyncio makes of a host name and of a port that cannot be.
+        except CONNECT_ERRORS as error:
             _logger.debug("cannot connect to %s: %s", endpoint, error)
             self._abandon()
 

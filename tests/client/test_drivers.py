@@ -174,6 +174,14 @@ def test_host_that_cannot_be_is_told(drive: Drive) -> None:
     assert "label empty or too long" in (outcome.failure or "")
 
 
+@pytest.mark.parametrize("port", [-1, 65_536])
+def test_port_that_cannot_be_is_told(drive: Drive, port: int) -> None:
+    outcome = asked(drive, Endpoint(HOST, port))
+
+    assert outcome.answer is None
+    assert outcome.failure, "in words, and no OverflowError of the socket's"
+
+
 def test_pause_takes_its_time_and_has_no_answer(drive: Drive) -> None:
     def pause(_session: Session, deadline: Deadline) -> Operation[tuple[Deadline, Outcome]]:
         outcome = yield Pause(duration_ms=100)

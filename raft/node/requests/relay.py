@@ -14,7 +14,7 @@ import logging
 import struct
 
 from raft.codec import Message
-from raft.errors import DecodeError
+from raft.errors import CONNECT_ERRORS, DecodeError
 from raft.node.respond import Respond
 from raft.types import Endpoint
 from raft.wire.apis import APIS
@@ -43,7 +43,7 @@ def relay_to_leader(leader: Endpoint, request: Message, version: int, respond: R
         try:
             async with asyncio.timeout(_LONGEST_S):
                 answer = await _ask(leader, request, version)
-        except (OSError, OverflowError, UnicodeError, TimeoutError, asyncio.IncompleteReadError, DecodeError) as error:
+        except (*CONNECT_ERRORS, asyncio.IncompleteReadError, DecodeError) as error:
             _logger.debug("the leader at %s did not answer what was handed on: %r", leader, error)
             answer = otherwise
         respond(answer)
