@@ -55,8 +55,10 @@ def _role_deadlines_ms(state: State) -> tuple[int | None, ...]:
 def _move_on_time(state: State, now_ms: int) -> None:
     """Make the one move that the present role's deadline asks for, if it is past."""
     role = state.role
-    if isinstance(role, Leader) and state.is_shutting_down and not state.config.is_only_voter:
-        become_resigned(state, now_ms=now_ms, reason="shutting down")
+    if isinstance(role, Leader):
+        # Its own deadline, check quorum's, was looked at before the event.
+        if state.is_shutting_down and not state.config.is_only_voter:
+            become_resigned(state, now_ms=now_ms, reason="shutting down")
         return
     is_due = any(deadline_ms is not None and deadline_ms <= now_ms for deadline_ms in _role_deadlines_ms(state))
     if not is_due:
@@ -76,15 +78,13 @@ def _move_on_time(state: State, now_ms: int) -> None:
             )
         case Follower():
             become_prospective(state, now_ms=now_ms, reason="gives its leader up")
-        case Leader():
-            check_quorum(state, now_ms)
 
 
 def check_quorum(state: State, now_ms: int) -> None:
     """Resign if this node leads and no majority has fetched for check quorum's time.
 
-    Looked at before each event, too: a leader that stood still for a while has to find out that it leads no more before
-    it answers anybody (FETCH-17).
+    Looked at before each event: a leader that stood still for a while has to find out that it leads no more before it
+    answers anybody (FETCH-17).
     """
     if not isinstance(state.role, Leader):
         return
