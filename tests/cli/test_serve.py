@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.running import PATIENCE_S, start_kraft
 from tests.node.harness.processes import NodeProcess, client_of
-from tests.node.harness.properties import free_ports, voters_properties
+from tests.node.harness.properties import free_ports, voters_properties, write_properties
 
 
 @pytest.fixture
@@ -84,8 +84,7 @@ def test_what_an_operator_should_know_is_said_at_the_start(node: NodeProcess) ->
 
 
 def test_supervised_node_ends_with_its_standard_input(node: NodeProcess, tmp_path: Path) -> None:
-    config = tmp_path / "node.properties"
-    config.write_text("".join(f"{key}={value}\n" for key, value in node.properties.items()))
+    config = write_properties(tmp_path / "node.properties", node.properties)
     with start_kraft("serve", "--config", str(config), "--exit-with-stdin") as serving:
         assert serving.stderr is not None
         assert serving.stdin is not None

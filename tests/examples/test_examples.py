@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.node.harness.processes import ROOT, left_behind
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
 
@@ -25,15 +25,6 @@ def run(arguments: list[str], cwd: Path) -> str:
     assert "Traceback" not in ended.stderr, ended.stderr
     assert not left_behind(cwd), "a voter outlived the program that started it"
     return ended.stdout
-
-
-def left_behind(folder: Path) -> list[str]:
-    """Voters whose configuration lies in a folder that only this program used."""
-    return [
-        " ".join(process.info["cmdline"])
-        for process in psutil.process_iter(["cmdline"])
-        if process.info["cmdline"] and any(str(folder) in part for part in process.info["cmdline"])
-    ]
 
 
 def working_in(folder: Path) -> list[psutil.Process]:

@@ -12,7 +12,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from raft.types import Endpoint
 from tests.java.kafka import Kafka, MainClass
-from tests.node.harness.properties import free_ports
+from tests.node.harness.properties import free_ports, write_properties
 from tests.node.harness.waiting import eventually
 
 CONTROLLER_ID = 3000
@@ -49,7 +49,7 @@ class KafkaCluster:
         }
         self.log_dir = folder / "controller"
         folder.mkdir(parents=True, exist_ok=True)
-        _write(
+        write_properties(
             self._configs["controller"],
             shared
             | {
@@ -61,7 +61,7 @@ class KafkaCluster:
                 "log.dirs": str(self.log_dir),
             },
         )
-        _write(
+        write_properties(
             self._configs["broker"],
             shared
             | {
@@ -118,7 +118,3 @@ class KafkaCluster:
 
     def _admin(self) -> AdminClient:
         return AdminClient({"bootstrap.servers": str(self.broker)})
-
-
-def _write(path: Path, properties: Mapping[str, str]) -> None:
-    path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))

@@ -10,7 +10,8 @@ import pytest
 from raft.local import LocalQuorum
 from tests.java.installation import installed_kafka
 from tests.java.kafka import Kafka
-from tests.java.kraft import KraftNodes, settled
+from tests.java.kraft import KraftNodes
+from tests.node.harness.settling import settled
 
 
 @pytest.fixture(scope="session")

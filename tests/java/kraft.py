@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from raft.client import Client, ClientSettings
-from raft.client.results import QuorumDescription
 from raft.local import LocalQuorum
 from raft.types import NodeId, Offset
-from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
 from tests.java.processes import Finished, run_to_end
 from tests.java.seats import seat_voters
-from tests.node.harness.waiting import eventually
+from tests.node.harness.processes import KRAFT
 
 TOPIC = "__cluster_metadata"
 
@@ -25,7 +22,7 @@ _CLUSTER_ID = "a3JhZnQtc3Bhcmstc3BlYw"
 
 def kraft(*arguments: str, stdin: str = "") -> Finished:
     """Run `kraft` to its end."""
-    return run_to_end("kraft", [sys.executable, "-m", "raft.cli", *arguments], stdin=stdin)
+    return run_to_end("kraft", [*KRAFT, *arguments], stdin=stdin)
 
 
 def kraft_json(*arguments: str) -> list[Any]:
@@ -89,20 +86,7 @@ class KraftNodes:
             server.stop(patience_s=1)
 
 
-def settled(client: Client, among: Collection[NodeId]) -> QuorumDescription:
-    """Wait until these voters hold the whole log and it is committed; return how the quorum looks then."""
-
-    def look() -> QuorumDescription | None:
-        described = client.describe_quorum()
-        ends = {voter.node_id: voter.log_end_offset for voter in described.voters}
-        return described if {described.high_watermark} == {ends[node_id] for node_id in among} else None
-
-    return eventually(look, f"voters {sorted(among)} hold the whole log", within_s=15)
-
-
 def end_offset(quorum: LocalQuorum | KraftNodes) -> Offset:
     """Where the next record will be, when nobody writes."""
     with quorum.client() as client:
-        found = client.find_offset(LATEST_TIMESTAMP)
-    assert found is not None, "a log has an end"
-    return found.offset
+        return client.log_end()

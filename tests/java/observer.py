@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,8 @@ from raft.records.split import split_batches
 from raft.types import Batch, Endpoint, Offset
 from tests.java.cluster import CLUSTER_ID, CONTROLLER_ID
 from tests.java.processes import Server
-from tests.node.harness.properties import free_ports
+from tests.node.harness.processes import KRAFT
+from tests.node.harness.properties import free_ports, write_properties
 from tests.node.harness.waiting import eventually
 
 OBSERVER_ID = 99
@@ -69,16 +69,15 @@ def kraft_observer(folder: Path, controller: Endpoint, *, votes: bool = False) -
     (port,) = free_ports(1)
     voters = f"{OBSERVER_ID}@127.0.0.1:{port},{CONTROLLER_ID}@{controller}"
     properties = {
-        "node.id": OBSERVER_ID,
+        "node.id": str(OBSERVER_ID),
         "process.roles": "controller",
         "listeners": f"CONTROLLER://127.0.0.1:{port}",
         "controller.listener.names": "CONTROLLER",
-        "controller.quorum.bootstrap.servers": controller,
-        "log.dirs": folder / "observer",
+        "controller.quorum.bootstrap.servers": str(controller),
+        "log.dirs": str(folder / "observer"),
         "cluster.id": CLUSTER_ID,
     } | ({"controller.quorum.voters": voters} if votes else {})
-    config = folder / "observer.properties"
-    config.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
-    command = [sys.executable, "-m", "raft.cli", "serve", "--config", str(config)]
+    config = write_properties(folder / "observer.properties", properties)
+    command = [*KRAFT, "serve", "--config", str(config)]
     with Server("observer", command, log_file=folder / "observer.log") as server:
         yield Observer(server, folder / "observer" / "__cluster_metadata-0")

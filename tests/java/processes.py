@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -19,9 +18,9 @@ from types import TracebackType
 from typing import Self
 
 from raft.types import Endpoint
+from tests.node.harness.processes import DIE_WITH_US
 from tests.node.harness.waiting import eventually
 
-_DIE_WITH_US = ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
 _SPOKEN_OF = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS")
 """Variables that a JVM announces on standard error, where tests look for what a program has to say."""
 
@@ -62,7 +61,7 @@ def run_to_end(name: str, command: Sequence[str], *, stdin: str = "", timeout_s:
         subprocess.TimeoutExpired: it took too long; holds what it had said by then.
     """
     done = subprocess.run(
-        [*_DIE_WITH_US, *command],
+        [*DIE_WITH_US, *command],
         input=stdin,
         capture_output=True,
         encoding="utf-8",
@@ -91,7 +90,7 @@ class Server:
     def __init__(self, name: str, command: Sequence[str], *, log_file: Path) -> None:
         self.name = name
         self.log_file = log_file
-        self._command = [*_DIE_WITH_US, *command]
+        self._command = [*DIE_WITH_US, *command]
         self._process: subprocess.Popen[bytes] | None = None
         self._log_start_bytes = 0
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from raft.types import Endpoint, NodeId
 from tests.java.processes import Server
-from tests.node.harness.properties import free_ports
+from tests.node.harness.processes import KRAFT
+from tests.node.harness.properties import free_ports, write_properties
 
 RAFT_SERVER_TOPIC = {
     "raft.topic.name": "__raft_performance_test",
@@ -59,7 +59,7 @@ class Seat:
 
     def kraft_server(self) -> Server:
         """Return a node of ours for this place, not started yet."""
-        command = [sys.executable, "-m", "raft.cli", "serve", "--config", str(self.config)]
+        command = [*KRAFT, "serve", "--config", str(self.config)]
         return Server(f"node {self.node_id}", command, log_file=self.folder / "kraft.log")
 
 
@@ -127,8 +127,3 @@ def _place(seat: Seat) -> dict[str, str]:
         "listener.security.protocol.map": "CONTROLLER:PLAINTEXT",
         "log.dirs": str(seat.log_dir),
     }
-
-
-def write_properties(path: Path, properties: Mapping[str, str]) -> None:
-    """Write a file of properties; neither keys nor values may need escapes."""
-    path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))

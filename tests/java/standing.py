@@ -6,19 +6,21 @@ Neither Kafka's nodes nor ours keep anything of it in mind.
 
 from __future__ import annotations
 
-import socket
 from dataclasses import dataclass
 
 from raft.errors import ErrorCode
 from raft.types import Endpoint, Epoch, NodeId, Offset, Uuid
-from raft.wire.apis import FETCH
-from raft.wire.frames import FrameReader, decode_response, encode_request
 from raft.wire.mapping.partition import node_or_none, offset_or_none, sole_partition
-from raft.wire.messages.fetch import FetchRequest, FetchRequestPartition, FetchRequestTopic, FetchResponsePartition
+from raft.wire.messages.fetch import (
+    FetchRequest,
+    FetchRequestPartition,
+    FetchRequestTopic,
+    FetchResponse,
+    FetchResponsePartition,
+)
+from tests.node.harness.wire import Wire
 
 _VERSION = 17
-_MAX_FRAME_BYTES = 1 << 20
-_LONGEST_S = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +40,10 @@ class Standing:
 def standing_of(node: Endpoint, topic_id: Uuid) -> Standing | None:
     """Ask a node; None if it does not answer."""
     try:
-        with socket.create_connection((node.host, node.port), timeout=_LONGEST_S) as connection:
-            answer = _ask(connection, topic_id, Epoch(0))
+        with Wire(node) as wire:
+            answer = _ask(wire, topic_id, Epoch(0))
             if answer.error_code == ErrorCode.FENCED_LEADER_EPOCH:
-                answer = _ask(connection, topic_id, Epoch(answer.current_leader.leader_epoch))
+                answer = _ask(wire, topic_id, Epoch(answer.current_leader.leader_epoch))
     except OSError:
         return None
     leader = answer.current_leader
@@ -52,17 +54,10 @@ def standing_of(node: Endpoint, topic_id: Uuid) -> Standing | None:
     )
 
 
-def _ask(connection: socket.socket, topic_id: Uuid, epoch: Epoch) -> FetchResponsePartition:
+def _ask(wire: Wire, topic_id: Uuid, epoch: Epoch) -> FetchResponsePartition:
     partition = FetchRequestPartition(
         partition=0, current_leader_epoch=epoch, fetch_offset=0, last_fetched_epoch=0, partition_max_bytes=1
     )
     topic = FetchRequestTopic(topic_id=topic_id, partitions=(partition,))
     request = FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=1, topics=(topic,))
-    connection.sendall(encode_request(request, _VERSION, correlation_id=epoch, client_id="standing"))
-    frames = FrameReader(_MAX_FRAME_BYTES)
-    while True:
-        data = connection.recv(1 << 16)
-        if not data:
-            raise ConnectionError("the node closed the connection")
-        for frame in frames.receive(data):
-            return sole_partition(decode_response(frame, FETCH, _VERSION)[1].responses)
+    return sole_partition(wire.ask(request, _VERSION, FetchResponse).responses)

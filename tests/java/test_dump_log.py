@@ -15,10 +15,11 @@ from raft.records.record import Record
 from raft.types import NodeId
 from tests.java.dumped_log import as_kafka_prints_it, read_dump
 from tests.java.kafka import Kafka, MainClass
-from tests.java.kraft import KraftNodes, kraft_json, settled
+from tests.java.kraft import KraftNodes, kraft_json
 from tests.java.librdkafka import produce
 from tests.java.processes import Finished
 from tests.java.samples import SOME_TIME_MS, records_of_every_kind
+from tests.node.harness.settling import settled
 
 pytestmark = pytest.mark.java
 

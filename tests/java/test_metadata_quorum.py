@@ -13,8 +13,9 @@ from raft.local import LocalQuorum
 from raft.records.batch import build_batch
 from raft.records.record import Record
 from tests.java.kafka import Kafka, MainClass
-from tests.java.kraft import KraftNodes, kraft, kraft_json, settled
+from tests.java.kraft import KraftNodes, kraft, kraft_json
 from tests.java.quorum_tool import read_replication, read_status
+from tests.node.harness.settling import settled
 
 pytestmark = pytest.mark.java
 

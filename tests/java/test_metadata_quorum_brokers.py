@@ -6,8 +6,9 @@ import pytest
 
 from raft.local import LocalQuorum
 from tests.java.kafka import Kafka, MainClass
-from tests.java.kraft import KraftNodes, kraft, kraft_json, settled
+from tests.java.kraft import KraftNodes, kraft, kraft_json
 from tests.java.quorum_tool import read_replication, read_status
+from tests.node.harness.settling import settled
 
 pytestmark = pytest.mark.java
 

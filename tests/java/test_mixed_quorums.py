@@ -16,6 +16,7 @@ from tests.java.java_log import errors
 from tests.java.kafka import Kafka, MainClass
 from tests.java.kraft import kraft_json
 from tests.java.mixed_quorum import CUTS, Kind, MixedQuorum
+from tests.node.harness.processes import wrong_lines
 from tests.node.harness.waiting import eventually
 
 pytestmark = pytest.mark.java
@@ -150,4 +151,4 @@ def test_our_nodes_complain_of_nothing(story: Story) -> None:
     for node_id in story.quorum.of_kind(_OURS):
         log = story.quorum.servers[node_id].log_file.read_text()
         assert "listens on" in log
-        assert [line for line in log.splitlines() if " ERROR " in line or "Traceback" in line] == []
+        assert wrong_lines(log) == []

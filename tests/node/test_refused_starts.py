@@ -14,7 +14,7 @@ from raft.errors import ConfigError, CorruptBatchError
 from tests.node.harness.batches import batch_of, values_in
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.processes import KRAFT, ROOT, NodeProcess, client_of
-from tests.node.harness.properties import Properties, voters_properties
+from tests.node.harness.properties import Properties, voters_properties, write_properties
 
 PARTITION = "__cluster_metadata-0"
 SEGMENT = f"{0:020d}.log"
@@ -190,7 +190,7 @@ def test_voter_that_is_none_any_more_says_so(tmp_path: Path) -> None:
     other = both | {"controller.quorum.voters": "2@127.0.0.1:1"}
 
     done = subprocess.run(
-        [*KRAFT, "serve", "--config", str(_written(tmp_path, other))],
+        [*KRAFT, "serve", "--config", str(write_properties(tmp_path / "other.properties", other))],
         capture_output=True,
         cwd=ROOT,
         timeout=20,
@@ -200,9 +200,3 @@ def test_voter_that_is_none_any_more_says_so(tmp_path: Path) -> None:
 
     assert done.returncode == 1
     assert "is no voter of [2]" in done.stderr.splitlines()[-1]
-
-
-def _written(folder: Path, properties: Properties) -> Path:
-    path = folder / "other.properties"
-    path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
-    return path

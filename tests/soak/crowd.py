@@ -17,10 +17,7 @@ from tests.soak.clients.log_reader import LogReader
 from tests.soak.clients.readers import FreshReader, SessionReader
 from tests.soak.clients.worker import Worker
 from tests.soak.history import History
-from tests.soak.quorum import LONGEST_RECOVERY_S, Quorum
-
-PATIENT_MS = int(LONGEST_RECOVERY_S * 1000)
-"""Outlasts every fault."""
+from tests.soak.quorum import LONGEST_RECOVERY_S, PATIENT_MS, Quorum
 
 IMPATIENT_MS = 1_500
 """Gives up in the midst of most faults, and leaves writes behind of which nobody knows what became."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import shutil
 import signal
 import socket
 from collections import defaultdict
@@ -16,14 +15,17 @@ from raft.client import Client, ClientSettings
 from raft.errors import QuorumUnavailableError
 from raft.types import Endpoint
 from tests.network.network import Network
-from tests.node.harness.processes import KRAFT, NodeProcess
+from tests.node.harness.processes import DIE_WITH_US, KRAFT, NodeProcess, wrong_lines
 from tests.node.harness.properties import HOST, node_properties
-from tests.node.harness.waiting import eventually
+from tests.node.harness.settling import settled
 
 FETCH_TIMEOUT_MS = 700
 CHECK_QUORUM_MS = 1.5 * FETCH_TIMEOUT_MS
 LONGEST_RECOVERY_S = 30.0
 """With all nodes up and no cut, the quorum serves again within this time; far more than it needs."""
+
+PATIENT_MS = int(LONGEST_RECOVERY_S * 1000)
+"""Outlasts every fault."""
 
 _NODE_IDS = (1, 2, 3)
 _SEGMENT_BYTES = 8 << 20
@@ -32,9 +34,7 @@ _SEGMENT_BYTES = 8 << 20
 _QUIET_PORTS = range(20_000, 30_000)
 """Systems give out others by themselves. One of those could be taken by a client while its node is down."""
 
-_DIE_WITH_US = ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
 _ELECTED = re.compile(r"node (\d+) epoch (\d+): \w+ -> Leader")
-_WRONG_WORDS = ("Traceback", " ERROR ")
 
 
 class Quorum:
@@ -60,7 +60,7 @@ class Quorum:
             AssertionError: there is none in time, though all nodes are up and nothing is cut.
         """
         try:
-            with Client(self.settings(api_timeout_ms=int(LONGEST_RECOVERY_S * 1000))) as client:
+            with Client(self.settings(api_timeout_ms=PATIENT_MS)) as client:
                 return client.describe_quorum().leader_id
         except QuorumUnavailableError as error:
             raise AssertionError(f"no leader within {LONGEST_RECOVERY_S:g} s: {error}") from error
@@ -82,14 +82,8 @@ class Quorum:
         Raises:
             AssertionError: they do not in time.
         """
-        with Client(self.settings(api_timeout_ms=int(LONGEST_RECOVERY_S * 1000))) as client:
-
-            def is_settled() -> bool:
-                described = client.describe_quorum()
-                ends = {voter.log_end_offset for voter in described.voters}
-                return ends == {described.high_watermark}
-
-            eventually(is_settled, "all nodes hold the same log", within_s=LONGEST_RECOVERY_S)
+        with Client(self.settings(api_timeout_ms=PATIENT_MS)) as client:
+            settled(client, self.nodes, within_s=LONGEST_RECOVERY_S)
 
     def kill_all(self) -> None:
         """End all nodes at once."""
@@ -103,9 +97,8 @@ class Quorum:
         leaders: dict[int, list[int]] = defaultdict(list)
         for node_id, node in self.nodes.items():
             words = node.words
-            for line in words.splitlines():
-                if any(wrong in line for wrong in _WRONG_WORDS):
-                    yield f"node {node_id} says: {line}"
+            for line in wrong_lines(words):
+                yield f"node {node_id} says: {line}"
             for elected_id, epoch in _ELECTED.findall(words):
                 leaders[int(epoch)].append(int(elected_id))
         for epoch, elected in leaders.items():
@@ -142,7 +135,7 @@ def running_quorum(folder: Path) -> Iterator[Quorum]:
                     metadata__log__segment__bytes=str(_SEGMENT_BYTES),
                 ),
                 folder / f"process-{node_id}",
-                command=(*_DIE_WITH_US, *KRAFT, "serve"),
+                command=(*DIE_WITH_US, *KRAFT, "serve"),
             )
             for node_id, listener in listeners.items()
         }

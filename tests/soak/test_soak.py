@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
-import psutil
 import pytest
 
 from raft.types import Offset
+from tests.node.harness.processes import left_behind
 from tests.soak import __main__ as command
 from tests.soak.faults import FAULTS
 from tests.soak.figures import Figures
@@ -45,15 +44,6 @@ def test_quorum_of_processes_keeps_its_promises_through_every_kind_of_fault(tmp_
     assert outcome.figures.acknowledged >= 1000
     assert len(story) == len(FAULTS)
     assert not left_behind(tmp_path)
-
-
-def left_behind(folder: Path) -> list[str]:
-    """Commands of processes that work in a folder; one that has just ended has none any more."""
-    commands = []
-    for child in psutil.Process().children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            commands.append(" ".join(child.cmdline()))
-    return [command for command in commands if str(folder) in command]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,13 +12,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import psutil
+
 from raft.client import Client, ClientSettings
 from raft.config import NodeConfig
 from raft.types import Endpoint
+from tests.node.harness.properties import write_properties
 
 ROOT = Path(__file__).parents[3]
 _PATIENCE_S = 20.0
 KRAFT = (sys.executable, "-m", "raft.cli")
+DIE_WITH_US = ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
+"""Before a command: the kernel kills it together with the thread that starts it, where that can be had (Linux)."""
+
+_WRONG_WORDS = ("Traceback", " ERROR ")
 
 
 class NodeProcess:
@@ -80,8 +88,7 @@ class NodeProcess:
         """Start it, and return at once."""
         self._starts += 1
         self._folder.mkdir(parents=True, exist_ok=True)
-        config = self._folder / "node.properties"
-        config.write_text("".join(f"{key}={value}\n" for key, value in self.properties.items()))
+        config = write_properties(self._folder / "node.properties", self.properties)
         with self._log_file.open("ab") as log:
             self._process = subprocess.Popen(
                 [*self._command, "--config", str(config), *arguments],
@@ -132,6 +139,17 @@ class NodeProcess:
     @property
     def _log_file(self) -> Path:
         return self._folder / "node.log"
+
+
+def wrong_lines(words: str) -> list[str]:
+    """The lines among a node's words in which it tells of an error, or stumbles over one."""
+    return [line for line in words.splitlines() if any(wrong in line for wrong in _WRONG_WORDS)]
+
+
+def left_behind(folder: Path) -> list[str]:
+    """Commands of processes that still run and name a folder, which is one test's alone."""
+    commands = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
+    return [" ".join(command) for command in commands if any(str(folder) in part for part in command)]
 
 
 def client_of(*nodes: NodeProcess, api_timeout_ms: int = 20_000) -> Client:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Mapping
 from pathlib import Path
 
 CLUSTER_ID = "kq5mZl0zT0uJwXUxQKo9gQ"
@@ -22,6 +23,12 @@ def free_ports(count: int) -> list[int]:
     finally:
         for probe in probes:
             probe.close()
+
+
+def write_properties(path: Path, properties: Mapping[str, str]) -> Path:
+    """Write a file of properties, and return where; neither keys nor values may need escapes."""
+    path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+    return path
 
 
 def voters_properties(directory: Path, *, voters: int = 3, **overrides: str) -> dict[int, Properties]:

@@ -24,7 +24,11 @@ class Wire:
         if receive_buffer_bytes is not None:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
         self._socket.settimeout(PATIENCE_S)
-        self._socket.connect((endpoint.host, endpoint.port))
+        try:
+            self._socket.connect((endpoint.host, endpoint.port))
+        except OSError:
+            self._socket.close()
+            raise
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._asked: list[tuple[Api[Message, Message], int, int]] = []
         self._next_correlation_id = 0
