@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -50,7 +51,10 @@ class _Fault:
 
 
 class MemoryFiles:
-    """The files of one machine. They outlive its crashes; open files and locks do not."""
+    """The files of one machine. They outlive its crashes; open files and locks do not.
+
+    As on a disk, two threads may make, rename and remove files of one folder, and flush its names, at the same time.
+    """
 
     def __init__(self) -> None:
         self._files: dict[str, CachedBytes] = {}
@@ -58,6 +62,7 @@ class MemoryFiles:
         self._folders: set[str] = {""}
         # Per folder, the changes of names since it was last flushed: each sets or removes (None) some names.
         self._unflushed_names: dict[str, list[dict[str, CachedBytes | None]]] = {}
+        self._naming = threading.Lock()
         self._locks: dict[str, _MemoryLock] = {}
         self._faults: list[_Fault] = []
         self._calls_until_power_cut: int | None = None
@@ -125,8 +130,9 @@ class MemoryFiles:
     def sync_directory(self, name: str) -> None:
         """See `Files.sync_directory`."""
         self.begin(Call.SYNC_DIRECTORY, name)
-        for change in self._unflushed_names.pop(name, []):
-            _apply(change, self._files_on_disk)
+        with self._naming:
+            for change in self._unflushed_names.pop(name, []):
+                _apply(change, self._files_on_disk)
 
     def lock(self, name: str) -> DirectoryLock:
         """See `Files.lock`."""
@@ -224,8 +230,9 @@ class MemoryFiles:
         return content
 
     def _change_names(self, folder: str, change: dict[str, CachedBytes | None]) -> None:
-        _apply(change, self._files)
-        self._unflushed_names.setdefault(folder, []).append(change)
+        with self._naming:
+            _apply(change, self._files)
+            self._unflushed_names.setdefault(folder, []).append(change)
 
 
 class MemoryFile:

@@ -126,3 +126,25 @@ def test_log_is_whole_when_flushed_and_appended_at_the_same_time(files: Files) -
 
     assert len(content(log)) == BATCHES
     log.close()
+
+
+def test_files_in_memory_lose_no_name_when_two_threads_flush_the_same_folder() -> None:
+    files = MemoryFiles()
+    files.make_directory("log")
+    is_over = threading.Event()
+
+    def flush_names() -> None:
+        while not is_over.is_set():
+            files.sync_directory("log")
+
+    other = threading.Thread(target=flush_names)
+    other.start()
+    for number in range(5000):
+        files.create(f"log/{number}")
+        files.sync_directory("log")
+    is_over.set()
+    other.join()
+
+    files.crash()
+
+    assert len(files.names_in("log")) == 5000
