@@ -58,6 +58,8 @@ async def _serve(config: NodeConfig) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stopping.asked)
+        # Who waits for this word may send a signal at once.
+        _logger.info("node %s of cluster %s listens on %s", config.node_id, node.cluster_id, config.listener)
         await node.wait_until_ended()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 import secrets
 from types import TracebackType
@@ -27,8 +26,6 @@ from raft.types import Endpoint, NodeId, ReplicaKey
 from raft.wire.frames import MAX_ANSWER_BYTES
 from raft.wire.mapping.partition import TopicPartition
 from raft.writers import WriterTable
-
-_logger = logging.getLogger(__name__)
 
 GRACE_MS = 5000
 """How long a leader that is asked to stop tries to hand over (TIMER-6)."""
@@ -104,7 +101,6 @@ class Node:
             self._directory.close()
             raise
         self._engine.start()
-        _logger.info("node %s of cluster %s listens on %s", config.node_id, self.cluster_id, config.listener)
 
     @property
     def cluster_id(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,31 @@ def node(tmp_path: Path) -> Iterator[NodeProcess]:
     (properties,) = voters_properties(tmp_path, voters=1).values()
     with NodeProcess(properties, tmp_path / "process") as node:
         yield node
+
+
+SIGNALLED = """
+import logging, os, sys
+from raft.cli.main import main
+
+class Hasty(logging.Handler):
+    def emit(self, record):
+        if " listens on " in record.getMessage():
+            os.kill(os.getpid(), {number})
+
+logging.basicConfig(level=logging.INFO, handlers=[logging.StreamHandler(), Hasty()])
+main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_node_leaves_gracefully_when_asked_as_soon_as_it_says_that_it_listens(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    (properties,) = voters_properties(tmp_path, voters=1).values()
+    hasty = (sys.executable, "-c", SIGNALLED.format(number=int(number)), "serve")
+    with NodeProcess(properties, tmp_path / "process", command=hasty).start() as node:
+        assert node.wait() == 0
+        assert "leaves" in node.words
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
