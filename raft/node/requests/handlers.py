@@ -43,6 +43,8 @@ def handle(context: Context, received: ReceivedRequest, respond: Respond) -> Non
             client_fetch(context, message, version, respond)
         case ListOffsetsRequest():
             list_offsets(context, message, version, respond)
+        case OffsetForLeaderEpochRequest():
+            offset_for_leader_epoch(context, message, respond)
         case DescribeQuorumRequest() if context.known_leader is not None and not is_relayed(received.header):
             relay_to_leader(context.known_leader, message, version, respond, describe_quorum(context, message, version))
         case _:
@@ -64,8 +66,6 @@ def _at_once(context: Context, message: Message, version: int) -> Message | None
             return describe_cluster(context, message)
         case DescribeQuorumRequest():
             return describe_quorum(context, message, version)
-        case OffsetForLeaderEpochRequest():
-            return offset_for_leader_epoch(context, message)
         case InitProducerIdRequest():
             return init_producer_id(message)
         case UpdateRaftVoterRequest():
