@@ -237,10 +237,11 @@ def test_end_of_an_epoch_is_asked_for(answer: epochs.OffsetForLeaderEpochRespons
     assert (request.replica_id, partition.current_leader_epoch, partition.leader_epoch) == (-1, 3, 2)
 
 
+NO_PLACE = epochs.LogPlace()
+
+
 def planned(
-    *,
-    start: epochs.LogPlace = epochs.LogPlace(),
-    end: epochs.LogPlace = epochs.LogPlace(),  # noqa: B008 - frozen
+    *, start: epochs.LogPlace = NO_PLACE, end: epochs.LogPlace = NO_PLACE
 ) -> epochs.OffsetForLeaderEpochResponse:
     plan = epochs.BatchPlan(log_start_offset=2, high_watermark=9, start=start, end=end)
     partition = epochs.OffsetForLeaderEpochResponsePartition(
