@@ -167,10 +167,17 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOptions:
-    """The options of a write. `key` is the one that the user gives; None takes the query's or the write's own."""
+    """The options of a write.
+
+    Fields:
+        key: the one that the user gives; None takes the query's or the write's own.
+        checkpoint_location, query_name: Spark's, of a stream; None when not given as options.
+    """
 
     client: ClientSettings
     key: WriteKey | None
+    checkpoint_location: str | None
+    query_name: str | None
 
     @classmethod
     def of(cls, options: Options) -> WriteOptions:
@@ -188,7 +195,12 @@ class WriteOptions:
             key = WriteKey(app_id, version) if app_id is not None and version is not None else None
         except ValueError as error:
             raise ConfigError(f"txnVersion: {error}") from error
-        return cls(client=_client_settings(options), key=key)
+        return cls(
+            client=_client_settings(options),
+            key=key,
+            checkpoint_location=_get(options, "checkpointLocation", _text, None),
+            query_name=_get(options, "queryName", _text, None),
+        )
 
     def check_for_stream(self) -> None:
         """Refuse what only a batch can do.
@@ -229,6 +241,10 @@ def _at_least(least: int) -> Parse[int]:
 
 def _time(name: str, value: str) -> int:
     return whole_number(name, value, at_least=0, at_most=_LAST_MS)
+
+
+def _text(_name: str, value: str) -> str:
+    return value
 
 
 def _not_empty(name: str, value: str) -> str:

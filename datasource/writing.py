@@ -17,6 +17,7 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from datasource.clients import client_for
 from datasource.columns import encode_batch, encoded_size
+from datasource.sink_fence import check_cluster
 from raft.client import Client, ClientSettings, WriteKey
 from raft.errors import ErrorCode, RaftError, RequestError
 from raft.records.header import HEADER
@@ -30,6 +31,19 @@ class WriteTooLargeError(RaftError):
     """A write that does not fit into one record batch; nothing of it was written."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """The streaming query that writes.
+
+    Fields:
+        query_id: its id, which outlives restarts from the same checkpoint.
+        checkpoint_location: see `datasource.sink_fence`; None where nothing says it.
+    """
+
+    query_id: str
+    checkpoint_location: str | None
+
+
 @dataclass
 class TaskRows(WriterCommitMessage):
     """The rows of one task, as an Arrow stream; None instead when they alone are more than a write may hold.
@@ -37,22 +51,22 @@ class TaskRows(WriterCommitMessage):
     Fields:
         row_count: rows of the task.
         size_bytes: what they take in a record batch.
-        query_id: of the streaming query; None in a batch write.
+        query: the streaming one that writes; None in a batch write.
     """
 
     rows: bytes | None
     row_count: int
     size_bytes: int
-    query_id: str | None
+    query: Query | None
 
 
-def collect_rows(record_batches: Iterable[pa.RecordBatch], max_bytes: int, query_id: str | None) -> TaskRows:
+def collect_rows(record_batches: Iterable[pa.RecordBatch], max_bytes: int, query: Query | None) -> TaskRows:
     """Take in the rows of one task; past the limit they are only measured, so that the message can say how large it is.
 
     Args:
         record_batches: the task's rows.
         max_bytes: most that a write may hold.
-        query_id: see `TaskRows`.
+        query: see `TaskRows`.
     """
     sink = pa.BufferOutputStream()
     stream: pa.ipc.RecordBatchStreamWriter | None = None
@@ -70,10 +84,12 @@ def collect_rows(record_batches: Iterable[pa.RecordBatch], max_bytes: int, query
     if stream is not None:
         stream.close()
     rows = sink.getvalue().to_pybytes() if size_bytes <= max_bytes else None
-    return TaskRows(rows=rows, row_count=row_count, size_bytes=size_bytes, query_id=query_id)
+    return TaskRows(rows=rows, row_count=row_count, size_bytes=size_bytes, query=query)
 
 
-def append_rows(settings: ClientSettings, key: WriteKey, tasks: Sequence[TaskRows], *, what: str) -> None:
+def append_rows(
+    settings: ClientSettings, key: WriteKey, tasks: Sequence[TaskRows], *, what: str, query: Query | None = None
+) -> None:
     """Append the rows of all tasks, in their order, under the key of the write; no rows append nothing.
 
     Args:
@@ -81,8 +97,10 @@ def append_rows(settings: ClientSettings, key: WriteKey, tasks: Sequence[TaskRow
         key: of the write.
         tasks: what the tasks collected.
         what: the write in words, for messages.
+        query: the streaming one that writes; its checkpoint must not name another cluster.
 
     Raises:
+        ConfigError: the query has written to another cluster so far.
         WriteTooLargeError: it does not fit into one record batch.
         QuorumUnavailableError: no leader took it in time; asked again, it is still written once.
         RaftError: the quorum is not one of this project's nodes.
@@ -95,6 +113,8 @@ def append_rows(settings: ClientSettings, key: WriteKey, tasks: Sequence[TaskRow
         raise _too_large(what, row_count, _size_of(tasks), f"{limit} (kraft.max.request.size)")
     client = client_for(settings)
     _require_keyed_writes(client)
+    if query is not None and query.checkpoint_location is not None:
+        check_cluster(query.checkpoint_location, query.query_id, client.cluster_id or "")
     try:
         batch = encode_batch(
             list(_record_batches(tasks)),
