@@ -13,6 +13,11 @@ import os
 try:
     from pyspark import SparkContext
 
+    from pyspark_kraft.own_packages import load_own_packages
+
+    if (hidden := load_own_packages()) is not None:
+        raise ImportError(hidden)
+
     from kraft_spark.msgpack_columns import from_msgpack, to_msgpack
     from kraft_spark.quorum_service import QuorumService
     from kraft_spark.worker_python import choose_this_python
