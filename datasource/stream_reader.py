@@ -23,6 +23,7 @@ from datasource.continuing import BatchLimits, first_batch, next_batch
 from datasource.offsets import Beginning, Reached, read_offset
 from datasource.options import Place, ReadOptions
 from datasource.planning import resolve_start, split
+from datasource.quick_acks import acknowledge_now
 from datasource.reading import read_range
 from datasource.runner import end_quietly
 from raft.client import Client
@@ -41,6 +42,11 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._own_client: Client | None = None
         self._target: Offset | None = None
         self._latest: dict[str, Any] | None = None
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take on the state that was pickled: this is a task's worker, which waits for the JVM next."""
+        self.__dict__.update(state)
+        acknowledge_now()
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Where a new query begins, by its meaning: asked for again and again, it must not change."""

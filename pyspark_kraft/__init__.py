@@ -17,18 +17,14 @@ if _hidden is None:
     from datasource.refused_stream import RefusedStream
     from datasource.stream_reader import KraftStreamReader
     from datasource.stream_writer import KraftStreamWriter
+    from datasource.worker_garbage import freeze_imports
     from datasource.writing import TaskRows
     from pyspark_kraft.restoring import restore_through_here
 
-    restore_through_here(
-        KraftBatchReader,
-        KraftBatchWriter,
-        KraftStreamReader,
-        KraftStreamWriter,
-        RangePartition,
-        RefusedStream,
-        TaskRows,
-    )
+    restore_through_here(KraftBatchReader, KraftBatchWriter, KraftStreamReader, KraftStreamWriter)
+    restore_through_here(RangePartition, RefusedStream, TaskRows)
+    # All that a worker needs is imported by now.
+    freeze_imports()
 
     class DefaultSource(KraftDataSource):
         """The data source, by a name that Spark's workers find in any working directory."""
