@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from datasource.options import WriteOptions
-from datasource.writing import TaskRows, append_rows, collect_rows
+from datasource.task_rows import TaskRows
 from raft.client import WriteKey
 
 
@@ -25,6 +25,8 @@ class KraftBatchWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Collect the rows of one task."""
+        from datasource.writing import collect_rows  # not needed to plan a write: see the package
+
         return collect_rows(iterator, self._options.client.max_request_bytes, None)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
@@ -33,6 +35,8 @@ class KraftBatchWriter(DataSourceArrowWriter):
         Raises:
             RaftError: they cannot be appended; nothing is written.
         """
+        from datasource.writing import append_rows
+
         tasks = [message for message in messages if isinstance(message, TaskRows)]
         append_rows(self._options.client, self._key, tasks, what=f"write {self._key.writer_id} {self._key.version}")
 

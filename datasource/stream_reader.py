@@ -24,7 +24,6 @@ from datasource.offsets import Beginning, Reached, read_offset
 from datasource.options import Place, ReadOptions
 from datasource.planning import resolve_start, split
 from datasource.quick_acks import acknowledge_now
-from datasource.reading import read_range
 from datasource.runner import end_quietly
 from raft.client import Client
 from raft.errors import ConfigError
@@ -117,6 +116,8 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one task's part."""
+        from datasource.reading import read_range  # only tasks need it: see the package
+
         assert isinstance(partition, RangePartition), "as planned"
         return read_range(self._options, partition.log_range)
 

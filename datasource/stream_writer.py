@@ -14,7 +14,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 
 from datasource.options import WriteOptions
 from datasource.sink_fence import checkpoint_location
-from datasource.writing import Query, TaskRows, append_rows, collect_rows
+from datasource.task_rows import Query, TaskRows
 from raft.client import WriteKey
 from raft.errors import RaftError
 
@@ -30,6 +30,8 @@ class KraftStreamWriter(DataSourceStreamArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Collect the rows of one task."""
+        from datasource.writing import collect_rows  # not needed to plan a write: see the package
+
         context = TaskContext.get()
         query_id = context.getLocalProperty(_QUERY_ID) if context is not None else None
         if context is None or query_id is None:
@@ -46,6 +48,8 @@ class KraftStreamWriter(DataSourceStreamArrowWriter):
             ConfigError: the query has written to another cluster so far.
             RaftError: they cannot be appended; the query ends, and its restart tries the same batch again.
         """
+        from datasource.writing import append_rows
+
         tasks = [message for message in messages if isinstance(message, TaskRows)]
         queries = {task.query for task in tasks}
         if not queries:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.sql.datasource import WriterCommitMessage
 
 from datasource.clients import client_for
 from datasource.columns import encode_batch, encoded_size
 from datasource.sink_fence import check_cluster
+from datasource.task_rows import Query, TaskRows
 from raft.client import Client, ClientSettings, WriteKey
 from raft.errors import ErrorCode, RaftError, RequestError
 from raft.records.header import HEADER
@@ -29,35 +28,6 @@ BATCH_HEADER_BYTES = HEADER.size
 
 class WriteTooLargeError(RaftError):
     """A write that does not fit into one record batch; nothing of it was written."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
-    """The streaming query that writes.
-
-    Fields:
-        query_id: its id, which outlives restarts from the same checkpoint.
-        checkpoint_location: see `datasource.sink_fence`; None where nothing says it.
-    """
-
-    query_id: str
-    checkpoint_location: str | None
-
-
-@dataclass
-class TaskRows(WriterCommitMessage):
-    """The rows of one task, as an Arrow stream; None instead when they alone are more than a write may hold.
-
-    Fields:
-        row_count: rows of the task.
-        size_bytes: what they take in a record batch.
-        query: the streaming one that writes; None in a batch write.
-    """
-
-    rows: bytes | None
-    row_count: int
-    size_bytes: int
-    query: Query | None
 
 
 def collect_rows(record_batches: Iterable[pa.RecordBatch], max_bytes: int, query: Query | None) -> TaskRows:

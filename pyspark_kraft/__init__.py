@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from pyspark.sql.datasource import DataSource
@@ -17,14 +18,13 @@ if _hidden is None:
     from datasource.refused_stream import RefusedStream
     from datasource.stream_reader import KraftStreamReader
     from datasource.stream_writer import KraftStreamWriter
-    from datasource.worker_garbage import freeze_imports
-    from datasource.writing import TaskRows
+    from datasource.task_rows import TaskRows
+    from datasource.worker_imports import settle_imports
     from pyspark_kraft.restoring import restore_through_here
 
     restore_through_here(KraftBatchReader, KraftBatchWriter, KraftStreamReader, KraftStreamWriter)
     restore_through_here(RangePartition, RefusedStream, TaskRows)
-    # All that a worker needs is imported by now.
-    freeze_imports()
+    settle_imports(sys.argv)
 
     class DefaultSource(KraftDataSource):
         """The data source, by a name that Spark's workers find in any working directory."""

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from datasource.columns import encode_batch, encoded_size
-from datasource.writing import BATCH_HEADER_BYTES, Query, TaskRows, WriteTooLargeError, append_rows, collect_rows
+from datasource.task_rows import Query, TaskRows
+from datasource.writing import BATCH_HEADER_BYTES, WriteTooLargeError, append_rows, collect_rows
 from raft.client import ClientSettings, WriteKey
 from raft.types import Endpoint
 

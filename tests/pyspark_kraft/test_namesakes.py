@@ -47,7 +47,7 @@ def test_everything_works_beside_them(folder: Path) -> None:
         pytest.param("import kraft_spark", id="package"),
         pytest.param("from pyspark_kraft import DefaultSource as s; assert s.name() == 'kraft'; s({})", id="source"),
         pytest.param(
-            "from pyspark_kraft.restoring import restore; restore('datasource.writing', 'TaskRows')", id="pickle"
+            "from pyspark_kraft.restoring import restore; restore('datasource.task_rows', 'TaskRows')", id="pickle"
         ),
     ],
 )
@@ -81,7 +81,7 @@ def test_packages_are_imported_anew_after_a_failure(folder: Path) -> None:
 def test_task_rows_are_the_same_after_a_pickle_that_needs_no_path(folder: Path) -> None:
     program = (
         "import pickle, pyspark_kraft\n"
-        "from datasource.writing import TaskRows\n"
+        "from datasource.task_rows import TaskRows\n"
         "rows = TaskRows(rows=b'x', row_count=1, size_bytes=2, query=None)\n"
         "data = pickle.dumps(rows)\n"
         "assert pickle.loads(data) == rows\n"
