@@ -16,6 +16,7 @@ if _hidden is None:
     from datasource.batch_reader import KraftBatchReader, RangePartition
     from datasource.batch_writer import KraftBatchWriter
     from datasource.refused_stream import RefusedStream
+    from datasource.runner import end_quietly
     from datasource.stream_reader import KraftStreamReader
     from datasource.stream_writer import KraftStreamWriter
     from datasource.task_rows import TaskRows
@@ -25,6 +26,7 @@ if _hidden is None:
     restore_through_here(KraftBatchReader, KraftBatchWriter, KraftStreamReader, KraftStreamWriter)
     restore_through_here(RangePartition, RefusedStream, TaskRows)
     settle_imports(sys.argv)
+    end_quietly()
 
     class DefaultSource(KraftDataSource):
         """The data source, by a name that Spark's workers find in any working directory."""
