@@ -48,6 +48,11 @@ class CoreConfig:
         """Whether this node is the whole quorum."""
         return self.is_voter and len(self.voters) == 1
 
+    def drawn_fetch_timeout_ms(self, draw: Draw) -> int:
+        """The fetch timeout of a node that begins to follow: up to a tenth longer than configured (FAILOVER-2)."""
+        spread_ms = self.fetch_timeout_ms // 10
+        return self.fetch_timeout_ms + (draw(spread_ms) if spread_ms else 0)
+
     @property
     def check_quorum_ms(self) -> int:
         """A leader not fetched from by a majority for so long resigns (TIMER-4)."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import assert_never
 
 from raft.core.answers import on_failure, on_response
-from raft.core.appending import on_append
+from raft.core.appending import on_appends
 from raft.core.commits import maybe_advance_high_watermark
 from raft.core.config import CoreConfig, Draw
 from raft.core.effects import Effect, RoleChanged
 from raft.core.elections import on_begin_quorum_epoch, on_end_quorum_epoch, on_vote_request
 from raft.core.events import (
     AppendRequested,
+    AppendsRequested,
     Event,
     LogFlushed,
     RequestAbandoned,
@@ -102,13 +103,15 @@ class RaftCore:
             case RequestReceived():
                 self._on_request(event, now_ms)
             case RequestAbandoned():
-                state.parked.pop(event.request_id, None)
+                state.parked.take(event.request_id)
             case ResponseReceived():
                 on_response(state, event.number, event.response, now_ms)
             case RequestFailed():
                 on_failure(state, event.number, event.failure, now_ms)
             case AppendRequested():
-                on_append(state, event, now_ms)
+                on_appends(state, (event,), now_ms)
+            case AppendsRequested():
+                on_appends(state, event.appends, now_ms)
             case LogFlushed():
                 self._on_flushed(event, now_ms)
             case ResignRequested():

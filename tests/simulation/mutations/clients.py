@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 
 import pytest
 
 from raft.core import fetching, machine
-from raft.core.appending import on_append
+from raft.core.appending import on_appends
 from raft.core.events import AppendRequested
 from raft.core.fetching import _client_error, on_client_fetch
 from raft.core.messages import ClientFetchRequest
@@ -81,14 +82,14 @@ def newer_version_taken_for_repeated(patch: pytest.MonkeyPatch) -> None:
 def record_of_nobody(patch: pytest.MonkeyPatch) -> None:
     """A leader adds a record of its own to what clients write."""
 
-    def append_more(state: State, event: AppendRequested, now_ms: int) -> None:
+    def append_more(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
         end_before = state.log.end_offset
-        on_append(state, event, now_ms)
+        on_appends(state, events, now_ms)
         if state.log.end_offset > end_before:
             payload = build_batch([Record(value=b"by the way")], base_offset=state.log.end_offset, epoch=state.epoch)
             state.append((Batch(header=read_header(payload), payload=payload),))
 
-    patch.setattr(machine, "on_append", append_more)
+    patch.setattr(machine, "on_appends", append_more)
 
 
 @mutation(breaks=("CLIENT-2", "FETCH-29"), caught_by=("ReadsAreCommitted",))
