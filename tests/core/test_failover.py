@@ -8,7 +8,7 @@ from raft.core.effects import ShutdownFinished
 from raft.core.events import Failure, ShutdownRequested
 from raft.core.roles import Follower
 from tests.core.builder import Node, a_config, a_follower, a_node, a_prospective, a_resigned
-from tests.core.orders import becomes, sends
+from tests.core.orders import becomes, replies, sends
 from tests.core.states import follower, prospective, tally
 from tests.core.wording import fetch_answer, our_fetch, pre_vote_request, vote_answer
 
@@ -16,7 +16,7 @@ REFUSED = Failure.CONNECTION_REFUSED
 
 
 def refused_once(*, at_ms: int = 100) -> Node:
-    """A follower of node 2 that has fetched, whose leader's address refused a connection; its second look is under way."""
+    """A follower of node 2 that has fetched; the leader's address refused a connection, and it looks a second time."""
     node = a_follower(of=2, epoch=5, has_fetched=True)
     node.fails_to_reach(2, REFUSED, now_ms=at_ms)
     node.waits(until=at_ms + 50)
@@ -75,7 +75,8 @@ def test_follower_of_a_leader_that_refuses_connections_grants_pre_votes() -> Non
 
     granted = node.hears(pre_vote_request(epoch=5, by=3, to=1), now_ms=110)
 
-    assert [effect.response.vote_granted for effect in (refused[-1], granted[-1])] == [False, True]
+    assert refused == [replies(vote_answer(epoch=5, leader=2))]
+    assert granted == [replies(vote_answer(epoch=5, leader=2, granted=True))]
 
 
 @pytest.mark.rule("FAILOVER-1")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 from raft.core import RaftCore
+from raft.core.coalescing import take_next
 from raft.core.effects import (
     AppendBatches,
     AppendLeaderChange,
@@ -180,7 +181,7 @@ class Process:
             if self._effects:
                 self._carry_out(self._effects.popleft())
             elif self._events:
-                self._handle(self._events.popleft())
+                self._handle(take_next(self._events))
             else:
                 self._set_timer()
                 break

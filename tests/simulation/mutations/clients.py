@@ -78,6 +78,21 @@ def newer_version_taken_for_repeated(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(WriterTable, "judge", judge_by_writer_only)
 
 
+@mutation(breaks=("CLIENT-8",), caught_by=("WrittenOnce",))
+def appends_together_are_judged_by_the_log_before_all_of_them(patch: pytest.MonkeyPatch) -> None:
+    """Of appends that come together, each is judged against the log as it was before the first of them."""
+
+    def append_unseen(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
+        writers = state.writers
+        state.writers = deepcopy(writers)
+        verdicts = iter([writers.judge(event.batch.header) for event in events])
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(WriterTable, "judge", lambda _table, _header: next(verdicts))
+            on_appends(state, events, now_ms)
+
+    patch.setattr(machine, "on_appends", append_unseen)
+
+
 @mutation(breaks=("CLIENT-6",), caught_by=("NothingIsMadeUp",))
 def record_of_nobody(patch: pytest.MonkeyPatch) -> None:
     """A leader adds a record of its own to what clients write."""
