@@ -19,7 +19,8 @@ FETCH_MAX_WAIT_MS = 500
 class CoreConfig:
     """One node's place in the quorum, and its timeouts (rules, section 4; names without `controller.quorum.`).
 
-    `bootstrap_servers` are asked for the leader; while empty, the voters are.
+    `bootstrap_servers` are asked for the leader; while empty, the voters are. A fetch timeout is drawn from
+    `fetch_timeout_ms` up to `fetch_timeout_spread_ms` more.
     """
 
     replica: ReplicaKey
@@ -28,6 +29,7 @@ class CoreConfig:
     bootstrap_servers: tuple[Endpoint, ...] = ()
     election_timeout_ms: int = 1000
     fetch_timeout_ms: int = 2000
+    fetch_timeout_spread_ms: int = 0
     election_backoff_max_ms: int = 1000
     request_timeout_ms: int = 2000
     retry_backoff_ms: int = 20
@@ -49,8 +51,8 @@ class CoreConfig:
         return self.is_voter and len(self.voters) == 1
 
     def drawn_fetch_timeout_ms(self, draw: Draw) -> int:
-        """The fetch timeout of a node that begins to follow: up to a tenth longer than configured (FAILOVER-2)."""
-        spread_ms = self.fetch_timeout_ms // 10
+        """The fetch timeout of a node that begins to follow (FAILOVER-2)."""
+        spread_ms = self.fetch_timeout_spread_ms
         return self.fetch_timeout_ms + (draw(spread_ms) if spread_ms else 0)
 
     @property

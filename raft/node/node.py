@@ -163,6 +163,7 @@ class Node:
             bootstrap_servers=config.bootstrap_servers,
             election_timeout_ms=config.election_timeout_ms,
             fetch_timeout_ms=config.fetch_timeout_ms,
+            fetch_timeout_spread_ms=config.fetch_timeout_ms // 10,
             election_backoff_max_ms=config.election_backoff_max_ms,
             request_timeout_ms=config.request_timeout_ms,
             retry_backoff_ms=config.retry_backoff_ms,

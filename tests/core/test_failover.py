@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from raft.core.effects import ShutdownFinished
@@ -110,7 +112,8 @@ def test_observer_only_asks_others() -> None:
 
 @pytest.mark.rule("FAILOVER-2", "TIMER-2")
 def test_fetch_timeout_is_drawn_once_each_time_a_node_begins_to_follow() -> None:
-    node = a_node(epoch=5, leader=2, draw=lambda sides: sides - 1)
+    config = replace(a_config(), fetch_timeout_spread_ms=200)
+    node = a_node(epoch=5, leader=2, config=config, draw=lambda sides: sides - 1)
     assert isinstance(node.role, Follower)
     first = node.role.fetch_deadline_ms
 
