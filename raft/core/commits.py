@@ -32,6 +32,7 @@ def commit(state: State, high_watermark: Offset) -> None:
     """Everything below is committed: it will be there for ever, on every node."""
     state.high_watermark = high_watermark
     state.writers.committed(high_watermark)
+    state.committed_bytes.commit(high_watermark)
     for append in [append for append in state.appends if append.end_offset <= high_watermark]:
         state.appends.take(append.request_id)
         state.answer_append(append.request_id, append.error, append.base_offset)

@@ -133,9 +133,9 @@ def _serve_client(state: State, fetch: ParkedFetch, request: ClientFetchRequest,
         state.reply(fetch.request_id, state.fetch_response(diverging=diverging))
         return
     committed_end = state.high_watermark or Offset(0)
-    enough = max(request.fetch_offset, request.wait_until_past or Offset(0))
     is_over = fetch.deadline_ms <= now_ms
-    if committed_end > enough or (is_over and committed_end > request.fetch_offset):
+    is_enough = is_over or state.committed_bytes.total >= request.wait_until_bytes
+    if committed_end > request.fetch_offset and is_enough:
         read = ReadRange(start_offset=request.fetch_offset, end_offset=committed_end, max_bytes=request.max_bytes)
         state.reply(fetch.request_id, state.fetch_response(), read)
     elif is_over:

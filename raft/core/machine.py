@@ -198,6 +198,11 @@ class RaftCore:
         return self._state.high_watermark
 
     @property
+    def committed_bytes(self) -> int:
+        """Bytes of the batches that were appended and committed since the start."""
+        return self._state.committed_bytes.total
+
+    @property
     def durable_end(self) -> Offset:
         """Everything below is on this node's disk."""
         return self._state.flushes.durable_end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from raft.core.committed_bytes import CommittedBytes
 from raft.core.config import CoreConfig, Draw
 from raft.core.effects import (
     AppendBatches,
@@ -47,6 +48,7 @@ class State:
         self.stored = stored
         self.log = log
         self.flushes = FlushLedger(log.end_offset)
+        self.committed_bytes = CommittedBytes()
         self.writers = writers
         self.draw = draw
         self.high_watermark: Offset | None = None
@@ -179,6 +181,7 @@ class State:
     def count_in(self, header: BatchHeader) -> None:
         """Count a batch as the end of the log; `order_append` has to follow."""
         self.log.append(header)
+        self.committed_bytes.append(header)
         self.writers.appended(header)
 
     def order_append(self, batches: tuple[Batch, ...]) -> None:
@@ -189,6 +192,7 @@ class State:
     def truncate(self, end_offset: Offset) -> None:
         """Cut the log, and all that was derived from the part cut off."""
         self.log.truncate(end_offset)
+        self.committed_bytes.truncate(end_offset)
         self.writers.truncated(end_offset)
         self.flushes.truncate(end_offset)
         self.emit(TruncateLog(end_offset=end_offset))

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar, assert_never
 
 from raft.core import RaftCore
+from raft.core.coalescing import take_next
 from raft.core.effects import (
     AppendBatches,
     AppendLeaderChange,
@@ -25,6 +26,7 @@ from raft.core.effects import (
     FlushLog,
     Halt,
     InstallSnapshot,
+    ReadRange,
     Reply,
     ReportFault,
     RoleChanged,
@@ -50,8 +52,8 @@ _RECOVERY_POINT_INTERVAL_S = 1.0
 Found = TypeVar("Found")
 Step = TypeVar("Step", Event, Effect)
 _LogEffect = AppendBatches | AppendLeaderChange | TruncateLog | StoreSnapshotPiece | InstallSnapshot | FlushLog
-OnReply = Callable[[Reply, bytes], None]
-"""Takes the answer to a request, and the records that go into it."""
+OnReply = Callable[[Reply], None]
+"""Takes the answer to a request. What it has to read of the log, it reads by `Engine.read_range`."""
 
 
 class Network(Protocol):
@@ -140,6 +142,17 @@ class Engine:
         if self._waiting.pop(request_id, None) is not None:
             self.submit(RequestAbandoned(request_id=request_id))
 
+    def read_range(self, read: ReadRange, done: Callable[[bytes], None]) -> None:
+        """Read records on the disk thread; `done` gets them on the loop.
+
+        Called by whoever gets a reply, at once, it reads the log as it was when the core decided on the reply. Later
+        only what is committed is sure to be there.
+        """
+        self._disk.do(
+            lambda: self._directory.log.read(read.start_offset, max_bytes=read.max_bytes, end_offset=read.end_offset),
+            done,
+        )
+
     def read_log(self, work: Callable[[], Found], done: Callable[[Found], None]) -> None:
         """Look something up in the log on the disk thread; `done` gets it on the loop."""
         self._disk.do(work, done)
@@ -152,7 +165,7 @@ class Engine:
             if self._effects:
                 self._do(self._carry_out, self._effects.popleft())
             elif self._events:
-                self._do(self._handle, self._events.popleft())
+                self._do(self._handle, take_next(self._events))
             else:
                 self._set_timer()
                 return
@@ -202,7 +215,11 @@ class Engine:
             case ReportFault():
                 self._faults.report("node %s: %s", self.core.node_id, effect.message)
             case ShutdownFinished():
-                _logger.info("node %s leaves%s", self.core.node_id, "" if effect.handed_over else ": its time is over")
+                _logger.info(
+                    "node %s leaves%s",
+                    self.core.node_id,
+                    "" if effect.handed_over else " before another voter has become leader",
+                )
                 self._end(None)
             case Halt():
                 _logger.error("node %s stops: %s", self.core.node_id, effect.reason)
@@ -243,16 +260,8 @@ class Engine:
 
     def _reply(self, reply: Reply) -> None:
         on_reply = self._waiting.pop(reply.request_id, None)
-        if on_reply is None:
-            return
-        read = reply.read
-        if read is None:
-            on_reply(reply, b"")
-            return
-        self._disk.do(
-            lambda: self._directory.log.read(read.start_offset, max_bytes=read.max_bytes, end_offset=read.end_offset),
-            lambda records: on_reply(reply, records),
-        )
+        if on_reply is not None:
+            on_reply(reply)
 
     def _log_role_change(self, change: RoleChanged) -> None:
         _logger.info(

@@ -118,7 +118,7 @@ def _refusal(index: int, error: RequestError) -> ProduceResponsePartition:
     return ProduceResponsePartition(index=index, error_code=error.code, base_offset=-1, error_message=str(error))
 
 
-def _append(context: Context, request: ProduceRequest, batch: Batch, on_reply: Callable[[Reply, bytes], None]) -> None:
+def _append(context: Context, request: ProduceRequest, batch: Batch, on_reply: Callable[[Reply], None]) -> None:
     request_id = context.engine.expect_reply(on_reply)
     timeout_ms = max(request.timeout_ms, 0)
     context.engine.submit(AppendRequested(request_id=request_id, batch=batch, timeout_ms=timeout_ms))
@@ -126,10 +126,10 @@ def _append(context: Context, request: ProduceRequest, batch: Batch, on_reply: C
 
 def _on_appended(
     context: Context, answers: _Answers, place: tuple[int, int], index: int, version: int
-) -> Callable[[Reply, bytes], None]:
+) -> Callable[[Reply], None]:
     speaks_of_leader = version >= _FIRST_WITH_LEADER
 
-    def give(reply: Reply, _records: bytes) -> None:
+    def give(reply: Reply) -> None:
         response = reply.response
         assert isinstance(response, AppendResponse), "the answer to an append"
         is_lost = response.error == ErrorCode.NOT_LEADER_OR_FOLLOWER and speaks_of_leader
