@@ -16,10 +16,10 @@ import asyncio
 import logging
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from raft.codec import Message
 from raft.errors import CONNECT_ERRORS, DecodeError
-from raft.node.respond import Respond
 from raft.types import Endpoint
 from raft.wire.apis import APIS
 from raft.wire.frames import decode_response, encode_request
@@ -41,11 +41,19 @@ def is_relayed(header: RequestHeader) -> bool:
     return header.client_id == _CLIENT_ID
 
 
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    """Whom to tell."""
+
+    answered: Callable[[Message], None]
+    otherwise: Callable[[], None]
+
+
 class Relay:
     """Puts questions to the leader, one after the other."""
 
     def __init__(self) -> None:
-        self._asked: dict[tuple[Endpoint, Message, int], list[tuple[Respond, Callable[[], Message]]]] = {}
+        self._asked: dict[tuple[Endpoint, Message, int], list[_Asker]] = {}
         self._task: asyncio.Task[None] | None = None
 
     def ask(
@@ -53,15 +61,16 @@ class Relay:
         leader: Endpoint,
         request: Message,
         version: int,
-        respond: Respond,
-        otherwise: Callable[[], Message],
+        *,
+        answered: Callable[[Message], None],
+        otherwise: Callable[[], None],
     ) -> None:
-        """Answer with what the leader answers; with `otherwise` if it gives no answer in time, or too many ask."""
+        """Call `answered` with what the leader answers; `otherwise` if it does not in time, or too many ask."""
         waiting = self._asked.setdefault((leader, request, version), [])
         if sum(map(len, self._asked.values())) >= _MOST_WAITING:
-            respond(otherwise())
+            otherwise()
             return
-        waiting.append((respond, otherwise))
+        waiting.append(_Asker(answered, otherwise))
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._work())
 
@@ -87,8 +96,11 @@ class Relay:
                     _logger.debug("the leader at %s did not answer what was handed on: %r", leader, error)
                     _close(connection)
                     connection = None
-                for respond, otherwise in self._asked.pop(question):
-                    respond(otherwise() if answer is None else answer)
+                for asker in self._asked.pop(question):
+                    if answer is None:
+                        asker.otherwise()
+                    else:
+                        asker.answered(answer)
         finally:
             _close(connection)
             self._task = None

@@ -84,6 +84,14 @@ class Context:
         nodes[self.node_id] = self.config.advertised
         return nodes
 
+    def leader_endpoints(self, caller: Caller) -> tuple[Endpoint, ...]:
+        """Where a client that came in by this listener reaches the leader, as far as that is known."""
+        if caller.for_clients is None:
+            return self.engine.core.leader_endpoints
+        leader_id = self.engine.core.leader_id
+        endpoint = self.nodes(caller).get(leader_id) if leader_id is not None else None
+        return (endpoint,) if endpoint is not None else ()
+
     def client_epoch_error(self, epoch: int) -> ErrorCode:
         """Compare the leader epoch that a client counts on with ours; -1 counts on none (CLIENT-1)."""
         if epoch in (-1, self.epoch):

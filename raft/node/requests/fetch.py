@@ -10,6 +10,7 @@ from raft.core.events import RequestReceived
 from raft.core.messages import ClientFetchRequest, FetchResponse
 from raft.errors import DecodeError, ErrorCode
 from raft.node.budget import Permit
+from raft.node.caller import Caller
 from raft.node.requests.context import Context
 from raft.node.respond import Respond
 from raft.storage.spans import skip_to
@@ -32,7 +33,7 @@ MOST_MIN_BYTES = 1 << 20
 """Most bytes that a fetch is parked for; with so many it is answered, even if it asks for more (`min_bytes`)."""
 
 
-def client_fetch(context: Context, request: wire.FetchRequest, version: int, respond: Respond) -> None:
+def client_fetch(context: Context, caller: Caller, request: wire.FetchRequest, version: int, respond: Respond) -> None:
     """Answer the Fetch of a client: committed records only, once there are `min_bytes` of them or time is over."""
     ours = _our_partition(context, request, version)
     if ours is None:
@@ -41,7 +42,7 @@ def client_fetch(context: Context, request: wire.FetchRequest, version: int, res
     asked = client_fetch_from_wire(request, ours)
     max_bytes = min(asked.max_bytes, context.config.message_max_bytes)
     asked = replace(asked, max_bytes=max_bytes, max_wait_ms=_wait_ms(request))
-    _ClientFetch(context, request, version, respond, asked).ask()
+    _ClientFetch(context, caller, request, version, respond, asked).ask()
 
 
 def _wait_ms(request: wire.FetchRequest) -> int:
@@ -107,12 +108,14 @@ class _ClientFetch:
     def __init__(
         self,
         context: Context,
+        caller: Caller,
         request: wire.FetchRequest,
         version: int,
         respond: Respond,
         asked: ClientFetchRequest,
     ) -> None:
         self._context = context
+        self._caller = caller
         self._request = request
         self._version = version
         self._respond = respond
@@ -188,5 +191,6 @@ class _ClientFetch:
 
     def _answer(self, response: FetchResponse, records: bytes) -> None:
         partition = fetch_partition_to_wire(response, records, self._version)
-        endpoints = fetch_endpoints_to_wire(response, self._version)
+        reachable = replace(response, leader_endpoints=self._context.leader_endpoints(self._caller))
+        endpoints = fetch_endpoints_to_wire(reachable, self._version)
         self._respond(_response(self._context, self._request, self._version, partition, endpoints), self._permit)

@@ -16,7 +16,7 @@ from raft.node.requests.fetch import LONGEST_WAIT_MS, client_fetch
 from raft.node.requests.metadata import describe_cluster, metadata
 from raft.node.requests.offsets import list_offsets, offset_for_leader_epoch
 from raft.node.requests.produce import init_producer_id, produce
-from raft.node.requests.quorum import describe_quorum, fetch_snapshot, update_raft_voter
+from raft.node.requests.quorum import describe_quorum, fetch_snapshot, relayed, update_raft_voter
 from raft.node.requests.versions import api_versions
 from raft.node.respond import Respond
 from raft.wire.frames import ReceivedRequest
@@ -42,14 +42,18 @@ def handle(context: Context, caller: Caller, received: ReceivedRequest, respond:
         return
     match message:
         case ProduceRequest():
-            produce(context, message, version, respond)
+            produce(context, caller, message, version, respond)
         case FetchRequest() if fetching_replica(message, version) is None:
-            client_fetch(context, message, version, respond)
+            client_fetch(context, caller, message, version, respond)
         case ListOffsetsRequest():
             list_offsets(context, message, version, respond)
         case DescribeQuorumRequest() if context.known_leader is not None and not is_relayed(received.header):
             context.relay.ask(
-                context.known_leader, message, version, respond, lambda: describe_quorum(context, message, version)
+                context.known_leader,
+                message,
+                version,
+                answered=lambda answer: respond(relayed(context, caller, answer)),
+                otherwise=lambda: respond(describe_quorum(context, caller, message, version)),
             )
         case _:
             answer = _at_once(context, caller, message, version)
@@ -69,7 +73,7 @@ def _at_once(context: Context, caller: Caller, message: Message, version: int) -
         case DescribeClusterRequest():
             return describe_cluster(context, caller, message)
         case DescribeQuorumRequest():
-            return describe_quorum(context, message, version)
+            return describe_quorum(context, caller, message, version)
         case OffsetForLeaderEpochRequest():
             return offset_for_leader_epoch(context, message)
         case InitProducerIdRequest():

@@ -9,6 +9,7 @@ from raft.core.effects import Reply
 from raft.core.events import AppendRequested
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode, RequestError
+from raft.node.caller import Caller
 from raft.node.requests.context import Context
 from raft.node.respond import Respond
 from raft.records.produced import read_produced_batch
@@ -73,7 +74,7 @@ class _Answers:
         self._respond(ProduceResponse(responses=topics, node_endpoints=self._endpoints))
 
 
-def produce(context: Context, request: ProduceRequest, version: int, respond: Respond) -> None:
+def produce(context: Context, caller: Caller, request: ProduceRequest, version: int, respond: Respond) -> None:
     """Answer Produce: acknowledged when committed, whatever `acks` says."""
     answers = _Answers(request, version, respond)
     answers.respond_if_whole()
@@ -85,7 +86,7 @@ def produce(context: Context, request: ProduceRequest, version: int, respond: Re
             except RequestError as error:
                 answers.give(place, _refusal(partition.index, error))
                 continue
-            _append(context, request, batch, _on_appended(context, answers, place, partition.index, version))
+            _append(context, request, batch, _on_appended(context, caller, answers, place, partition.index, version))
 
 
 def _admit(
@@ -125,7 +126,7 @@ def _append(context: Context, request: ProduceRequest, batch: Batch, on_reply: C
 
 
 def _on_appended(
-    context: Context, answers: _Answers, place: tuple[int, int], index: int, version: int
+    context: Context, caller: Caller, answers: _Answers, place: tuple[int, int], index: int, version: int
 ) -> Callable[[Reply], None]:
     speaks_of_leader = version >= _FIRST_WITH_LEADER
 
@@ -143,7 +144,7 @@ def _on_appended(
             if is_lost
             else LeaderIdAndEpoch(),
         )
-        endpoints = response.leader_endpoints[:1] if is_lost and leader is not None else ()
+        endpoints = context.leader_endpoints(caller)[:1] if is_lost and leader is not None else ()
         answers.give(
             place,
             answer,

@@ -57,7 +57,7 @@ def full_segment_not_flushed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "_roll", roll_unflushed)
 
 
-@mutation(breaks=("DIVERGE-6", "LOG-6"), caught_by=("RecoveredLog", "LogsMatch"))
+@mutation(breaks=("DIVERGE-6", "LOG-6"), caught_by=("RecoveredLog", "LogsMatch", "DamageIsRefused"))
 def cut_not_flushed(patch: pytest.MonkeyPatch) -> None:
     """A truncation is not on the disk when new records are written behind it: a crash brings the old ones back."""
     patch.setattr(Segment, "cut_bytes", lambda segment, size_bytes: segment._file.truncate(size_bytes))
