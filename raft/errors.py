@@ -96,6 +96,10 @@ class DecodeError(RemoteProtocolError):
     """Bytes that are not what they should be: cut short, out of bounds, or of an unknown form."""
 
 
+class DecompressedTooLargeError(DecodeError):
+    """More bytes come out of compressed ones than are allowed."""
+
+
 class RequestError(RaftError):
     """A request was refused.
 
