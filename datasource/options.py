@@ -42,7 +42,7 @@ _READ = (
     "includeHeaders",
     "includeControlRecords",
 )
-_WRITE = ("txnAppId", "txnVersion")
+_WRITE = ("txnAppId", "txnVersion", "failOnWriteConflict")
 _OF_SPARK = ("checkpointLocation", "queryName", "path", "owner", "provider")
 """Names that Spark itself puts beside ours: of a sink, or of a table."""
 
@@ -151,10 +151,17 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOptions:
-    """The options of a write. `key` is the one that the user gives; None takes the query's or the write's own."""
+    """The options of a write.
+
+    Fields:
+        key: the one that the user gives; None takes the query's or the write's own.
+        fail_on_write_conflict: whether a write whose key is in the log with other rows is an error, or counts as
+            written, with a warning.
+    """
 
     client: ClientSettings
     key: WriteKey | None
+    fail_on_write_conflict: bool
 
     @classmethod
     def of(cls, options: Options) -> WriteOptions:
@@ -172,7 +179,11 @@ class WriteOptions:
             key = WriteKey(app_id, version) if app_id is not None and version is not None else None
         except ValueError as error:
             raise ConfigError(f"txnVersion: {error}") from error
-        return cls(client=_client_settings(options), key=key)
+        return cls(
+            client=_client_settings(options),
+            key=key,
+            fail_on_write_conflict=_get(options, "failOnWriteConflict", truth, True),
+        )
 
     def check_for_stream(self) -> None:
         """Refuse what only a batch can do.
