@@ -16,7 +16,7 @@ from raft.client.settings import (
 )
 from raft.config.values import addresses, refuse, truth, whole_number
 from raft.errors import ConfigError
-from raft.types import Endpoint
+from raft.types import LARGEST_BATCH_BYTES, Endpoint
 
 Value = TypeVar("Value")
 Parse = Callable[[str, str], Value]
@@ -206,7 +206,7 @@ def _client_settings(options: Options) -> ClientSettings:
         cluster_id=_get(options, CLUSTER_ID, _not_empty, None),
         api_timeout_ms=_get(options, API_TIMEOUT, _at_least(1), DEFAULT_API_TIMEOUT_MS),
         request_timeout_ms=_get(options, REQUEST_TIMEOUT, _at_least(1), DEFAULT_REQUEST_TIMEOUT_MS),
-        max_request_bytes=_get(options, MAX_REQUEST_SIZE, _at_least(1), DEFAULT_MAX_REQUEST_BYTES),
+        max_request_bytes=_get(options, MAX_REQUEST_SIZE, _request_size, DEFAULT_MAX_REQUEST_BYTES),
     )
 
 
@@ -220,6 +220,10 @@ def _get(options: Options, name: str, parse: Parse[Value], default: Value) -> Va
 
 def _at_least(least: int) -> Parse[int]:
     return lambda name, value: whole_number(name, value, at_least=least)
+
+
+def _request_size(name: str, value: str) -> int:
+    return whole_number(name, value, at_least=1, at_most=LARGEST_BATCH_BYTES)
 
 
 def _time(name: str, value: str) -> int:

@@ -27,6 +27,10 @@ ZERO_UUID = Uuid("AAAAAAAAAAAAAAAAAAAAAA")
 FIRST_SINK_PRODUCER_ID = 1 << 62
 """Producer ids from here on are the keys of exactly-once writes; below lie those of idempotent producers."""
 
+LARGEST_BATCH_BYTES = 255 << 20
+"""Largest record batch that nodes and clients can be set up for: 256 MiB, less room for the answer around it. Batches
+that are in a log already are read whatever their size."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class ReplicaKey:

@@ -28,17 +28,18 @@ from tests.node.harness.wire import Wire
 LOOK_AROUND_S = 6
 STALLED_S = 31
 DAY_MS = 86_400_000
+FRAME_BYTES = 70_536
 _OBSERVERS_FETCH = replace(fetch_request(1, epoch=1, last_fetched_epoch=1, max_wait_ms=DAY_MS), replica_id=9)
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodesInProcess]:
-    """A node that reads frames of 10,000 bytes and has five connections."""
+    """A node that reads frames of `FRAME_BYTES` and has five connections."""
     configurations = voters_properties(
         tmp_path_factory.mktemp("small"),
         voters=1,
         message__max__bytes="5000",
-        socket__request__max__bytes="10000",
+        socket__request__max__bytes=str(FRAME_BYTES),
         max__connections="5",
     )
     with NodesInProcess(configurations) as nodes:
@@ -57,7 +58,7 @@ def request_frame() -> bytes:
 @pytest.mark.parametrize(
     "data",
     [
-        pytest.param((10_001).to_bytes(4, "big"), id="frame too large, known by its size alone"),
+        pytest.param((FRAME_BYTES + 1).to_bytes(4, "big"), id="frame too large, known by its size alone"),
         pytest.param(b"\xff\xff\xff\xff", id="negative size"),
         pytest.param(b"\x80\x00\x00\x00", id="most negative size"),
         pytest.param(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", id="HTTP"),
@@ -65,7 +66,7 @@ def request_frame() -> bytes:
         pytest.param(b"\x00\x00\x00\x00", id="empty frame"),
         pytest.param(b"\x00\x00\x00\x03\x00\x12\x00", id="frame shorter than a header"),
         pytest.param(b"\x00\x00\x00\x0a" + b"\x00\x12\x00\x03\x00\x00\x00\x01\x7f\xff", id="client id past the end"),
-        pytest.param(bytes(range(256)) * 20, id="rubbish"),
+        pytest.param(b"\x00\x00\x13\x88" + bytes(range(256)) * 20, id="rubbish"),
     ],
 )
 def test_bytes_that_are_no_request_end_their_connection_alone(small: NodesInProcess, data: bytes) -> None:
@@ -78,10 +79,7 @@ def test_bytes_that_are_no_request_end_their_connection_alone(small: NodesInProc
 
 
 def test_frame_of_exactly_the_limit_is_read(small: NodesInProcess) -> None:
-    filling = 10_000 - 14 - 2
-    header = b"\x00\x12\x00\x00\x00\x00\x00\x01" + filling.to_bytes(2, "big")
-    body = header + b"c" * filling
-    assert len(body) <= 10_000
+    body = encode_request(ApiVersionsRequest(), 0, correlation_id=1, client_id=None)[4:].ljust(FRAME_BYTES, b"\0")
     with small.wire(1) as wire:
         wire.send_bytes(len(body).to_bytes(4, "big") + body)
 
@@ -222,7 +220,9 @@ def test_connection_has_a_hundred_requests_under_way_at_most(tmp_path: Path) -> 
 
 def test_node_reads_no_more_while_too_many_bytes_wait(tmp_path: Path) -> None:
     batch = batch_of(b"x" * 1000)
-    configurations = voters_properties(tmp_path, voters=1, queued__max__request__bytes="10000")
+    configurations = voters_properties(
+        tmp_path, voters=1, queued__max__request__bytes="10000", message__max__bytes="10000"
+    )
     with NodesInProcess(configurations) as nodes, ExitStack() as stack:
         nodes.start().wait_for_leader()
         core = nodes.running[1].core
@@ -244,7 +244,10 @@ def test_node_reads_no_more_while_too_many_bytes_wait(tmp_path: Path) -> None:
 
 
 def test_followers_are_heard_while_too_many_bytes_wait(tmp_path: Path) -> None:
-    with leading_pair(tmp_path, queued__max__request__bytes="10000") as pair, pair.wire() as wire:
+    with (
+        leading_pair(tmp_path, queued__max__request__bytes="10000", message__max__bytes="10000") as pair,
+        pair.wire() as wire,
+    ):
         start = pair.commit()
         for _ in range(20):
             wire.send(produce_request(batch_of(b"x" * 1000), timeout_ms=60_000), 9)
@@ -265,10 +268,13 @@ def test_followers_are_heard_while_too_many_bytes_wait(tmp_path: Path) -> None:
 
 
 def test_connection_that_the_node_does_not_read_is_not_dropped_for_that(tmp_path: Path) -> None:
-    configurations = voters_properties(tmp_path, voters=1, queued__max__request__bytes="1000")
+    configurations = voters_properties(
+        tmp_path, voters=1, queued__max__request__bytes="10000", message__max__bytes="10000"
+    )
     with NodesInProcess(configurations) as nodes:
         nodes.start().wait_for_leader()
-        request = produce_request(batch_of(b"x" * 2_000), timeout_ms=600_000)
+        # With what is around the batch the request alone takes more than may wait.
+        request = produce_request(batch_of(b"x" * 9_900), timeout_ms=600_000)
         with nodes.wire(1) as wire:
             with nodes.slow_disk(1):
                 wire.send(request, 9)
@@ -284,8 +290,10 @@ def test_connection_that_the_node_does_not_read_is_not_dropped_for_that(tmp_path
 
 
 def test_large_frame_waits_for_its_leave_to_come_in(tmp_path: Path) -> None:
-    large = produce_request(batch_of(b"x" * 400_000), timeout_ms=600_000)
-    configurations = voters_properties(tmp_path, voters=1, queued__max__request__bytes="300000")
+    large = produce_request(batch_of(b"x" * 299_900), timeout_ms=600_000)
+    configurations = voters_properties(
+        tmp_path, voters=1, queued__max__request__bytes="300000", message__max__bytes="300000"
+    )
     with NodesInProcess(configurations) as nodes, ExitStack() as stack:
         nodes.start().wait_for_leader()
         first, second = (stack.enter_context(nodes.wire(1)) for _ in range(2))
