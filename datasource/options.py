@@ -16,7 +16,7 @@ from raft.client.settings import (
 )
 from raft.config.values import addresses, refuse, truth, whole_number
 from raft.errors import ConfigError
-from raft.types import Endpoint
+from raft.types import LARGEST_BATCH_BYTES, Endpoint
 
 Value = TypeVar("Value")
 Parse = Callable[[str, str], Value]
@@ -42,7 +42,7 @@ _READ = (
     "includeHeaders",
     "includeControlRecords",
 )
-_WRITE = ("txnAppId", "txnVersion")
+_WRITE = ("txnAppId", "txnVersion", "failOnWriteConflict")
 _OF_SPARK = ("checkpointLocation", "queryName", "path", "owner", "provider")
 """Names that Spark itself puts beside ours: of a sink, or of a table."""
 
@@ -151,10 +151,17 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOptions:
-    """The options of a write. `key` is the one that the user gives; None takes the query's or the write's own."""
+    """The options of a write.
+
+    Fields:
+        key: the one that the user gives; None takes the query's or the write's own.
+        fail_on_write_conflict: whether a write whose key is in the log with other rows is an error, or counts as
+            written, with a warning.
+    """
 
     client: ClientSettings
     key: WriteKey | None
+    fail_on_write_conflict: bool
 
     @classmethod
     def of(cls, options: Options) -> WriteOptions:
@@ -172,7 +179,11 @@ class WriteOptions:
             key = WriteKey(app_id, version) if app_id is not None and version is not None else None
         except ValueError as error:
             raise ConfigError(f"txnVersion: {error}") from error
-        return cls(client=_client_settings(options), key=key)
+        return cls(
+            client=_client_settings(options),
+            key=key,
+            fail_on_write_conflict=_get(options, "failOnWriteConflict", truth, True),
+        )
 
     def check_for_stream(self) -> None:
         """Refuse what only a batch can do.
@@ -195,7 +206,7 @@ def _client_settings(options: Options) -> ClientSettings:
         cluster_id=_get(options, CLUSTER_ID, _not_empty, None),
         api_timeout_ms=_get(options, API_TIMEOUT, _at_least(1), DEFAULT_API_TIMEOUT_MS),
         request_timeout_ms=_get(options, REQUEST_TIMEOUT, _at_least(1), DEFAULT_REQUEST_TIMEOUT_MS),
-        max_request_bytes=_get(options, MAX_REQUEST_SIZE, _at_least(1), DEFAULT_MAX_REQUEST_BYTES),
+        max_request_bytes=_get(options, MAX_REQUEST_SIZE, _request_size, DEFAULT_MAX_REQUEST_BYTES),
     )
 
 
@@ -209,6 +220,10 @@ def _get(options: Options, name: str, parse: Parse[Value], default: Value) -> Va
 
 def _at_least(least: int) -> Parse[int]:
     return lambda name, value: whole_number(name, value, at_least=least)
+
+
+def _request_size(name: str, value: str) -> int:
+    return whole_number(name, value, at_least=1, at_most=LARGEST_BATCH_BYTES)
 
 
 def _time(name: str, value: str) -> int:

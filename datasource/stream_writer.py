@@ -20,6 +20,11 @@ from raft.errors import RaftError
 _QUERY_ID = "sql.streaming.queryId"
 """Spark's name for the query's id, which outlives restarts from the same checkpoint."""
 
+_CONFLICT_REMEDY = (
+    "A checkpoint that was copied, or set back, gives the keys of one query to the rows of another: start this query "
+    "with a new checkpointLocation."
+)
+
 
 class KraftStreamWriter(DataSourceStreamArrowWriter):
     """Collects the rows of a micro-batch and appends them."""
@@ -48,7 +53,13 @@ class KraftStreamWriter(DataSourceStreamArrowWriter):
         (query_id,) = query_ids
         assert query_id is not None, "every task has said it"
         key = WriteKey(query_id, batchId)
-        append_rows(self._options.client, key, tasks, what=f"batch {batchId} of query {query_id}")
+        append_rows(
+            self._options,
+            key,
+            tasks,
+            what=f"batch {batchId} of query {query_id}",
+            conflict_remedy=_CONFLICT_REMEDY,
+        )
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         """Nothing was written before the commit, so nothing is to be undone."""

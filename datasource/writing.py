@@ -17,7 +17,8 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from datasource.clients import client_for
 from datasource.columns import encode_batch, encoded_size
-from raft.client import Client, ClientSettings, WriteKey
+from datasource.options import WriteOptions
+from raft.client import Client, WriteKey
 from raft.errors import ErrorCode, RaftError, RequestError
 from raft.records.header import HEADER
 
@@ -28,6 +29,10 @@ BATCH_HEADER_BYTES = HEADER.size
 
 class WriteTooLargeError(RaftError):
     """A write that does not fit into one record batch; nothing of it was written."""
+
+
+class WriteConflictError(RaftError):
+    """The key of a write is in the log already, with other rows; nothing was written now."""
 
 
 @dataclass
@@ -73,27 +78,31 @@ def collect_rows(record_batches: Iterable[pa.RecordBatch], max_bytes: int, query
     return TaskRows(rows=rows, row_count=row_count, size_bytes=size_bytes, query_id=query_id)
 
 
-def append_rows(settings: ClientSettings, key: WriteKey, tasks: Sequence[TaskRows], *, what: str) -> None:
+def append_rows(
+    options: WriteOptions, key: WriteKey, tasks: Sequence[TaskRows], *, what: str, conflict_remedy: str
+) -> None:
     """Append the rows of all tasks, in their order, under the key of the write; no rows append nothing.
 
     Args:
-        settings: where the quorum is.
+        options: of the write.
         key: of the write.
         tasks: what the tasks collected.
         what: the write in words, for messages.
+        conflict_remedy: what to do if other rows were written under this key.
 
     Raises:
         WriteTooLargeError: it does not fit into one record batch.
+        WriteConflictError: other rows were written under this key, and `failOnWriteConflict` is true.
         QuorumUnavailableError: no leader took it in time; asked again, it is still written once.
         RaftError: the quorum is not one of this project's nodes.
     """
     row_count = sum(task.row_count for task in tasks)
     if not row_count:
         return
-    limit = settings.max_request_bytes
+    limit = options.client.max_request_bytes
     if any(task.rows is None for task in tasks):
         raise _too_large(what, row_count, _size_of(tasks), f"{limit} (kraft.max.request.size)")
-    client = client_for(settings)
+    client = client_for(options.client)
     _require_keyed_writes(client)
     try:
         batch = encode_batch(
@@ -111,7 +120,17 @@ def append_rows(settings: ClientSettings, key: WriteKey, tasks: Sequence[TaskRow
     except RequestError as error:
         if error.code == ErrorCode.MESSAGE_TOO_LARGE:
             raise _too_large(what, row_count, len(batch), "the node's message.max.bytes") from error
-        raise
+        if error.code != ErrorCode.DUPLICATE_RESOURCE:
+            raise
+        conflict = f"{what} is in the log already with other rows ({error}); nothing was written now"
+        if options.fail_on_write_conflict:
+            raise WriteConflictError(
+                f"{conflict}. {conflict_remedy} If the rows of a write may differ when it is repeated, because they "
+                "come from rand(), uuid() or a source that cannot be replayed, set failOnWriteConflict to false: the "
+                "first rows then stay, and the write counts as done."
+            ) from error
+        _logger.warning("%s; it counts as done, because failOnWriteConflict is false", conflict)
+        return
     if appended.is_superseded:
         _logger.warning(
             "%s is not written: a newer write of %s is in the log already (version above %s); it counts as done",

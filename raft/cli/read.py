@@ -18,7 +18,7 @@ from raft.records.batch import read_records
 from raft.records.control import read_control_records
 from raft.records.control_json import control_record_to_json
 from raft.records.record import Record
-from raft.records.split import split_batches
+from raft.records.split import walk_batches
 from raft.types import Batch, Epoch, Offset
 
 _FETCH_BYTES = 4 << 20
@@ -65,22 +65,22 @@ def _offset(client: Client, option: str, text: str) -> Offset:
 def _lines(client: Client, offset: Offset, end: Offset | None, *, control: bool, as_json: bool) -> Iterator[str]:
     while end is None or offset < end:
         fetched = client.fetch(offset, max_bytes=_FETCH_BYTES, max_wait_ms=_FOLLOW_WAIT_MS)
-        for batch in _batches(fetched.records):
-            for shown in _shown(batch, control=control):
-                if shown["offset"] >= offset and (end is None or shown["offset"] < end):
-                    yield _in_json(shown) if as_json else _in_words(shown)
-            offset = max(offset, batch.header.end_offset)
-
-
-def _batches(records: bytes) -> list[Batch]:
-    try:
-        return split_batches(records)
-    except DecodeError as error:
-        raise CorruptBatchError(f"the leader sent a damaged batch: {error}") from error
+        try:
+            for batch in walk_batches(fetched.records):
+                for shown in _shown(batch, control=control):
+                    if shown["offset"] >= offset and (end is None or shown["offset"] < end):
+                        yield _in_json(shown) if as_json else _in_words(shown)
+                offset = max(offset, batch.header.end_offset)
+        except DecodeError as error:
+            raise CorruptBatchError(f"the batch that holds offset {offset} cannot be read: {error}") from error
 
 
 def _shown(batch: Batch, *, control: bool) -> Iterator[dict[str, Any]]:
-    """The records of a batch as they are shown; `control` is there on control records only."""
+    """The records of a batch as they are shown; `control` is there on control records only.
+
+    Raises:
+        DecodeError: while iterating, at the first record that breaks the form.
+    """
     if not batch.header.is_control:
         for record in read_records(batch.payload):
             yield _described(record, batch.header.epoch)

@@ -11,13 +11,15 @@ from typing import Any
 from raft.config import values
 from raft.config.client_listeners import EVERYWHERE, ClientListener, client_listeners, voters_key
 from raft.errors import ConfigError
-from raft.types import ZERO_UUID, Endpoint, NodeId, Uuid
+from raft.types import LARGEST_BATCH_BYTES, ZERO_UUID, Endpoint, NodeId, Uuid
 
 Voters = Mapping[NodeId, Endpoint]
 Parse = Callable[[str, str], Any]
 
 _MEBIBYTE = 1 << 20
 _INT32_MAX = (1 << 31) - 1
+_FRAME_ROOM_BYTES = 64 << 10
+"""What stands around the batch in the largest Produce request: most of it is the client's id, up to 32 KiB."""
 
 _READ_TOGETHER = frozenset(
     [
@@ -66,7 +68,8 @@ class NodeConfig:
         log_dir: the directory of `meta.properties` and of the partition's directory.
         cluster_id: None when the configuration names none.
         message_max_bytes: largest record batch it takes from a client.
-        queued_max_request_bytes: it stops reading from sockets while requests of so many bytes wait.
+        queued_max_request_bytes: it stops reading from sockets while requests of so many bytes wait. By default 64 MiB,
+            or a batch if that is more.
         socket_request_max_bytes: largest frame it reads; a larger one ends the connection. None: 100 MiB, or a batch
             and 1 MiB if that is more.
         max_connections_per_ip: connections from one address; more are refused.
@@ -91,7 +94,7 @@ class NodeConfig:
     retry_backoff_ms: int = _key("controller.quorum.retry.backoff.ms", _milliseconds, 20)
     fetch_max_bytes: int = _key("controller.quorum.fetch.max.bytes", _bytes, _MEBIBYTE)
     segment_bytes: int = _key("metadata.log.segment.bytes", _number(at_least=8 * _MEBIBYTE), 1024 * _MEBIBYTE)
-    message_max_bytes: int = _key("message.max.bytes", _bytes, 8 * _MEBIBYTE)
+    message_max_bytes: int = _key("message.max.bytes", _number(at_least=1, at_most=LARGEST_BATCH_BYTES), 8 * _MEBIBYTE)
     queued_max_request_bytes: int = _key("queued.max.request.bytes", _bytes, 64 * _MEBIBYTE)
     socket_request_max_bytes: int | None = _key("socket.request.max.bytes", _bytes, None)
     max_connections: int = _key("max.connections", _number(at_least=1), 1000)
@@ -154,13 +157,26 @@ def _quorum(parsed: Mapping[str, Any]) -> tuple[NodeId, Voters]:
     return parsed["node_id"], voters
 
 
-def _check_sizes(parsed: Mapping[str, Any]) -> None:
-    """A frame must have room for the largest batch, or its client would be cut off instead of being told."""
+def _check_sizes(parsed: dict[str, Any]) -> None:
+    """Refuse limits that contradict one another, and make the one that is not given fit the others.
+
+    A frame must have room for the largest batch, or its client would be cut off instead of being told; and what may
+    wait must have room for it too.
+    """
     largest_batch = parsed.get("message_max_bytes", NodeConfig.__dataclass_fields__["message_max_bytes"].default)
     largest_frame = parsed.get("socket_request_max_bytes")
-    if largest_frame is not None and largest_frame < largest_batch:
+    if largest_frame is not None and largest_frame < largest_batch + _FRAME_ROOM_BYTES:
         raise values.refuse(
-            "socket.request.max.bytes", str(largest_frame), f"are sizes from message.max.bytes={largest_batch} on"
+            "socket.request.max.bytes",
+            str(largest_frame),
+            f"are sizes from {largest_batch + _FRAME_ROOM_BYTES} on: message.max.bytes={largest_batch} and "
+            f"{_FRAME_ROOM_BYTES} for the request around it",
+        )
+    default_queue = NodeConfig.__dataclass_fields__["queued_max_request_bytes"].default
+    queue = parsed.setdefault("queued_max_request_bytes", max(default_queue, largest_batch))
+    if queue < largest_batch:
+        raise values.refuse(
+            "queued.max.request.bytes", str(queue), f"are sizes from message.max.bytes={largest_batch} on"
         )
 
 

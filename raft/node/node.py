@@ -88,7 +88,7 @@ class Node:
             self._network = PeerNetwork(
                 config.node_id,
                 ours,
-                max_frame_bytes=max(MAX_ANSWER_BYTES, max_frame_bytes + config.fetch_max_bytes),
+                max_frame_bytes=MAX_ANSWER_BYTES,
                 # Controllers refuse requests about other topics than theirs; a TestRaftServer looks like one of them.
                 refuses_controllers=config.node_id in config.voters and config.topic_name == METADATA_TOPIC,
                 submit=self._submit,

@@ -22,7 +22,7 @@ from typing import assert_never
 
 import cramjam
 
-from raft.errors import DecodeError
+from raft.errors import DecodeError, DecompressedTooLargeError
 from raft.records import snappy
 
 DEFAULT_MAX_DECOMPRESSED_BYTES = 64 << 20
@@ -31,6 +31,8 @@ DEFAULT_MAX_DECOMPRESSED_BYTES = 64 << 20
 _FIRST_GUESS_BYTES = 64 << 10
 _GZIP_WINDOW_BITS = 16 + zlib.MAX_WBITS
 _GZIP_PIECE_BYTES = 16 << 10
+_BUFFER_IS_FULL = "failed to write whole buffer"
+"""What cramjam says when there is more to write than room."""
 _ZSTD_LEVEL = 3
 _LZ4_LEVEL = 9
 
@@ -73,12 +75,13 @@ def decompress(code: int, data: bytes, *, max_bytes: int = DEFAULT_MAX_DECOMPRES
         max_bytes: most that may come out; with no compression, most that may go in.
 
     Raises:
-        DecodeError: an unknown codec, broken or surplus bytes, or more than `max_bytes`.
+        DecodeError: an unknown codec, or broken or surplus bytes.
+        DecompressedTooLargeError: more than `max_bytes`.
     """
     match code:
         case Compression.NONE:
             if len(data) > max_bytes:
-                raise DecodeError(f"{len(data)} bytes of records where at most {max_bytes} are allowed")
+                raise DecompressedTooLargeError(f"{len(data)} bytes of records; at most {max_bytes} are allowed")
             return data
         case Compression.GZIP:
             return _gunzip(data, max_bytes)
@@ -120,7 +123,7 @@ def _gunzip(data: bytes, max_bytes: int) -> bytes:
 
 def _decompress_into_buffer(decompress_into: Callable[[bytes, bytearray], int], data: bytes, max_bytes: int) -> bytes:
     # These two codecs stop when the buffer they write into is full. The frames need not say how much they hold, so
-    # we begin with a guess and go up to what is allowed; the error does not tell "full" from "broken" reliably.
+    # we begin with a guess and go up to what is allowed.
     capacity = min(max_bytes, max(_FIRST_GUESS_BYTES, 4 * len(data)))
     while True:
         buffer = bytearray(capacity)
@@ -128,7 +131,9 @@ def _decompress_into_buffer(decompress_into: Callable[[bytes, bytearray], int], 
             size = decompress_into(data, buffer)
         except cramjam.DecompressionError as error:
             if capacity >= max_bytes:
-                raise DecodeError(f"broken data, or more than {max_bytes} bytes when decompressed: {error}") from error
+                if _BUFFER_IS_FULL in str(error):
+                    raise _too_much(max_bytes) from error
+                raise DecodeError(f"broken data: {error}") from error
             # Gone before the next one comes, which would otherwise be taken beside it.
             del buffer
             capacity = min(max_bytes, 8 * capacity)
@@ -136,5 +141,5 @@ def _decompress_into_buffer(decompress_into: Callable[[bytes, bytearray], int], 
             return bytes(memoryview(buffer)[:size])
 
 
-def _too_much(max_bytes: int) -> DecodeError:
-    return DecodeError(f"more than {max_bytes} bytes when decompressed")
+def _too_much(max_bytes: int) -> DecompressedTooLargeError:
+    return DecompressedTooLargeError(f"more than {max_bytes} bytes when decompressed")

@@ -20,9 +20,10 @@ from raft.errors import DecodeError
 from raft.wire.apis import APIS, Api, Response
 from raft.wire.headers import RequestHeader, ResponseHeader
 
-MAX_ANSWER_BYTES = 256 << 20
-"""Largest answer that is read. It is no setting of whoever asks: a fetch answers with a whole batch, whatever size was
-asked for, and the log may hold batches from the days of a larger message.max.bytes."""
+MAX_ANSWER_BYTES = (1 << 31) - 1
+"""Largest answer that is read: whatever the size field can say. A fetch answers with a whole batch, whatever size was
+asked for, and the log may hold batches from the days of a larger message.max.bytes. Memory is taken for what has come,
+not for what is announced."""
 
 _SIZE = struct.Struct(">i")
 _REQUEST_START = struct.Struct(">hhi")

@@ -81,8 +81,8 @@ def test_least_configuration_has_kafkas_defaults() -> None:
         ("controller.quorum.retry.backoff.ms", "4", "retry_backoff_ms", 4),
         ("controller.quorum.fetch.max.bytes", "1", "fetch_max_bytes", 1),
         ("metadata.log.segment.bytes", "8388608", "segment_bytes", 8388608),
-        ("message.max.bytes", "2147483647", "message_max_bytes", 2147483647),
-        ("queued.max.request.bytes", "1", "queued_max_request_bytes", 1),
+        ("message.max.bytes", "267386880", "message_max_bytes", 255 << 20),
+        ("queued.max.request.bytes", "8388608", "queued_max_request_bytes", 8388608),
         ("socket.request.max.bytes", "104857600", "socket_request_max_bytes", 104857600),
         ("max.connections", "1", "max_connections", 1),
         ("connections.max.idle.ms", "1", "connections_max_idle_ms", 1),
@@ -123,7 +123,8 @@ def test_key_is_taken(key: str, text: str, field: str, value: object) -> None:
         ("controller.quorum.fetch.max.bytes", "0", "are 1 to 2147483647"),
         ("metadata.log.segment.bytes", "8388607", "are 8388608 to 2147483647"),
         ("metadata.log.segment.bytes", "2147483648", "are 8388608 to 2147483647"),
-        ("message.max.bytes", "0", "are 1 to 2147483647"),
+        ("message.max.bytes", "0", "are 1 to 267386880"),
+        ("message.max.bytes", "267386881", "are 1 to 267386880"),
         ("queued.max.request.bytes", "0", "are 1 to 2147483647"),
         ("socket.request.max.bytes", "-1", "are 1 to 2147483647"),
         ("max.connections", "0", "are 1 to 2147483647"),
@@ -162,13 +163,25 @@ def test_host_that_cannot_be_a_name_is_refused(key: str, host: str) -> None:
         config(**{key: value})
 
 
-def test_frame_smaller_than_the_largest_batch_is_refused() -> None:
+def test_frame_without_room_for_the_largest_batch_is_refused() -> None:
     with pytest.raises(ConfigError) as refused:
-        config(socket__request__max__bytes="1000", message__max__bytes="1001")
+        config(socket__request__max__bytes="66536", message__max__bytes="1001")
 
-    message = "socket.request.max.bytes=1000: allowed are sizes from message.max.bytes=1001 on"
+    assert str(refused.value) == (
+        "socket.request.max.bytes=66536: allowed are sizes from 66537 on: message.max.bytes=1001 and 65536 for the "
+        "request around it"
+    )
+    assert config(socket__request__max__bytes="66537", message__max__bytes="1001").socket_request_max_bytes == 66537
+
+
+def test_queue_without_room_for_the_largest_batch_is_refused() -> None:
+    with pytest.raises(ConfigError) as refused:
+        config(queued__max__request__bytes="1000", message__max__bytes="1001")
+
+    message = "queued.max.request.bytes=1000: allowed are sizes from message.max.bytes=1001 on"
     assert str(refused.value) == message
-    assert config(socket__request__max__bytes="1001", message__max__bytes="1001").socket_request_max_bytes == 1001
+    assert config(queued__max__request__bytes="1001", message__max__bytes="1001").queued_max_request_bytes == 1001
+    assert config(message__max__bytes=str(100 << 20)).queued_max_request_bytes == 100 << 20, "the default grows with it"
 
 
 @pytest.mark.parametrize(
