@@ -36,6 +36,7 @@ from raft.core.effects import (
 )
 from raft.core.events import Event, LogFlushed, RequestAbandoned, Started, TimePassed
 from raft.errors import NodeHaltedError
+from raft.node.checkpoint_pace import CheckpointPace
 from raft.node.disk import DiskThread, FlushOrder, FlushThread
 from raft.node.faults import FaultLog
 from raft.records.control import leader_change_batch
@@ -45,7 +46,7 @@ from raft.types import NodeId, Offset, OffsetAndEpoch
 
 _logger = logging.getLogger(__name__)
 
-_RECOVERY_POINT_INTERVAL_S = 1.0
+_CHECKPOINT_INTERVAL_S = 1.0
 
 Found = TypeVar("Found")
 Step = TypeVar("Step", Event, Effect)
@@ -99,9 +100,15 @@ class Engine:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due_ms = 0
         self._faults = FaultLog(_logger)
-        self._recovery_point_due_s = 0.0
         self._disk = DiskThread(self._post, self._failed)
-        self._flush = FlushThread(self._flush_log, self._post, flushed=self._flushed, failed=self._failed)
+        self._flush = FlushThread(
+            directory.log.flush,
+            self._post,
+            write_checkpoints=self._write_checkpoints,
+            pace=CheckpointPace(_CHECKPOINT_INTERVAL_S),
+            flushed=self._flushed,
+            failed=self._failed,
+        )
 
     def start(self) -> None:
         """Begin with the first event."""
@@ -297,9 +304,5 @@ class Engine:
         with self._flush.at_rest:
             self._directory.install_snapshot(snapshot)
 
-    def _flush_log(self) -> None:
-        durable_end = self._directory.log.flush()
-        now_s = time.monotonic()
-        if now_s >= self._recovery_point_due_s:
-            self._recovery_point_due_s = now_s + _RECOVERY_POINT_INTERVAL_S
-            self._directory.write_recovery_point(durable_end)
+    def _write_checkpoints(self) -> None:
+        self._directory.write_recovery_point()

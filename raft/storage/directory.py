@@ -146,13 +146,12 @@ class ReplicaDirectory:
         self._election_state_file.write(state, kraft_version=kraft_version)
         self.election_state = state
 
-    def write_recovery_point(self, durable_offset: Offset) -> None:
-        """Return when an offset that `Log.flush` returned stands on the disk as known to be flushed.
+    def write_recovery_point(self) -> None:
+        """Return when the end of what is known to be flushed stands on the disk.
 
-        Like a flush it may run on another thread, but not while the log is truncated or closed. Of an offset that a
-        truncation has undone in between, only what is left of it is written.
+        Like a flush it may run on another thread, but not while the log is truncated or closed.
         """
-        self._recovery_point.advance(min(durable_offset, self.log.durable_end_offset))
+        self._recovery_point.advance(self.log.durable_end_offset)
 
     def store_snapshot_piece(self, snapshot: OffsetAndEpoch, position: int, piece: bytes) -> None:
         """See `SnapshotFolder.store_piece`."""

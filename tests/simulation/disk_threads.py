@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from raft.core.effects import FlushLog, ReadRange
 from raft.errors import StorageError
+from raft.node.checkpoint_pace import CheckpointPace
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.memory import PowerCutError
 from raft.types import Batch, ElectionState, Offset
@@ -28,7 +29,8 @@ from tests.simulation.written_log import WrittenLog
 
 Result = TypeVar("Result")
 
-_RECOVERY_POINT_INTERVAL_MS = 300
+_CHECKPOINT_INTERVAL_S = 0.3
+_MS_PER_S = 1000
 _LATE_ANSWER_MS = (0, 4000)
 _HELD_BACK = 5
 
@@ -88,7 +90,8 @@ class DiskThreads:
         self._is_flushing = False
         self._is_over = False
         self._last_report_ms = 0
-        self._recovery_point_due_ms = 0
+        self._pace = CheckpointPace(_CHECKPOINT_INTERVAL_S)
+        self._is_checkpoint_planned = False
 
     def store(self, state: ElectionState, done: Callable[[], None]) -> None:
         """Store an election state, then go on."""
@@ -206,6 +209,7 @@ class DiskThreads:
             return
         self._looked()
         self._report_soon(orders)
+        self._checkpoint_soon()
         self._flush_soon()
 
     def _report_soon(self, orders: Sequence[_Ordered]) -> None:
@@ -230,9 +234,27 @@ class DiskThreads:
             raise BrokenInvariantError(
                 "FlushTellsTheTruth", ("LOG-6",), f"flush says {claimed}, on the platter is {durable_end}"
             )
-        if self._timeline.now_ms >= self._recovery_point_due_ms:
-            self._recovery_point_due_ms = self._timeline.now_ms + _RECOVERY_POINT_INTERVAL_MS
-            self._directory.write_recovery_point(claimed)
+        self._pace.flushed()
+
+    def _checkpoint_soon(self) -> None:
+        wait_s = self._pace.wait_s(self._timeline.now_ms / _MS_PER_S)
+        if wait_s is not None and not self._is_checkpoint_planned:
+            self._is_checkpoint_planned = True
+            self._timeline.after(1 + int(wait_s * _MS_PER_S), self._checkpoint)
+
+    def _checkpoint(self) -> None:
+        self._is_checkpoint_planned = False
+        if self._is_over:
+            return
+        try:
+            self._directory.write_recovery_point()
+        except PowerCutError:
+            self._power_failed()
+            return
+        except StorageError as error:
+            self._refused(error)
+            return
+        self._pace.wrote(self._timeline.now_ms / _MS_PER_S)
 
     def _report(self, answered: _Ordered) -> None:
         if self._is_over:

@@ -92,7 +92,8 @@ def test_recovery_point_is_written_when_told() -> None:
     directory = opened(files)
     directory.log.append(batches([1] * 5))
 
-    directory.write_recovery_point(directory.log.flush())
+    directory.log.flush()
+    directory.write_recovery_point()
 
     assert directory.recovery_point == 5
     assert files.read(f"{PARTITION}/recovery-point-offset-checkpoint") == b"0\n1\n__cluster_metadata 0 5\n"
@@ -103,11 +104,11 @@ def test_recovery_point_never_runs_ahead_of_a_flush() -> None:
     files = MemoryFiles()
     directory = opened(files)
     directory.log.append(batches([1] * 5))
-    flushed = directory.log.flush()
+    directory.log.flush()
     directory.log.truncate(Offset(2))
     directory.log.append(batches([1] * 3, start=2, epoch=2))
 
-    directory.write_recovery_point(flushed)
+    directory.write_recovery_point()
 
     assert directory.recovery_point == 2
 
