@@ -78,6 +78,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     disks.cut_not_flushed,
     disks.recovery_point_not_taken_back,
     disks.damage_cut_off_like_a_torn_write,
+    disks.damage_cut_off_though_whole_batches_follow,
     disks.recovered_log_not_flushed,
     disks.checksum_not_looked_at,
     disks.epochs_not_written,
