@@ -14,9 +14,11 @@ Source: rule STATE-17; Kafka KafkaRaftManager.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from raft.errors import ConfigError
 from raft.storage.directory_lock import LOCK_FILE_NAME
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.files import DirectoryLock, Files, join
@@ -26,6 +28,8 @@ from raft.storage.partition_metadata import PARTITION_METADATA_NAME, claim_parti
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.storage.snapshots import PART_SUFFIX, SnapshotFolder
 from raft.types import LOG_BEGIN, BatchHeader, ElectionState, NodeId, Offset, OffsetAndEpoch, Uuid
+
+_PARTITION_FOLDER = re.compile(r".+-[0-9]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +105,7 @@ class ReplicaDirectory:
         try:
             owner = claim_directory(files, cluster_id=identity.cluster_id, node_id=identity.node_id, entropy=entropy)
             partition = f"{identity.topic}-{identity.partition}"
+            _check_no_other_log(files, partition)
             files.make_directory(partition)
             _remove_leftovers(files, ("", partition))
             claim_partition(files, join(partition, PARTITION_METADATA_NAME), identity.topic_id)
@@ -174,6 +179,29 @@ class ReplicaDirectory:
             self.log.close()
         finally:
             self._lock.release()
+
+
+def _check_no_other_log(files: Files, partition: str) -> None:
+    """Refuse to begin an empty log beside the log of another topic: its records would silently be out of sight.
+
+    A directory that holds both logs already is opened as configured.
+
+    Raises:
+        ConfigError: names both folders.
+    """
+    if _is_used(files, partition):
+        return
+    for name in files.names_in(""):
+        if _PARTITION_FOLDER.fullmatch(name) and _is_used(files, name):
+            topic = name.rpartition("-")[0]
+            raise ConfigError(
+                f"{files.path_of('')} holds the log {name}; the configuration says {partition}, for which an empty log "
+                f"would be started beside it: set raft.topic.name={topic}, or give the node another directory"
+            )
+
+
+def _is_used(files: Files, folder: str) -> bool:
+    return any(files.exists(join(folder, name)) for name in (PARTITION_METADATA_NAME, ELECTION_STATE_NAME))
 
 
 def _remove_leftovers(files: Files, directories: Sequence[str]) -> None:

@@ -1,4 +1,5 @@
 import errno
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -136,6 +137,43 @@ def test_directory_is_refused_and_not_kept_locked_when_of_somebody_else(files: F
 
     with pytest.raises(ConfigError, match="the configuration says"):
         opened(files, who)
+
+    opened(files).close()
+
+
+@pytest.mark.rule("STATE-18")
+def test_directory_is_refused_when_it_holds_the_log_of_another_topic(files: Files) -> None:
+    directory = opened(files)
+    directory.log.append([batch(0)])
+    directory.close()
+    names = files.names_in("")
+
+    with pytest.raises(
+        ConfigError,
+        match=r"holds the log __cluster_metadata-0; the configuration says other-0, .*set raft.topic.name=__c",
+    ):
+        opened(files, replace(identity(), topic="other"))
+
+    assert files.names_in("") == names
+    directory = opened(files)
+    assert directory.log.end_offset == 1
+    directory.close()
+
+
+def test_directory_that_holds_both_logs_already_is_opened_as_configured(files: Files) -> None:
+    opened(files).close()
+    files.make_directory("other-0")
+    files.create("other-0/quorum-state").close()
+
+    opened(files).close()
+
+
+def test_folders_that_are_no_logs_are_passed_over() -> None:
+    files = MemoryFiles()
+    for name in ("notes-2024", "lost+found", "other-0"):
+        files.make_directory(name)
+    files.make_directory("notes")
+    files.put("notes/quorum-state", b"")
 
     opened(files).close()
 
