@@ -25,6 +25,7 @@ from raft.storage.files import DirectoryLock, Files, join
 from raft.storage.log import Log, LogConfig
 from raft.storage.meta_properties import MetaProperties, claim_directory
 from raft.storage.partition_metadata import PARTITION_METADATA_NAME, claim_partition
+from raft.storage.recovery import remove_log
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.storage.snapshots import PART_SUFFIX, SnapshotFolder
 from raft.types import LOG_BEGIN, BatchHeader, ElectionState, NodeId, Offset, OffsetAndEpoch, Uuid
@@ -116,6 +117,10 @@ class ReplicaDirectory:
                 files, join(partition, RECOVERY_POINT_NAME), topic=identity.topic, partition=identity.partition
             )
             snapshots = SnapshotFolder(files, partition)
+            interrupted = snapshots.interrupted_install()
+            if interrupted is not None:
+                remove_log(files, partition, recovery_point)
+                snapshots.finish_install(interrupted)
             start = snapshots.latest() or LOG_BEGIN
             log = Log.open(files, partition, config or LogConfig(), recovery_point, on_batch, start=start)
             snapshots.remove_before(start.offset)
@@ -164,8 +169,9 @@ class ReplicaDirectory:
 
     def install_snapshot(self, snapshot: OffsetAndEpoch) -> None:
         """Return when a snapshot, all of which was stored, stands on the disk in the place of the log."""
-        self._snapshots.finish(snapshot)
+        self._snapshots.begin_install(snapshot)
         self.log.restart_at(snapshot)
+        self._snapshots.finish_install(snapshot)
         self._snapshots.remove_before(snapshot.offset)
 
     def close(self) -> None:

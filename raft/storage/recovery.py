@@ -31,12 +31,28 @@ from collections.abc import Callable
 from raft.errors import CorruptBatchError
 from raft.storage.batch_search import BatchSearch
 from raft.storage.files import Files, join
+from raft.storage.recovery_point import RecoveryPoint
 from raft.storage.segment import LOG_SUFFIX, Segment
 from raft.types import BatchHeader, Offset, OffsetAndEpoch
 
 _logger = logging.getLogger(__name__)
 
 _SEGMENT_FILE = re.compile(r"([0-9]{20})(\.log|\.index|\.timeindex)")
+
+
+def remove_log(files: Files, directory: str, recovery_point: RecoveryPoint) -> None:
+    """Return when no segment is left on the disk, nor a recovery point that speaks of one.
+
+    Args:
+        files: where the segments lie.
+        directory: the partition's folder.
+        recovery_point: of this partition.
+    """
+    recovery_point.retreat(Offset(0))
+    for name in files.names_in(directory):
+        if _SEGMENT_FILE.fullmatch(name):
+            files.remove(join(directory, name))
+    files.sync_directory(directory)
 
 
 class Recovery:

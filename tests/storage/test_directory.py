@@ -27,8 +27,8 @@ def identity(*, node_id: int = 1, cluster_id: str | None = "cluster", topic_id: 
     )
 
 
-def opened(files: Files, who: ReplicaIdentity | None = None) -> ReplicaDirectory:
-    return ReplicaDirectory.open(files, who or identity(), entropy=bytes(range(16)))
+def opened(files: Files, who: ReplicaIdentity | None = None, *, config: LogConfig | None = None) -> ReplicaDirectory:
+    return ReplicaDirectory.open(files, who or identity(), entropy=bytes(range(16)), config=config)
 
 
 @pytest.mark.rule("STATE-7", "STATE-17")
