@@ -49,6 +49,7 @@ def _reader_for(path: Path) -> Callable[[bytes], Iterator[_Row]]:
     readers: dict[str, Callable[[bytes], Iterator[_Row]]] = {
         "leader-epoch-checkpoint": _epochs,
         "recovery-point-offset-checkpoint": _recovery_points,
+        "replication-offset-checkpoint": _high_watermarks,
         "quorum-state": _quorum_state,
         "meta.properties": _properties,
         "partition.metadata": _properties,
@@ -130,6 +131,11 @@ def _epochs(data: bytes) -> Iterator[_Row]:
 def _recovery_points(data: bytes) -> Iterator[_Row]:
     for topic, partition, offset in (line.split() for line in _lines(data)[2:]):
         yield {"topic": topic, "partition": int(partition), "recoveryPoint": int(offset)}
+
+
+def _high_watermarks(data: bytes) -> Iterator[_Row]:
+    for topic, partition, offset in (line.split() for line in _lines(data)[2:]):
+        yield {"topic": topic, "partition": int(partition), "highWatermark": int(offset)}
 
 
 def _quorum_state(data: bytes) -> Iterator[_Row]:

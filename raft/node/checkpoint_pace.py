@@ -23,10 +23,16 @@ class CheckpointPace:
         """Note that more of the log is durable than the checkpoints say."""
         self._is_behind = True
 
-    def wrote(self, now_s: float) -> None:
-        """Note that the checkpoints were written at this time."""
+    def wrote(self, now_s: float, *, is_complete: bool) -> None:
+        """Note that the checkpoints were written at this time.
+
+        Args:
+            now_s: the time.
+            is_complete: whether they say everything. What is flushed is committed a moment later, often without
+                another flush, so otherwise they are due again after the interval.
+        """
         self._due_s = now_s + self._interval_s
-        self._is_behind = False
+        self._is_behind = not is_complete
 
     def wait_s(self, now_s: float) -> float | None:
         """Return how long to wait before the checkpoints are written: 0 for now, None while they are up to date."""

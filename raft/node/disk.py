@@ -109,7 +109,8 @@ class FlushThread:
 
     Args:
         flush: brings to disk all that is in the log when it is called.
-        write_checkpoints: writes down how much of the log is durable; never called during a flush or a truncation.
+        write_checkpoints: writes down how much of the log is durable and committed; returns whether that was all of it.
+            Never called during a flush or a truncation.
         pace: says when.
         post: how the outcome gets back to the loop.
         flushed: told, on the loop, which order is done.
@@ -121,7 +122,7 @@ class FlushThread:
         flush: Callable[[], object],
         post: Post,
         *,
-        write_checkpoints: Callable[[], None],
+        write_checkpoints: Callable[[], bool],
         pace: CheckpointPace,
         flushed: Callable[[FlushOrder], None],
         failed: Callable[[BaseException], None],
@@ -164,8 +165,8 @@ class FlushThread:
         wait_s = self._pace.wait_s(time.monotonic())
         if wait_s == 0:
             with self.at_rest:
-                self._write_checkpoints()
-            self._pace.wrote(time.monotonic())
+                is_complete = self._write_checkpoints()
+            self._pace.wrote(time.monotonic(), is_complete=is_complete)
             return True
         try:
             order = self._next_order(wait_s)

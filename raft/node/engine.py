@@ -104,7 +104,7 @@ class Engine:
         self._flush = FlushThread(
             directory.log.flush,
             self._post,
-            write_checkpoints=self._write_checkpoints,
+            write_checkpoints=directory.write_checkpoints,
             pace=CheckpointPace(_CHECKPOINT_INTERVAL_S),
             flushed=self._flushed,
             failed=self._failed,
@@ -174,6 +174,7 @@ class Engine:
 
     def _handle(self, event: Event) -> None:
         self._effects.extend(self.core.handle(event, self.now_ms()))
+        self._directory.note_committed(self.core.durable_high_watermark)
 
     def _set_timer(self) -> None:
         deadline_ms = self.core.deadline_ms
@@ -303,6 +304,3 @@ class Engine:
     def _install(self, snapshot: OffsetAndEpoch) -> None:
         with self._flush.at_rest:
             self._directory.install_snapshot(snapshot)
-
-    def _write_checkpoints(self) -> None:
-        self._directory.write_recovery_point()

@@ -173,6 +173,7 @@ class Node:
             stored=directory.election_state,
             log=LogView(start=log.start, end_offset=log.end_offset, epochs=log.epochs),
             writers=writers,
+            known_committed=directory.committed_offset,
             draw=random.SystemRandom().randrange,
         )
 

@@ -5,6 +5,7 @@
               <topic>-<partition>/partition.metadata
                                   quorum-state
                                   recovery-point-offset-checkpoint
+                                  replication-offset-checkpoint
                                   leader-epoch-checkpoint
                                   00000000000000000000.log .index .timeindex ...
                                   <end offset>-<epoch>.checkpoint
@@ -22,6 +23,7 @@ from raft.errors import ConfigError
 from raft.storage.directory_lock import LOCK_FILE_NAME
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.files import DirectoryLock, Files, join
+from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
 from raft.storage.log import Log, LogConfig
 from raft.storage.meta_properties import MetaProperties, claim_directory
 from raft.storage.partition_metadata import PARTITION_METADATA_NAME, claim_partition
@@ -67,6 +69,7 @@ class ReplicaDirectory:
         owner: MetaProperties,
         election_state_file: ElectionStateFile,
         recovery_point: RecoveryPoint,
+        high_watermark: HighWatermarkCheckpoint,
         snapshots: SnapshotFolder,
         log: Log,
     ) -> None:
@@ -74,6 +77,8 @@ class ReplicaDirectory:
         self._owner = owner
         self._election_state_file = election_state_file
         self._recovery_point = recovery_point
+        self._high_watermark = high_watermark
+        self._committed_offset = high_watermark.offset
         self._snapshots = snapshots
         self.log = log
         self.election_state = election_state_file.read()
@@ -116,19 +121,26 @@ class ReplicaDirectory:
             recovery_point = RecoveryPoint(
                 files, join(partition, RECOVERY_POINT_NAME), topic=identity.topic, partition=identity.partition
             )
+            high_watermark = HighWatermarkCheckpoint(
+                files, join(partition, HIGH_WATERMARK_NAME), topic=identity.topic, partition=identity.partition
+            )
             snapshots = SnapshotFolder(files, partition)
             interrupted = snapshots.interrupted_install()
             if interrupted is not None:
+                high_watermark.retreat(Offset(0))
                 remove_log(files, partition, recovery_point)
                 snapshots.finish_install(interrupted)
             start = snapshots.latest() or LOG_BEGIN
             log = Log.open(files, partition, config or LogConfig(), recovery_point, on_batch, start=start)
+            # An operator may have cut the log's end off, as a refused start says; nothing else brings it below.
+            high_watermark.retreat(log.end_offset)
             snapshots.remove_before(start.offset)
             return cls(
                 lock=lock,
                 owner=owner,
                 election_state_file=election_state_file,
                 recovery_point=recovery_point,
+                high_watermark=high_watermark,
                 snapshots=snapshots,
                 log=log,
             )
@@ -151,17 +163,36 @@ class ReplicaDirectory:
         """What stands on the disk as known to be flushed."""
         return self._recovery_point.offset
 
+    @property
+    def committed_offset(self) -> Offset:
+        """Everything below is committed and on this disk, as far as is known: the core's word, or the last start's."""
+        return self._committed_offset
+
+    def note_committed(self, offset: Offset) -> None:
+        """Take note of what is committed and on this disk; the next checkpoint says so.
+
+        Args:
+            offset: `RaftCore.durable_high_watermark`. It cannot go down, except where a snapshot replaces the log.
+        """
+        self._committed_offset = max(self._committed_offset, offset)
+
     def store_election_state(self, state: ElectionState, *, kraft_version: int = 0) -> None:
         """Return when the state is on the disk; see `ElectionStateFile.write`."""
         self._election_state_file.write(state, kraft_version=kraft_version)
         self.election_state = state
 
-    def write_recovery_point(self) -> None:
-        """Return when the end of what is known to be flushed stands on the disk.
+    def write_checkpoints(self) -> bool:
+        """Return when the disk says what of the log is known to be flushed and to be committed.
 
         Like a flush it may run on another thread, but not while the log is truncated or closed.
+
+        Returns:
+            Whether all that is flushed is committed too; if not, there will be more to say soon.
         """
-        self._recovery_point.advance(self.log.durable_end_offset)
+        durable_offset = self.log.durable_end_offset
+        self._recovery_point.advance(durable_offset)
+        self._high_watermark.advance(self._committed_offset)
+        return self._committed_offset >= durable_offset
 
     def store_snapshot_piece(self, snapshot: OffsetAndEpoch, position: int, piece: bytes) -> None:
         """See `SnapshotFolder.store_piece`."""
@@ -183,6 +214,7 @@ class ReplicaDirectory:
         try:
             self._snapshots.close()
             self.log.close()
+            self._high_watermark.advance(self._committed_offset)
         finally:
             self._lock.release()
 

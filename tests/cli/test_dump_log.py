@@ -85,6 +85,7 @@ def test_segment_is_shown_in_words(folder: Path) -> None:
         (f"{TOPIC}-0/quorum-state", {"leaderId": 1, "leaderEpoch": 1, "votedId": 1}),
         (f"{TOPIC}-0/leader-epoch-checkpoint", {"epoch": 1, "startOffset": 0}),
         (f"{TOPIC}-0/recovery-point-offset-checkpoint", {"topic": TOPIC, "partition": 0, "recoveryPoint": 2}),
+        (f"{TOPIC}-0/replication-offset-checkpoint", {"topic": TOPIC, "partition": 0, "highWatermark": 2}),
     ],
 )
 def test_small_file_is_shown(here: Here, folder: Path, name: str, row: dict[str, Any]) -> None:
@@ -158,6 +159,7 @@ def test_empty_segment_is_nothing(here: Here, tmp_path: Path) -> None:
         ("leader-epoch-checkpoint", b"0\n1\n1 2 3\n"),
         ("leader-epoch-checkpoint", b"0\n1\none two\n"),
         ("recovery-point-offset-checkpoint", b"0\n1\nt 0\n"),
+        ("replication-offset-checkpoint", b"0\n1\nt 0\n"),
         ("quorum-state", b"{half"),
         ("quorum-state", b"5"),
         ("quorum-state", b"[1]"),
@@ -180,7 +182,8 @@ def test_file_of_another_kind_is_refused(here: Here, tmp_path: Path, name: str) 
     assert done.exit_code == 1
     assert done.errors == (
         f"kraft: {name} is no file that can be shown; known are <offset>.log, <offset>-<epoch>.checkpoint, "
-        "leader-epoch-checkpoint, recovery-point-offset-checkpoint, quorum-state, meta.properties, partition.metadata\n"
+        "leader-epoch-checkpoint, recovery-point-offset-checkpoint, replication-offset-checkpoint, quorum-state, "
+        "meta.properties, partition.metadata\n"
     )
 
 

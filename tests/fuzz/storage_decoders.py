@@ -12,6 +12,7 @@ from raft.records.record import Record
 from raft.records.split import split_batches
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, read_epochs
+from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
 from raft.storage.log import Log, LogConfig
 from raft.storage.memory import MemoryFiles
 from raft.storage.meta_properties import META_PROPERTIES_NAME, claim_directory
@@ -179,9 +180,16 @@ def _election_states() -> Iterator[Sample]:
         )
 
 
+def read_high_watermark(content: bytes) -> Offset:
+    """Read replication-offset-checkpoint."""
+    files = _files({HIGH_WATERMARK_NAME: content})
+    return HighWatermarkCheckpoint(files, HIGH_WATERMARK_NAME, topic=TOPIC, partition=0).offset
+
+
 def _small_files() -> Iterator[Sample]:
     yield Sample(name="epochs", content=kafka_bytes.LEADER_EPOCH_CHECKPOINT, decode=read_epoch_checkpoint)
     yield Sample(name="recovery point", content=f"0\n1\n{TOPIC} 0 117\n".encode(), decode=read_recovery_point)
+    yield Sample(name="high watermark", content=f"0\n1\n{TOPIC} 0 117\n".encode(), decode=read_high_watermark)
     yield Sample(name="meta.properties", content=kafka_bytes.META_PROPERTIES, decode=read_meta_properties)
     yield Sample(name="partition.metadata", content=kafka_bytes.PARTITION_METADATA, decode=read_partition_metadata)
 

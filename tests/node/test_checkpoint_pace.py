@@ -21,7 +21,7 @@ def test_checkpoints_are_due_at_once_after_the_first_flush() -> None:
 def test_checkpoints_wait_for_the_interval_and_become_due_without_another_flush() -> None:
     pace = CheckpointPace(1.0)
     pace.flushed()
-    pace.wrote(100.0)
+    pace.wrote(100.0, is_complete=True)
     pace.flushed()
 
     assert pace.wait_s(100.25) == 0.75
@@ -32,6 +32,15 @@ def test_checkpoints_wait_for_the_interval_and_become_due_without_another_flush(
 def test_nothing_is_due_while_the_checkpoints_say_everything() -> None:
     pace = CheckpointPace(1.0)
     pace.flushed()
-    pace.wrote(100.0)
+    pace.wrote(100.0, is_complete=True)
 
     assert pace.wait_s(500.0) is None
+
+
+def test_checkpoints_that_do_not_say_everything_are_due_again_after_the_interval() -> None:
+    pace = CheckpointPace(1.0)
+    pace.flushed()
+    pace.wrote(100.0, is_complete=False)
+
+    assert pace.wait_s(100.5) == 0.5
+    assert pace.wait_s(101.0) == 0

@@ -157,13 +157,13 @@ def flush_thread(
     flush: Callable[[], object],
     *,
     flushed: Callable[[FlushOrder], None] = lambda _: None,
-    write_checkpoints: Callable[[], None] = lambda: None,
+    write_checkpoints: Callable[[], object] = lambda: None,
     interval_s: float = 0.0,
 ) -> FlushThread:
     return FlushThread(
         flush,
         loop.post,
-        write_checkpoints=write_checkpoints,
+        write_checkpoints=lambda: write_checkpoints() is not False,
         pace=CheckpointPace(interval_s),
         flushed=flushed,
         failed=loop.failed,
@@ -282,6 +282,26 @@ def test_checkpoints_are_written_after_the_last_flush_although_no_other_follows(
     thread.stop()
 
     assert found == 20
+    assert not loop.failures
+
+
+def test_checkpoints_are_written_again_without_a_flush_until_they_say_everything(loop: Loop) -> None:
+    answers = iter([False, False, True])
+    written: queue.Queue[bool] = queue.Queue()
+
+    def write_checkpoints() -> bool:
+        is_complete = next(answers)
+        written.put(is_complete)
+        return is_complete
+
+    thread = flush_thread(loop, lambda: None, write_checkpoints=write_checkpoints, interval_s=0.01)
+    thread.start()
+    thread.order(order(1))
+
+    found = [written.get(timeout=PATIENCE_S) for _ in range(3)]
+    thread.stop()
+
+    assert found == [False, False, True]
     assert not loop.failures
 
 

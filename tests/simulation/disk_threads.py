@@ -52,6 +52,7 @@ class DiskThreads:
         flushed: told that a flush is done, some time after it was.
         wrote: told at the very moment at which batches are written.
         looked: told at the very moment at which some have got to the platter.
+        checkpointed: told at the very moment at which the checkpoints have.
         power_failed: told that a planned power cut has struck; nothing more happens then.
         refused: told that the disk has refused something; nothing more happens then.
     """
@@ -68,6 +69,7 @@ class DiskThreads:
         flushed: Callable[[FlushLog], None],
         wrote: Callable[[list[Entry]], None],
         looked: Callable[[], None],
+        checkpointed: Callable[[], None],
         power_failed: Callable[[], None],
         refused: Callable[[StorageError], None],
     ) -> None:
@@ -80,6 +82,7 @@ class DiskThreads:
         self._flushed = flushed
         self._wrote = wrote
         self._looked = looked
+        self._checkpointed = checkpointed
         self._power_failed = power_failed
         self._refused = refused
         self._jobs: deque[Callable[[], None]] = deque()
@@ -104,6 +107,10 @@ class DiskThreads:
     def truncate(self, end_offset: Offset) -> None:
         """Cut the log."""
         self._do(lambda: self._truncate(end_offset))
+
+    def note_committed(self, offset: Offset) -> None:
+        """Let the next checkpoint say that everything below is committed."""
+        self._directory.note_committed(offset)
 
     def read(self, read: ReadRange, done: Callable[[bytes], None]) -> None:
         """Read from the log as it is when everything ordered before is done."""
@@ -247,14 +254,16 @@ class DiskThreads:
         if self._is_over:
             return
         try:
-            self._directory.write_recovery_point()
+            is_complete = self._directory.write_checkpoints()
         except PowerCutError:
             self._power_failed()
             return
         except StorageError as error:
             self._refused(error)
             return
-        self._pace.wrote(self._timeline.now_ms / _MS_PER_S)
+        self._checkpointed()
+        self._pace.wrote(self._timeline.now_ms / _MS_PER_S, is_complete=is_complete)
+        self._checkpoint_soon()
 
     def _report(self, answered: _Ordered) -> None:
         if self._is_over:

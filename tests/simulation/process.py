@@ -191,6 +191,7 @@ class Process:
         role_before, high_watermark_before = core.role, core.high_watermark
         now_ms = self._clock.now_ms
         effects = core.handle(event, now_ms)
+        self._disk.note_committed(core.durable_high_watermark)
         cut_off, appended = self._follow_log(effects)
         self._effects.extend(effects)
         step = Step(

@@ -94,7 +94,7 @@ def test_recovery_point_is_written_when_told() -> None:
     directory.log.append(batches([1] * 5))
 
     directory.log.flush()
-    directory.write_recovery_point()
+    directory.write_checkpoints()
 
     assert directory.recovery_point == 5
     assert files.read(f"{PARTITION}/recovery-point-offset-checkpoint") == b"0\n1\n__cluster_metadata 0 5\n"
@@ -109,9 +109,54 @@ def test_recovery_point_never_runs_ahead_of_a_flush() -> None:
     directory.log.truncate(Offset(2))
     directory.log.append(batches([1] * 3, start=2, epoch=2))
 
-    directory.write_recovery_point()
+    directory.write_checkpoints()
 
     assert directory.recovery_point == 2
+
+
+@pytest.mark.rule("LOG-21")
+def test_high_watermark_is_checkpointed_and_found_again() -> None:
+    files = MemoryFiles()
+    directory = opened(files)
+    directory.log.append(batches([1] * 5))
+    directory.log.flush()
+    directory.note_committed(Offset(3))
+
+    is_complete = directory.write_checkpoints()
+
+    assert not is_complete
+    assert files.read(f"{PARTITION}/replication-offset-checkpoint") == b"0\n1\n__cluster_metadata 0 3\n"
+    files.crash()
+    assert opened(files).committed_offset == 3
+
+
+@pytest.mark.rule("LOG-21")
+def test_high_watermark_is_checkpointed_when_the_node_stops() -> None:
+    files = MemoryFiles()
+    directory = opened(files)
+    directory.log.append(batches([1] * 5))
+    directory.log.flush()
+    directory.note_committed(Offset(5))
+    directory.close()
+
+    directory = opened(files)
+
+    assert directory.committed_offset == 5
+    assert directory.write_checkpoints()
+
+
+def test_checkpointed_high_watermark_goes_back_when_an_operator_cut_the_log() -> None:
+    files = MemoryFiles()
+    directory = opened(files)
+    directory.log.append(batches([1] * 5))
+    directory.log.flush()
+    directory.note_committed(Offset(5))
+    directory.close()
+    log = f"{PARTITION}/00000000000000000000.log"
+    files.put(log, files.read(log)[: 3 * batch(0).header.size_bytes])
+    files.lose(f"{PARTITION}/recovery-point-offset-checkpoint")
+
+    assert opened(files).committed_offset == 3
 
 
 def test_directory_is_refused_when_another_node_has_it_open(files: Files) -> None:

@@ -112,3 +112,25 @@ class LeadersAreComplete(Invariant):
         end_offset, log = self._committed.end_offset, leader.log
         is_complete = log.chain_at(end_offset) == self._committed.twin.chain
         self.require(is_complete, "%s leads epoch %s and lacks some of %s", leader, leader.core.epoch, end_offset)
+
+
+class CheckpointIsCommitted(Invariant):
+    """The high watermark that a disk holds is one: all below it is committed, and is on that disk."""
+
+    rules = ("LOG-21",)
+
+    def __init__(self, committed: CommittedLog) -> None:
+        self._committed = committed
+
+    def checkpointed(self, machine: Machine) -> None:
+        self._check(machine)
+
+    def started(self, machine: Machine) -> None:
+        self._check(machine)
+
+    def _check(self, machine: Machine) -> None:
+        offset, written = machine.checkpointed_high_watermark, machine.written
+        self.require(offset <= written.durable_end, "%s notes %s, durable is %s", machine, offset, written.durable_end)
+        chain = written.twin.chain_at(offset)
+        is_committed = offset <= self._committed.end_offset and chain == self._committed.twin.chain_at(offset)
+        self.require(is_committed, "%s notes %s, committed is %s", machine, offset, self._committed.end_offset)

@@ -51,6 +51,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     commits.follower_commits_what_it_does_not_have,
     commits.repeated_append_acknowledged_at_once,
     commits.effects_out_of_order,
+    commits.high_watermark_checkpointed_ahead_of_the_commit,
+    commits.high_watermark_checkpointed_ahead_of_the_disk,
     flushes.follower_fetches_before_it_flushed,
     flushes.flush_numbers_not_voided_by_a_cut,
     flushes.durable_end_not_cut,
