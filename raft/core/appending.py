@@ -29,14 +29,14 @@ def on_append(state: State, event: AppendRequested, now_ms: int) -> None:
         case Accepted():
             batch = _placed(state, event.batch)
             state.append((batch,))
-            _wait_for_commit(state, event, batch.header.base_offset, batch.header.end_offset, ErrorCode.NONE, now_ms)
+            _wait_for_commit(state, event, batch.header.base_offset, batch.header.end_offset, now_ms)
             wake_fetches(state, now_ms, high_watermark_moved=False)
         case Repeated():
-            _wait_for_commit(state, event, verdict.base_offset, verdict.end_offset, ErrorCode.NONE, now_ms)
+            _wait_for_commit(state, event, verdict.base_offset, verdict.end_offset, now_ms)
         case Refused(base_offset=int() as base_offset, end_offset=int() as end_offset):
-            _wait_for_commit(state, event, Offset(base_offset), Offset(end_offset), verdict.error, now_ms)
+            _wait_for_commit(state, event, Offset(base_offset), Offset(end_offset), now_ms, refused=verdict)
         case Refused():
-            state.answer_append(event.request_id, verdict.error)
+            state.answer_append(event.request_id, verdict.error, message=verdict.message)
         case _:
             assert_never(verdict)
 
@@ -50,15 +50,23 @@ def _placed(state: State, batch: Batch) -> Batch:
 
 
 def _wait_for_commit(
-    state: State, event: AppendRequested, base_offset: Offset, end_offset: Offset, error: ErrorCode, now_ms: int
+    state: State,
+    event: AppendRequested,
+    base_offset: Offset,
+    end_offset: Offset,
+    now_ms: int,
+    *,
+    refused: Refused | None = None,
 ) -> None:
+    error, message = (refused.error, refused.message) if refused is not None else (ErrorCode.NONE, None)
     if state.high_watermark is not None and end_offset <= state.high_watermark:
-        state.answer_append(event.request_id, error, base_offset)
+        state.answer_append(event.request_id, error, base_offset, message)
         return
     state.appends[event.request_id] = PendingAppend(
         request_id=event.request_id,
         base_offset=base_offset,
         end_offset=end_offset,
         error=error,
+        message=message,
         deadline_ms=now_ms + event.timeout_ms,
     )

@@ -35,7 +35,7 @@ def commit(state: State, high_watermark: Offset) -> None:
     state.writers.committed(high_watermark)
     for append in [append for append in state.appends.values() if append.end_offset <= high_watermark]:
         del state.appends[append.request_id]
-        state.answer_append(append.request_id, append.error, append.base_offset)
+        state.answer_append(append.request_id, append.error, append.base_offset, append.message)
 
 
 def end_overdue_appends(state: State, now_ms: int) -> None:

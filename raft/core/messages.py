@@ -211,9 +211,11 @@ class AppendResponse:
 
     `base_offset` is that of the records asked for, new or there already; None when nothing is known of them. After
     NOT_LEADER_OR_FOLLOWER or REQUEST_TIMED_OUT the outcome is unknown, and the client repeats the same batch.
+    `message` explains an error where its name does not say enough.
     """
 
     error: int = ErrorCode.NONE
+    message: str | None = None
     base_offset: Offset | None = None
     epoch: Epoch
     leader_id: NodeId | None

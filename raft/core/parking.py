@@ -21,11 +21,13 @@ class ParkedFetch:
 class PendingAppend:
     """An append, or a repeated one, that is answered once everything below `end_offset` is committed.
 
-    `error` is what the client hears then; a write that an older one of the same writer overtook is no success.
+    `error` and `message` are what the client hears then; a write that an older one of the same writer overtook is no
+    success.
     """
 
     request_id: int
     base_offset: Offset
     end_offset: Offset
     error: int
+    message: str | None = None
     deadline_ms: int

@@ -146,10 +146,13 @@ class State:
             diverging=diverging,
         )
 
-    def answer_append(self, request_id: int, error: int, base_offset: Offset | None = None) -> None:
+    def answer_append(
+        self, request_id: int, error: int, base_offset: Offset | None = None, message: str | None = None
+    ) -> None:
         """Say what became of an append."""
         response = AppendResponse(
             error=error,
+            message=message,
             base_offset=base_offset,
             epoch=self.epoch,
             leader_id=self.leader_id,

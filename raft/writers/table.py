@@ -39,11 +39,15 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """Append nothing and answer `error`, once everything below `end_offset` is committed (at once when None)."""
+    """Append nothing and answer `error`, once everything below `end_offset` is committed (at once when None).
+
+    `message` tells the client more than the error's name does; None where the name says it all.
+    """
 
     error: ErrorCode
     base_offset: Offset | None = None
     end_offset: Offset | None = None
+    message: str | None = None
 
 
 Verdict = Accepted | Repeated | Refused
@@ -51,13 +55,14 @@ Verdict = Accepted | Repeated | Refused
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Written:
-    """One remembered batch."""
+    """One remembered batch; `content_checksum` is that of `BatchHeader`."""
 
     epoch: int
     sequence: int
     record_count: int
     base_offset: Offset
     end_offset: Offset
+    content_checksum: int | None
 
     @property
     def next_sequence(self) -> int:
@@ -106,7 +111,7 @@ class WriterTable:
         if version > last_version:
             return Accepted()
         if version == last_version:
-            return Repeated(base_offset=last.base_offset, end_offset=last.end_offset)
+            return _judge_repeated_key(last, header, version)
         # A replaced driver, or a checkpoint set back: whatever it wants to write was decided by the newer one.
         return Refused(
             error=ErrorCode.DUPLICATE_SEQUENCE_NUMBER, base_offset=last.base_offset, end_offset=last.end_offset
@@ -140,6 +145,7 @@ class WriterTable:
             record_count=header.record_count,
             base_offset=header.base_offset,
             end_offset=header.end_offset,
+            content_checksum=header.content_checksum,
         )
         is_sink = header.producer_id >= FIRST_SINK_PRODUCER_ID
         writers = self._sinks if is_sink else self._producers
@@ -180,3 +186,26 @@ class WriterTable:
         """Forget how to undo what can no longer be cut."""
         while self._undo and self._undo[0].base_offset < high_watermark:
             self._undo.popleft()
+
+
+def _judge_repeated_key(written: _Written, header: BatchHeader, version: int) -> Verdict:
+    """Compare what the key of an exactly-once write has written with what comes under the same key.
+
+    A copied checkpoint, or a name of a writer that is used twice, gives the key of one write to other rows. They must
+    not be acknowledged: they are not in the log.
+    """
+    if header.record_count != written.record_count:
+        difference = f"record count {header.record_count}"
+    elif None not in (written.content_checksum, header.content_checksum) and (
+        header.content_checksum != written.content_checksum
+    ):
+        difference = "the same record count, but other records"
+    else:
+        return Repeated(base_offset=written.base_offset, end_offset=written.end_offset)
+    return Refused(
+        error=ErrorCode.DUPLICATE_RESOURCE,
+        base_offset=written.base_offset,
+        end_offset=written.end_offset,
+        message=f"version {version} of producer id {header.producer_id} was written at offset {written.base_offset} "
+        f"with record count {written.record_count}; the batch that came has {difference}",
+    )

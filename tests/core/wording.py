@@ -301,11 +301,17 @@ def fetch_answer(
 
 
 def append_answer(
-    *, epoch: int, leader: int | None = US, base_offset: int | None = None, error: int = ErrorCode.NONE
+    *,
+    epoch: int,
+    leader: int | None = US,
+    base_offset: int | None = None,
+    error: int = ErrorCode.NONE,
+    message: str | None = None,
 ) -> AppendResponse:
     """An append is answered."""
     return AppendResponse(
         error=error,
+        message=message,
         base_offset=maybe_offset(base_offset),
         epoch=Epoch(epoch),
         leader_id=maybe_node(leader),

@@ -138,6 +138,7 @@ def _on_appended(
             index=index,
             error_code=response.error,
             base_offset=or_minus_one(response.base_offset),
+            error_message=response.message,
             log_start_offset=context.engine.core.log.start_offset,
             current_leader=LeaderIdAndEpoch(leader_id=or_minus_one(leader), leader_epoch=response.epoch)
             if is_lost
