@@ -17,6 +17,7 @@ Parse = Callable[[str, str], Any]
 
 _MEBIBYTE = 1 << 20
 _INT32_MAX = (1 << 31) - 1
+_INT64_MAX = (1 << 63) - 1
 
 _READ_TOGETHER = frozenset(
     [
@@ -51,6 +52,7 @@ def _text(_key: str, value: str) -> str:
 
 
 _milliseconds = _number()
+_long_milliseconds = _number(at_most=_INT64_MAX)
 _bytes = _number(at_least=1)
 
 
@@ -67,6 +69,10 @@ class NodeConfig:
         queued_max_request_bytes: it stops reading from sockets while requests of so many bytes wait.
         socket_request_max_bytes: largest frame it reads; a larger one ends the connection. None: 100 MiB, or a batch
             and 1 MiB if that is more.
+        producer_id_expiration_ms: how long an idempotent producer, or a plain batch write, is remembered after its
+            last write, in log time; every node of the quorum needs the same.
+        writer_expiration_ms: the same of streaming queries and other writers of several versions.
+        message_timestamp_after_max_ms: how far a record's timestamp may lie ahead of the leader's clock.
         records_strict: refuse records that a Java node's reader would not survive.
         warnings: what an operator should know, one sentence each.
     """
@@ -91,6 +97,9 @@ class NodeConfig:
     socket_request_max_bytes: int | None = _key("socket.request.max.bytes", _bytes, None)
     max_connections: int = _key("max.connections", _number(at_least=1), 1000)
     connections_max_idle_ms: int = _key("connections.max.idle.ms", _number(at_least=1), 600_000)
+    producer_id_expiration_ms: int = _key("producer.id.expiration.ms", _number(at_least=1), 86_400_000)
+    writer_expiration_ms: int = _key("raft.writer.expiration.ms", _long_milliseconds, 2_592_000_000)
+    message_timestamp_after_max_ms: int = _key("log.message.timestamp.after.max.ms", _long_milliseconds, 3_600_000)
     topic_name: str = _key("raft.topic.name", values.topic_name, "__cluster_metadata")
     topic_id: Uuid = _key("raft.topic.id", values.uuid, Uuid("AAAAAAAAAAAAAAAAAAAAAQ"))
     records_strict: bool = _key("raft.records.strict", values.truth, False)

@@ -40,7 +40,7 @@ from raft.core.state import State
 from raft.core.timers import check_quorum, finish_shutdown, keep_deadlines, next_deadline_ms
 from raft.errors import LocalProtocolError
 from raft.types import ElectionState, Endpoint, Epoch, NodeId, Offset
-from raft.writers import WriterTable
+from raft.writers import TableImage, WriterTable
 
 
 class RaftCore:
@@ -218,6 +218,10 @@ class RaftCore:
         itself still holds the records that are to be cut, at offsets that may be committed with other records.
         """
         return min(self._state.known_committed, self.durable_end)
+
+    def writers_image(self) -> TableImage:
+        """The table of writers at the log's present end, for a producer snapshot."""
+        return self._state.writers.image(self._state.log.end_offset)
 
     @property
     def log(self) -> LogView:

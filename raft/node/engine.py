@@ -13,7 +13,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar, assert_never
 
 from raft.core import RaftCore
@@ -42,7 +42,7 @@ from raft.node.faults import FaultLog
 from raft.records.control import leader_change_batch
 from raft.records.split import split_batches
 from raft.storage.directory import ReplicaDirectory
-from raft.types import NodeId, Offset, OffsetAndEpoch
+from raft.types import Batch, NodeId, Offset, OffsetAndEpoch
 
 _logger = logging.getLogger(__name__)
 
@@ -222,7 +222,7 @@ class Engine:
         match effect:
             case AppendBatches():
                 batches = effect.batches
-                self._disk.do(lambda: self._directory.log.append(batches))
+                self._disk.do(lambda: self._append(batches))
             case AppendLeaderChange():
                 self._append_leader_change(effect)
             case TruncateLog():
@@ -247,7 +247,7 @@ class Engine:
             granting_voters=effect.granting_voters,
             timestamp_ms=int(time.time() * 1000),
         )
-        self._disk.do(lambda: self._directory.log.append(split_batches(payload)))
+        self._disk.do(lambda: self._append(split_batches(payload)))
 
     def _reply(self, reply: Reply) -> None:
         on_reply = self._waiting.pop(reply.request_id, None)
@@ -295,11 +295,20 @@ class Engine:
             # The loop is closed: the process is going down and nobody waits for the news.
             _logger.debug("a result of the disk came after the end")
 
+    def _snapshot_producers(self) -> None:
+        """Have the table of writers written down as it is now: the log may be ahead of the segment that was begun."""
+        image = self.core.writers_image()
+        self._disk.do(lambda: self._directory.write_producer_snapshot(image))
+
     # The threads' side
+
+    def _append(self, batches: Sequence[Batch]) -> None:
+        if self._directory.append(batches):
+            self._post(self._snapshot_producers)
 
     def _truncate(self, end_offset: Offset) -> None:
         with self._flush.at_rest:
-            self._directory.log.truncate(end_offset)
+            self._directory.truncate(end_offset)
 
     def _install(self, snapshot: OffsetAndEpoch) -> None:
         with self._flush.at_rest:

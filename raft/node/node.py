@@ -25,7 +25,7 @@ from raft.storage.log import LogConfig
 from raft.types import Endpoint, NodeId, ReplicaKey
 from raft.wire.frames import MAX_ANSWER_BYTES
 from raft.wire.mapping.partition import TopicPartition
-from raft.writers import WriterTable
+from raft.writers import WriterExpiry, WriterTable
 
 GRACE_MS = 5000
 """How long a leader that is asked to stop tries to hand over (TIMER-6)."""
@@ -63,7 +63,9 @@ class Node:
     async def start(self) -> None:
         """Open the directory and the socket, and take part in the quorum."""
         config = self.config
-        writers = WriterTable()
+        writers = WriterTable(
+            expiry=WriterExpiry(producer_ms=config.producer_id_expiration_ms, writer_ms=config.writer_expiration_ms)
+        )
         loop = asyncio.get_running_loop()
         self._directory = await loop.run_in_executor(None, self._open_directory, writers)
         try:
@@ -150,7 +152,7 @@ class Node:
             ),
             entropy=secrets.token_bytes(16),
             config=LogConfig(segment_bytes=config.segment_bytes),
-            on_batch=writers.appended,
+            writers=writers,
         )
 
     def _make_core(self, writers: WriterTable) -> RaftCore:

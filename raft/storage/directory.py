@@ -8,6 +8,7 @@
                                   replication-offset-checkpoint
                                   leader-epoch-checkpoint
                                   00000000000000000000.log .index .timeindex ...
+                                  <end offset>.snapshot
                                   <end offset>-<epoch>.checkpoint
 
 Source: rule STATE-17; Kafka KafkaRaftManager.
@@ -27,10 +28,12 @@ from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckp
 from raft.storage.log import Log, LogConfig
 from raft.storage.meta_properties import MetaProperties, claim_directory
 from raft.storage.partition_metadata import PARTITION_METADATA_NAME, claim_partition
+from raft.storage.producer_snapshots import ProducerSnapshots
 from raft.storage.recovery import remove_log
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.storage.snapshots import PART_SUFFIX, SnapshotFolder
-from raft.types import LOG_BEGIN, BatchHeader, ElectionState, NodeId, Offset, OffsetAndEpoch, Uuid
+from raft.types import LOG_BEGIN, Batch, BatchHeader, ElectionState, NodeId, Offset, OffsetAndEpoch, Uuid
+from raft.writers import TableImage, WriterTable
 
 _PARTITION_FOLDER = re.compile(r".+-[0-9]+")
 
@@ -71,6 +74,7 @@ class ReplicaDirectory:
         recovery_point: RecoveryPoint,
         high_watermark: HighWatermarkCheckpoint,
         snapshots: SnapshotFolder,
+        producer_snapshots: ProducerSnapshots,
         log: Log,
     ) -> None:
         self._lock = lock
@@ -80,6 +84,7 @@ class ReplicaDirectory:
         self._high_watermark = high_watermark
         self._committed_offset = high_watermark.offset
         self._snapshots = snapshots
+        self._producer_snapshots = producer_snapshots
         self.log = log
         self.election_state = election_state_file.read()
 
@@ -91,7 +96,7 @@ class ReplicaDirectory:
         *,
         entropy: bytes,
         config: LogConfig | None = None,
-        on_batch: Callable[[BatchHeader], None] | None = None,
+        writers: WriterTable | None = None,
     ) -> ReplicaDirectory:
         """Lock the directory, make sure that it is ours, and open what is in it; a new one is made ours.
 
@@ -100,7 +105,7 @@ class ReplicaDirectory:
             identity: what it must be of.
             entropy: 16 random bytes, for the id of a directory that has none yet.
             config: sizes of the log; None takes the usual ones.
-            on_batch: called with the header of every batch of the log, in order.
+            writers: empty; made the table of this log, from the newest producer snapshot and the batches behind it.
 
         Raises:
             ConfigError: the directory is in use, or belongs to another node, cluster or topic.
@@ -125,13 +130,21 @@ class ReplicaDirectory:
                 files, join(partition, HIGH_WATERMARK_NAME), topic=identity.topic, partition=identity.partition
             )
             snapshots = SnapshotFolder(files, partition)
+            producer_snapshots = ProducerSnapshots(files, partition)
             interrupted = snapshots.interrupted_install()
             if interrupted is not None:
+                producer_snapshots.remove_all()
                 high_watermark.retreat(Offset(0))
                 remove_log(files, partition, recovery_point)
                 snapshots.finish_install(interrupted)
             start = snapshots.latest() or LOG_BEGIN
+            on_batch = None
+            if writers is not None:
+                # Below the recovery point all is there, or the start is refused: no snapshot counts what is cut off.
+                on_batch = _filled(writers, producer_snapshots.newest(at_most=recovery_point.offset))
+                writers.committed(high_watermark.offset)
             log = Log.open(files, partition, config or LogConfig(), recovery_point, on_batch, start=start)
+            producer_snapshots.remove_after(log.end_offset)
             # An operator may have cut the log's end off, as a refused start says; nothing else brings it below.
             high_watermark.retreat(log.end_offset)
             snapshots.remove_before(start.offset)
@@ -142,6 +155,7 @@ class ReplicaDirectory:
                 recovery_point=recovery_point,
                 high_watermark=high_watermark,
                 snapshots=snapshots,
+                producer_snapshots=producer_snapshots,
                 log=log,
             )
         except BaseException:
@@ -194,6 +208,25 @@ class ReplicaDirectory:
         self._high_watermark.advance(self._committed_offset)
         return self._committed_offset >= durable_offset
 
+    def append(self, batches: Sequence[Batch]) -> bool:
+        """Append to the log; return whether a segment was begun, so that a producer snapshot is due."""
+        segment_count = self.log.segment_count
+        self.log.append(batches)
+        return self.log.segment_count > segment_count
+
+    def truncate(self, end_offset: Offset) -> None:
+        """See `Log.truncate`. Producer snapshots that count what is cut go first: the offsets will be written again."""
+        self._producer_snapshots.remove_after(end_offset)
+        self.log.truncate(end_offset)
+
+    def write_producer_snapshot(self, image: TableImage) -> None:
+        """Return when the table of writers, as it is at one end of the log, is on the disk.
+
+        Args:
+            image: of the log as it is or will be once the appends that were ordered are done.
+        """
+        self._producer_snapshots.write(image)
+
     def store_snapshot_piece(self, snapshot: OffsetAndEpoch, position: int, piece: bytes) -> None:
         """See `SnapshotFolder.store_piece`."""
         self._snapshots.store_piece(snapshot, position, piece)
@@ -201,6 +234,7 @@ class ReplicaDirectory:
     def install_snapshot(self, snapshot: OffsetAndEpoch) -> None:
         """Return when a snapshot, all of which was stored, stands on the disk in the place of the log."""
         self._snapshots.begin_install(snapshot)
+        self._producer_snapshots.remove_all()
         self.log.restart_at(snapshot)
         self._snapshots.finish_install(snapshot)
         self._snapshots.remove_before(snapshot.offset)
@@ -217,6 +251,19 @@ class ReplicaDirectory:
             self._high_watermark.advance(self._committed_offset)
         finally:
             self._lock.release()
+
+
+def _filled(writers: WriterTable, image: TableImage | None) -> Callable[[BatchHeader], None]:
+    """Begin a table with a snapshot, if there is one; return what counts in the batches behind it."""
+    if image is None:
+        return writers.appended
+    writers.restore(image)
+
+    def count_in(header: BatchHeader) -> None:
+        if header.base_offset >= image.end_offset:
+            writers.appended(header)
+
+    return count_in
 
 
 def _check_no_other_log(files: Files, partition: str) -> None:

@@ -156,6 +156,11 @@ class Log:
         """Where each epoch that has records begins, in order."""
         return self._epochs
 
+    @property
+    def segment_count(self) -> int:
+        """How many segments there are, the one that is appended to among them."""
+        return len(self._segments)
+
     def append(self, batches: Sequence[Batch]) -> None:
         """Write batches at the end. They are readable at once and durable after the next `flush`.
 

@@ -19,6 +19,7 @@ from raft.node.checkpoint_pace import CheckpointPace
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.memory import PowerCutError
 from raft.types import Batch, ElectionState, Offset
+from raft.writers import TableImage
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.dice import Dice
 from tests.simulation.log_twin import Entry
@@ -50,6 +51,7 @@ class DiskThreads:
         directory: open.
         written: what is in its log.
         flushed: told that a flush is done, some time after it was.
+        rolled: told that a segment was begun, some time after it was.
         wrote: told at the very moment at which batches are written.
         looked: told at the very moment at which some have got to the platter.
         checkpointed: told at the very moment at which the checkpoints have.
@@ -67,6 +69,7 @@ class DiskThreads:
         plan: DiskPlan,
         sightings: Sightings,
         flushed: Callable[[FlushLog], None],
+        rolled: Callable[[], None],
         wrote: Callable[[list[Entry]], None],
         looked: Callable[[], None],
         checkpointed: Callable[[], None],
@@ -80,6 +83,7 @@ class DiskThreads:
         self._plan = plan
         self._sightings = sightings
         self._flushed = flushed
+        self._rolled = rolled
         self._wrote = wrote
         self._looked = looked
         self._checkpointed = checkpointed
@@ -107,6 +111,11 @@ class DiskThreads:
     def truncate(self, end_offset: Offset) -> None:
         """Cut the log."""
         self._do(lambda: self._truncate(end_offset))
+
+    def write_producer_snapshot(self, image: TableImage) -> None:
+        """Write the table of writers down."""
+        self._sightings.count(Sight.PRODUCER_SNAPSHOT)
+        self._do(lambda: self._directory.write_producer_snapshot(image))
 
     def note_committed(self, offset: Offset) -> None:
         """Let the next checkpoint say that everything below is committed."""
@@ -173,7 +182,8 @@ class DiskThreads:
 
     def _append(self, batches: tuple[Batch, ...]) -> None:
         self._wrote([self._written.append(batch) for batch in batches])
-        self._directory.log.append(batches)
+        if self._directory.append(batches):
+            self._timeline.after(self._dice.between(self._plan.report_ms), self._rolled)
         if self._held_back and self._held_back[-1].cuts != self._cuts:
             # The worst moment: the log was cut, and is written again, and not flushed.
             for ordered in self._held_back:
@@ -182,7 +192,7 @@ class DiskThreads:
 
     def _truncate(self, end_offset: Offset) -> None:
         self._written.begin_cut(end_offset)
-        self._directory.log.truncate(end_offset)
+        self._directory.truncate(end_offset)
         self._written.end_cut(end_offset)
         self._cuts += 1
 

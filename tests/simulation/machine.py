@@ -200,7 +200,7 @@ class Machine:
             self.node_id,
             self._surroundings.plan,
             entropy=self._dice.bytes(_ENTROPY_BYTES),
-            on_batch=self.writers.appended,
+            writers=self.writers,
         )
         self._sight(Sight.UNFLUSHED_LOST, directory.log.end_offset < written_end)
         self._sight(Sight.UNFLUSHED_SURVIVED, directory.log.end_offset > durable_end)
@@ -235,6 +235,7 @@ class Machine:
             looked=lambda: surroundings.watch.flushed(self),
             checkpointed=lambda: surroundings.watch.checkpointed(self),
             flushed=process.flushed,
+            rolled=process.snapshot_producers,
             power_failed=self._power_failed,
             refused=self._disk_refused,
         )

@@ -136,6 +136,11 @@ class Process:
         """Tell it that a flush is done."""
         self.submit(LogFlushed(number=order.number, end_offset=order.end_offset))
 
+    def snapshot_producers(self) -> None:
+        """Have its table of writers written down as it is now."""
+        if not self.is_over:
+            self._disk.write_producer_snapshot(self.core.writers_image())
+
     def stall(self, until_ms: int) -> None:
         """Let it stand still; what happens meanwhile waits."""
         self._stalled_until_ms = until_ms

@@ -10,7 +10,8 @@ from raft.storage.disk import DiskFiles
 from raft.storage.files import DirectoryLockedError, Files
 from raft.storage.log import LogConfig
 from raft.storage.memory import Call, MemoryFiles
-from raft.types import BatchHeader, ElectionState, Epoch, NodeId, Offset, ReplicaKey, Uuid
+from raft.types import ElectionState, Epoch, NodeId, Offset, ReplicaKey, Uuid
+from raft.writers import WriterTable
 from tests.storage.logs import batch, batches, content, crash_at_every_call
 
 TOPIC_ID = Uuid("AAAAAAAAAAAAAAAAAAAAAQ")
@@ -27,8 +28,14 @@ def identity(*, node_id: int = 1, cluster_id: str | None = "cluster", topic_id: 
     )
 
 
-def opened(files: Files, who: ReplicaIdentity | None = None, *, config: LogConfig | None = None) -> ReplicaDirectory:
-    return ReplicaDirectory.open(files, who or identity(), entropy=bytes(range(16)), config=config)
+def opened(
+    files: Files,
+    who: ReplicaIdentity | None = None,
+    *,
+    config: LogConfig | None = None,
+    writers: WriterTable | None = None,
+) -> ReplicaDirectory:
+    return ReplicaDirectory.open(files, who or identity(), entropy=bytes(range(16)), config=config, writers=writers)
 
 
 @pytest.mark.rule("STATE-7", "STATE-17")
@@ -55,13 +62,11 @@ def test_directory_remembers_everything_when_opened_again(files: Files) -> None:
     directory.store_election_state(state)
     directory.log.append([batch(0, epoch=3), batch(1, epoch=3)])
     directory.close()
-    headers: list[BatchHeader] = []
 
-    directory = ReplicaDirectory.open(files, identity(), entropy=bytes(16), on_batch=headers.append)
+    directory = opened(files)
 
     assert directory.election_state == state
     assert content(directory.log) == [batch(0, epoch=3), batch(1, epoch=3)]
-    assert headers == [batch(0, epoch=3).header, batch(1, epoch=3).header]
     assert directory.directory_id == "AAECAwQFBgcICQoLDA0ODw"
     assert directory.recovery_point == 2
     directory.close()
