@@ -20,6 +20,7 @@ _MEBIBYTE = 1 << 20
 _INT32_MAX = (1 << 31) - 1
 _FRAME_ROOM_BYTES = 64 << 10
 """What stands around the batch in the largest Produce request: most of it is the client's id, up to 32 KiB."""
+_INT64_MAX = (1 << 63) - 1
 
 _READ_TOGETHER = frozenset(
     [
@@ -54,6 +55,7 @@ def _text(_key: str, value: str) -> str:
 
 
 _milliseconds = _number()
+_long_milliseconds = _number(at_most=_INT64_MAX)
 _bytes = _number(at_least=1)
 
 
@@ -74,6 +76,10 @@ class NodeConfig:
             and 1 MiB if that is more.
         max_connections_per_ip: connections from one address; more are refused.
         verify_voter_addresses: take a voter's requests only from the addresses that its entry in the voters has.
+        producer_id_expiration_ms: how long an idempotent producer, or a plain batch write, is remembered after its
+            last write, in log time; every node of the quorum needs the same.
+        writer_expiration_ms: the same of streaming queries and other writers of several versions.
+        message_timestamp_after_max_ms: how far a record's timestamp may lie ahead of the leader's clock.
         records_strict: refuse records that a Java node's reader would not survive.
         warnings: what an operator should know, one sentence each.
     """
@@ -100,6 +106,9 @@ class NodeConfig:
     max_connections: int = _key("max.connections", _number(at_least=1), 1000)
     max_connections_per_ip: int = _key("max.connections.per.ip", _number(at_least=1), _INT32_MAX)
     connections_max_idle_ms: int = _key("connections.max.idle.ms", _number(at_least=1), 600_000)
+    producer_id_expiration_ms: int = _key("producer.id.expiration.ms", _number(at_least=1), 86_400_000)
+    writer_expiration_ms: int = _key("raft.writer.expiration.ms", _long_milliseconds, 2_592_000_000)
+    message_timestamp_after_max_ms: int = _key("log.message.timestamp.after.max.ms", _long_milliseconds, 3_600_000)
     topic_name: str = _key("raft.topic.name", values.topic_name, "__cluster_metadata")
     topic_id: Uuid = _key("raft.topic.id", values.uuid, Uuid("AAAAAAAAAAAAAAAAAAAAAQ"))
     verify_voter_addresses: bool = _key("raft.voters.verify.address", values.truth, False)

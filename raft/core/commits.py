@@ -31,6 +31,7 @@ def maybe_advance_high_watermark(state: State) -> bool:
 def commit(state: State, high_watermark: Offset) -> None:
     """Everything below is committed: it will be there for ever, on every node."""
     state.high_watermark = high_watermark
+    state.known_committed = max(state.known_committed, high_watermark)
     state.writers.committed(high_watermark)
     state.committed_bytes.commit(high_watermark)
     for append in [append for append in state.appends if append.end_offset <= high_watermark]:

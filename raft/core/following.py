@@ -47,9 +47,9 @@ def on_fetch_answer(state: State, node_id: NodeId, response: FetchResponse, now_
 def _cut(state: State, diverging: OffsetAndEpoch) -> None:
     """Give up the part of the log that the leader does not share (DIVERGE-5), never a committed one (DIVERGE-7)."""
     end_offset = state.log.cut_for(diverging)
-    if state.high_watermark is not None and end_offset < state.high_watermark:
+    if end_offset < state.known_committed:
         state.halt(
-            f"the leader's log leaves ours at {end_offset}, below the high watermark {state.high_watermark}: "
+            f"the leader's log leaves ours at {end_offset}, below the high watermark {state.known_committed}: "
             "committed records would be lost"
         )
     elif end_offset < state.log.end_offset:

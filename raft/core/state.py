@@ -41,6 +41,7 @@ class State:
         stored: ElectionState | None,
         log: LogView,
         writers: WriterTable,
+        known_committed: Offset = Offset(0),
         draw: Draw,
     ) -> None:
         self.config = config
@@ -52,6 +53,8 @@ class State:
         self.writers = writers
         self.draw = draw
         self.high_watermark: Offset | None = None
+        self.known_committed = known_committed
+        """The highest high watermark ever known here: it outlives roles and restarts, and is never cut below."""
         self.peers = Peers(request_timeout_ms=config.request_timeout_ms, retry_backoff_ms=config.retry_backoff_ms)
         self.parked: WaitingRequests[ParkedFetch] = WaitingRequests()
         self.appends: WaitingRequests[PendingAppend] = WaitingRequests()

@@ -34,7 +34,7 @@ from raft.storage.log import LogConfig
 from raft.types import Endpoint, NodeId, ReplicaKey
 from raft.wire.frames import MAX_ANSWER_BYTES
 from raft.wire.mapping.partition import TopicPartition
-from raft.writers import WriterTable
+from raft.writers import WriterExpiry, WriterTable
 
 _logger = logging.getLogger(__name__)
 
@@ -77,7 +77,9 @@ class Node:
     async def start(self) -> None:
         """Open the directory and the socket, and take part in the quorum."""
         config = self.config
-        writers = WriterTable()
+        writers = WriterTable(
+            expiry=WriterExpiry(producer_ms=config.producer_id_expiration_ms, writer_ms=config.writer_expiration_ms)
+        )
         loop = asyncio.get_running_loop()
         self._directory = await loop.run_in_executor(None, self._open_directory, writers)
         try:
@@ -204,7 +206,7 @@ class Node:
             ),
             entropy=secrets.token_bytes(16),
             config=LogConfig(segment_bytes=config.segment_bytes),
-            on_batch=writers.appended,
+            writers=writers,
         )
 
     def _make_core(self, writers: WriterTable) -> RaftCore:
@@ -228,6 +230,7 @@ class Node:
             stored=directory.election_state,
             log=LogView(start=log.start, end_offset=log.end_offset, epochs=log.epochs),
             writers=writers,
+            known_committed=directory.committed_offset,
             draw=random.SystemRandom().randrange,
         )
 

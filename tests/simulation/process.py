@@ -137,6 +137,11 @@ class Process:
         """Tell it that a flush is done."""
         self.submit(LogFlushed(number=order.number, end_offset=order.end_offset))
 
+    def snapshot_producers(self) -> None:
+        """Have its table of writers written down as it is now."""
+        if not self.is_over:
+            self._disk.write_producer_snapshot(self.core.writers_image())
+
     def stall(self, until_ms: int) -> None:
         """Let it stand still; what happens meanwhile waits."""
         self._stalled_until_ms = until_ms
@@ -192,6 +197,7 @@ class Process:
         role_before, high_watermark_before = core.role, core.high_watermark
         now_ms = self._clock.now_ms
         effects = core.handle(event, now_ms)
+        self._disk.note_committed(core.durable_high_watermark)
         cut_off, appended = self._follow_log(effects)
         self._effects.extend(effects)
         step = Step(

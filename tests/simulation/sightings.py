@@ -46,6 +46,7 @@ class Sight(StrEnum):
     SHARED_FLUSH = "one flush answered for several orders"
     SLOW_FLUSH = "a flush took very long"
     SEGMENT_ROLLED = "a log had several segments"
+    PRODUCER_SNAPSHOT = "a table of writers was written down"
     REPEATED_APPEND_RECOGNISED = "an append that was there already was recognised"
     UNCOMMITTED_APPEND_RECOGNISED = "an append was recognised that was there already, uncommitted"
     OLDER_WRITE_REFUSED = "a key's older version was refused"

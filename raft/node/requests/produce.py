@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Callable
 
 from raft.core.effects import Reply
@@ -13,7 +14,7 @@ from raft.node.caller import Caller
 from raft.node.requests.context import Context
 from raft.node.respond import Respond
 from raft.records.produced import read_produced_batch
-from raft.types import Batch
+from raft.types import Batch, BatchHeader
 from raft.wire.mapping.partition import or_minus_one
 from raft.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from raft.wire.messages.nodes import BrokerEndpoint, LeaderIdAndEpoch
@@ -108,11 +109,33 @@ def _admit(
         raise RequestError(code, "another topic or partition than the one hosted here")
     if request.transactional_id is not None:
         raise RequestError(ErrorCode.INVALID_TXN_STATE, "there are no transactions yet")
-    return read_produced_batch(
+    batch = read_produced_batch(
         partition.records or b"",
         max_batch_bytes=context.config.message_max_bytes,
         strict=context.config.records_strict,
     )
+    _check_timestamp(
+        batch.header, now_ms=int(time.time() * 1000), after_max_ms=context.config.message_timestamp_after_max_ms
+    )
+    return batch
+
+
+def _check_timestamp(header: BatchHeader, *, now_ms: int, after_max_ms: int) -> None:
+    """Refuse records from the future: they would move log time ahead, and every writer would be forgotten.
+
+    Raises:
+        RequestError: in Kafka's words.
+
+    Source: Kafka LogValidator.validateTimestamp.
+    """
+    latest_ms = now_ms + after_max_ms
+    if header.max_timestamp_ms > latest_ms:
+        raise RequestError(
+            ErrorCode.INVALID_TIMESTAMP,
+            f"Timestamp {header.max_timestamp_ms} of message with offset {header.last_offset} is out of range. The "
+            f"timestamp should be within [0, {latest_ms}]. Check the client's clock, or raise "
+            "log.message.timestamp.after.max.ms",
+        )
 
 
 def _refusal(index: int, error: RequestError) -> ProduceResponsePartition:

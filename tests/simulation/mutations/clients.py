@@ -19,7 +19,7 @@ from raft.errors import ErrorCode
 from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import Record
-from raft.types import Batch, BatchHeader
+from raft.types import FIRST_SINK_PRODUCER_ID, Batch, BatchHeader
 from raft.writers import Accepted, Refused, Repeated, WriterTable
 from raft.writers.table import Verdict
 from tests.simulation.mutations.mutation import mutation
@@ -69,7 +69,8 @@ def newer_version_taken_for_repeated(patch: pytest.MonkeyPatch) -> None:
     judge = WriterTable.judge
 
     def judge_by_writer_only(table: WriterTable, header: BatchHeader) -> Verdict:
-        history = table._sinks.get(header.producer_id or 0)
+        is_keyed = (header.producer_id or 0) >= FIRST_SINK_PRODUCER_ID
+        history = table._remembered(header.producer_id or 0) if is_keyed else None
         verdict = judge(table, header)
         if history is None or not isinstance(verdict, Accepted):
             return verdict

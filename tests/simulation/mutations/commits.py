@@ -176,3 +176,15 @@ def effects_out_of_order(patch: pytest.MonkeyPatch) -> None:
         return sorted(handle(core, event, now_ms), key=lambda effect: not isinstance(effect, Send | Reply))
 
     patch.setattr(RaftCore, "handle", handle_in_a_hurry)
+
+
+@mutation(breaks=("LOG-21",), caught_by=("CheckpointIsCommitted",))
+def high_watermark_checkpointed_ahead_of_the_commit(patch: pytest.MonkeyPatch) -> None:
+    """The checkpointed high watermark is what is on the disk, whether it is committed or not."""
+    patch.setattr(RaftCore, "durable_high_watermark", property(lambda core: core.durable_end))
+
+
+@mutation(breaks=("LOG-21",), caught_by=("CheckpointIsCommitted",))
+def high_watermark_checkpointed_ahead_of_the_disk(patch: pytest.MonkeyPatch) -> None:
+    """The checkpointed high watermark is what is committed, though a cut, or a flush, is still under way here."""
+    patch.setattr(RaftCore, "durable_high_watermark", property(lambda core: core._state.known_committed))

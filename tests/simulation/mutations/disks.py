@@ -75,6 +75,12 @@ def damage_cut_off_like_a_torn_write(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Recovery, "_check_nothing_is_lost", lambda _recovery, _damage: None)
 
 
+@mutation(breaks=("LOG-19",), caught_by=("DamageIsRefused",))
+def damage_cut_off_though_whole_batches_follow(patch: pytest.MonkeyPatch) -> None:
+    """A node that finds damage above its recovery point cuts its log there without a look at what follows."""
+    patch.setattr(Recovery, "_check_nothing_follows", lambda _recovery, _damage, _later: None)
+
+
 @mutation(breaks=("LOG-13", "LOG-6"), caught_by=("RecoveredLog",))
 def recovered_log_not_flushed(patch: pytest.MonkeyPatch) -> None:
     """A node that starts counts as durable what it finds in its files, though only the cache may hold it."""
