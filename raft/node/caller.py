@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address
 
 from raft.config import ClientListener
 from raft.types import Endpoint
@@ -29,3 +30,16 @@ class Caller:
 
     def __str__(self) -> str:
         return self.address
+
+
+def address_of(peer_name: object) -> str:
+    """The host's address in what a socket says of its other end."""
+    if not isinstance(peer_name, tuple) or not peer_name:
+        return "unknown"
+    host = str(peer_name[0])
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return str(mapped or address)

@@ -13,15 +13,15 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from ipaddress import IPv6Address, ip_address
 from typing import Protocol, cast
 
 from raft.codec import Message
 from raft.errors import DecodeError, ErrorCode, LocalProtocolError
 from raft.node.budget import AnswerBudget, Permit, RequestBudget
-from raft.node.caller import Caller
+from raft.node.caller import Caller, address_of
 from raft.node.incoming import SMALL_FRAME_BYTES, LargeFrames
 from raft.node.respond import Respond
+from raft.node.slot import Slot
 from raft.wire.apis import API_VERSIONS, FETCH, PRODUCE
 from raft.wire.frames import (
     FrameReader,
@@ -30,7 +30,6 @@ from raft.wire.frames import (
     decode_request,
     response_pieces,
 )
-from raft.wire.headers import RequestHeader
 
 _logger = logging.getLogger(__name__)
 
@@ -100,49 +99,6 @@ class Service:
     registry: Registry
 
 
-class _Slot:
-    """The place of one request in the queue of answers.
-
-    It refers to nothing that refers to it once it is answered or given up, so that a request's memory is free then and
-    not only at the next collection of cyclic garbage.
-    """
-
-    __slots__ = ("_connection", "_forget", "header", "is_filled", "permit", "pieces", "size_bytes")
-
-    def __init__(self, connection: InboundConnection, size_bytes: int) -> None:
-        self._connection: InboundConnection | None = connection
-        self._forget: Callable[[], None] | None = None
-        self.size_bytes = size_bytes
-        self.header: RequestHeader | None = None
-        self.pieces: list[bytes] = []
-        self.permit: Permit | None = None
-        self.is_filled = False
-
-    def __call__(self, response: Message | None, permit: Permit | None = None) -> None:
-        connection, self._connection, self._forget = self._connection, None, None
-        self.permit = permit
-        if connection is not None:
-            connection.answer(self, response)
-
-    def when_gone(self, forget: Callable[[], None]) -> None:
-        if self._connection is not None:
-            self._forget = forget
-
-    def hang_up(self, reason: str) -> None:
-        if self._connection is not None:
-            self._connection.drop(reason)
-
-    def is_from_peer(self) -> None:
-        if self._connection is not None:
-            self._connection.is_peer = True
-
-    def abandon(self) -> None:
-        """The caller is gone."""
-        forget, self._connection, self._forget = self._forget, None, None
-        if forget is not None:
-            forget()
-
-
 class InboundConnection(asyncio.Protocol):
     """Reads requests from one connection and writes their answers.
 
@@ -164,7 +120,7 @@ class InboundConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._unread: deque[bytes] = deque()
         self._waits_for_budget = False
-        self._slots: deque[_Slot] = deque()
+        self._slots: deque[Slot] = deque()
         self._unsent: list[bytes] = []
         self._is_flush_due = False
         self._held: list[Permit] = []
@@ -197,7 +153,7 @@ class InboundConnection(asyncio.Protocol):
         tcp = cast("asyncio.Transport", transport)
         self._transport = tcp
         tcp.set_write_buffer_limits(high=_WRITE_BUFFER_BYTES)
-        self.caller = self._caller_at(_address_of(tcp.get_extra_info("peername")))
+        self.caller = self._caller_at(address_of(tcp.get_extra_info("peername")))
         self._service.registry.opened(self)
 
     def data_received(self, data: bytes) -> None:
@@ -251,7 +207,7 @@ class InboundConnection(asyncio.Protocol):
 
     # What the node calls
 
-    def answer(self, slot: _Slot, response: Message | None) -> None:
+    def answer(self, slot: Slot, response: Message | None) -> None:
         """Take the answer to a request; it leaves when those before it have."""
         if self._is_closed:
             if slot.permit is not None:
@@ -353,7 +309,7 @@ class InboundConnection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def _begin(self, frame: bytes) -> None:
-        slot = _Slot(self, 0)
+        slot = Slot(self, 0)
         self._slots.append(slot)
         if is_append(frame):
             slot.size_bytes = len(frame)
@@ -372,14 +328,14 @@ class InboundConnection(asyncio.Protocol):
                 slot.header = request.header
                 self._service.handle(self.caller, request, slot)
 
-    def _answer_unsupported(self, slot: _Slot, request: UnsupportedRequest) -> None:
+    def _answer_unsupported(self, slot: Slot, request: UnsupportedRequest) -> None:
         if request.api_key == API_VERSIONS.key:
             slot.pieces = response_pieces(self._service.unsupported(), 0, correlation_id=request.correlation_id)
             self._fill(slot)
         else:
             self.drop(f"API {request.api_key} version {request.version} is not served")
 
-    def _fill(self, slot: _Slot) -> None:
+    def _fill(self, slot: Slot) -> None:
         """Mark a request as answered; what leaves in one turn of the loop leaves in one write."""
         slot.is_filled = True
         slots = self._slots
@@ -426,16 +382,3 @@ def _check_size(begin: bytes, size_bytes: int) -> None:
     """
     if len(begin) >= len(_PRODUCE_KEY) and not is_append(begin):
         raise DecodeError(f"a request of {size_bytes} bytes that is no Produce; up to {MAX_REQUEST_BYTES} are read")
-
-
-def _address_of(peer_name: object) -> str:
-    """The host's address in what a socket says of its other end."""
-    if not isinstance(peer_name, tuple) or not peer_name:
-        return "unknown"
-    host = str(peer_name[0])
-    try:
-        address = ip_address(host.partition("%")[0])
-    except ValueError:
-        return host
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return str(mapped or address)

@@ -11,9 +11,10 @@ import pytest
 
 from raft.node.budget import AnswerBudget, RequestBudget
 from raft.node.caller import Caller
-from raft.node.inbound import MAX_UNDER_WAY, InboundConnection, Service, _Slot
+from raft.node.inbound import MAX_UNDER_WAY, InboundConnection, Service
 from raft.node.incoming import LargeFrames
 from raft.node.respond import Respond
+from raft.node.slot import Slot
 from raft.types import Endpoint
 from raft.wire.frames import FrameReader, ReceivedRequest, encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -172,7 +173,7 @@ def test_request_is_freed_with_its_answer_and_not_only_by_the_collector(ending: 
         else:
             connection.inbound.connection_lost(None)
         connection.under_way.clear()
-        return sum(isinstance(each, _Slot) for each in gc.get_objects())
+        return sum(isinstance(each, Slot) for each in gc.get_objects())
 
     gc.collect()
     gc.disable()
