@@ -253,7 +253,7 @@ class InboundConnection(asyncio.Protocol):
             case UnsupportedRequest():
                 self._answer_unsupported(slot, request)
             case ReceivedRequest():
-                slot.respond = Respond(lambda response: self._answer(slot, request, response))
+                slot.respond = Respond(lambda response: self._answer(slot, request, response), origin=self)
                 self._handle(request, slot.respond)
 
     def _answer_unsupported(self, slot: _Slot, request: UnsupportedRequest) -> None:

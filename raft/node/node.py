@@ -12,6 +12,7 @@ from raft.core import CoreConfig, RaftCore
 from raft.core.events import Event, ShutdownRequested
 from raft.core.log_view import LogView
 from raft.core.quorum import VoterSet
+from raft.node.admissions import Admissions
 from raft.node.engine import Engine
 from raft.node.listener import Listener
 from raft.node.peers import PeerNetwork
@@ -86,6 +87,7 @@ class Node:
                 ours=ours,
                 engine=self._engine,
                 log=self._directory.log,
+                admissions=Admissions(),
             )
             self._listener = Listener(
                 config.listener,
@@ -133,6 +135,7 @@ class Node:
         """Close sockets, disk and directory, whatever state the node is in."""
         await self._listener.close()
         self._network.close()
+        self._context.admissions.close()
         await asyncio.get_running_loop().run_in_executor(None, self._close_disk)
         if self._ended.done():
             self._ended.exception()

@@ -12,12 +12,14 @@ class Respond:
 
     Args:
         answered: what becomes of the answer.
+        origin: where the request came from: requests of one origin are begun in their order.
     """
 
-    __slots__ = ("_answered", "_forget")
+    __slots__ = ("_answered", "_forget", "origin")
 
-    def __init__(self, answered: Callable[[Message | None], None]) -> None:
+    def __init__(self, answered: Callable[[Message | None], None], *, origin: object = None) -> None:
         self._answered = answered
+        self.origin = origin
         self._forget: Callable[[], None] | None = None
 
     def __call__(self, response: Message | None) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from raft.config import NodeConfig
 from raft.core.roles import Follower, Leader
 from raft.errors import ErrorCode
+from raft.node.admissions import Admissions
 from raft.node.engine import Engine
 from raft.storage.log import Log
 from raft.types import Endpoint, Epoch, NodeId, Offset
@@ -23,6 +24,7 @@ class Context:
     ours: TopicPartition
     engine: Engine
     log: Log
+    admissions: Admissions
 
     @property
     def node_id(self) -> NodeId:
