@@ -20,6 +20,7 @@ from raft.node.requests.context import Context
 from raft.node.requests.handlers import handle
 from raft.node.requests.quorum import METADATA_TOPIC
 from raft.node.requests.versions import unsupported_api_versions
+from raft.records.load_scanner import load_scanner
 from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
 from raft.storage.disk import DiskFiles
 from raft.storage.log import LogConfig
@@ -63,6 +64,8 @@ class Node:
 
     async def start(self) -> None:
         """Open the directory and the socket, and take part in the quorum."""
+        # Not at the first append: what is said of it, or refused, belongs to the start.
+        load_scanner()
         config = self.config
         writers = WriterTable()
         loop = asyncio.get_running_loop()
