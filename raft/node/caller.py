@@ -12,9 +12,9 @@ ANONYMOUS = "User:ANONYMOUS"
 """The principal of a connection that has not authenticated, in Kafka's words."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Caller:
-    """The other end of a connection.
+    """The other end of one connection; no other connection's is equal to it.
 
     Fields:
         listener: that it came in by.

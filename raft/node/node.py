@@ -13,6 +13,7 @@ from raft.core import CoreConfig, RaftCore
 from raft.core.events import Event, ShutdownRequested
 from raft.core.log_view import LogView
 from raft.core.quorum import VoterSet
+from raft.node.admissions import Admissions
 from raft.node.budget import AnswerBudget, RequestBudget
 from raft.node.caller import Caller
 from raft.node.connections import Connections
@@ -28,6 +29,7 @@ from raft.node.requests.handlers import handle
 from raft.node.requests.quorum import METADATA_TOPIC
 from raft.node.requests.versions import unsupported_api_versions
 from raft.node.voter_addresses import VoterAddresses
+from raft.records.load_scanner import load_scanner
 from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
 from raft.storage.disk import DiskFiles
 from raft.storage.log import LogConfig
@@ -76,6 +78,8 @@ class Node:
 
     async def start(self) -> None:
         """Open the directory and the socket, and take part in the quorum."""
+        # Not at the first append: what is said of it, or refused, belongs to the start.
+        load_scanner()
         config = self.config
         writers = WriterTable(
             expiry=WriterExpiry(producer_ms=config.producer_id_expiration_ms, writer_ms=config.writer_expiration_ms)
@@ -106,6 +110,7 @@ class Node:
                 relay=self._relay,
                 voter_addresses=self._voter_addresses,
                 refusals=FaultLog(_logger),
+                admissions=Admissions(),
             )
             await self._listen(max_frame_bytes)
         except BaseException:
@@ -149,6 +154,7 @@ class Node:
         self._network.close()
         if self._voter_addresses is not None:
             await self._voter_addresses.close()
+        self._context.admissions.close()
         await asyncio.get_running_loop().run_in_executor(None, self._close_disk)
         if self._ended.done():
             self._ended.exception()

@@ -52,23 +52,25 @@ class Slot:
         self.permit: Permit | None = None
         self.is_filled = False
 
-    # See `Respond` for these.
-
     def __call__(self, response: Message | None, permit: Permit | None = None) -> None:
+        """See `Respond`."""
         connection, self._connection, self._forget = self._connection, None, None
         self.permit = permit
         if connection is not None:
             connection.answer(self, response)
 
     def when_gone(self, forget: Callable[[], None]) -> None:
+        """See `Respond.when_gone`."""
         if self._connection is not None:
             self._forget = forget
 
     def hang_up(self, reason: str) -> None:
+        """See `Respond.hang_up`."""
         if self._connection is not None:
             self._connection.drop(reason)
 
     def is_from_peer(self) -> None:
+        """See `Respond.is_from_peer`."""
         if self._connection is not None:
             self._connection.is_peer = True
 

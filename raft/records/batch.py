@@ -89,7 +89,7 @@ def read_records(payload: bytes, *, max_bytes: int = DEFAULT_MAX_DECOMPRESSED_BY
     header = read_header(payload)
     section = section_of(payload, header, max_decompressed_bytes=max_bytes)
     yield from read_records_section(
-        section.data[section.start : section.end],
+        bytes(memoryview(section.data)[section.start : section.end]),
         record_count=section.record_count,
         base_offset=header.base_offset,
         last_offset_delta=section.last_offset_delta,

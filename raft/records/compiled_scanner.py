@@ -63,9 +63,9 @@ class CompiledScanner:
         if version != SCANNER_VERSION:
             raise ValueError(f"{library} is of version {version}, and {SCANNER_VERSION} is needed")
         for functions in (unlocked, locked):
-            functions.check_records.argtypes = (ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int64)
+            functions.check_records.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64)
             functions.check_records.restype = _CheckedStructure
-            functions.find_first.argtypes = (ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int64)
+            functions.find_first.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64)
             functions.find_first.restype = _FoundStructure
         self._check, self._check_unlocked = locked.check_records, unlocked.check_records
         self._find_first = unlocked.find_first
@@ -74,15 +74,22 @@ class CompiledScanner:
         """See `Scanner.check`."""
         is_small = section.end - section.start < _UNLOCKED_FROM_BYTES
         function = self._check if is_small else self._check_unlocked
-        checked = function(section.data, _packed(section), with_checksum)
+        checked = function(_address(section.data), _packed(section), with_checksum)
         if checked.outcome:
             return Checked(Outcome(checked.outcome), checked.failed_record, None)
         return Checked(Outcome.DONE, 0, checked.content_checksum) if with_checksum else SOUND
 
     def find_first(self, section: Section, timestamp_ms: int) -> TimedRecord | None:
         """See `Scanner.find_first`."""
-        found = self._find_first(section.data, _packed(section), timestamp_ms)
+        found = self._find_first(_address(section.data), _packed(section), timestamp_ms)
         return TimedRecord(found.offset_delta, found.timestamp_ms) if found.is_found else None
+
+
+def _address(data: bytes | memoryview) -> object:
+    """Return what ctypes takes for the address of the bytes; `data` has to be held meanwhile."""
+    if not isinstance(data, memoryview):
+        return data
+    return ctypes.byref(ctypes.c_char.from_buffer(data)) if data else b""
 
 
 def _packed(section: Section) -> bytes:

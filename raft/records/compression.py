@@ -18,6 +18,7 @@ import gzip
 import zlib
 from collections.abc import Callable
 from enum import IntEnum
+from mmap import mmap
 from typing import assert_never
 
 import cramjam
@@ -31,6 +32,8 @@ DEFAULT_MAX_DECOMPRESSED_BYTES = 64 << 20
 _FIRST_GUESS_BYTES = 64 << 10
 _GZIP_WINDOW_BITS = 16 + zlib.MAX_WBITS
 _GZIP_PIECE_BYTES = 16 << 10
+_GZIP_PART_BYTES = 1 << 20
+"""Most that comes out at once, because no other thread runs while it is joined and added to what was there."""
 _BUFFER_IS_FULL = "failed to write whole buffer"
 """What cramjam says when there is more to write than room."""
 _ZSTD_LEVEL = 3
@@ -78,6 +81,11 @@ def decompress(code: int, data: bytes, *, max_bytes: int = DEFAULT_MAX_DECOMPRES
         DecodeError: an unknown codec, or broken or surplus bytes.
         DecompressedTooLargeError: more than `max_bytes`.
     """
+    return bytes(decompress_to_buffer(code, data, max_bytes=max_bytes))
+
+
+def decompress_to_buffer(code: int, data: bytes, *, max_bytes: int) -> bytes | memoryview:
+    """Return the same in whatever it came out into, which saves a copy during which no other thread could run."""
     match code:
         case Compression.NONE:
             if len(data) > max_bytes:
@@ -95,38 +103,43 @@ def decompress(code: int, data: bytes, *, max_bytes: int = DEFAULT_MAX_DECOMPRES
             raise DecodeError(f"unknown compression codec {code}")
 
 
-def _gunzip(data: bytes, max_bytes: int) -> bytes:
-    parts: list[bytes] = []
-    room = max_bytes
+def _gunzip(data: bytes, max_bytes: int) -> memoryview:
+    decompressed = bytearray()
     position = 0
     # Java reads any number of members that follow each other as one stream.
-    while position < len(data) or not parts:
+    while position < len(data) or not position:
         member = zlib.decompressobj(wbits=_GZIP_WINDOW_BITS)
+        has_more_inside = False
         while not member.eof:
             # In pieces, because a member keeps a copy of what it was given and did not need: were that all the rest,
             # a megabyte of the smallest members would take seconds.
             piece = data[position : position + _GZIP_PIECE_BYTES]
-            if not piece:
+            if not piece and not has_more_inside:
                 raise DecodeError("gzip data is cut short")
+            # One byte more than allowed tells "just full" from "too much"; 0 would mean "no limit".
+            most_bytes = min(max_bytes - len(decompressed), _GZIP_PART_BYTES) + 1
             try:
-                # One byte more than allowed tells "just full" from "too much"; 0 would mean "no limit".
-                part = member.decompress(piece, room + 1)
+                part = member.decompress(piece, most_bytes)
             except zlib.error as error:
                 raise DecodeError(f"broken gzip data: {error}") from error
-            if len(part) > room:
+            decompressed += part
+            if len(decompressed) > max_bytes:
                 raise _too_much(max_bytes)
-            parts.append(part)
-            room -= len(part)
-            position += len(piece) - len(member.unused_data)
-    return b"".join(parts)
+            has_more_inside = len(part) == most_bytes
+            position += len(piece) - len(member.unused_data or member.unconsumed_tail)
+    return memoryview(decompressed)
 
 
-def _decompress_into_buffer(decompress_into: Callable[[bytes, bytearray], int], data: bytes, max_bytes: int) -> bytes:
+def _decompress_into_buffer(
+    decompress_into: Callable[[bytes, memoryview], int], data: bytes, max_bytes: int
+) -> memoryview:
     # These two codecs stop when the buffer they write into is full. The frames need not say how much they hold, so
     # we begin with a guess and go up to what is allowed.
     capacity = min(max_bytes, max(_FIRST_GUESS_BYTES, 4 * len(data)))
     while True:
-        buffer = bytearray(capacity)
+        # Zeroed by the system page by page, when it is written to; to zero tens of megabytes at once would hold up all
+        # other threads.
+        buffer = memoryview(mmap(-1, capacity))
         try:
             size = decompress_into(data, buffer)
         except cramjam.DecompressionError as error:
@@ -138,7 +151,7 @@ def _decompress_into_buffer(decompress_into: Callable[[bytes, bytearray], int], 
             del buffer
             capacity = min(max_bytes, 8 * capacity)
         else:
-            return bytes(memoryview(buffer)[:size])
+            return buffer[:size]
 
 
 def _too_much(max_bytes: int) -> DecompressedTooLargeError:

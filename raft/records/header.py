@@ -159,6 +159,11 @@ def attributes_of(payload: bytes) -> int:
     return int(_ATTRIBUTES.unpack_from(payload, CHECKED_FROM)[0])
 
 
+def is_compressed(payload: bytes) -> bool:
+    """Whether the records of a batch are compressed; False if too little of it is there to tell."""
+    return len(payload) >= HEADER.size and bool(attributes_of(payload) & COMPRESSION_MASK)
+
+
 def base_timestamp_ms_of(payload: bytes) -> int:
     """Return what the timestamp deltas of a batch count from; its head is known to be there."""
     return int(_BASE_TIMESTAMP.unpack_from(payload, _BASE_TIMESTAMP_AT)[0])

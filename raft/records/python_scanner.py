@@ -35,7 +35,7 @@ class PythonScanner:
 
     def check(self, section: Section, *, with_checksum: bool) -> Checked:
         """See `Scanner.check`."""
-        records = section.data[section.start : section.end]
+        records = bytes(memoryview(section.data)[section.start : section.end])
         position = checksum = index = 0
         previous_delta = -1
         for index in range(section.record_count):
@@ -67,7 +67,7 @@ def _timed_records(section: Section) -> Iterator[TimedRecord]:
     Raises:
         DecodeError, IndexError: while iterating, at the first that is malformed.
     """
-    records = section.data[section.start : section.end]
+    records = bytes(memoryview(section.data)[section.start : section.end])
     position = 0
     for _ in range(section.record_count):
         body, position = _read_body(records, position)

@@ -41,7 +41,7 @@ class Section(NamedTuple):
         append_time_ms: the one timestamp of all records, if `has_append_time` (LogAppendTime).
     """
 
-    data: bytes
+    data: bytes | memoryview
     start: int
     end: int
     record_count: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression, decompress
+from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression, decompress_to_buffer
 from raft.records.header import COMPRESSION_MASK, HEADER, LOG_APPEND_TIME, attributes_of, base_timestamp_ms_of
 from raft.records.scanner import Section
 from raft.types import BatchHeader
@@ -24,9 +24,10 @@ def section_of(
     """
     attributes = attributes_of(payload)
     codec = attributes & COMPRESSION_MASK
-    data, start, end = payload, HEADER.size, header.size_bytes
+    data: bytes | memoryview = payload
+    start, end = HEADER.size, header.size_bytes
     if codec != Compression.NONE:
-        data = decompress(codec, payload[start:end], max_bytes=max_decompressed_bytes)
+        data = decompress_to_buffer(codec, payload[start:end], max_bytes=max_decompressed_bytes)
         start, end = 0, len(data)
     return Section(
         data=data,

@@ -145,10 +145,20 @@ def test_unsound_record_is_found(scanner: Scanner, section: Section, outcome: Ou
 
 def test_records_are_looked_for_where_they_lie(scanner: Scanner) -> None:
     alone = section_of_records(RICH)
-    inside = alone._replace(data=b"abc" + alone.data + b"\xff" * 9, start=3, end=3 + len(alone.data))
+    inside = alone._replace(data=b"abc" + bytes(alone.data) + b"\xff" * 9, start=3, end=3 + len(alone.data))
 
     assert scanner.check(inside, with_checksum=True) == scanner.check(alone, with_checksum=True)
     assert scanner.check(inside._replace(end=inside.end - 1), with_checksum=False).outcome is Outcome.RECORD_MALFORMED
+
+
+@pytest.mark.parametrize("records", [RICH, ()], ids=["some", "none"])
+def test_records_may_lie_in_a_buffer(scanner: Scanner, records: tuple[Record, ...]) -> None:
+    section = section_of_records(records)
+
+    buffered = section._replace(data=memoryview(bytearray(section.data)))
+
+    assert scanner.check(buffered, with_checksum=True) == scanner.check(section, with_checksum=True)
+    assert scanner.find_first(buffered, NOW_MS) == scanner.find_first(section, NOW_MS)
 
 
 # The content checksum
@@ -227,7 +237,9 @@ def test_search_takes_the_append_time_of_the_batch(scanner: Scanner) -> None:
 
 def test_search_ends_at_a_malformed_record(scanner: Scanner) -> None:
     section = timed(NOW_MS, NOW_MS + 1)
-    broken = section._replace(data=section.data + b"\x7f", end=section.end + 1, record_count=3, last_offset_delta=2)
+    broken = section._replace(
+        data=bytes(section.data) + b"\x7f", end=section.end + 1, record_count=3, last_offset_delta=2
+    )
 
     assert scanner.find_first(broken, NOW_MS + 1) == TimedRecord(1, NOW_MS + 1)
     assert scanner.find_first(broken, NOW_MS + 2) is None
@@ -261,7 +273,7 @@ def can_be_read(section: Section) -> bool:
     try:
         records = list(
             read_records_section(
-                section.data,
+                bytes(section.data),
                 record_count=section.record_count,
                 base_offset=Offset(0),
                 last_offset_delta=section.last_offset_delta,

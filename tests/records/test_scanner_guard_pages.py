@@ -30,7 +30,7 @@ def test_scanner_stays_inside_of_any_input(compiled: Scanner, python: Scanner) -
 
     for number in range(INPUT_COUNT):
         section = bent(dice, dice.choice(sources))
-        placed = memory.place(section.data, at_end=dice.random() < 0.8)
+        placed = memory.place(bytes(section.data), at_end=dice.random() < 0.8)
         address = cast("bytes", ctypes.c_char_p(placed.ctypes.data))
         guarded = section._replace(data=address)
         timestamp_ms = NOW_MS + dice.randrange(-200, 110_000)

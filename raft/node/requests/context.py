@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from raft.config import NodeConfig
 from raft.core.roles import Follower, Leader
 from raft.errors import ErrorCode
+from raft.node.admissions import Admissions
 from raft.node.budget import AnswerBudget
 from raft.node.caller import Caller
 from raft.node.engine import Engine
@@ -24,6 +25,7 @@ class Context:
     """One node, as its handlers see it.
 
     Fields:
+        admissions: where appends are checked.
         answers: how many bytes of answers to clients' fetches may be in memory.
         relay: the way to the leader for what only it can answer.
         refusals: where refused requests are told of.
@@ -39,6 +41,7 @@ class Context:
     relay: Relay
     voter_addresses: VoterAddresses | None
     refusals: FaultLog
+    admissions: Admissions
 
     @property
     def node_id(self) -> NodeId:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from raft.core.effects import Reply
 from raft.core.events import AppendRequested
@@ -13,6 +14,7 @@ from raft.errors import ErrorCode, RequestError
 from raft.node.caller import Caller
 from raft.node.requests.context import Context
 from raft.node.respond import Respond
+from raft.records.header import is_compressed
 from raft.records.produced import read_produced_batch
 from raft.types import Batch, BatchHeader
 from raft.wire.mapping.partition import or_minus_one
@@ -30,6 +32,16 @@ from raft.wire.messages.produce import (
 _FIRST_BY_TOPIC_ID = 13
 _FIRST_WITH_LEADER = 10
 _PRODUCER_IDS = 1 << 61
+_QUICK_BYTES = 256 << 10
+"""Up to so many bytes of batches are checked on the loop; it takes a fraction of a millisecond."""
+
+
+class _Checked(NamedTuple):
+    """What came of the batch for one partition."""
+
+    place: tuple[int, int]
+    partition: int
+    outcome: Batch | RequestError
 
 
 class _Answers:
@@ -79,15 +91,48 @@ def produce(context: Context, caller: Caller, request: ProduceRequest, version: 
     """Answer Produce: acknowledged when committed, whatever `acks` says."""
     answers = _Answers(request, version, respond)
     answers.respond_if_whole()
+    context.admissions.admit(
+        caller,
+        lambda: _check(context, request, version),
+        lambda checked: _begin(context, caller, request, version, answers, checked),
+        is_quick=_is_quick(request),
+    )
+
+
+def _is_quick(request: ProduceRequest) -> bool:
+    """Whether the batches can be checked on the loop: little is to be read, and nothing to be decompressed."""
+    batches = [partition.records or b"" for topic in request.topic_data for partition in topic.partition_data]
+    return sum(map(len, batches)) <= _QUICK_BYTES and not any(map(is_compressed, batches))
+
+
+def _check(context: Context, request: ProduceRequest, version: int) -> list[_Checked]:
+    """Return what there is to append; runs on any thread."""
+    checked: list[_Checked] = []
     for topic_at, topic in enumerate(request.topic_data):
         for partition_at, partition in enumerate(topic.partition_data):
-            place = (topic_at, partition_at)
+            outcome: Batch | RequestError
             try:
-                batch = _admit(context, request, topic, partition, version)
+                outcome = _admit(context, request, topic, partition, version)
             except RequestError as error:
-                answers.give(place, _refusal(partition.index, error))
-                continue
-            _append(context, request, batch, _on_appended(context, caller, answers, place, partition.index, version))
+                outcome = error
+            checked.append(_Checked(place=(topic_at, partition_at), partition=partition.index, outcome=outcome))
+    return checked
+
+
+def _begin(
+    context: Context,
+    caller: Caller,
+    request: ProduceRequest,
+    version: int,
+    answers: _Answers,
+    checked: Sequence[_Checked],
+) -> None:
+    for one in checked:
+        if isinstance(one.outcome, RequestError):
+            answers.give(one.place, _refusal(one.partition, one.outcome))
+        else:
+            on_reply = _on_appended(context, caller, answers, one.place, one.partition, version)
+            _append(context, request, one.outcome, on_reply)
 
 
 def _admit(
