@@ -82,13 +82,16 @@ class Sighting:
     servers: tuple[Endpoint, ...] = ()
 
 
-def look(server: Endpoint, *, topic: str | None, timeout_ms: int) -> Operation[Sighting]:
+def look(
+    server: Endpoint, *, topic: str | None, timeout_ms: int, silent: Endpoint | None = None
+) -> Operation[Sighting]:
     """Ask one server who leads.
 
     Args:
         server: whom to ask.
         topic: that must be the log's; None takes the only one that the quorum hosts.
         timeout_ms: for each question.
+        silent: a node that is not asked anything, as a request to it is in flight.
 
     Raises:
         ConfigError: it hosts another topic.
@@ -104,7 +107,7 @@ def look(server: Endpoint, *, topic: str | None, timeout_ms: int) -> Operation[S
     if any(feature.name == FEATURE_NAME for feature in versions.supported_features):
         return (yield from _look_at_node(server, topic=topic, timeout_ms=timeout_ms))
     is_broker = any(api.api_key == METADATA.key for api in versions.api_keys)
-    return (yield from _look_at_kafka(server, topic=topic, is_broker=is_broker, timeout_ms=timeout_ms))
+    return (yield from _look_at_kafka(server, topic=topic, is_broker=is_broker, timeout_ms=timeout_ms, silent=silent))
 
 
 def _look_at_node(server: Endpoint, *, topic: str | None, timeout_ms: int) -> Operation[Sighting]:
@@ -138,7 +141,9 @@ def _topic_in(answer: MetadataResponse, wanted: str | None) -> MetadataResponseT
     return next(iter(topics.values()))
 
 
-def _look_at_kafka(server: Endpoint, *, topic: str | None, is_broker: bool, timeout_ms: int) -> Operation[Sighting]:
+def _look_at_kafka(
+    server: Endpoint, *, topic: str | None, is_broker: bool, timeout_ms: int, silent: Endpoint | None
+) -> Operation[Sighting]:
     if topic not in (None, KAFKAS_TOPIC):
         raise ConfigError(f"topic {topic} is not there; the one of an Apache Kafka cluster's quorum is {KAFKAS_TOPIC}")
     request = DescribeClusterRequest(
@@ -154,7 +159,7 @@ def _look_at_kafka(server: Endpoint, *, topic: str | None, is_broker: bool, time
     nodes = {node.broker_id: Endpoint(node.host, node.port) for node in cluster.brokers}
     # A broker hands DescribeQuorum on to whoever leads; of the controllers only the leader answers it.
     describer = server if is_broker else nodes.get(cluster.controller_id)
-    if describer is None:
+    if describer is None or describer == silent:
         return Sighting(now_ms=outcome.now_ms, cluster_id=cluster.cluster_id, servers=tuple(nodes.values()))
     outcome = yield Ask(endpoint=describer, request=_DESCRIBE_QUORUM, timeout_ms=timeout_ms)
     leader, trouble = None, outcome.failure or "no answer"

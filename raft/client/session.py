@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from raft.client.discovery import Dialect, Leader, Sighting, look
 from raft.client.settings import ClientSettings
-from raft.client.steps import Ask, Operation, Pause
+from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause
 from raft.codec import Message
 from raft.errors import ConfigError, ErrorCode, LowerEpochError, QuorumUnavailableError, RequestError, error_name
 from raft.types import Endpoint, Epoch
@@ -99,8 +99,18 @@ class Session:
             if leader is None:
                 leader, now_ms = yield from self._find_leader(deadline, now_ms)
             timeout_ms = min(self.settings.request_timeout_ms + may_wait_ms, deadline.left_ms(now_ms))
-            outcome = yield Ask(endpoint=leader.endpoint, request=make(leader), timeout_ms=timeout_ms)
+            outcome = yield Ask(
+                endpoint=leader.endpoint,
+                request=make(leader),
+                timeout_ms=timeout_ms,
+                patience_ms=self.settings.patience_ms + may_wait_ms,
+            )
+            if outcome.is_pending:
+                overdue = Deadline(started_ms=now_ms, timeout_ms=timeout_ms)
+                outcome = yield from self._await_or_leave(leader, overdue, outcome.now_ms)
             now_ms = outcome.now_ms
+            if self._leader is not leader:
+                continue  # left for a newer one, which gets the same request
             if outcome.answer is None:
                 trouble = f"{leader.endpoint}: {outcome.failure}"
             else:
@@ -114,6 +124,48 @@ class Session:
                     f"no answer from the leader within {deadline.timeout_ms} ms; last was {trouble}"
                 )
             now_ms = (yield Pause(duration_ms=self.settings.retry_backoff_ms)).now_ms
+
+    def _await_or_leave(self, leader: Leader, deadline: Deadline, now_ms: int) -> Operation[Outcome]:
+        """Wait for a leader's overdue answer, and meanwhile ask other nodes, one after the other, for a newer leader.
+
+        A leader that is frozen, or cut off, keeps the connection open and is silent. The others elect a new one long
+        before the request times out. What they say of the same or a lower epoch is no reason to leave: the leader may
+        only be slow, and its answer is worth more than a second request.
+
+        Args:
+            leader: whom the request in flight was sent to.
+            deadline: when the request times out.
+            now_ms: the driver's clock.
+
+        Returns:
+            The request's outcome; of a request that was given up, the time alone. Then a newer leader is known.
+        """
+        pause_ms = self.settings.retry_backoff_ms
+        turn = self._next_server
+        while True:
+            others = [server for server in self._servers if server != leader.endpoint]
+            if others:
+                timeout_ms = min(self.settings.patience_ms, deadline.left_ms(now_ms))
+                sighting = yield from look(
+                    others[turn % len(others)],
+                    topic=self.settings.topic,
+                    timeout_ms=timeout_ms,
+                    silent=leader.endpoint,
+                )
+                turn += 1
+                self._learn_places(sighting)
+                newer = sighting.leader
+                if newer is not None and self._is_newer(newer, than=leader):
+                    self.epoch, self._leader = newer.epoch, newer
+                    return (yield GiveUp(endpoint=leader.endpoint))
+            outcome = yield Await(endpoint=leader.endpoint, patience_ms=pause_ms)
+            if not outcome.is_pending:
+                return outcome
+            now_ms = outcome.now_ms
+            pause_ms = min(2 * pause_ms, self.settings.patience_ms // 2)
+
+    def _is_newer(self, found: Leader, *, than: Leader) -> bool:
+        return found.epoch > than.epoch and found.epoch >= self.epoch and found.endpoint != than.endpoint
 
     def _believes(self, judged: Judged) -> bool:
         """Whether an answer counts; learns its epoch.
@@ -142,14 +194,19 @@ class Session:
         return self._leader.dialect
 
     def _find_leader(self, deadline: Deadline, now_ms: int) -> Operation[tuple[Leader, int]]:
-        """Ask one node after the other who leads; between rounds, pause."""
+        """Ask one node after the other who leads; between rounds, pause.
+
+        A silent node is passed over soon, as another one may know. From round to round each has more time, up to the
+        request timeout: all of them may be slow.
+        """
         troubles: dict[Endpoint, str] = {}
         failure: type[QuorumUnavailableError] = QuorumUnavailableError
+        patience_ms = self.settings.patience_ms
         while True:
             for _ in range(len(self._servers)):
                 server = self._servers[self._next_server % len(self._servers)]
                 self._next_server += 1
-                timeout_ms = min(self.settings.request_timeout_ms, deadline.left_ms(now_ms))
+                timeout_ms = min(patience_ms, self.settings.request_timeout_ms, deadline.left_ms(now_ms))
                 sighting = yield from look(server, topic=self.settings.topic, timeout_ms=timeout_ms)
                 now_ms = sighting.now_ms
                 self._learn_places(sighting)
@@ -168,6 +225,7 @@ class Session:
                         + "; ".join(f"{endpoint}: {trouble}" for endpoint, trouble in troubles.items())
                     )
             now_ms = (yield Pause(duration_ms=self.settings.retry_backoff_ms)).now_ms
+            patience_ms *= 2
 
     def _learn_places(self, sighting: Sighting) -> None:
         """Learn which cluster it is, and where its nodes are.
