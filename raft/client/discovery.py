@@ -2,7 +2,8 @@
 
 This project's nodes answer Metadata, as brokers do, about the one topic they hold. Apache Kafka's controllers answer
 neither Metadata nor Produce, and its brokers do not hold the metadata log: so both are asked in the way of Kafka's own
-tools, DescribeCluster and DescribeQuorum, and only the controllers are fetched from.
+tools, DescribeCluster and DescribeQuorum, and only the controllers are fetched from. A node of this project that
+observes an Apache Kafka cluster names one of its controllers as leader.
 
 Source: KIP-919; Kafka KafkaAdminClient.describeMetadataQuorum, ControllerApis.
 """
@@ -32,6 +33,7 @@ from raft.wire.messages.describe_quorum import (
 )
 from raft.wire.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
 
+API_VERSIONS_REQUEST = ApiVersionsRequest(client_software_name="kraft-spark", client_software_version="0.1.0")
 KAFKAS_TOPIC = "__cluster_metadata"
 _KAFKAS_TOPIC_ID = Uuid("AAAAAAAAAAAAAAAAAAAAAQ")
 _NO_LEADER = "knows no leader"
@@ -54,13 +56,13 @@ class Topic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leader:
-    """Whom to ask, for what, and how."""
+    """Whom to ask, for what, and how; `dialect` is None while the node itself was not asked for its versions."""
 
     node_id: NodeId
     epoch: Epoch
     endpoint: Endpoint
     topic: Topic
-    dialect: Dialect = Dialect.OURS
+    dialect: Dialect | None = Dialect.OURS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,18 +98,20 @@ def look(
     Raises:
         ConfigError: it hosts another topic.
     """
-    outcome = yield Ask(
-        endpoint=server,
-        request=ApiVersionsRequest(client_software_name="kraft-spark", client_software_version="0.1.0"),
-        timeout_ms=timeout_ms,
-    )
+    outcome = yield Ask(endpoint=server, request=API_VERSIONS_REQUEST, timeout_ms=timeout_ms)
     versions = outcome.answer
     if not isinstance(versions, ApiVersionsResponse):
         return Sighting(now_ms=outcome.now_ms, trouble=outcome.failure or "no answer")
-    if any(feature.name == FEATURE_NAME for feature in versions.supported_features):
+    if dialect_of(versions) is Dialect.OURS:
         return (yield from _look_at_node(server, topic=topic, timeout_ms=timeout_ms))
     is_broker = any(api.api_key == METADATA.key for api in versions.api_keys)
     return (yield from _look_at_kafka(server, topic=topic, is_broker=is_broker, timeout_ms=timeout_ms, silent=silent))
+
+
+def dialect_of(versions: ApiVersionsResponse) -> Dialect:
+    """Whose node answers so."""
+    is_ours = any(feature.name == FEATURE_NAME for feature in versions.supported_features)
+    return Dialect.OURS if is_ours else Dialect.KAFKAS
 
 
 def _look_at_node(server: Endpoint, *, topic: str | None, timeout_ms: int) -> Operation[Sighting]:
@@ -120,11 +124,14 @@ def _look_at_node(server: Endpoint, *, topic: str | None, timeout_ms: int) -> Op
     partition = hosted.partitions[0] if hosted.partitions else None
     leader = None
     if partition is not None and partition.leader_id in nodes:
+        endpoint = nodes[partition.leader_id]
         leader = Leader(
             node_id=NodeId(partition.leader_id),
             epoch=Epoch(partition.leader_epoch),
-            endpoint=nodes[partition.leader_id],
+            endpoint=endpoint,
             topic=Topic(name=hosted.name or "", topic_id=hosted.topic_id),
+            # A node that does not lead may be an observer of an Apache Kafka cluster: the leader is a controller then.
+            dialect=Dialect.OURS if endpoint == server else None,
         )
     return Sighting(now_ms=outcome.now_ms, cluster_id=answer.cluster_id, leader=leader, servers=tuple(nodes.values()))
 

@@ -7,15 +7,16 @@ it along, and drops answers of a lower one: a deposed leader then says so instea
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from raft.client.discovery import Dialect, Leader, Sighting, look
+from raft.client.discovery import API_VERSIONS_REQUEST, Dialect, Leader, Sighting, dialect_of, look
 from raft.client.settings import ClientSettings
 from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause
 from raft.codec import Message
 from raft.errors import ConfigError, ErrorCode, LowerEpochError, QuorumUnavailableError, RequestError, error_name
 from raft.types import Endpoint, Epoch
+from raft.wire.messages.api_versions import ApiVersionsResponse
 
 Answer = TypeVar("Answer", bound=Message)
 
@@ -95,19 +96,8 @@ class Session:
         """
         now_ms = deadline.started_ms
         while True:
-            leader = self._leader
-            if leader is None:
-                leader, now_ms = yield from self._find_leader(deadline, now_ms)
-            timeout_ms = min(self.settings.request_timeout_ms + may_wait_ms, deadline.left_ms(now_ms))
-            outcome = yield Ask(
-                endpoint=leader.endpoint,
-                request=make(leader),
-                timeout_ms=timeout_ms,
-                patience_ms=self.settings.patience_ms + may_wait_ms,
-            )
-            if outcome.is_pending:
-                overdue = Deadline(started_ms=now_ms, timeout_ms=timeout_ms)
-                outcome = yield from self._await_or_leave(leader, overdue, outcome.now_ms)
+            leader, now_ms = yield from self._find_leader(deadline, now_ms)
+            outcome = yield from self._ask_or_leave(leader, make(leader), deadline, now_ms, may_wait_ms=may_wait_ms)
             now_ms = outcome.now_ms
             if self._leader is not leader:
                 continue  # left for a newer one, which gets the same request
@@ -118,12 +108,40 @@ class Session:
                 if self._believes(judged):
                     return outcome.answer  # type: ignore[return-value]
                 trouble = f"{leader.endpoint}: {error_name(judged.error)}"
-            self._leader = None
-            if deadline.left_ms(now_ms) <= self.settings.retry_backoff_ms:
-                raise QuorumUnavailableError(
-                    f"no answer from the leader within {deadline.timeout_ms} ms; last was {trouble}"
-                )
-            now_ms = (yield Pause(duration_ms=self.settings.retry_backoff_ms)).now_ms
+            now_ms = yield from self._drop_leader(trouble, deadline, now_ms)
+
+    def _drop_leader(self, trouble: str, deadline: Deadline, now_ms: int) -> Operation[int]:
+        """Forget the leader, and pause before another question; returns the driver's clock.
+
+        Raises:
+            QuorumUnavailableError: no time is left for one.
+        """
+        self._leader = None
+        if deadline.left_ms(now_ms) <= self.settings.retry_backoff_ms:
+            raise QuorumUnavailableError(
+                f"no answer from the leader within {deadline.timeout_ms} ms; last was {trouble}"
+            )
+        return (yield Pause(duration_ms=self.settings.retry_backoff_ms)).now_ms
+
+    def _ask_or_leave(
+        self, leader: Leader, request: Message, deadline: Deadline, now_ms: int, *, may_wait_ms: int = 0
+    ) -> Operation[Outcome]:
+        """Ask a leader; leave it for a newer one that shows up before it answers.
+
+        Returns:
+            The request's outcome; of a request that was given up, the time alone. Then another leader is known.
+        """
+        timeout_ms = min(self.settings.request_timeout_ms + may_wait_ms, deadline.left_ms(now_ms))
+        outcome = yield Ask(
+            endpoint=leader.endpoint,
+            request=request,
+            timeout_ms=timeout_ms,
+            patience_ms=self.settings.patience_ms + may_wait_ms,
+        )
+        if outcome.is_pending:
+            overdue = Deadline(started_ms=now_ms, timeout_ms=timeout_ms)
+            outcome = yield from self._await_or_leave(leader, overdue, outcome.now_ms)
+        return outcome
 
     def _await_or_leave(self, leader: Leader, deadline: Deadline, now_ms: int) -> Operation[Outcome]:
         """Wait for a leader's overdue answer, and meanwhile ask other nodes, one after the other, for a newer leader.
@@ -138,7 +156,7 @@ class Session:
             now_ms: the driver's clock.
 
         Returns:
-            The request's outcome; of a request that was given up, the time alone. Then a newer leader is known.
+            See `_ask_or_leave`.
         """
         pause_ms = self.settings.retry_backoff_ms
         turn = self._next_server
@@ -188,13 +206,30 @@ class Session:
             QuorumUnavailableError: no leader was found in time.
             ConfigError: it is another cluster, or another topic.
         """
-        if self._leader is None:
-            yield from self._find_leader(deadline, deadline.started_ms)
-        assert self._leader is not None, "just found"
-        return self._leader.dialect
+        leader, _ = yield from self._find_leader(deadline, deadline.started_ms)
+        assert leader.dialect is not None, "the leader was asked"
+        return leader.dialect
 
     def _find_leader(self, deadline: Deadline, now_ms: int) -> Operation[tuple[Leader, int]]:
-        """Ask one node after the other who leads; between rounds, pause.
+        """Find the leader, if it is not known, and how it is to be asked; also returns the driver's clock."""
+        while True:
+            leader = self._leader
+            if leader is None:
+                now_ms = yield from self._look_for_leader(deadline, now_ms)
+            elif leader.dialect is not None:
+                return leader, now_ms
+            else:
+                outcome = yield from self._ask_or_leave(leader, API_VERSIONS_REQUEST, deadline, now_ms)
+                now_ms = outcome.now_ms
+                if self._leader is not leader:
+                    continue
+                if isinstance(outcome.answer, ApiVersionsResponse):
+                    self._leader = replace(leader, dialect=dialect_of(outcome.answer))
+                else:
+                    now_ms = yield from self._drop_leader(f"{leader.endpoint}: {outcome.failure}", deadline, now_ms)
+
+    def _look_for_leader(self, deadline: Deadline, now_ms: int) -> Operation[int]:
+        """Ask one node after the other who leads; between rounds, pause. Returns the driver's clock.
 
         A silent node is passed over soon, as another one may know. From round to round each has more time, up to the
         request timeout: all of them may be slow.
@@ -214,7 +249,7 @@ class Session:
                 if found is not None and found.epoch >= self.epoch:
                     self._next_server -= 1  # it knew: ask it first next time
                     self.epoch, self._leader = found.epoch, found
-                    return found, now_ms
+                    return now_ms
                 troubles[server] = sighting.trouble
                 if found is not None:
                     troubles[server] = f"knows a leader of epoch {found.epoch}, but epoch {self.epoch} was seen"
