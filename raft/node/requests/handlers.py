@@ -9,6 +9,7 @@ from raft.core import messages as core
 from raft.core.effects import Reply
 from raft.core.events import RequestReceived
 from raft.node.requests.context import Context
+from raft.node.requests.coordinators import find_coordinator, join_group
 from raft.node.requests.fetch import LONGEST_WAIT_MS, client_fetch
 from raft.node.requests.metadata import describe_cluster, metadata
 from raft.node.requests.offsets import list_offsets, offset_for_leader_epoch
@@ -25,7 +26,9 @@ from raft.wire.messages.describe_cluster import DescribeClusterRequest
 from raft.wire.messages.describe_quorum import DescribeQuorumRequest
 from raft.wire.messages.fetch import FetchRequest
 from raft.wire.messages.fetch_snapshot import FetchSnapshotRequest
+from raft.wire.messages.find_coordinator import FindCoordinatorRequest
 from raft.wire.messages.init_producer_id import InitProducerIdRequest
+from raft.wire.messages.join_group import JoinGroupRequest
 from raft.wire.messages.list_offsets import ListOffsetsRequest
 from raft.wire.messages.metadata import MetadataRequest
 from raft.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
@@ -66,6 +69,10 @@ def _at_once(context: Context, message: Message, version: int) -> Message | None
             return describe_quorum(context, message, version)
         case OffsetForLeaderEpochRequest():
             return offset_for_leader_epoch(context, message)
+        case FindCoordinatorRequest():
+            return find_coordinator(context, message, version)
+        case JoinGroupRequest():
+            return join_group()
         case InitProducerIdRequest():
             return init_producer_id(message)
         case UpdateRaftVoterRequest():
