@@ -110,6 +110,13 @@ def test_host_that_cannot_be_is_told(drive: Drive) -> None:
     assert "label empty or too long" in (outcome.failure or "")
 
 
+def test_host_with_a_nul_is_told(drive: Drive) -> None:
+    outcome = asked(drive, Endpoint("nowhere.invalid\0", 9093))
+
+    assert outcome.answer is None
+    assert outcome.failure, "in words, and no ValueError of asyncio's"
+
+
 @pytest.mark.parametrize("port", [-1, 65_536])
 def test_port_that_cannot_be_is_told(drive: Drive, port: int) -> None:
     outcome = asked(drive, Endpoint(HOST, port))
