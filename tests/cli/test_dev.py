@@ -67,6 +67,19 @@ def test_quorum_without_a_directory_leaves_nothing_behind(tmp_path: Path, number
     assert words == b""
 
 
+def test_quorum_has_a_directory_that_the_locale_has_no_characters_for(tmp_path: Path) -> None:
+    data = tmp_path / "d\xe4ta"
+    environment = {"LC_ALL": "C", "PYTHONUTF8": "0"}
+    with start_kraft("dev", "--voters", "1", "--data-dir", str(data), environment=environment) as process:
+        try:
+            with Dev(process).client() as client:
+                client.append(batch_of(b"v"))
+        finally:
+            process.kill()
+
+    assert (data / "quorum.json").exists()
+
+
 def test_killed_quorum_leaves_no_process_behind(tmp_path: Path) -> None:
     with running_dev(tmp_path) as dev:
         voters = len(dev.voters)
