@@ -65,12 +65,14 @@ class Session:
         self._servers: list[Endpoint] = list(settings.bootstrap_servers)
         self._next_server = 0
         self._leader: Leader | None = None
+        self._found_topic: str | None = None
 
     def start_over(self, *, cluster_id: str | None, epoch: Epoch) -> None:
         """Believe what is told here, and nothing that was seen before, but where nodes are."""
         self.cluster_id = cluster_id
         self.epoch = epoch
         self._leader = None
+        self._found_topic = None
 
     def ask_leader(
         self,
@@ -164,17 +166,11 @@ class Session:
             others = [server for server in self._servers if server != leader.endpoint]
             if others:
                 timeout_ms = min(self.settings.patience_ms, deadline.left_ms(now_ms))
-                sighting = yield from look(
-                    others[turn % len(others)],
-                    topic=self.settings.topic,
-                    timeout_ms=timeout_ms,
-                    silent=leader.endpoint,
-                )
+                sighting = yield from self._look(others[turn % len(others)], timeout_ms, silent=leader.endpoint)
                 turn += 1
-                self._learn_places(sighting)
                 newer = sighting.leader
                 if newer is not None and self._is_newer(newer, than=leader):
-                    self.epoch, self._leader = newer.epoch, newer
+                    self._follow(newer)
                     return (yield GiveUp(endpoint=leader.endpoint))
             outcome = yield Await(endpoint=leader.endpoint, patience_ms=pause_ms)
             if not outcome.is_pending:
@@ -242,13 +238,12 @@ class Session:
                 server = self._servers[self._next_server % len(self._servers)]
                 self._next_server += 1
                 timeout_ms = min(patience_ms, self.settings.request_timeout_ms, deadline.left_ms(now_ms))
-                sighting = yield from look(server, topic=self.settings.topic, timeout_ms=timeout_ms)
+                sighting = yield from self._look(server, timeout_ms)
                 now_ms = sighting.now_ms
-                self._learn_places(sighting)
                 found = sighting.leader
                 if found is not None and found.epoch >= self.epoch:
                     self._next_server -= 1  # it knew: ask it first next time
-                    self.epoch, self._leader = found.epoch, found
+                    self._follow(found)
                     return now_ms
                 troubles[server] = sighting.trouble
                 if found is not None:
@@ -261,6 +256,21 @@ class Session:
                     )
             now_ms = (yield Pause(duration_ms=self.settings.retry_backoff_ms)).now_ms
             patience_ms *= 2
+
+    def _look(self, server: Endpoint, timeout_ms: int, *, silent: Endpoint | None = None) -> Operation[Sighting]:
+        """Ask one server who leads, and learn from it where the other nodes are."""
+        sighting = yield from look(
+            server,
+            topic=self.settings.topic,
+            timeout_ms=timeout_ms,
+            found_topic=self._found_topic,
+            silent=silent,
+        )
+        self._learn_places(sighting)
+        return sighting
+
+    def _follow(self, leader: Leader) -> None:
+        self.epoch, self._leader, self._found_topic = leader.epoch, leader, leader.topic.name
 
     def _learn_places(self, sighting: Sighting) -> None:
         """Learn which cluster it is, and where its nodes are.

@@ -6,9 +6,10 @@ import pytest
 
 from raft.client import calls
 from raft.client.session import Session
+from raft.codec import Message
 from raft.errors import ConfigError, QuorumUnavailableError
 from raft.types import Offset
-from raft.wire.messages.api_versions import ApiVersionsRequest
+from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from raft.wire.messages.produce import (
     ProduceRequest,
     ProduceResponse,
@@ -161,3 +162,23 @@ def test_controller_that_is_silent_is_not_asked_another_question_meanwhile() -> 
 
     assert a_cluster().controller_id == LEADER
     assert table.places_asked[-2:] == [PLACES[FOLLOWER], PLACES[FOLLOWER]]
+
+
+def test_kafkas_voter_beside_our_nodes_is_asked_for_its_versions_alone() -> None:
+    """A TestRaftServer lists DescribeCluster, and logs an error when it is asked."""
+    asked: list[Message] = []
+
+    def kafkas(request: Message) -> Answer:
+        asked.append(request)
+        return ApiVersionsResponse(error_code=0, api_keys=()) if isinstance(request, ApiVersionsRequest) else None
+
+    table = Table(
+        {
+            PLACES[1]: node(Late(appended(), after_ms=900), knows=metadata(1, topics=("events",))),
+            PLACES[2]: kafkas,
+            PLACES[3]: kafkas,
+        }
+    )
+
+    assert append(session(1), table) == 7
+    assert {type(request) for request in asked} == {ApiVersionsRequest}
