@@ -67,9 +67,9 @@ def error_name(code: int) -> str:
         return f"error {code}"
 
 
-CONNECT_ERRORS = (OSError, UnicodeError, OverflowError)
-"""What comes of a connection that cannot be opened or breaks. The last two are what Python makes of a host name and of
-a port that cannot be; messages have room for both."""
+CONNECT_ERRORS = (OSError, ValueError, OverflowError)
+"""What comes of a connection that cannot be opened or breaks. ValueError (as UnicodeError, or for a NUL) and
+OverflowError are what Python makes of a host name and of a port that cannot be; messages have room for both."""
 
 
 class RaftError(Exception):

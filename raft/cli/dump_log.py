@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from raft.cli.output import until_reader_leaves
+from raft.cli.printable import printable, to_json
 from raft.errors import DecodeError, RaftError, StorageError
 from raft.records.batch import read_records
 from raft.records.control import read_control_records
@@ -42,11 +43,11 @@ def dump_log(
     with until_reader_leaves():
         try:
             for row in _reader_for(path)(data):
-                typer.echo(json.dumps(row) if as_json else _in_words(row))
+                typer.echo(to_json(row) if as_json else _in_words(row))
                 if "damage" in row:
                     raise StorageError(f"{path} is damaged at byte {row['position']}: {row['damage']}")
         except (ValueError, TypeError) as error:
-            raise StorageError(f"{path} is damaged: {error}") from error
+            raise StorageError(f"{path} is damaged: {_in_plain_words(error)}") from error
 
 
 def _reader_for(path: Path) -> Callable[[bytes], Iterator[_Row]]:
@@ -130,18 +131,25 @@ def _text(value: bytes | None) -> str | None:
     return None if value is None else value.decode(errors="backslashreplace")
 
 
+def _in_plain_words(error: Exception) -> str:
+    """What is wrong with a file of text; a codec's own message says nothing of the file."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"expected UTF-8 text, got byte 0x{error.object[error.start]:02x} at byte {error.start}"
+    return str(error)
+
+
 def _epochs(data: bytes) -> Iterator[_Row]:
-    for epoch, start_offset in (line.split() for line in _lines(data)[2:]):
+    for epoch, start_offset in _entries(data, "epoch and start offset", 2):
         yield {"epoch": int(epoch), "startOffset": int(start_offset)}
 
 
 def _recovery_points(data: bytes) -> Iterator[_Row]:
-    for topic, partition, offset in (line.split() for line in _lines(data)[2:]):
+    for topic, partition, offset in _entries(data, "topic, partition and offset", 3):
         yield {"topic": topic, "partition": int(partition), "recoveryPoint": int(offset)}
 
 
 def _high_watermarks(data: bytes) -> Iterator[_Row]:
-    for topic, partition, offset in (line.split() for line in _lines(data)[2:]):
+    for topic, partition, offset in _entries(data, "topic, partition and offset", 3):
         yield {"topic": topic, "partition": int(partition), "highWatermark": int(offset)}
 
 
@@ -167,6 +175,15 @@ def _writers(end_offset: Offset, data: bytes) -> Iterator[_Row]:
             }
 
 
+def _entries(data: bytes, expected: str, columns: int) -> Iterator[list[str]]:
+    """The entries of a checkpoint, which stand behind its version and their number."""
+    for number, line in enumerate(_lines(data)[2:], start=3):
+        entry = line.split()
+        if len(entry) != columns:
+            raise ValueError(f"line {number}: expected {expected}, got {line!a}")
+        yield entry
+
+
 def _quorum_state(data: bytes) -> Iterator[_Row]:
     yield dict(json.loads(data))
 
@@ -182,4 +199,4 @@ def _lines(data: bytes) -> list[str]:
 
 def _in_words(row: _Row) -> str:
     indent = "| " if "offset" in row else ""
-    return indent + " ".join(f"{name}: {json.dumps(value)}" for name, value in row.items())
+    return indent + " ".join(f"{printable(name)}: {to_json(value)}" for name, value in row.items())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import sys
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -12,6 +11,7 @@ import typer
 
 from raft.cli.connection import BootstrapServer, Timeout, client_for
 from raft.cli.output import until_reader_leaves
+from raft.cli.printable import for_standard_output, to_json
 from raft.client import Client
 from raft.errors import ConfigError, CorruptBatchError, DecodeError
 from raft.records.batch import read_records
@@ -34,7 +34,7 @@ def read(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a record.")] = False,
     timeout_ms: Timeout = 60_000,
 ) -> None:
-    """Print committed records: value, or key TAB value."""
+    """Print committed records: value, or key TAB value. On a terminal, control characters are escaped."""
     if follow and to is not None:
         raise typer.BadParameter("--follow never ends: it does not go with --to")
     with client_for(bootstrap_server, timeout_ms) as client, until_reader_leaves():
@@ -116,13 +116,13 @@ def _in_json(shown: dict[str, Any]) -> str:
         except UnicodeDecodeError:
             return {"base64": base64.b64encode(value).decode()}
 
-    return json.dumps(shown, default=text)
+    return to_json(shown, default=text)
 
 
 def _in_words(shown: dict[str, Any]) -> str:
     if "control" in shown:
-        return f"# offset {shown['offset']}, epoch {shown['epoch']}: {json.dumps(shown['control'])}"
+        return f"# offset {shown['offset']}, epoch {shown['epoch']}: {to_json(shown['control'])}"
     value = "null" if shown["value"] is None else shown["value"].decode(errors="backslashreplace")
     if shown["key"] is None:
-        return str(value)
-    return f"{shown['key'].decode(errors='backslashreplace')}\t{value}"
+        return for_standard_output(value)
+    return for_standard_output(f"{shown['key'].decode(errors='backslashreplace')}\t{value}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from raft.client import controllers
-from raft.client.discovery import Dialect, Leader
+from raft.client.discovery import API_VERSIONS_REQUEST, Dialect, Leader
 from raft.client.results import Appended, Fetched, FoundOffset, QuorumDescription, ReplicaDescription
 from raft.client.session import Deadline, Judged, Session
 from raft.client.steps import Operation
@@ -95,7 +95,7 @@ def supports_keyed_writes(session: Session, deadline: Deadline) -> Operation[boo
         return False
 
     def make(_leader: Leader) -> ApiVersionsRequest:
-        return ApiVersionsRequest(client_software_name="kraft-spark", client_software_version="0.1.0")
+        return API_VERSIONS_REQUEST
 
     def judge(answer: ApiVersionsResponse) -> Judged:
         return Judged(error=answer.error_code)

@@ -17,9 +17,6 @@ from dataclasses import dataclass
 from raft.config import values
 from raft.types import Endpoint, NodeId
 
-EVERYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 - values to recognise, nothing is bound here
-"""Hosts of a listener on every interface."""
-
 _VOTERS_KEY = "listener.name.{}.quorum.voters"
 
 
@@ -82,7 +79,9 @@ def _client_listener(
         places = {voter: Endpoint(endpoint.host, listener.port, listener.name) for voter, endpoint in voters.items()}
     if len({(place.host, place.port) for place in places.values()}) < len(places):
         raise values.refuse(key, text, "is id@host:port for each voter, each at a place of its own")
-    own = advertised.get(listener.name) or (listener if listener.host not in EVERYWHERE else places.get(node_id))
+    own = advertised.get(listener.name) or (
+        places.get(node_id) if values.is_every_interface(listener.host) else listener
+    )
     return ClientListener(
         listener=listener,
         advertised=own or Endpoint("localhost", listener.port, listener.name),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from raft.config import values
-from raft.config.client_listeners import EVERYWHERE, ClientListener, client_listeners, voters_key
+from raft.config.client_listeners import ClientListener, client_listeners, voters_key
 from raft.errors import ConfigError
 from raft.types import LARGEST_BATCH_BYTES, ZERO_UUID, Endpoint, NodeId, Uuid
 
@@ -56,6 +57,9 @@ def _text(_key: str, value: str) -> str:
 
 _milliseconds = _number()
 _long_milliseconds = _number(at_most=_INT64_MAX)
+_timeout = _number(at_least=10)
+"""Below, a node would start elections and repeat requests faster than any answer can come (TIMER-1)."""
+
 _bytes = _number(at_least=1)
 
 
@@ -93,11 +97,11 @@ class NodeConfig:
     cluster_id: str | None = _key("cluster.id", _text, None)
     voters: Voters = _key("controller.quorum.voters", values.voters, None)
     bootstrap_servers: tuple[Endpoint, ...] = _key("controller.quorum.bootstrap.servers", values.addresses, ())
-    election_timeout_ms: int = _key("controller.quorum.election.timeout.ms", _milliseconds, 1000)
-    fetch_timeout_ms: int = _key("controller.quorum.fetch.timeout.ms", _milliseconds, 2000)
+    election_timeout_ms: int = _key("controller.quorum.election.timeout.ms", _timeout, 1000)
+    fetch_timeout_ms: int = _key("controller.quorum.fetch.timeout.ms", _timeout, 2000)
     election_backoff_max_ms: int = _key("controller.quorum.election.backoff.max.ms", _milliseconds, 1000)
-    request_timeout_ms: int = _key("controller.quorum.request.timeout.ms", _milliseconds, 2000)
-    retry_backoff_ms: int = _key("controller.quorum.retry.backoff.ms", _milliseconds, 20)
+    request_timeout_ms: int = _key("controller.quorum.request.timeout.ms", _timeout, 2000)
+    retry_backoff_ms: int = _key("controller.quorum.retry.backoff.ms", _number(at_least=1), 20)
     fetch_max_bytes: int = _key("controller.quorum.fetch.max.bytes", _bytes, _MEBIBYTE)
     segment_bytes: int = _key("metadata.log.segment.bytes", _number(at_least=8 * _MEBIBYTE), 1024 * _MEBIBYTE)
     message_max_bytes: int = _key("message.max.bytes", _number(at_least=1, at_most=LARGEST_BATCH_BYTES), 8 * _MEBIBYTE)
@@ -225,8 +229,15 @@ def _check_protocol(given: Mapping[str, str], name: str) -> None:
 def _advertised(given: Mapping[str, str], listener: Endpoint, as_voter: Endpoint | None) -> Endpoint:
     for advertised in values.listeners("advertised.listeners", given.get("advertised.listeners", "")):
         if advertised.name == listener.name:
+            if values.is_every_interface(advertised.host):
+                raise values.refuse(
+                    "advertised.listeners",
+                    given["advertised.listeners"],
+                    "are hosts that other nodes and clients can connect to; 0.0.0.0, [::] and an empty host belong "
+                    "into listeners",
+                )
             return advertised
-    if listener.host not in EVERYWHERE:
+    if not values.is_every_interface(listener.host):
         return listener
     if as_voter is not None:
         return Endpoint(as_voter.host, as_voter.port, listener.name)
@@ -236,8 +247,15 @@ def _advertised(given: Mapping[str, str], listener: Endpoint, as_voter: Endpoint
 def _log_dir(given: Mapping[str, str]) -> Path:
     for key in ("metadata.log.dir", "log.dirs", "log.dir"):
         directories = values.words(given.get(key, ""))
+        if len(directories) > 1:
+            raise values.refuse(
+                key,
+                given[key],
+                "is one directory, as a node keeps one log; metadata.log.dir chooses it where log.dirs must name more",
+            )
         if directories:
-            return Path(directories[0])
+            # The bytes of the file, also where the locale has no characters for them (LC_ALL=C).
+            return Path(os.fsdecode(directories[0].encode("utf-8", "surrogateescape")))
     raise ConfigError("log.dirs is missing: allowed is a directory for the log")
 
 

@@ -26,7 +26,7 @@ from tests.local.conftest import QUICK
 from tests.local.endings import wait_for_ends
 from tests.node.harness.appenders import Appenders, read_all
 from tests.node.harness.batches import batch_of
-from tests.node.harness.processes import ROOT
+from tests.node.harness.processes import ROOT, hangup
 from tests.node.harness.properties import HOST, free_ports
 from tests.node.harness.waiting import eventually
 
@@ -305,7 +305,7 @@ def test_modules_in_the_working_directory_are_not_taken_for_ours(tmp_path: Path,
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_no_voter_outlives_a_parent_that_a_signal_ends(tmp_path: Path, number: signal.Signals) -> None:
-    with start_script(tmp_path) as parent:
+    with hangup(signal.SIG_DFL), start_script(tmp_path) as parent:
         assert parent.stdout is not None
         voters = [psutil.Process(int(pid)) for pid in parent.stdout.readline().split()]
         parent.send_signal(number)

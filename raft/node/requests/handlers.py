@@ -12,6 +12,7 @@ from raft.node.caller import Caller
 from raft.node.relay import is_relayed
 from raft.node.requests.allowed import is_allowed
 from raft.node.requests.context import Context
+from raft.node.requests.coordinators import find_coordinator, join_group
 from raft.node.requests.fetch import LONGEST_WAIT_MS, client_fetch
 from raft.node.requests.metadata import describe_cluster, metadata
 from raft.node.requests.offsets import list_offsets, offset_for_leader_epoch
@@ -27,7 +28,9 @@ from raft.wire.messages.describe_cluster import DescribeClusterRequest
 from raft.wire.messages.describe_quorum import DescribeQuorumRequest
 from raft.wire.messages.fetch import FetchRequest
 from raft.wire.messages.fetch_snapshot import FetchSnapshotRequest
+from raft.wire.messages.find_coordinator import FindCoordinatorRequest
 from raft.wire.messages.init_producer_id import InitProducerIdRequest
+from raft.wire.messages.join_group import JoinGroupRequest
 from raft.wire.messages.list_offsets import ListOffsetsRequest
 from raft.wire.messages.metadata import MetadataRequest
 from raft.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
@@ -76,6 +79,10 @@ def _at_once(context: Context, caller: Caller, message: Message, version: int) -
             return describe_quorum(context, caller, message, version)
         case OffsetForLeaderEpochRequest():
             return offset_for_leader_epoch(context, message)
+        case FindCoordinatorRequest():
+            return find_coordinator(context, message, version)
+        case JoinGroupRequest():
+            return join_group()
         case InitProducerIdRequest():
             return init_producer_id(message)
         case UpdateRaftVoterRequest():
