@@ -16,7 +16,7 @@ help: ## Show this list
 
 setup: $(READY) ## Make .venv from pinned versions and look for Java 17
 
-$(READY): requirements/tools.txt pyproject.toml build_kernel.py datasource/columns/kernel.c scripts/ensure_java.sh
+$(READY): requirements/tools.txt pyproject.toml build_kernel.py raft/records/record.h raft/records/scanner.c datasource/columns/kernel.c scripts/ensure_java.sh
 	PYTHON=$(PYTHON) VENV=$(VENV) bash scripts/setup.sh
 	@touch $@
 
@@ -51,7 +51,7 @@ fix: $(READY) ## Mend what ruff can mend by itself
 
 clean: ## Remove everything that make made
 	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis build dist
-	rm -f datasource/columns/libkernel.*
+	rm -f raft/records/libscanner.* datasource/columns/libkernel.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 lock: ## Write requirements/tools.txt anew from tools.in

@@ -1,7 +1,10 @@
-"""Build hook: compiles `datasource/columns/kernel.c` with the C compiler that ziglang brings, into any kind of wheel.
+"""Build hook: compiles what is written in C with the compiler that ziglang brings, into any kind of wheel.
 
-The library has no Python ABI, so one wheel a platform serves every Python version. It is built for the oldest system
-of its kind (glibc 2.17, macOS 11) and the plainest processor, not for the machine that builds it.
+    raft/records/scanner.c         checks the records that a node takes
+    datasource/columns/kernel.c    makes columns of records, and records of columns
+
+The libraries have no Python ABI, so one wheel a platform serves every Python version. They are built for the oldest
+system of its kind (glibc 2.17, macOS 11) and the plainest processor, not for the machine that builds them.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-FOLDER = Path("datasource", "columns")
+SOURCES = (Path("raft", "records", "scanner.c"), Path("datasource", "columns", "kernel.c"))
+HEADERS = Path("raft", "records")
 SUFFIX = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
 COMPILE = [sys.executable, "-m", "ziglang", "cc", "-std=c11", "-O3", "-shared", "-fvisibility=hidden", "-s"]
 # Zig adds traps for undefined behaviour to what it does not optimise; they are off whatever its defaults become.
@@ -24,30 +28,35 @@ COMPILE += ["-fno-sanitize=all", "-Wall", "-Wextra", "-Werror"]
 
 
 class KernelBuildHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Compiles the kernel before hatchling collects the files of a wheel."""
+    """Compiles the libraries before hatchling collects the files of a wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, and name the platform in the wheel's tag.
 
         Args:
-            version: "standard" or "editable"; the library lies beside its source either way.
+            version: "standard" or "editable"; a library lies beside its source either way.
             build_data: hatchling's, to be changed.
 
         Raises:
-            subprocess.CalledProcessError: the compiler refused the source.
+            subprocess.CalledProcessError: the compiler refused a source.
         """
         del version
         target, wheel_platform = target_platform()
-        library = FOLDER / f"libkernel{SUFFIX}"
-        folder = Path(self.root, FOLDER)
+        for source in SOURCES:
+            library = source.with_name(f"lib{source.stem}{SUFFIX}")
+            self._compile(target, source, library)
+            build_data["artifacts"].append(library.as_posix())
+        build_data["tag"] = f"py3-none-{wheel_platform}"
+        build_data["pure_python"] = False
+
+    def _compile(self, target: list[str], source: Path, library: Path) -> None:
+        folder = Path(self.root, source.parent)
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
             # Put in place by a rename: another process may have the old library mapped.
             compiled = Path(scratch, library.name)
-            subprocess.run([*COMPILE, *target, "-o", str(compiled), str(folder / "kernel.c")], check=True)
+            headers = f"-I{Path(self.root, HEADERS)}"
+            subprocess.run([*COMPILE, *target, headers, "-o", str(compiled), str(folder / source.name)], check=True)
             compiled.replace(folder / library.name)
-        build_data["tag"] = f"py3-none-{wheel_platform}"
-        build_data["pure_python"] = False
-        build_data["artifacts"].append(library.as_posix())
 
 
 def target_platform() -> tuple[list[str], str]:

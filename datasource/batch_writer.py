@@ -12,6 +12,11 @@ from datasource.options import WriteOptions
 from datasource.task_rows import TaskRows
 from raft.client import WriteKey
 
+_CONFLICT_REMEDY = (
+    "txnAppId and txnVersion name one write: give another application, or a query with a new checkpoint, a txnAppId of "
+    "its own, and each of several writes of one foreachBatch too."
+)
+
 
 class KraftBatchWriter(DataSourceArrowWriter):
     """Collects the rows of a DataFrame and appends them.
@@ -38,7 +43,14 @@ class KraftBatchWriter(DataSourceArrowWriter):
         from datasource.writing import append_rows
 
         tasks = [message for message in messages if isinstance(message, TaskRows)]
-        append_rows(self._options.client, self._key, tasks, what=f"write {self._key.writer_id} {self._key.version}")
+        key = self._key
+        append_rows(
+            self._options,
+            key,
+            tasks,
+            what=f"the write with txnAppId={key.writer_id} and txnVersion={key.version}",
+            conflict_remedy=_CONFLICT_REMEDY,
+        )
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Nothing was written before the commit, so nothing is to be undone."""

@@ -17,7 +17,7 @@ from raft.client.settings import (
 )
 from raft.config.values import addresses, refuse, truth, whole_number
 from raft.errors import ConfigError
-from raft.types import Endpoint
+from raft.types import LARGEST_BATCH_BYTES, Endpoint
 
 Value = TypeVar("Value")
 Parse = Callable[[str, str], Value]
@@ -43,7 +43,7 @@ _READ = (
     "includeHeaders",
     "includeControlRecords",
 )
-_WRITE = ("txnAppId", "txnVersion")
+_WRITE = ("txnAppId", "txnVersion", "failOnWriteConflict")
 _OF_SPARK = ("checkpointLocation", "queryName", "path", "owner", "provider")
 """Names that Spark itself puts beside ours: of a sink, or of a table."""
 
@@ -171,11 +171,14 @@ class WriteOptions:
 
     Fields:
         key: the one that the user gives; None takes the query's or the write's own.
+        fail_on_write_conflict: whether a write whose key is in the log with other rows is an error, or counts as
+            written, with a warning.
         checkpoint_location, query_name: Spark's, of a stream; None when not given as options.
     """
 
     client: ClientSettings
     key: WriteKey | None
+    fail_on_write_conflict: bool
     checkpoint_location: str | None
     query_name: str | None
 
@@ -198,6 +201,7 @@ class WriteOptions:
         return cls(
             client=_client_settings(options),
             key=key,
+            fail_on_write_conflict=_get(options, "failOnWriteConflict", truth, True),
             checkpoint_location=_get(options, "checkpointLocation", _text, None),
             query_name=_get(options, "queryName", _text, None),
         )
@@ -223,7 +227,7 @@ def _client_settings(options: Options) -> ClientSettings:
         cluster_id=_get(options, CLUSTER_ID, _not_empty, None),
         api_timeout_ms=_get(options, API_TIMEOUT, _at_least(1), DEFAULT_API_TIMEOUT_MS),
         request_timeout_ms=_get(options, REQUEST_TIMEOUT, _at_least(1), DEFAULT_REQUEST_TIMEOUT_MS),
-        max_request_bytes=_get(options, MAX_REQUEST_SIZE, _at_least(1), DEFAULT_MAX_REQUEST_BYTES),
+        max_request_bytes=_get(options, MAX_REQUEST_SIZE, _request_size, DEFAULT_MAX_REQUEST_BYTES),
     )
 
 
@@ -237,6 +241,10 @@ def _get(options: Options, name: str, parse: Parse[Value], default: Value) -> Va
 
 def _at_least(least: int) -> Parse[int]:
     return lambda name, value: whole_number(name, value, at_least=least)
+
+
+def _request_size(name: str, value: str) -> int:
+    return whole_number(name, value, at_least=1, at_most=LARGEST_BATCH_BYTES)
 
 
 def _time(name: str, value: str) -> int:

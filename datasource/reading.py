@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from datasource.answers import read_answer
 from datasource.clients import client_for
-from datasource.columns import decode
 from datasource.options import ReadOptions
 from datasource.patience import Patience
 from datasource.planning import LogRange, data_loss
 from raft.client import Client
 from raft.errors import LowerEpochError, OffsetOutOfRangeError, QuorumUnavailableError
-from raft.records.control import read_control_record
-from raft.records.control_json import control_record_to_json
-from raft.records.record import Record
 from raft.types import Offset
 
 _FETCH_BYTES = 2 << 20
@@ -29,8 +24,7 @@ def read_range(options: ReadOptions, log_range: LogRange) -> Iterator[pa.RecordB
 
     Raises:
         QuorumUnavailableError: they could not be had within the time of a call.
-        DataLossError: they are gone, and `failOnDataLoss` is true.
-        CorruptBatchError, DecodeError: what came is not what was written.
+        DataLossError: they are gone, or cannot be decoded, and `failOnDataLoss` is true.
     """
     client = client_for(options.client, cluster_id=log_range.cluster_id, epoch=log_range.epoch)
     offset = log_range.start_offset
@@ -41,17 +35,7 @@ def read_range(options: ReadOptions, log_range: LogRange) -> Iterator[pa.RecordB
         if not records:
             continue
         patience.restart()
-        decoded = decode(
-            records,
-            start_offset=offset,
-            end_offset=end,
-            headers=options.include_headers,
-            control=options.include_control_records,
-        )
-        for record_batch in decoded.record_batches:
-            yield _with_control(record_batch) if options.include_control_records else record_batch
-        assert decoded.next_offset is not None, "a fetch answers with a whole batch"
-        offset = max(offset, decoded.next_offset)
+        offset = yield from read_answer(options, records, offset, end)
 
 
 def _fetch(
@@ -91,24 +75,3 @@ def _fetch(
             "was the log replaced?",
         )
         return b"", end
-
-
-def _with_control(record_batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Replace the mark of control rows by what they say, in JSON; their key and value are the protocol's own."""
-    is_control = record_batch.column("is_control")
-    columns = {name: record_batch.column(name) for name in record_batch.schema.names if name != "is_control"}
-    # Few rows are: only they become Python's.
-    rows = record_batch.select(["offset", "key", "value"]).filter(is_control).to_pylist()
-    said = pa.array([_control_json(row) for row in rows], pa.string())
-    columns["control"] = pc.replace_with_mask(pa.nulls(record_batch.num_rows, pa.string()), is_control, said)
-    for name in ("key", "value"):
-        columns[name] = pc.if_else(is_control, pa.scalar(None, pa.binary()), columns[name])
-    return pa.RecordBatch.from_pydict(columns)
-
-
-def _control_json(row: dict[str, object]) -> str:
-    key, value, offset = row["key"], row["value"], row["offset"]
-    assert isinstance(key, bytes), "a control record has a key"
-    assert isinstance(value, bytes), "and a value"
-    assert isinstance(offset, int), "and an offset"
-    return json.dumps(control_record_to_json(read_control_record(Record(key=key, value=value, offset=Offset(offset)))))

@@ -21,6 +21,11 @@ from raft.errors import RaftError
 _QUERY_ID = "sql.streaming.queryId"
 """Spark's name for the query's id, which outlives restarts from the same checkpoint."""
 
+_CONFLICT_REMEDY = (
+    "A checkpoint that was copied, or set back, gives the keys of one query to the rows of another: start this query "
+    "with a new checkpointLocation."
+)
+
 
 class KraftStreamWriter(DataSourceStreamArrowWriter):
     """Collects the rows of a micro-batch and appends them."""
@@ -56,9 +61,14 @@ class KraftStreamWriter(DataSourceStreamArrowWriter):
             return
         (query,) = queries
         assert query is not None, "every task has said it"
-        key = WriteKey(query.query_id, batchId)
-        what = f"batch {batchId} of query {query.query_id}"
-        append_rows(self._options.client, key, tasks, what=what, query=query)
+        append_rows(
+            self._options,
+            WriteKey(query.query_id, batchId),
+            tasks,
+            what=f"batch {batchId} of query {query.query_id}",
+            conflict_remedy=_CONFLICT_REMEDY,
+            query=query,
+        )
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         """Nothing was written before the commit, so nothing is to be undone."""

@@ -15,9 +15,10 @@ import pyarrow as pa
 
 from datasource.clients import client_for
 from datasource.columns import encode_batch, encoded_size
+from datasource.options import WriteOptions
 from datasource.sink_fence import check_cluster
 from datasource.task_rows import Query, TaskRows
-from raft.client import Client, ClientSettings, WriteKey
+from raft.client import Client, WriteKey
 from raft.errors import ErrorCode, RaftError, RequestError
 from raft.records.header import HEADER
 
@@ -28,6 +29,10 @@ BATCH_HEADER_BYTES = HEADER.size
 
 class WriteTooLargeError(RaftError):
     """A write that does not fit into one record batch; nothing of it was written."""
+
+
+class WriteConflictError(RaftError):
+    """The key of a write is in the log already, with other rows; nothing was written now."""
 
 
 def collect_rows(record_batches: Iterable[pa.RecordBatch], max_bytes: int, query: Query | None) -> TaskRows:
@@ -58,30 +63,38 @@ def collect_rows(record_batches: Iterable[pa.RecordBatch], max_bytes: int, query
 
 
 def append_rows(
-    settings: ClientSettings, key: WriteKey, tasks: Sequence[TaskRows], *, what: str, query: Query | None = None
+    options: WriteOptions,
+    key: WriteKey,
+    tasks: Sequence[TaskRows],
+    *,
+    what: str,
+    conflict_remedy: str,
+    query: Query | None = None,
 ) -> None:
     """Append the rows of all tasks, in their order, under the key of the write; no rows append nothing.
 
     Args:
-        settings: where the quorum is.
+        options: of the write.
         key: of the write.
         tasks: what the tasks collected.
         what: the write in words, for messages.
+        conflict_remedy: what to do if other rows were written under this key.
         query: the streaming one that writes; its checkpoint must not name another cluster.
 
     Raises:
         ConfigError: the query has written to another cluster so far.
         WriteTooLargeError: it does not fit into one record batch.
+        WriteConflictError: other rows were written under this key, and `failOnWriteConflict` is true.
         QuorumUnavailableError: no leader took it in time; asked again, it is still written once.
         RaftError: the quorum is not one of this project's nodes.
     """
     row_count = sum(task.row_count for task in tasks)
     if not row_count:
         return
-    limit = settings.max_request_bytes
+    limit = options.client.max_request_bytes
     if any(task.rows is None for task in tasks):
         raise _too_large(what, row_count, _size_of(tasks), f"{limit} (kraft.max.request.size)")
-    client = client_for(settings)
+    client = client_for(options.client)
     _require_keyed_writes(client)
     if query is not None and query.checkpoint_location is not None:
         check_cluster(query.checkpoint_location, query.query_id, client.cluster_id or "")
@@ -101,7 +114,17 @@ def append_rows(
     except RequestError as error:
         if error.code == ErrorCode.MESSAGE_TOO_LARGE:
             raise _too_large(what, row_count, len(batch), "the node's message.max.bytes") from error
-        raise
+        if error.code != ErrorCode.DUPLICATE_RESOURCE:
+            raise
+        conflict = f"{what} is in the log already with other rows ({error}); nothing was written now"
+        if options.fail_on_write_conflict:
+            raise WriteConflictError(
+                f"{conflict}. {conflict_remedy} If the rows of a write may differ when it is repeated, because they "
+                "come from rand(), uuid() or a source that cannot be replayed, set failOnWriteConflict to false: the "
+                "first rows then stay, and the write counts as done."
+            ) from error
+        _logger.warning("%s; it counts as done, because failOnWriteConflict is false", conflict)
+        return
     if appended.is_superseded:
         _logger.warning(
             "%s is not written: a newer write of %s is in the log already (version above %s); it counts as done",

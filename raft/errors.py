@@ -36,6 +36,7 @@ class ErrorCode(IntEnum):
     BROKER_NOT_AVAILABLE = 8
     MESSAGE_TOO_LARGE = 10
     CLUSTER_AUTHORIZATION_FAILED = 31
+    INVALID_TIMESTAMP = 32
     UNSUPPORTED_VERSION = 35
     INVALID_REQUEST = 42
     UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
@@ -49,6 +50,7 @@ class ErrorCode(IntEnum):
     UNSUPPORTED_COMPRESSION_TYPE = 76
     OFFSET_NOT_AVAILABLE = 78
     INVALID_RECORD = 87
+    DUPLICATE_RESOURCE = 92
     INCONSISTENT_VOTER_SET = 94
     SNAPSHOT_NOT_FOUND = 98
     POSITION_OUT_OF_RANGE = 99
@@ -65,9 +67,9 @@ def error_name(code: int) -> str:
         return f"error {code}"
 
 
-CONNECT_ERRORS = (OSError, UnicodeError, OverflowError)
-"""What comes of a connection that cannot be opened or breaks. The last two are what Python makes of a host name and of
-a port that cannot be; messages have room for both."""
+CONNECT_ERRORS = (OSError, ValueError, OverflowError)
+"""What comes of a connection that cannot be opened or breaks. ValueError (as UnicodeError, or for a NUL) and
+OverflowError are what Python makes of a host name and of a port that cannot be; messages have room for both."""
 
 
 class RaftError(Exception):
@@ -92,6 +94,10 @@ class RemoteProtocolError(ProtocolError):
 
 class DecodeError(RemoteProtocolError):
     """Bytes that are not what they should be: cut short, out of bounds, or of an unknown form."""
+
+
+class DecompressedTooLargeError(DecodeError):
+    """More bytes come out of compressed ones than are allowed."""
 
 
 class RequestError(RaftError):

@@ -27,6 +27,10 @@ ZERO_UUID = Uuid("AAAAAAAAAAAAAAAAAAAAAA")
 FIRST_SINK_PRODUCER_ID = 1 << 62
 """Producer ids from here on are the keys of exactly-once writes; below lie those of idempotent producers."""
 
+LARGEST_BATCH_BYTES = 255 << 20
+"""Largest record batch that nodes and clients can be set up for: 256 MiB, less room for the answer around it. Batches
+that are in a log already are read whatever their size."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class ReplicaKey:
@@ -112,6 +116,9 @@ class BatchHeader:
         producer_id, producer_epoch, base_sequence: None, or the writer's key (see `raft.writers`).
         is_transactional: belongs to a transaction.
         control_types: types of its control records, in order; empty for a batch of data. Unknown types stay numbers.
+        content_checksum: of the keys, values and headers of its records, whatever their order and their times: two
+            batches with the same rows have the same one. None where it is not known: it is computed for exactly-once
+            writes only (producer_id >= FIRST_SINK_PRODUCER_ID), and not for compressed or malformed records.
     """
 
     base_offset: Offset
@@ -125,6 +132,7 @@ class BatchHeader:
     base_sequence: int = -1
     is_transactional: bool = False
     control_types: tuple[int, ...] = ()
+    content_checksum: int | None = None
 
     @property
     def end_offset(self) -> Offset:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from datasource.columns.kernel import Kernel
 from datasource.columns.load import load_kernel
-from datasource.columns.schema import read_schema
+from datasource.columns.schema import header_lists, read_schema
 from datasource.columns.varints import bounds
 from datasource.columns.walk import Batches, walk_batches
 from raft.errors import DecodeError
@@ -65,8 +65,8 @@ def decode(
 
     Raises:
         CorruptBatchError: a batch has a wrong checksum.
-        DecodeError: here or while iterating, a batch or one of its records is malformed, holds more than allowed, has
-            a header key that is not UTF-8, or a timestamp that Spark cannot express. Errors name the offset.
+        DecodeError: here or while iterating, a batch or one of its records is malformed, holds more than allowed, or
+            has a timestamp that Spark cannot express. Errors name the offset.
     """
     assert max(max_arrow_bytes, max_decompressed_bytes) < 1 << 31, "Arrow's offsets have 32 bits"
     batches, next_offset = walk_batches(data)
@@ -96,7 +96,7 @@ def _record_batches(
             columns.append(pa.array(np.repeat(batches["attributes"] & CONTROL != 0, batches["row_count"])))
         record_batch = pa.RecordBatch.from_arrays(columns, schema=schema)
         if headers:
-            _check_header_keys(record_batch)
+            record_batch = _with_text_keys(record_batch)
         if record_batch.num_rows:
             yield record_batch
 
@@ -143,22 +143,20 @@ def _joined(sections: list[bytes | memoryview], batches: Batches) -> tuple[bytes
     return b"".join(sections), batches
 
 
-def _check_header_keys(record_batch: pa.RecordBatch) -> None:
-    """Refuse header keys that are not UTF-8: they are to be strings, and nothing behind this looks again."""
+def _with_text_keys(record_batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the record batch with header keys that are UTF-8: what is not becomes U+FFFD, as in Java's clients.
+
+    Of an encoded surrogate each byte becomes one, as everywhere in Python; Java puts one for all three.
+    """
     headers = record_batch.column("headers")
     keys = headers.values.field("key")
     try:
         keys.validate(full=True)
-    except pa.ArrowInvalid as error:
-        culprit = next(index for index, key in enumerate(keys.cast(pa.binary()).to_pylist()) if not _is_utf8(key))
-        row = int(np.searchsorted(headers.offsets.to_numpy(), culprit, side="right")) - 1
-        offset = record_batch.column("offset")[row]
-        raise DecodeError(f"record at offset {offset}: the key of a header is not UTF-8") from error
-
-
-def _is_utf8(key: bytes) -> bool:
-    try:
-        key.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    except pa.ArrowInvalid:
+        # Not cast: the kernel has written the bytes of a string column unchecked, and a view shows them as they are.
+        mended = [key.decode(errors="replace") for key in keys.view(pa.binary()).to_pylist()]
+        list_offsets = headers.offsets.buffers()[1]
+        column = header_lists(list_offsets, pa.array(mended, pa.string()), headers.values.field("value"))
+        position = record_batch.schema.get_field_index("headers")
+        return record_batch.set_column(position, record_batch.schema.field(position), column)
+    return record_batch

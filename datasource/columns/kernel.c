@@ -2,12 +2,6 @@
  * The two loops that run once a record: from Kafka record batches (magic v2) to Arrow columns, and back. What runs
  * once a batch (headers, checksums, compression) is Python's.
  *
- * A record, in the order of LOG-3. Varints are zigzag, 32 bits, 64 for the timestamp; a length of -1 means null:
- *
- *     varint length of the rest | int8 attributes | varint timestamp delta | varint offset delta
- *     varint key length | key | varint value length | value
- *     varint header count | for each header: varint key length | key | varint value length | value
- *
  * Each direction is one walk that is run twice: first it counts, then it writes into the room that its caller made
  * from the counts. Both check what they read, so that no input makes them read outside of it; the input must not
  * change in between. All is inlined and `is_writing` is a constant, so that each run is straight code of its own.
@@ -15,108 +9,21 @@
  * The structures are those of `structures.py`, field by field. When one changes, so does KERNEL_VERSION, here and
  * there: a library that is left from another version is then refused instead of called.
  */
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
+
+#include "record.h"
 
 #define KERNEL_VERSION 1
 
-#define EXPORTED __attribute__((visibility("default")))
-#define INLINE static inline __attribute__((always_inline))
-
 EXPORTED const int64_t kernel_version = KERNEL_VERSION;
 
-/* Why a walk stopped; `kernel.py` has the sentences. */
-enum outcome {
-    DONE = 0,
-    RECORD_MALFORMED = -1,   /* a length or a count that points outside, a varint without end, bytes left over */
-    OFFSETS_DISORDERED = -2, /* offset deltas that do not rise, or lie outside of the batch */
-    TIMESTAMP_OVERFLOW = -3, /* a time that int64 microseconds cannot express */
-    ARROW_MALFORMED = -4,    /* Arrow offsets that point outside of their data */
-    OUTPUT_FULL = -5,        /* less room than was counted */
+/* Why a walk stopped, besides the outcomes of `record.h`; `kernel.py` has the sentences. */
+enum kernel_outcome {
+    ARROW_MALFORMED = -4, /* Arrow offsets that point outside of their data */
+    OUTPUT_FULL = -5,     /* less room than was counted */
 };
 
 /* ---- From records to columns ---------------------------------------------------------------------------------- */
-
-/* What is left to read. After a read has failed all others fail, so that one look at the end of a record is enough. */
-struct cursor {
-    const uint8_t *position, *end;
-    bool has_failed;
-};
-
-/* Bytes of the input; null if the length is -1. */
-struct span {
-    const uint8_t *start;
-    int64_t length;
-};
-
-INLINE int64_t fail(struct cursor *cursor) {
-    cursor->position = cursor->end;
-    cursor->has_failed = true;
-    return 0;
-}
-
-INLINE int64_t from_zigzag(uint64_t value) { return (int64_t)(value >> 1) ^ -(int64_t)(value & 1); }
-
-/* Reads an integer of at most `bits` bits; more than those are an error, not dropped as Java does (ByteUtils). */
-INLINE int64_t read_varint(struct cursor *cursor, int bits) {
-    /* Nearly every varint has one byte or two. Spelled out, they make the whole walk a quarter faster. */
-    const uint8_t *bytes = cursor->position;
-    int64_t left = cursor->end - bytes;
-    if (left >= 1 && bytes[0] < 0x80) {
-        cursor->position += 1;
-        return from_zigzag(bytes[0]);
-    }
-    if (left >= 2 && bytes[1] < 0x80) {
-        cursor->position += 2;
-        return from_zigzag((bytes[0] & 0x7fu) | (uint64_t)bytes[1] << 7);
-    }
-    uint64_t value = 0;
-    for (int index = 0; index < left; index++) {
-        if (index == bits / 7 && (bytes[index] >> (bits % 7)) != 0) {
-            break;
-        }
-        value |= (uint64_t)(bytes[index] & 0x7f) << (7 * index);
-        if (bytes[index] < 0x80) {
-            cursor->position += index + 1;
-            return from_zigzag(value);
-        }
-    }
-    return fail(cursor);
-}
-
-INLINE struct span read_span(struct cursor *cursor) {
-    int64_t length = read_varint(cursor, 32);
-    struct span span = {cursor->position, length};
-    if (length < -1 || length > cursor->end - cursor->position) {
-        fail(cursor);
-    } else if (length > 0) {
-        cursor->position += length;
-    }
-    return span;
-}
-
-struct record {
-    int64_t timestamp_delta_ms, offset_delta;
-    struct span key, value;
-    int64_t header_count;
-    struct cursor headers;
-};
-
-/* Reads a record, but for its headers, and moves the batch's cursor to the next one. */
-INLINE struct record read_record(struct cursor *batch) {
-    struct span body = read_span(batch);
-    struct cursor cursor = {body.start, batch->position, batch->has_failed || body.length < 1};
-    cursor.position += !cursor.has_failed; /* The attributes of a record: one byte that has no meaning yet. */
-    struct record record = {0};
-    record.timestamp_delta_ms = read_varint(&cursor, 64);
-    record.offset_delta = read_varint(&cursor, 32);
-    record.key = read_span(&cursor);
-    record.value = read_span(&cursor);
-    record.header_count = read_varint(&cursor, 32);
-    record.headers = cursor;
-    return record;
-}
 
 /* A record batch to read, from its header. */
 struct batch {
@@ -197,10 +104,10 @@ INLINE int64_t append_headers(struct decoding *decoding, struct record *record, 
 INLINE int64_t append_row(
     struct decoding *decoding, const struct batch *batch, const struct record *record, bool is_writing
 ) {
-    int64_t timestamp_ms = batch->max_timestamp_ms, timestamp_us = 0;
-    bool has_overflowed = !(batch->attributes & HAS_APPEND_TIME)
-        && __builtin_add_overflow(batch->base_timestamp_ms, record->timestamp_delta_ms, &timestamp_ms);
-    if (has_overflowed || __builtin_mul_overflow(timestamp_ms, (int64_t)1000, &timestamp_us)) {
+    bool has_append_time = batch->attributes & HAS_APPEND_TIME;
+    int64_t base_ms = has_append_time ? batch->max_timestamp_ms : batch->base_timestamp_ms;
+    int64_t timestamp_ms, timestamp_us;
+    if (!add_timestamp(base_ms, has_append_time ? 0 : record->timestamp_delta_ms, &timestamp_ms, &timestamp_us)) {
         return TIMESTAMP_OVERFLOW;
     }
     int64_t row = decoding->row_count++;

@@ -17,7 +17,7 @@ from raft.client.settings import DEFAULT_MAX_REQUEST_BYTES
 from raft.errors import ConfigError, ErrorCode, RequestError
 from raft.records.batch import build_batch
 from raft.records.record import Record
-from raft.types import Offset
+from raft.types import LARGEST_BATCH_BYTES, Offset
 
 _MOST_RECORDS = 1000
 _CHUNK_BYTES = 1 << 18
@@ -31,7 +31,12 @@ def append(
     key: Annotated[str | None, typer.Option(help="The record's key.")] = None,
     timeout_ms: Timeout = 60_000,
     max_request_size: Annotated[
-        int, typer.Option(min=1, help="Largest batch to send, in bytes; the nodes' message.max.bytes must allow it.")
+        int,
+        typer.Option(
+            min=1,
+            max=LARGEST_BATCH_BYTES,
+            help="Largest batch to send, in bytes; the nodes' message.max.bytes must allow it.",
+        ),
     ] = DEFAULT_MAX_REQUEST_BYTES,
 ) -> None:
     """Append records; they are on a majority of disks when this returns."""

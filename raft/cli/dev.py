@@ -28,7 +28,9 @@ def dev(
 ) -> None:
     """Run a quorum on loopback until interrupted; prints its bootstrap servers."""
     for number in _ENDINGS:
-        signal.signal(number, _interrupt)
+        # Under nohup, SIGHUP is ignored and has to stay so: the quorum outlives its terminal then.
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _interrupt)
     with ExitStack() as stack:
         directory = data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kraft-dev-")))
         quorum = stack.enter_context(LocalQuorum.start(directory, voters=voters, base_port=base_port))

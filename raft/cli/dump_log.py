@@ -5,23 +5,28 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from raft.cli.output import until_reader_leaves
+from raft.cli.printable import printable, to_json
 from raft.errors import DecodeError, RaftError, StorageError
 from raft.records.batch import read_records
 from raft.records.control import read_control_records
 from raft.records.control_json import control_record_to_json
 from raft.records.header import attributes_of, batch_size_bytes, check_crc, read_header
-from raft.types import BatchHeader
+from raft.storage.producer_snapshot import decode_producer_snapshot
+from raft.types import BatchHeader, Offset
 
 _Row = dict[str, Any]
 
 _SEGMENT = re.compile(r"\d{20}(\.log|-\d{10}\.checkpoint)")
 """A segment is named for its first offset, a snapshot for its end and epoch."""
+
+_PRODUCER_SNAPSHOT = re.compile(r"(\d{20})\.snapshot")
 
 
 def dump_log(
@@ -38,27 +43,31 @@ def dump_log(
     with until_reader_leaves():
         try:
             for row in _reader_for(path)(data):
-                typer.echo(json.dumps(row) if as_json else _in_words(row))
+                typer.echo(to_json(row) if as_json else _in_words(row))
                 if "damage" in row:
                     raise StorageError(f"{path} is damaged at byte {row['position']}: {row['damage']}")
         except (ValueError, TypeError) as error:
-            raise StorageError(f"{path} is damaged: {error}") from error
+            raise StorageError(f"{path} is damaged: {_in_plain_words(error)}") from error
 
 
 def _reader_for(path: Path) -> Callable[[bytes], Iterator[_Row]]:
     readers: dict[str, Callable[[bytes], Iterator[_Row]]] = {
         "leader-epoch-checkpoint": _epochs,
         "recovery-point-offset-checkpoint": _recovery_points,
+        "replication-offset-checkpoint": _high_watermarks,
         "quorum-state": _quorum_state,
         "meta.properties": _properties,
         "partition.metadata": _properties,
     }
     if _SEGMENT.fullmatch(path.name):
         return _segment
+    snapshot = _PRODUCER_SNAPSHOT.fullmatch(path.name)
+    if snapshot:
+        return partial(_writers, Offset(int(snapshot[1])))
     try:
         return readers[path.name]
     except KeyError:
-        known = ", ".join(["<offset>.log", "<offset>-<epoch>.checkpoint", *readers])
+        known = ", ".join(["<offset>.log", "<offset>.snapshot", "<offset>-<epoch>.checkpoint", *readers])
         raise RaftError(f"{path.name} is no file that can be shown; known are {known}") from None
 
 
@@ -122,14 +131,57 @@ def _text(value: bytes | None) -> str | None:
     return None if value is None else value.decode(errors="backslashreplace")
 
 
+def _in_plain_words(error: Exception) -> str:
+    """What is wrong with a file of text; a codec's own message says nothing of the file."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"expected UTF-8 text, got byte 0x{error.object[error.start]:02x} at byte {error.start}"
+    return str(error)
+
+
 def _epochs(data: bytes) -> Iterator[_Row]:
-    for epoch, start_offset in (line.split() for line in _lines(data)[2:]):
+    for epoch, start_offset in _entries(data, "epoch and start offset", 2):
         yield {"epoch": int(epoch), "startOffset": int(start_offset)}
 
 
 def _recovery_points(data: bytes) -> Iterator[_Row]:
-    for topic, partition, offset in (line.split() for line in _lines(data)[2:]):
+    for topic, partition, offset in _entries(data, "topic, partition and offset", 3):
         yield {"topic": topic, "partition": int(partition), "recoveryPoint": int(offset)}
+
+
+def _high_watermarks(data: bytes) -> Iterator[_Row]:
+    for topic, partition, offset in _entries(data, "topic, partition and offset", 3):
+        yield {"topic": topic, "partition": int(partition), "highWatermark": int(offset)}
+
+
+def _writers(end_offset: Offset, data: bytes) -> Iterator[_Row]:
+    """The writers of a producer snapshot, each with the batches that are remembered of it, oldest first."""
+    try:
+        image = decode_producer_snapshot(data, end_offset=end_offset)
+    except DecodeError as error:
+        yield {"position": 0, "damage": str(error)}
+        return
+    yield {"endOffset": end_offset, "logTime": image.log_time_ms, "producers": len(image.histories)}
+    for producer_id, history in image.histories.items():
+        for written in history:
+            yield {
+                "producerId": producer_id,
+                "producerEpoch": written.epoch,
+                "baseSequence": written.sequence,
+                "count": written.record_count,
+                "baseOffset": written.base_offset,
+                "lastOffset": written.end_offset - 1,
+                "logTime": written.log_time_ms,
+                "contentChecksum": written.content_checksum,
+            }
+
+
+def _entries(data: bytes, expected: str, columns: int) -> Iterator[list[str]]:
+    """The entries of a checkpoint, which stand behind its version and their number."""
+    for number, line in enumerate(_lines(data)[2:], start=3):
+        entry = line.split()
+        if len(entry) != columns:
+            raise ValueError(f"line {number}: expected {expected}, got {line!a}")
+        yield entry
 
 
 def _quorum_state(data: bytes) -> Iterator[_Row]:
@@ -147,4 +199,4 @@ def _lines(data: bytes) -> list[str]:
 
 def _in_words(row: _Row) -> str:
     indent = "| " if "offset" in row else ""
-    return indent + " ".join(f"{name}: {json.dumps(value)}" for name, value in row.items())
+    return indent + " ".join(f"{printable(name)}: {to_json(value)}" for name, value in row.items())

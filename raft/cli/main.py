@@ -5,6 +5,7 @@ Exit codes: 0 done; 1 refused or failed, with one line on standard error; 2 wron
 
 from __future__ import annotations
 
+import io
 import sys
 
 import typer
@@ -12,6 +13,7 @@ import typer
 from raft.cli.append import append
 from raft.cli.dev import dev
 from raft.cli.dump_log import dump_log
+from raft.cli.printable import printable
 from raft.cli.quorum import quorum
 from raft.cli.read import read
 from raft.cli.serve import serve
@@ -35,13 +37,22 @@ app.add_typer(quorum, name="quorum")
 
 def main() -> None:
     """Run the command, and turn what was refused into one line and exit code 1."""
+    _print_everything()
     try:
         app()
     except RaftError as error:
-        print(f"kraft: {error}", file=sys.stderr)  # noqa: T201 - a command speaks to its user
+        lines = (printable(line) for line in f"kraft: {error}".split("\n"))
+        print("\n".join(lines), file=sys.stderr)  # noqa: T201 - a command speaks to its user
         raise SystemExit(1) from None
     except KeyboardInterrupt:
         raise SystemExit(_INTERRUPTED) from None
+
+
+def _print_everything() -> None:
+    """Never fail because the locale lacks a character: a terminal gets it escaped, a pipe or a file gets UTF-8."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        encoding = None if sys.stdout.isatty() else "utf-8"
+        sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable
 from typing import Annotated, Any
@@ -10,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from raft.cli.connection import BootstrapServer, Timeout, client_for
+from raft.cli.printable import printable, to_json
 from raft.client.results import QuorumDescription, ReplicaDescription
 from raft.types import ZERO_UUID
 
@@ -43,10 +43,10 @@ def describe(
         described = client.describe_quorum()
     if status:
         summary = quorum_status(described)
-        typer.echo(json.dumps(summary) if as_json else _lines(summary))
+        typer.echo(to_json(summary) if as_json else _lines(summary))
     else:
         rows = quorum_replication(described)
-        typer.echo(json.dumps(rows) if as_json else _table(rows, human_readable=human_readable))
+        typer.echo(to_json(rows) if as_json else _table(rows, human_readable=human_readable))
 
 
 def quorum_status(described: QuorumDescription) -> dict[str, Any]:
@@ -121,7 +121,8 @@ def _node(replica: ReplicaDescription, described: QuorumDescription) -> dict[str
 
 def _lines(summary: dict[str, Any]) -> str:
     return "\n".join(
-        f"{name + ':':<24}{json.dumps(value) if isinstance(value, list) else value}" for name, value in summary.items()
+        f"{name + ':':<24}{to_json(value) if isinstance(value, list) else printable(str(value))}"
+        for name, value in summary.items()
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import sys
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -12,13 +11,14 @@ import typer
 
 from raft.cli.connection import BootstrapServer, Timeout, client_for
 from raft.cli.output import until_reader_leaves
+from raft.cli.printable import for_standard_output, to_json
 from raft.client import Client
 from raft.errors import ConfigError, CorruptBatchError, DecodeError
 from raft.records.batch import read_records
 from raft.records.control import read_control_records
 from raft.records.control_json import control_record_to_json
 from raft.records.record import Record
-from raft.records.split import split_batches
+from raft.records.split import walk_batches
 from raft.types import Batch, Epoch, Offset
 
 _FETCH_BYTES = 4 << 20
@@ -34,7 +34,7 @@ def read(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a record.")] = False,
     timeout_ms: Timeout = 60_000,
 ) -> None:
-    """Print committed records: value, or key TAB value."""
+    """Print committed records: value, or key TAB value. On a terminal, control characters are escaped."""
     if follow and to is not None:
         raise typer.BadParameter("--follow never ends: it does not go with --to")
     with client_for(bootstrap_server, timeout_ms) as client, until_reader_leaves():
@@ -65,22 +65,22 @@ def _offset(client: Client, option: str, text: str) -> Offset:
 def _lines(client: Client, offset: Offset, end: Offset | None, *, control: bool, as_json: bool) -> Iterator[str]:
     while end is None or offset < end:
         fetched = client.fetch(offset, max_bytes=_FETCH_BYTES, max_wait_ms=_FOLLOW_WAIT_MS)
-        for batch in _batches(fetched.records):
-            for shown in _shown(batch, control=control):
-                if shown["offset"] >= offset and (end is None or shown["offset"] < end):
-                    yield _in_json(shown) if as_json else _in_words(shown)
-            offset = max(offset, batch.header.end_offset)
-
-
-def _batches(records: bytes) -> list[Batch]:
-    try:
-        return split_batches(records)
-    except DecodeError as error:
-        raise CorruptBatchError(f"the leader sent a damaged batch: {error}") from error
+        try:
+            for batch in walk_batches(fetched.records):
+                for shown in _shown(batch, control=control):
+                    if shown["offset"] >= offset and (end is None or shown["offset"] < end):
+                        yield _in_json(shown) if as_json else _in_words(shown)
+                offset = max(offset, batch.header.end_offset)
+        except DecodeError as error:
+            raise CorruptBatchError(f"the batch that holds offset {offset} cannot be read: {error}") from error
 
 
 def _shown(batch: Batch, *, control: bool) -> Iterator[dict[str, Any]]:
-    """The records of a batch as they are shown; `control` is there on control records only."""
+    """The records of a batch as they are shown; `control` is there on control records only.
+
+    Raises:
+        DecodeError: while iterating, at the first record that breaks the form.
+    """
     if not batch.header.is_control:
         for record in read_records(batch.payload):
             yield _described(record, batch.header.epoch)
@@ -116,13 +116,13 @@ def _in_json(shown: dict[str, Any]) -> str:
         except UnicodeDecodeError:
             return {"base64": base64.b64encode(value).decode()}
 
-    return json.dumps(shown, default=text)
+    return to_json(shown, default=text)
 
 
 def _in_words(shown: dict[str, Any]) -> str:
     if "control" in shown:
-        return f"# offset {shown['offset']}, epoch {shown['epoch']}: {json.dumps(shown['control'])}"
+        return f"# offset {shown['offset']}, epoch {shown['epoch']}: {to_json(shown['control'])}"
     value = "null" if shown["value"] is None else shown["value"].decode(errors="backslashreplace")
     if shown["key"] is None:
-        return str(value)
-    return f"{shown['key'].decode(errors='backslashreplace')}\t{value}"
+        return for_standard_output(value)
+    return for_standard_output(f"{shown['key'].decode(errors='backslashreplace')}\t{value}")

@@ -5,62 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Self
+from typing import Concatenate, ParamSpec, Self, assert_never
 
+from raft.client.asyncio_connection import AsyncioConnection
 from raft.client.failures import in_words
 from raft.client.session import Deadline, Session
 from raft.client.settings import ClientSettings
-from raft.client.steps import Ask, Operation, Outcome, Pause, Result
-from raft.client.wire_connection import WireConnection
-from raft.codec import Message
+from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause, Result, Step
 from raft.errors import CONNECT_ERRORS, LocalProtocolError, ProtocolError
 from raft.types import Endpoint, Epoch
-from raft.wire.messages.api_versions import ApiVersionsRequest
 
 Arguments = ParamSpec("Arguments")
-
-_READ_BYTES = 1 << 18
-
-
-class _Connection:
-    """A stream to one node."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client_id: str) -> None:
-        self._reader = reader
-        self._writer = writer
-        self._wire = WireConnection(client_id)
-
-    @classmethod
-    async def open(cls, endpoint: Endpoint, client_id: str) -> _Connection:
-        reader, writer = await asyncio.open_connection(endpoint.host, endpoint.port)
-        connection = cls(reader, writer, client_id)
-        try:
-            hello: bytes | None = connection._wire.hello()
-            while hello is not None:
-                hello = connection._wire.on_hello(await connection._exchange(hello))
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    async def ask(self, request: Message) -> Message:
-        if isinstance(request, ApiVersionsRequest) and self._wire.served is not None:
-            return self._wire.served  # asked at the beginning
-        return self._wire.answer(await self._exchange(self._wire.request(request)))
-
-    def close(self) -> None:
-        self._writer.close()
-
-    async def _exchange(self, data: bytes) -> bytes:
-        self._writer.write(data)
-        await self._writer.drain()
-        while True:
-            received = await self._reader.read(_READ_BYTES)
-            if not received:
-                raise ConnectionError("the node closed the connection")
-            frames = self._wire.frames(received)
-            if frames:
-                return frames[0]
 
 
 class AsyncClient:
@@ -77,7 +32,7 @@ class AsyncClient:
     def __init__(self, settings: ClientSettings, *, epoch: Epoch = Epoch(0)) -> None:
         self.settings = settings
         self._session = Session(settings, epoch=epoch)
-        self._connections: dict[Endpoint, _Connection] = {}
+        self._connections: dict[Endpoint, AsyncioConnection] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -109,29 +64,47 @@ class AsyncClient:
         except StopIteration as end:
             result: Result = end.value
             return result
+        finally:
+            self._give_up_requests()
 
-    async def _carry_out(self, step: Ask | Pause) -> Outcome:
-        if isinstance(step, Pause):
-            await asyncio.sleep(step.duration_ms / 1000)
-            return Outcome(now_ms=_now_ms())
+    def _give_up_requests(self) -> None:
+        """Close the connections whose request is still in flight, after an error or a cancellation."""
+        for endpoint in [endpoint for endpoint, connection in self._connections.items() if connection.is_asking]:
+            self._close(endpoint)
+
+    async def _carry_out(self, step: Step) -> Outcome:
+        match step:
+            case Pause():
+                await asyncio.sleep(step.duration_ms / 1000)
+            case GiveUp():
+                self._close(step.endpoint)
+            case Ask() | Await():
+                return await self._wait(step)
+            case _:
+                assert_never(step)
+        return Outcome(now_ms=_now_ms())
+
+    async def _wait(self, step: Ask | Await) -> Outcome:
+        """Wait for an answer, of a new request or of the one in flight."""
         try:
-            async with asyncio.timeout(step.timeout_ms / 1000):
-                answer = await self._ask(step)
+            connection = self._connections.get(step.endpoint)
+            if connection is None:
+                connection = AsyncioConnection(step.endpoint, self.settings.client_id)
+                self._connections[step.endpoint] = connection
+            if isinstance(step, Ask):
+                connection.begin(step.request, step.timeout_ms)
+            answer = await connection.wait(step.patience_ms)
         except LocalProtocolError:
             raise
         except (*CONNECT_ERRORS, ProtocolError) as error:
-            connection = self._connections.pop(step.endpoint, None)
-            if connection is not None:
-                connection.close()
+            self._close(step.endpoint)
             return Outcome(now_ms=_now_ms(), failure=in_words(error))
-        return Outcome(now_ms=_now_ms(), answer=answer)
+        return Outcome(now_ms=_now_ms(), answer=answer, is_pending=answer is None)
 
-    async def _ask(self, step: Ask) -> Message:
-        connection = self._connections.get(step.endpoint)
-        if connection is None:
-            connection = await _Connection.open(step.endpoint, self.settings.client_id)
-            self._connections[step.endpoint] = connection
-        return await connection.ask(step.request)
+    def _close(self, endpoint: Endpoint) -> None:
+        connection = self._connections.pop(endpoint, None)
+        if connection is not None:
+            connection.close()
 
 
 def _now_ms() -> int:

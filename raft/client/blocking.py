@@ -2,72 +2,23 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Self
+from typing import Concatenate, ParamSpec, Self, assert_never
 
 from raft.client import calls
+from raft.client.blocking_connection import BlockingConnection
 from raft.client.failures import in_words
 from raft.client.results import Appended, BatchPlan, Fetched, FoundOffset, QuorumDescription
 from raft.client.session import Deadline, Session
 from raft.client.settings import ClientSettings
-from raft.client.steps import Ask, Operation, Outcome, Pause, Result
-from raft.client.wire_connection import WireConnection
-from raft.codec import Message
+from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause, Result, Step
 from raft.errors import CONNECT_ERRORS, LocalProtocolError, ProtocolError
 from raft.types import Endpoint, Epoch, Offset, OffsetAndEpoch
-from raft.wire.messages.api_versions import ApiVersionsRequest
 from raft.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
 Arguments = ParamSpec("Arguments")
-
-_READ_BYTES = 1 << 17
-
-
-class _Connection:
-    """A socket to one node."""
-
-    def __init__(self, endpoint: Endpoint, client_id: str, timeout_ms: int) -> None:
-        self._wire = WireConnection(client_id)
-        deadline_s = time.monotonic() + timeout_ms / 1000
-        self._socket = socket.create_connection((endpoint.host, endpoint.port), timeout=max(timeout_ms, 1) / 1000)
-        try:
-            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            hello: bytes | None = self._wire.hello()
-            while hello is not None:
-                hello = self._wire.on_hello(self._exchange(hello, deadline_s))
-        except BaseException:
-            self._socket.close()
-            raise
-
-    def ask(self, request: Message, timeout_ms: int) -> Message:
-        if isinstance(request, ApiVersionsRequest) and self._wire.served is not None:
-            return self._wire.served  # asked at the beginning
-        frame = self._exchange(self._wire.request(request), time.monotonic() + timeout_ms / 1000)
-        return self._wire.answer(frame)
-
-    def close(self) -> None:
-        self._socket.close()
-
-    def _exchange(self, data: bytes, deadline_s: float) -> bytes:
-        self._wait_until(deadline_s)
-        self._socket.sendall(data)
-        while True:
-            self._wait_until(deadline_s)
-            received = self._socket.recv(_READ_BYTES)
-            if not received:
-                raise ConnectionError("the node closed the connection")
-            frames = self._wire.frames(received)
-            if frames:
-                return frames[0]
-
-    def _wait_until(self, deadline_s: float) -> None:
-        left_s = deadline_s - time.monotonic()
-        if left_s <= 0:
-            raise TimeoutError
-        self._socket.settimeout(left_s)
 
 
 class Client:
@@ -85,7 +36,7 @@ class Client:
     def __init__(self, settings: ClientSettings, *, epoch: Epoch = Epoch(0)) -> None:
         self.settings = settings
         self._session = Session(settings, epoch=epoch)
-        self._connections: dict[Endpoint, _Connection] = {}
+        self._connections: dict[Endpoint, BlockingConnection] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -189,28 +140,47 @@ class Client:
         except StopIteration as end:
             result: Result = end.value
             return result
+        finally:
+            self._give_up_requests()
 
-    def _carry_out(self, step: Ask | Pause) -> Outcome:
-        if isinstance(step, Pause):
-            time.sleep(step.duration_ms / 1000)
-            return Outcome(now_ms=_now_ms())
+    def _give_up_requests(self) -> None:
+        """Close the connections whose request is still in flight, after an error or Ctrl-C."""
+        for endpoint in [endpoint for endpoint, connection in self._connections.items() if connection.is_asking]:
+            self._close(endpoint)
+
+    def _carry_out(self, step: Step) -> Outcome:
+        match step:
+            case Pause():
+                time.sleep(step.duration_ms / 1000)
+            case GiveUp():
+                self._close(step.endpoint)
+            case Ask() | Await():
+                return self._wait(step)
+            case _:
+                assert_never(step)
+        return Outcome(now_ms=_now_ms())
+
+    def _wait(self, step: Ask | Await) -> Outcome:
+        """Wait for an answer, of a new request or of the one in flight."""
         try:
-            answer = self._ask(step)
+            connection = self._connections.get(step.endpoint)
+            if connection is None:
+                connection = BlockingConnection(step.endpoint, self.settings.client_id)
+                self._connections[step.endpoint] = connection
+            if isinstance(step, Ask):
+                connection.begin(step.request, step.timeout_ms)
+            answer = connection.wait(step.patience_ms)
         except LocalProtocolError:
             raise
         except (*CONNECT_ERRORS, ProtocolError) as error:
-            connection = self._connections.pop(step.endpoint, None)
-            if connection is not None:
-                connection.close()
+            self._close(step.endpoint)
             return Outcome(now_ms=_now_ms(), failure=in_words(error))
-        return Outcome(now_ms=_now_ms(), answer=answer)
+        return Outcome(now_ms=_now_ms(), answer=answer, is_pending=answer is None)
 
-    def _ask(self, step: Ask) -> Message:
-        connection = self._connections.get(step.endpoint)
-        if connection is None:
-            connection = _Connection(step.endpoint, self.settings.client_id, step.timeout_ms)
-            self._connections[step.endpoint] = connection
-        return connection.ask(step.request, step.timeout_ms)
+    def _close(self, endpoint: Endpoint) -> None:
+        connection = self._connections.pop(endpoint, None)
+        if connection is not None:
+            connection.close()
 
 
 def _now_ms() -> int:

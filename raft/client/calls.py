@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from raft.client import controllers
-from raft.client.discovery import Dialect, Leader
+from raft.client.discovery import API_VERSIONS_REQUEST, Dialect, Leader
 from raft.client.results import (
     Appended,
     BatchPlan,
@@ -103,7 +103,7 @@ def supports_keyed_writes(session: Session, deadline: Deadline) -> Operation[boo
         return False
 
     def make(_leader: Leader) -> ApiVersionsRequest:
-        return ApiVersionsRequest(client_software_name="kraft-spark", client_software_version="0.1.0")
+        return API_VERSIONS_REQUEST
 
     def judge(answer: ApiVersionsResponse) -> Judged:
         return Judged(error=answer.error_code)
@@ -228,7 +228,7 @@ def plan_batch(
     max_records: int | None = None,
     end_offset: Offset | None = None,
 ) -> Operation[BatchPlan]:
-    """Plan the next batch of a stream: of a leader of this project's, with one request (CLIENT-11).
+    """Plan the next batch of a stream: of a leader of this project's, with one request (CLIENT-15).
 
     Another one is asked for the bounds of its log and the end of the epoch with three, and gives no places.
 

@@ -2,7 +2,8 @@
 
 This project's nodes answer Metadata, as brokers do, about the one topic they hold. Apache Kafka's controllers answer
 neither Metadata nor Produce, and its brokers do not hold the metadata log: so both are asked in the way of Kafka's own
-tools, DescribeCluster and DescribeQuorum, and only the controllers are fetched from.
+tools, DescribeCluster and DescribeQuorum, and only the controllers are fetched from. A node of this project that
+observes an Apache Kafka cluster names one of its controllers as leader.
 
 Source: KIP-919; Kafka KafkaAdminClient.describeMetadataQuorum, ControllerApis.
 """
@@ -32,6 +33,7 @@ from raft.wire.messages.describe_quorum import (
 )
 from raft.wire.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
 
+API_VERSIONS_REQUEST = ApiVersionsRequest(client_software_name="kraft-spark", client_software_version="0.1.0")
 KAFKAS_TOPIC = "__cluster_metadata"
 _KAFKAS_TOPIC_ID = Uuid("AAAAAAAAAAAAAAAAAAAAAQ")
 _NO_LEADER = "knows no leader"
@@ -54,13 +56,13 @@ class Topic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leader:
-    """Whom to ask, for what, and how."""
+    """Whom to ask, for what, and how; `dialect` is None while the node itself was not asked for its versions."""
 
     node_id: NodeId
     epoch: Epoch
     endpoint: Endpoint
     topic: Topic
-    dialect: Dialect = Dialect.OURS
+    dialect: Dialect | None = Dialect.OURS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,29 +84,45 @@ class Sighting:
     servers: tuple[Endpoint, ...] = ()
 
 
-def look(server: Endpoint, *, topic: str | None, timeout_ms: int) -> Operation[Sighting]:
+def look(
+    server: Endpoint,
+    *,
+    topic: str | None,
+    timeout_ms: int,
+    found_topic: str | None = None,
+    silent: Endpoint | None = None,
+) -> Operation[Sighting]:
     """Ask one server who leads.
 
     Args:
         server: whom to ask.
         topic: that must be the log's; None takes the only one that the quorum hosts.
         timeout_ms: for each question.
+        found_topic: the topic of the leader that was found before; None before the first.
+        silent: a node that is not asked anything, as a request to it is in flight.
 
     Raises:
         ConfigError: it hosts another topic.
     """
-    outcome = yield Ask(
-        endpoint=server,
-        request=ApiVersionsRequest(client_software_name="kraft-spark", client_software_version="0.1.0"),
-        timeout_ms=timeout_ms,
-    )
+    outcome = yield Ask(endpoint=server, request=API_VERSIONS_REQUEST, timeout_ms=timeout_ms)
     versions = outcome.answer
     if not isinstance(versions, ApiVersionsResponse):
         return Sighting(now_ms=outcome.now_ms, trouble=outcome.failure or "no answer")
-    if any(feature.name == FEATURE_NAME for feature in versions.supported_features):
+    if dialect_of(versions) is Dialect.OURS:
         return (yield from _look_at_node(server, topic=topic, timeout_ms=timeout_ms))
+    if found_topic not in (None, KAFKAS_TOPIC):
+        # A voter beside our nodes, such as a TestRaftServer: it lists APIs that it fails to answer.
+        return Sighting(
+            now_ms=outcome.now_ms, trouble=f"is a server of Apache Kafka, which tells nothing of {found_topic}"
+        )
     is_broker = any(api.api_key == METADATA.key for api in versions.api_keys)
-    return (yield from _look_at_kafka(server, topic=topic, is_broker=is_broker, timeout_ms=timeout_ms))
+    return (yield from _look_at_kafka(server, topic=topic, is_broker=is_broker, timeout_ms=timeout_ms, silent=silent))
+
+
+def dialect_of(versions: ApiVersionsResponse) -> Dialect:
+    """Whose node answers so."""
+    is_ours = any(feature.name == FEATURE_NAME for feature in versions.supported_features)
+    return Dialect.OURS if is_ours else Dialect.KAFKAS
 
 
 def _look_at_node(server: Endpoint, *, topic: str | None, timeout_ms: int) -> Operation[Sighting]:
@@ -117,11 +135,14 @@ def _look_at_node(server: Endpoint, *, topic: str | None, timeout_ms: int) -> Op
     partition = hosted.partitions[0] if hosted.partitions else None
     leader = None
     if partition is not None and partition.leader_id in nodes:
+        endpoint = nodes[partition.leader_id]
         leader = Leader(
             node_id=NodeId(partition.leader_id),
             epoch=Epoch(partition.leader_epoch),
-            endpoint=nodes[partition.leader_id],
+            endpoint=endpoint,
             topic=Topic(name=hosted.name or "", topic_id=hosted.topic_id),
+            # A node that does not lead may be an observer of an Apache Kafka cluster: the leader is a controller then.
+            dialect=Dialect.OURS if endpoint == server else None,
         )
     return Sighting(now_ms=outcome.now_ms, cluster_id=answer.cluster_id, leader=leader, servers=tuple(nodes.values()))
 
@@ -138,7 +159,9 @@ def _topic_in(answer: MetadataResponse, wanted: str | None) -> MetadataResponseT
     return next(iter(topics.values()))
 
 
-def _look_at_kafka(server: Endpoint, *, topic: str | None, is_broker: bool, timeout_ms: int) -> Operation[Sighting]:
+def _look_at_kafka(
+    server: Endpoint, *, topic: str | None, is_broker: bool, timeout_ms: int, silent: Endpoint | None
+) -> Operation[Sighting]:
     if topic not in (None, KAFKAS_TOPIC):
         raise ConfigError(f"topic {topic} is not there; the one of an Apache Kafka cluster's quorum is {KAFKAS_TOPIC}")
     request = DescribeClusterRequest(
@@ -154,7 +177,7 @@ def _look_at_kafka(server: Endpoint, *, topic: str | None, is_broker: bool, time
     nodes = {node.broker_id: Endpoint(node.host, node.port) for node in cluster.brokers}
     # A broker hands DescribeQuorum on to whoever leads; of the controllers only the leader answers it.
     describer = server if is_broker else nodes.get(cluster.controller_id)
-    if describer is None:
+    if describer is None or describer == silent:
         return Sighting(now_ms=outcome.now_ms, cluster_id=cluster.cluster_id, servers=tuple(nodes.values()))
     outcome = yield Ask(endpoint=describer, request=_DESCRIBE_QUORUM, timeout_ms=timeout_ms)
     leader, trouble = None, outcome.failure or "no answer"

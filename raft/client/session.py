@@ -7,15 +7,16 @@ it along, and drops answers of a lower one: a deposed leader then says so instea
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from raft.client.discovery import Dialect, Leader, Sighting, look
+from raft.client.discovery import API_VERSIONS_REQUEST, Dialect, Leader, Sighting, dialect_of, look
 from raft.client.settings import ClientSettings
-from raft.client.steps import Ask, Operation, Pause
+from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause
 from raft.codec import Message
 from raft.errors import ConfigError, ErrorCode, LowerEpochError, QuorumUnavailableError, RequestError, error_name
 from raft.types import Endpoint, Epoch
+from raft.wire.messages.api_versions import ApiVersionsResponse
 
 Answer = TypeVar("Answer", bound=Message)
 
@@ -64,12 +65,14 @@ class Session:
         self._servers: list[Endpoint] = list(settings.bootstrap_servers)
         self._next_server = 0
         self._leader: Leader | None = None
+        self._found_topic: str | None = None
 
     def start_over(self, *, cluster_id: str | None, epoch: Epoch) -> None:
         """Believe what is told here, and nothing that was seen before, but where nodes are."""
         self.cluster_id = cluster_id
         self.epoch = epoch
         self._leader = None
+        self._found_topic = None
 
     def ask_leader(
         self,
@@ -95,12 +98,11 @@ class Session:
         """
         now_ms = deadline.started_ms
         while True:
-            leader = self._leader
-            if leader is None:
-                leader, now_ms = yield from self._find_leader(deadline, now_ms)
-            timeout_ms = min(self.settings.request_timeout_ms + may_wait_ms, deadline.left_ms(now_ms))
-            outcome = yield Ask(endpoint=leader.endpoint, request=make(leader), timeout_ms=timeout_ms)
+            leader, now_ms = yield from self._find_leader(deadline, now_ms)
+            outcome = yield from self._ask_or_leave(leader, make(leader), deadline, now_ms, may_wait_ms=may_wait_ms)
             now_ms = outcome.now_ms
+            if self._leader is not leader:
+                continue  # left for a newer one, which gets the same request
             if outcome.answer is None:
                 trouble = f"{leader.endpoint}: {outcome.failure}"
             else:
@@ -108,12 +110,76 @@ class Session:
                 if self._believes(judged):
                     return outcome.answer  # type: ignore[return-value]
                 trouble = f"{leader.endpoint}: {error_name(judged.error)}"
-            self._leader = None
-            if deadline.left_ms(now_ms) <= self.settings.retry_backoff_ms:
-                raise QuorumUnavailableError(
-                    f"no answer from the leader within {deadline.timeout_ms} ms; last was {trouble}"
-                )
-            now_ms = (yield Pause(duration_ms=self.settings.retry_backoff_ms)).now_ms
+            now_ms = yield from self._drop_leader(trouble, deadline, now_ms)
+
+    def _drop_leader(self, trouble: str, deadline: Deadline, now_ms: int) -> Operation[int]:
+        """Forget the leader, and pause before another question; returns the driver's clock.
+
+        Raises:
+            QuorumUnavailableError: no time is left for one.
+        """
+        self._leader = None
+        if deadline.left_ms(now_ms) <= self.settings.retry_backoff_ms:
+            raise QuorumUnavailableError(
+                f"no answer from the leader within {deadline.timeout_ms} ms; last was {trouble}"
+            )
+        return (yield Pause(duration_ms=self.settings.retry_backoff_ms)).now_ms
+
+    def _ask_or_leave(
+        self, leader: Leader, request: Message, deadline: Deadline, now_ms: int, *, may_wait_ms: int = 0
+    ) -> Operation[Outcome]:
+        """Ask a leader; leave it for a newer one that shows up before it answers.
+
+        Returns:
+            The request's outcome; of a request that was given up, the time alone. Then another leader is known.
+        """
+        timeout_ms = min(self.settings.request_timeout_ms + may_wait_ms, deadline.left_ms(now_ms))
+        outcome = yield Ask(
+            endpoint=leader.endpoint,
+            request=request,
+            timeout_ms=timeout_ms,
+            patience_ms=self.settings.patience_ms + may_wait_ms,
+        )
+        if outcome.is_pending:
+            overdue = Deadline(started_ms=now_ms, timeout_ms=timeout_ms)
+            outcome = yield from self._await_or_leave(leader, overdue, outcome.now_ms)
+        return outcome
+
+    def _await_or_leave(self, leader: Leader, deadline: Deadline, now_ms: int) -> Operation[Outcome]:
+        """Wait for a leader's overdue answer, and meanwhile ask other nodes, one after the other, for a newer leader.
+
+        A leader that is frozen, or cut off, keeps the connection open and is silent. The others elect a new one long
+        before the request times out. What they say of the same or a lower epoch is no reason to leave: the leader may
+        only be slow, and its answer is worth more than a second request.
+
+        Args:
+            leader: whom the request in flight was sent to.
+            deadline: when the request times out.
+            now_ms: the driver's clock.
+
+        Returns:
+            See `_ask_or_leave`.
+        """
+        pause_ms = self.settings.retry_backoff_ms
+        turn = self._next_server
+        while True:
+            others = [server for server in self._servers if server != leader.endpoint]
+            if others:
+                timeout_ms = min(self.settings.patience_ms, deadline.left_ms(now_ms))
+                sighting = yield from self._look(others[turn % len(others)], timeout_ms, silent=leader.endpoint)
+                turn += 1
+                newer = sighting.leader
+                if newer is not None and self._is_newer(newer, than=leader):
+                    self._follow(newer)
+                    return (yield GiveUp(endpoint=leader.endpoint))
+            outcome = yield Await(endpoint=leader.endpoint, patience_ms=pause_ms)
+            if not outcome.is_pending:
+                return outcome
+            now_ms = outcome.now_ms
+            pause_ms = min(2 * pause_ms, self.settings.patience_ms // 2)
+
+    def _is_newer(self, found: Leader, *, than: Leader) -> bool:
+        return found.epoch > than.epoch and found.epoch >= self.epoch and found.endpoint != than.endpoint
 
     def _believes(self, judged: Judged) -> bool:
         """Whether an answer counts; learns its epoch.
@@ -136,28 +202,49 @@ class Session:
             QuorumUnavailableError: no leader was found in time.
             ConfigError: it is another cluster, or another topic.
         """
-        if self._leader is None:
-            yield from self._find_leader(deadline, deadline.started_ms)
-        assert self._leader is not None, "just found"
-        return self._leader.dialect
+        leader, _ = yield from self._find_leader(deadline, deadline.started_ms)
+        assert leader.dialect is not None, "the leader was asked"
+        return leader.dialect
 
     def _find_leader(self, deadline: Deadline, now_ms: int) -> Operation[tuple[Leader, int]]:
-        """Ask one node after the other who leads; between rounds, pause."""
+        """Find the leader, if it is not known, and how it is to be asked; also returns the driver's clock."""
+        while True:
+            leader = self._leader
+            if leader is None:
+                now_ms = yield from self._look_for_leader(deadline, now_ms)
+            elif leader.dialect is not None:
+                return leader, now_ms
+            else:
+                outcome = yield from self._ask_or_leave(leader, API_VERSIONS_REQUEST, deadline, now_ms)
+                now_ms = outcome.now_ms
+                if self._leader is not leader:
+                    continue
+                if isinstance(outcome.answer, ApiVersionsResponse):
+                    self._leader = replace(leader, dialect=dialect_of(outcome.answer))
+                else:
+                    now_ms = yield from self._drop_leader(f"{leader.endpoint}: {outcome.failure}", deadline, now_ms)
+
+    def _look_for_leader(self, deadline: Deadline, now_ms: int) -> Operation[int]:
+        """Ask one node after the other who leads; between rounds, pause. Returns the driver's clock.
+
+        A silent node is passed over soon, as another one may know. From round to round each has more time, up to the
+        request timeout: all of them may be slow.
+        """
         troubles: dict[Endpoint, str] = {}
         failure: type[QuorumUnavailableError] = QuorumUnavailableError
+        patience_ms = self.settings.patience_ms
         while True:
             for _ in range(len(self._servers)):
                 server = self._servers[self._next_server % len(self._servers)]
                 self._next_server += 1
-                timeout_ms = min(self.settings.request_timeout_ms, deadline.left_ms(now_ms))
-                sighting = yield from look(server, topic=self.settings.topic, timeout_ms=timeout_ms)
+                timeout_ms = min(patience_ms, self.settings.request_timeout_ms, deadline.left_ms(now_ms))
+                sighting = yield from self._look(server, timeout_ms)
                 now_ms = sighting.now_ms
-                self._learn_places(sighting)
                 found = sighting.leader
                 if found is not None and found.epoch >= self.epoch:
                     self._next_server -= 1  # it knew: ask it first next time
-                    self.epoch, self._leader = found.epoch, found
-                    return found, now_ms
+                    self._follow(found)
+                    return now_ms
                 troubles[server] = sighting.trouble
                 if found is not None:
                     troubles[server] = f"knows a leader of epoch {found.epoch}, but epoch {self.epoch} was seen"
@@ -168,6 +255,22 @@ class Session:
                         + "; ".join(f"{endpoint}: {trouble}" for endpoint, trouble in troubles.items())
                     )
             now_ms = (yield Pause(duration_ms=self.settings.retry_backoff_ms)).now_ms
+            patience_ms *= 2
+
+    def _look(self, server: Endpoint, timeout_ms: int, *, silent: Endpoint | None = None) -> Operation[Sighting]:
+        """Ask one server who leads, and learn from it where the other nodes are."""
+        sighting = yield from look(
+            server,
+            topic=self.settings.topic,
+            timeout_ms=timeout_ms,
+            found_topic=self._found_topic,
+            silent=silent,
+        )
+        self._learn_places(sighting)
+        return sighting
+
+    def _follow(self, leader: Leader) -> None:
+        self.epoch, self._leader, self._found_topic = leader.epoch, leader, leader.topic.name
 
     def _learn_places(self, sighting: Sighting) -> None:
         """Learn which cluster it is, and where its nodes are.

@@ -21,6 +21,8 @@ class ClientSettings:
         topic: name of the topic; None takes the only one that the quorum hosts.
         api_timeout_ms: a whole call, with all its repeats.
         request_timeout_ms: one request.
+        patience_ms: when a node has not answered after this time, others are asked who leads while its answer may still
+            come. A leader's answer may also take as long as the request lets it wait.
         retry_backoff_ms: pause before a repeat.
         max_request_bytes: largest record batch to append.
         client_id: stands in the nodes' logs.
@@ -31,6 +33,7 @@ class ClientSettings:
     topic: str | None = None
     api_timeout_ms: int = DEFAULT_API_TIMEOUT_MS
     request_timeout_ms: int = DEFAULT_REQUEST_TIMEOUT_MS
+    patience_ms: int = 500
     retry_backoff_ms: int = 50
     max_request_bytes: int = DEFAULT_MAX_REQUEST_BYTES
     client_id: str = "kraft-spark"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any
 
 from raft.codec import Message
@@ -57,6 +58,24 @@ class WireConnection:
         if version < max(lowest, api.versions.lowest):
             raise LocalProtocolError(f"the node does not serve {api.name} in any version known here")
         return self._encode(api, version, request)
+
+    def converse(self, request: Message) -> Generator[bytes, bytes, Message]:
+        """Ask a node: yields bytes to send, is sent the frame that answers them, and returns the answer.
+
+        The versions are asked for first, on a new connection. ApiVersions is answered from there.
+
+        Raises:
+            DecodeError: a frame is no answer.
+            LocalProtocolError: there is no version of the request that both sides know.
+        """
+        if self.served is None:
+            hello: bytes | None = self.hello()
+            while hello is not None:
+                hello = self.on_hello((yield hello))
+        if isinstance(request, ApiVersionsRequest):
+            assert self.served is not None, "versions were asked for"
+            return self.served
+        return self.answer((yield self.request(request)))
 
     def frames(self, data: bytes) -> list[bytes]:
         """The whole answers in what came in.

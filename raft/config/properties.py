@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from raft.config.values import HIDDEN, is_secret
 from raft.errors import ConfigError
 
 _BLANKS = " \t\f"
@@ -19,15 +20,18 @@ _CONTROL = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 
 
 def read_properties(path: Path) -> dict[str, str]:
-    """Read a file of properties.
+    """Read a file of properties; a byte order mark at its beginning, as editors of Windows write it, is skipped.
 
     Raises:
-        ConfigError: the file cannot be read.
+        ConfigError: the file cannot be read, or is no text.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {path}: {error}") from error
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        found = f"got byte 0x{error.object[error.start]:02x} at byte {error.start}"
+        raise ConfigError(f"cannot read {path}: expected a properties file in UTF-8, {found}") from error
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
     return parse_properties(text)
 
 
@@ -51,7 +55,8 @@ def parse_overrides(overrides: Iterable[str]) -> dict[str, str]:
     for override in overrides:
         key, equals, value = override.partition("=")
         if not equals or not key.strip():
-            raise ConfigError(f"--override {override}: allowed is key=value")
+            shown = HIDDEN if is_secret(override) else override
+            raise ConfigError(f"--override {shown}: allowed is key=value")
         pairs[key.strip()] = value.strip()
     return pairs
 

@@ -20,9 +20,28 @@ _MAX_NODE_ID = (1 << 31) - 1
 _UUID_BYTES = 16
 
 
+_SECRET = re.compile(r"password|secret|jaas|token|credential|private[._-]?key", re.IGNORECASE)
+"""In the name of a key whose value is never printed."""
+
+HIDDEN = "[hidden]"
+"""What is printed in the place of a secret, as Kafka does it (ConfigDef.Type.PASSWORD)."""
+
+_EVERY_INTERFACE = frozenset(["", "0.0.0.0", "::"])  # noqa: S104 - values to recognise, nothing is bound here
+
+
 def refuse(key: str, value: str, allowed: str) -> ConfigError:
-    """The error for a value that cannot be used."""
-    return ConfigError(f"{key}={value}: allowed {allowed}")
+    """The error for a value that cannot be used; it does not show a secret."""
+    return ConfigError(f"{key}={HIDDEN if is_secret(key) else value}: allowed {allowed}")
+
+
+def is_secret(key: str) -> bool:
+    """Whether the value of a key may be a secret, by the key's name."""
+    return _SECRET.search(key) is not None
+
+
+def is_every_interface(host: str) -> bool:
+    """Whether a host says where to listen, but not where to connect to."""
+    return host in _EVERY_INTERFACE
 
 
 def whole_number(key: str, value: str, *, at_least: int, at_most: int | None = None) -> int:
@@ -88,10 +107,10 @@ def addresses(key: str, value: str) -> tuple[Endpoint, ...]:
 
 
 def voters(key: str, value: str) -> Mapping[NodeId, Endpoint]:
-    """`id@host:port,...`, each id once.
+    """`id@host:port,...`, each id and each address once.
 
     Raises:
-        ConfigError: a part is no voter, or an id stands there twice.
+        ConfigError: a part is no voter, an id or an address stands there twice, or others cannot connect to an address.
     """
     allowed = "is id@host:port,id@host:port,... with each id once"
     found: dict[NodeId, Endpoint] = {}
@@ -101,8 +120,17 @@ def voters(key: str, value: str) -> Mapping[NodeId, Endpoint]:
             raise refuse(key, value, allowed)
         if NodeId(int(node_id)) in found:
             raise refuse(key, value, allowed)
-        found[NodeId(int(node_id))] = address(key, where)
+        voter = address(key, where)
+        if is_every_interface(voter.host):
+            raise refuse(key, value, f"are addresses that other nodes can connect to, which {voter.host} is not")
+        if any(_is_same_place(voter, other) for other in found.values()):
+            raise refuse(key, value, f"is each address once, as each voter is a process of its own; {voter} is twice")
+        found[NodeId(int(node_id))] = voter
     return found
+
+
+def _is_same_place(one: Endpoint, other: Endpoint) -> bool:
+    return (one.host.lower(), one.port) == (other.host.lower(), other.port)
 
 
 def listeners(key: str, value: str) -> tuple[Endpoint, ...]:

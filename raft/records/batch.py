@@ -10,21 +10,17 @@ from collections.abc import Iterator, Sequence
 
 from crc32c import crc32c
 
-from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression, compress, decompress
+from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression, compress
 from raft.records.header import (
     CHECKED_FROM,
-    COMPRESSION_MASK,
     CONTROL,
-    HEADER,
     LENGTH_END,
-    LOG_APPEND_TIME,
     MAGIC,
     TRANSACTIONAL,
-    attributes_of,
-    base_timestamp_ms_of,
     read_header,
 )
 from raft.records.record import Record, read_records_section, write_record
+from raft.records.section import section_of
 from raft.types import Epoch, Offset
 
 UNPLACED_EPOCH = Epoch(-1)
@@ -85,19 +81,18 @@ def read_records(payload: bytes, *, max_bytes: int = DEFAULT_MAX_DECOMPRESSED_BY
 
     Args:
         payload: one whole batch; its checksum is not looked at again.
-        max_bytes: most that its records may take when decompressed.
+        max_bytes: most that may come out of compressed records.
 
     Raises:
         DecodeError: while iterating, when the batch or a record breaks the form.
     """
     header = read_header(payload)
-    attributes = attributes_of(payload)
-    section = decompress(attributes & COMPRESSION_MASK, payload[HEADER.size : header.size_bytes], max_bytes=max_bytes)
+    section = section_of(payload, header, max_decompressed_bytes=max_bytes)
     yield from read_records_section(
-        section,
-        record_count=header.record_count,
+        bytes(memoryview(section.data)[section.start : section.end]),
+        record_count=section.record_count,
         base_offset=header.base_offset,
-        last_offset_delta=header.last_offset - header.base_offset,
-        base_timestamp_ms=base_timestamp_ms_of(payload),
-        append_time_ms=header.max_timestamp_ms if attributes & LOG_APPEND_TIME else None,
+        last_offset_delta=section.last_offset_delta,
+        base_timestamp_ms=section.base_timestamp_ms,
+        append_time_ms=section.append_time_ms if section.has_append_time else None,
     )

@@ -31,7 +31,9 @@ from crc32c import crc32c
 from raft.errors import DecodeError
 from raft.records.compression import decompress
 from raft.records.control_key import read_control_types
-from raft.types import BatchHeader, Epoch, Offset
+from raft.records.load_scanner import load_scanner
+from raft.records.scanner import Section
+from raft.types import FIRST_SINK_PRODUCER_ID, BatchHeader, Epoch, Offset
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 LENGTH_END: Final = 12
@@ -84,7 +86,8 @@ def batch_size_bytes(buffer: bytes, position: int = 0) -> int | None:
 def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
     """Return the header of the whole batch that begins at `position`.
 
-    The checksum is left to `check_crc`. Data records stay closed; of a control batch the keys are read, for the types.
+    The checksum is left to `check_crc`. Data records stay closed, but for those of an exactly-once write, which give
+    the content checksum; of a control batch the keys are read, for the types.
 
     Raises:
         DecodeError: the batch is cut short, of another magic, or its numbers cannot be.
@@ -100,7 +103,7 @@ def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
         _checksum,
         attributes,
         last_offset_delta,
-        _base_timestamp_ms,
+        base_timestamp_ms,
         max_timestamp_ms,
         producer_id,
         producer_epoch,
@@ -114,12 +117,27 @@ def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
         )
     control_types: tuple[int, ...] = ()
     if attributes & CONTROL:
-        section = decompress(
+        records = decompress(
             attributes & COMPRESSION_MASK,
             buffer[position + HEADER.size : position + size],
             max_bytes=MAX_CONTROL_BYTES,
         )
-        control_types = read_control_types(section, record_count=record_count, last_offset_delta=last_offset_delta)
+        control_types = read_control_types(records, record_count=record_count, last_offset_delta=last_offset_delta)
+    content_checksum: int | None = None
+    # Compressed records stay closed: how much comes out of them is up to whoever wrote them, and this project's sink
+    # compresses nothing.
+    if producer_id >= FIRST_SINK_PRODUCER_ID and not attributes & (CONTROL | COMPRESSION_MASK):
+        section = Section(
+            data=buffer,
+            start=position + HEADER.size,
+            end=position + size,
+            record_count=record_count,
+            last_offset_delta=last_offset_delta,
+            base_timestamp_ms=base_timestamp_ms,
+            append_time_ms=max_timestamp_ms,
+            has_append_time=bool(attributes & LOG_APPEND_TIME),
+        )
+        content_checksum = load_scanner().check(section, with_checksum=True).content_checksum
     return BatchHeader(
         base_offset=Offset(base_offset),
         last_offset=Offset(last_offset),
@@ -132,12 +150,18 @@ def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
         base_sequence=base_sequence,
         is_transactional=bool(attributes & TRANSACTIONAL),
         control_types=control_types,
+        content_checksum=content_checksum,
     )
 
 
 def attributes_of(payload: bytes) -> int:
     """Return the attributes of a batch whose head is known to be there."""
     return int(_ATTRIBUTES.unpack_from(payload, CHECKED_FROM)[0])
+
+
+def is_compressed(payload: bytes) -> bool:
+    """Whether the records of a batch are compressed; False if too little of it is there to tell."""
+    return len(payload) >= HEADER.size and bool(attributes_of(payload) & COMPRESSION_MASK)
 
 
 def base_timestamp_ms_of(payload: bytes) -> int:

@@ -1,14 +1,14 @@
-"""What a client may append: one sound batch of data, checked by its head alone.
+"""What a client may append: one batch of data that every reader can read.
 
-The records inside stay closed: a leader's cost is per batch. Only `raft.records.strict`, for logs that Java follows,
-looks at each record.
+A batch that is committed cannot be taken back, and whoever reads the log comes past it; so the records are looked at
+once, by the leader, before the batch is in its log. `raft.records.strict`, for logs that Java follows, asks for more.
 
-Source: rules CLIENT-6, LOG-4; Kafka ProduceRequest.validateRecords, LogValidator, RecordsIterator.
+Source: rules CLIENT-6, CLIENT-12, LOG-4; Kafka ProduceRequest.validateRecords, LogValidator, RecordsIterator.
 """
 
 from __future__ import annotations
 
-from raft.errors import DecodeError, ErrorCode, RequestError
+from raft.errors import DecodeError, DecompressedTooLargeError, ErrorCode, RequestError
 from raft.records.batch import read_records
 from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression
 from raft.records.header import (
@@ -22,6 +22,9 @@ from raft.records.header import (
     check_crc,
     read_header,
 )
+from raft.records.load_scanner import load_scanner
+from raft.records.scanner import Outcome
+from raft.records.section import section_of
 from raft.types import Batch, BatchHeader
 
 _SMALLEST_RECORD_BYTES = 7
@@ -56,6 +59,7 @@ def read_produced_batch(data: bytes, *, max_batch_bytes: int, strict: bool = Fal
         raise RequestError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"compression codec {codec}")
     _check_head(header)
     _check_room(header, codec)
+    _check_records(data, header)
     if strict:
         _check_strict(data)
     return Batch(header=header, payload=data)
@@ -88,6 +92,23 @@ def _check_room(header: BatchHeader, codec: int) -> None:
     room_bytes = records_bytes if codec == Compression.NONE else DEFAULT_MAX_DECOMPRESSED_BYTES
     if header.record_count * _SMALLEST_RECORD_BYTES > room_bytes:
         raise _invalid(f"{header.record_count} records in {records_bytes} bytes")
+
+
+def _check_records(data: bytes, header: BatchHeader) -> None:
+    # Records with a content checksum were found sound when it was computed.
+    if header.content_checksum is not None:
+        return
+    try:
+        section = section_of(data, header)
+    except DecompressedTooLargeError as error:
+        raise RequestError(ErrorCode.MESSAGE_TOO_LARGE, f"compressed records: {error}") from error
+    except DecodeError as error:
+        raise _invalid(f"compressed records: {error}") from error
+    checked = load_scanner().check(section, with_checksum=False)
+    if checked.outcome is Outcome.TIMESTAMP_OVERFLOW:
+        raise RequestError(ErrorCode.INVALID_TIMESTAMP, f"{checked.refusal()}; timestamps are milliseconds since 1970")
+    if checked.outcome is not Outcome.DONE:
+        raise _invalid(str(checked.refusal()))
 
 
 def _check_strict(data: bytes) -> None:

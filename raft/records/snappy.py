@@ -17,7 +17,7 @@ import struct
 
 import cramjam
 
-from raft.errors import DecodeError
+from raft.errors import DecodeError, DecompressedTooLargeError
 
 _MAGIC = b"\x82SNAPPY\x00"
 _HEAD = _MAGIC + struct.pack(">ii", 1, 1)
@@ -41,12 +41,13 @@ def decompress(data: bytes, *, max_bytes: int) -> bytes:
     """Return what framed or raw Snappy bytes stand for.
 
     Raises:
-        DecodeError: broken bytes, or more than `max_bytes` come out.
+        DecodeError: broken bytes.
+        DecompressedTooLargeError: more than `max_bytes` come out.
     """
     if not data.startswith(_MAGIC):
-        return _decompress_block(data, max_bytes)
+        return _decompress_block(data, 0, max_bytes)
     parts: list[bytes] = []
-    room = max_bytes
+    size_so_far = 0
     position = 0
     while position < len(data):
         if data.startswith(_MAGIC, position):
@@ -60,20 +61,22 @@ def decompress(data: bytes, *, max_bytes: int) -> bytes:
         position += _SIZE.size
         if not 0 <= size <= len(data) - position:
             raise DecodeError(f"snappy block of {size} bytes; {len(data) - position} are left")
-        part = _decompress_block(data[position : position + size], room)
+        part = _decompress_block(data[position : position + size], size_so_far, max_bytes)
         parts.append(part)
-        room -= len(part)
+        size_so_far += len(part)
         position += size
     return b"".join(parts)
 
 
-def _decompress_block(block: bytes, max_bytes: int) -> bytes:
+def _decompress_block(block: bytes, size_before: int, max_bytes: int) -> bytes:
     try:
         size = cramjam.snappy.decompress_raw_len(block)
         # The block says itself how large it gets. The format cannot expand more than this, so a short block that
         # claims gigabytes is caught before the memory is taken, whatever the limit.
-        if size > max_bytes or size > _HIGHEST_EXPANSION * len(block):
-            raise DecodeError(f"snappy block of {len(block)} bytes claims {size}; at most {max_bytes} are allowed")
+        if size > _HIGHEST_EXPANSION * len(block):
+            raise DecodeError(f"snappy block of {len(block)} bytes claims {size}, which it cannot hold")
+        if size_before + size > max_bytes:
+            raise DecompressedTooLargeError(f"more than {max_bytes} bytes when decompressed")
         return bytes(cramjam.snappy.decompress_raw(block))
     except cramjam.DecompressionError as error:
         raise DecodeError(f"broken snappy data: {error}") from error

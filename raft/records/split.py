@@ -55,7 +55,7 @@ def split_batches(data: bytes, *, dense: bool = False) -> list[Batch]:
     Raises:
         DecodeError: a batch is damaged; none is returned then.
     """
-    return list(_walk_batches(data, dense=dense))
+    return list(walk_batches(data, dense=dense))
 
 
 def split_good_prefix(data: bytes) -> GoodPrefix:
@@ -66,7 +66,7 @@ def split_good_prefix(data: bytes) -> GoodPrefix:
     """
     batches: list[Batch] = []
     try:
-        for batch in _walk_batches(data, dense=False):
+        for batch in walk_batches(data):
             if batches:
                 _check_follows(batches[-1].header, batch.header)
             batches.append(batch)
@@ -80,7 +80,12 @@ def _check_follows(previous: BatchHeader, header: BatchHeader) -> None:
         raise DecodeError(f"batch at offset {header.base_offset} where {previous.end_offset} was next")
 
 
-def _walk_batches(data: bytes, *, dense: bool) -> Iterator[Batch]:
+def walk_batches(data: bytes, *, dense: bool = False) -> Iterator[Batch]:
+    """Yield the whole batches in `data`; arguments as in `split_batches`.
+
+    Raises:
+        DecodeError: while iterating, at the first batch that is damaged.
+    """
     position = 0
     for header in walk_headers(data):
         if dense and header.record_count != header.end_offset - header.base_offset:

@@ -3,7 +3,7 @@
 A leader appends control batches only at the beginning of its epoch, before its first data batch. So they are found at
 the starts of the epochs that the log knows, and what lies between them is data.
 
-Source: rule CLIENT-11; Kafka LeaderState.appendStartOfEpochControlRecords.
+Source: rule CLIENT-15; Kafka LeaderState.appendStartOfEpochControlRecords.
 """
 
 from __future__ import annotations

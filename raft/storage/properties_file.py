@@ -15,7 +15,9 @@ _TO_ESCAPE = re.compile(r"([\\=:#!\s])")
 
 def format_properties(pairs: Mapping[str, str]) -> bytes:
     """Return the file that says this, keys in order."""
-    return "".join(f"{_escape(key)}={_escape(value)}\n" for key, value in sorted(pairs.items())).encode()
+    text = "".join(f"{_escape(key)}={_escape(value)}\n" for key, value in sorted(pairs.items()))
+    # The name of a directory has its own bytes where the locale has no characters for it (LC_ALL=C).
+    return text.encode("utf-8", "surrogateescape")
 
 
 def parse_properties(content: bytes) -> dict[str, str]:

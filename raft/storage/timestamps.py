@@ -14,7 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from raft.errors import DecodeError
-from raft.records.batch import read_records
+from raft.records.load_scanner import load_scanner
+from raft.records.section import section_of
 from raft.storage.segment import Segment
 from raft.types import BatchHeader, Epoch, Offset
 
@@ -91,11 +92,12 @@ def _batches(segment: Segment, position: int, end_offset: Offset) -> Iterator[tu
 
 
 def _first_in_batch(segment: Segment, position: int, header: BatchHeader, timestamp_ms: int) -> TimestampOffset:
-    # Leaders take batches without opening them, so a client can have sent records that nobody can read, or that are
-    # older than their batch says. That is no reason to stop a node, nor to go on through a log of such batches: the
-    # batch as a whole is as good an answer as there is, and begins no later than what is looked for.
+    # A log may hold records that nobody can read, or that are older than their batch says: leaders have not always
+    # looked. That is no reason to stop a node, nor to go on through a log of such batches: the batch as a whole is as
+    # good an answer as there is, and begins no later than what is looked for.
     with suppress(DecodeError):
-        for record in read_records(segment.batch_at(position)):
-            if record.timestamp_ms >= timestamp_ms:
-                return TimestampOffset(timestamp_ms=record.timestamp_ms, offset=record.offset, epoch=header.epoch)
+        record = load_scanner().find_first(section_of(segment.batch_at(position), header), timestamp_ms)
+        if record is not None:
+            offset = Offset(header.base_offset + record.offset_delta)
+            return TimestampOffset(timestamp_ms=record.timestamp_ms, offset=offset, epoch=header.epoch)
     return TimestampOffset(timestamp_ms=header.max_timestamp_ms, offset=header.base_offset, epoch=header.epoch)

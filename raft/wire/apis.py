@@ -15,7 +15,9 @@ from raft.wire.messages.describe_quorum import DescribeQuorumRequest, DescribeQu
 from raft.wire.messages.end_quorum_epoch import EndQuorumEpochRequest, EndQuorumEpochResponse
 from raft.wire.messages.fetch import FetchRequest, FetchResponse
 from raft.wire.messages.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
+from raft.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from raft.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from raft.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from raft.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from raft.wire.messages.metadata import MetadataRequest, MetadataResponse
 from raft.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
@@ -84,6 +86,8 @@ FETCH = Api(name="Fetch", request=FetchRequest, response=FetchResponse)
 LIST_OFFSETS = Api(name="ListOffsets", request=ListOffsetsRequest, response=ListOffsetsResponse)
 METADATA = Api(name="Metadata", request=MetadataRequest, response=MetadataResponse)
 API_VERSIONS = Api(name="ApiVersions", request=ApiVersionsRequest, response=ApiVersionsResponse)
+FIND_COORDINATOR = Api(name="FindCoordinator", request=FindCoordinatorRequest, response=FindCoordinatorResponse)
+JOIN_GROUP = Api(name="JoinGroup", request=JoinGroupRequest, response=JoinGroupResponse)
 INIT_PRODUCER_ID = Api(name="InitProducerId", request=InitProducerIdRequest, response=InitProducerIdResponse)
 OFFSET_FOR_LEADER_EPOCH = Api(
     name="OffsetForLeaderEpoch", request=OffsetForLeaderEpochRequest, response=OffsetForLeaderEpochResponse
@@ -102,6 +106,8 @@ _ALL: tuple[Api[Any, Any], ...] = (
     LIST_OFFSETS,
     METADATA,
     API_VERSIONS,
+    FIND_COORDINATOR,
+    JOIN_GROUP,
     INIT_PRODUCER_ID,
     OFFSET_FOR_LEADER_EPOCH,
     VOTE,

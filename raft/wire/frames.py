@@ -20,9 +20,10 @@ from raft.errors import DecodeError
 from raft.wire.apis import APIS, Api, Response
 from raft.wire.headers import RequestHeader, ResponseHeader
 
-MAX_ANSWER_BYTES = 256 << 20
-"""Largest answer that is read. It is no setting of whoever asks: a fetch answers with a whole batch, whatever size was
-asked for, and the log may hold batches from the days of a larger message.max.bytes."""
+MAX_ANSWER_BYTES = (1 << 31) - 1
+"""Largest answer that is read: whatever the size field can say. A fetch answers with a whole batch, whatever size was
+asked for, and the log may hold batches from the days of a larger message.max.bytes. Memory is taken for what has come,
+not for what is announced."""
 
 _SIZE = struct.Struct(">i")
 _REQUEST_START = struct.Struct(">hhi")
@@ -47,9 +48,22 @@ class FrameReader:
         return bool(self._size) or self._frame_bytes is not None
 
     @property
-    def coming_bytes(self) -> int:
+    def announced_bytes(self) -> int:
         """Size of the frame that has begun to come in; 0 while that is not known."""
         return self._frame_bytes or 0
+
+    @property
+    def came_bytes(self) -> int:
+        """How much has come of the frame that has begun to come in."""
+        return self._content.tell()
+
+    @property
+    def begin(self) -> bytes:
+        """The first two bytes, which hold a request's API key, of the frame that has begun to come in; fewer if no
+        more have come.
+        """
+        with self._content.getbuffer() as content:
+            return bytes(content[:2])
 
     def receive(self, data: bytes) -> Iterator[bytes]:
         """Take what came in, and hand out the frames that are complete, without their sizes; to be iterated to its end.

@@ -17,6 +17,7 @@ from raft.config.values import addresses
 from tests.cli.running import PATIENCE_S, kraft, start_kraft
 from tests.node.harness.appenders import read_all
 from tests.node.harness.batches import batch_of
+from tests.node.harness.processes import hangup
 from tests.node.harness.properties import free_ports
 from tests.node.harness.waiting import eventually
 
@@ -54,7 +55,7 @@ def running_dev(temporary: Path, *arguments: str) -> Iterator[Dev]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_quorum_without_a_directory_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
-    with running_dev(tmp_path, "--voters", "1") as dev:
+    with hangup(signal.SIG_DFL), running_dev(tmp_path, "--voters", "1") as dev:
         with dev.client() as client:
             client.append(batch_of(b"v"))
         has_files = any(tmp_path.iterdir())
@@ -65,6 +66,31 @@ def test_quorum_without_a_directory_leaves_nothing_behind(tmp_path: Path, number
     assert has_files
     assert list(tmp_path.iterdir()) == []
     assert words == b""
+
+
+def test_quorum_outlives_its_terminal_under_nohup(tmp_path: Path) -> None:
+    with hangup(signal.SIG_IGN), running_dev(tmp_path, "--voters", "1") as dev:
+        dev.process.send_signal(signal.SIGHUP)
+        with dev.client() as client:
+            client.append(batch_of(b"v"))
+        is_running = dev.process.poll() is None
+        dev.end(signal.SIGTERM)
+
+        dev.wait_until_voters_are_gone()
+    assert is_running
+
+
+def test_quorum_has_a_directory_that_the_locale_has_no_characters_for(tmp_path: Path) -> None:
+    data = tmp_path / "d\xe4ta"
+    environment = {"LC_ALL": "C", "PYTHONUTF8": "0"}
+    with start_kraft("dev", "--voters", "1", "--data-dir", str(data), environment=environment) as process:
+        try:
+            with Dev(process).client() as client:
+                client.append(batch_of(b"v"))
+        finally:
+            process.kill()
+
+    assert (data / "quorum.json").exists()
 
 
 def test_killed_quorum_leaves_no_process_behind(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ import signal
 import pytest
 
 from raft.client import Client
+from raft.records import produced
 from tests.cli.running import PATIENCE_S, Here, kraft, start_kraft
+from tests.columns.batches import with_records
 from tests.node.harness.batches import batch_of
 
 IN_WORDS = ["plain", "k\tb\xe4r", "\\xff\t\\xfe", "gone\tnull", ""]
@@ -39,6 +41,25 @@ def test_part_of_the_log_is_shown(here: Here, shelf: str, options: list[str], sh
 
     assert done.exit_code == 0
     assert done.output.split("\n")[:-1] == shown
+
+
+def test_batch_that_cannot_be_read_ends_with_its_offset_and_the_cause_in_one_line(
+    here: Here, client: Client, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    garbage = with_records(batch_of(b"?", b"?"), b"garbage" * 2)
+    client.append(batch_of(b"before"))
+    with monkeypatch.context() as patch:
+        # As leaders did that did not look at records.
+        patch.setattr(produced, "_check_records", lambda *_: None)
+        client.append(garbage)
+    client.append(batch_of(b"after"))
+
+    done = here("read", "--bootstrap-server", server)
+
+    assert (done.exit_code, done.output) == (1, "before\n")
+    (line,) = done.errors.splitlines()
+    assert "the batch that holds offset 2 cannot be read: record at byte 0" in line
+    assert here("read", "--bootstrap-server", server, "--from", "4").output == "after\n"
 
 
 def test_records_are_shown_as_json(here: Here, shelf: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import PATIENCE_S, start_kraft
-from tests.node.harness.processes import NodeProcess, client_of
+from tests.node.harness.processes import KRAFT, NodeProcess, client_of
 from tests.node.harness.properties import free_ports, voters_properties, write_properties
 
 
@@ -101,6 +101,16 @@ def test_override_that_is_none_is_refused(node: NodeProcess) -> None:
 def test_wrong_value_is_refused_in_one_line(node: NodeProcess) -> None:
     assert node.start("--override", "max.connections=none").wait() == 1
     assert node.words == "kraft: max.connections=none: allowed are 1 to 2147483647\n"
+
+
+def test_node_has_a_directory_that_the_locale_has_no_characters_for(tmp_path: Path) -> None:
+    (properties,) = voters_properties(tmp_path / "d\xe4ta", voters=1).values()
+    command = ("env", "LC_ALL=C", "PYTHONUTF8=0", *KRAFT, "serve")
+    with NodeProcess(properties, tmp_path / "process", command=command).start() as node:
+        node.wait_until_serving()
+
+    assert (Path(properties["log.dirs"]) / "meta.properties").exists()
+    assert "Traceback" not in node.words
 
 
 def test_what_an_operator_should_know_is_said_at_the_start(node: NodeProcess) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import TypeVar, assert_never
 
 from raft.client.session import Deadline, Session
 from raft.client.settings import ClientSettings
-from raft.client.steps import Ask, Operation, Outcome, Pause, Step
+from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause, Step
 from raft.codec import Message
 from raft.types import Endpoint, Epoch, Uuid
 from raft.wire.features import FEATURE_NAME, KEYED_WRITES_LEVEL
@@ -28,24 +29,53 @@ TOPIC_ID = Uuid("AAAAAAAAAAAAAAAAAAAAAQ")
 PLACES = {node_id: Endpoint(f"node{node_id}", 9090 + node_id) for node_id in (1, 2, 3)}
 ANSWER_MS = 1
 
-Answer = Message | str | None
-"""A response; why there is none, in words; None for silence until the time is over."""
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A response that comes `after_ms`."""
+
+    answer: Message
+    after_ms: int
+
+
+Answer = Message | Late | str | None
+"""A response; a late one; why there is none, in words; None for silence until the time is over."""
 
 Node = Callable[[Message], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class InFlight:
+    """A request without its answer.
+
+    Fields:
+        answer: what will come; None for nothing.
+        due_ms: when it comes, or when the request times out.
+    """
+
+    answer: Message | None
+    due_ms: int
 
 
 class Table:
     """Carries out the steps of a session.
 
     Args:
-        nodes: what answers at each place; nobody does elsewhere.
+        nodes: what answers at each place; elsewhere, connections are refused.
+
+    Attributes:
+        asked: the requests of the session, in order, and `asked_at_ms`, when each was sent.
+        given_up: the places whose request in flight the session gave up, in order.
     """
 
     def __init__(self, nodes: Mapping[Endpoint, Node]) -> None:
         self.nodes = dict(nodes)
         self.now_ms = 5_000
         self.asked: list[Ask] = []
+        self.asked_at_ms: list[int] = []
+        self.given_up: list[Endpoint] = []
         self.pauses_ms: list[int] = []
+        self._in_flight: dict[Endpoint, InFlight] = {}
 
     @property
     def places_asked(self) -> list[Endpoint]:
@@ -74,29 +104,58 @@ class Table:
                 return Outcome(now_ms=self.now_ms)
             case Ask():
                 return self._ask(step)
+            case Await():
+                return self._await(step.endpoint, step.patience_ms)
+            case GiveUp():
+                del self._in_flight[step.endpoint]
+                self.given_up.append(step.endpoint)
+                return Outcome(now_ms=self.now_ms)
+            case _:
+                assert_never(step)
 
     def _ask(self, step: Ask) -> Outcome:
+        assert step.endpoint not in self._in_flight, f"a request to {step.endpoint} is in flight already"
         node = self.nodes.get(step.endpoint)
         answer = node(step.request) if node is not None else "Connection refused"
         if isinstance(answer, ApiVersionsResponse):
             return Outcome(now_ms=self.now_ms, answer=answer)  # drivers know it since they connected
         self.asked.append(step)
-        if answer is None:
-            self.now_ms += step.timeout_ms
-            return Outcome(now_ms=self.now_ms, failure="no answer in time")
+        self.asked_at_ms.append(self.now_ms)
+        if answer is None or isinstance(answer, Late):
+            timeout_ms = self.now_ms + step.timeout_ms
+            due = (None, timeout_ms) if answer is None else (answer.answer, self.now_ms + answer.after_ms)
+            self._in_flight[step.endpoint] = InFlight(*due if due[1] < timeout_ms else (None, timeout_ms))
+            return self._await(step.endpoint, step.timeout_ms if step.patience_ms is None else step.patience_ms)
         self.now_ms += ANSWER_MS
         if isinstance(answer, str):
             return Outcome(now_ms=self.now_ms, failure=answer)
         return Outcome(now_ms=self.now_ms, answer=answer)
 
+    def _await(self, endpoint: Endpoint, patience_ms: int) -> Outcome:
+        request = self._in_flight[endpoint]
+        if self.now_ms + patience_ms < request.due_ms:
+            self.now_ms += patience_ms
+            return Outcome(now_ms=self.now_ms, is_pending=True)
+        self.now_ms = max(self.now_ms, request.due_ms)
+        del self._in_flight[endpoint]
+        if request.answer is None:
+            return Outcome(now_ms=self.now_ms, failure="no answer in time")
+        return Outcome(now_ms=self.now_ms, answer=request.answer)
 
-def session(*servers: int, epoch: int = 0, cluster_id: str | None = None, topic: str | None = None) -> Session:
+
+def session(
+    *servers: int,
+    epoch: int = 0,
+    cluster_id: str | None = None,
+    topic: str | None = None,
+    request_timeout_ms: int = 1_000,
+) -> Session:
     """A session with the places of these nodes to begin with; node 1's when none is named."""
     settings = ClientSettings(
         bootstrap_servers=tuple(PLACES[server] for server in servers or (1,)),
         cluster_id=cluster_id,
         topic=topic,
-        request_timeout_ms=1_000,
+        request_timeout_ms=request_timeout_ms,
         retry_backoff_ms=50,
     )
     return Session(settings, epoch=Epoch(epoch))

@@ -254,7 +254,7 @@ def planned(
 END_OF_EPOCH = OffsetAndEpoch(epoch=Epoch(2), offset=Offset(6))
 
 
-@pytest.mark.rule("CLIENT-11")
+@pytest.mark.rule("CLIENT-15")
 def test_batch_is_planned_with_one_question() -> None:
     start, end = epochs.LogPlace(offset=4, epoch=2, checksum=77), epochs.LogPlace(offset=9, epoch=3)
     table = leader_alone(planned(start=start, end=end))
@@ -279,7 +279,7 @@ def test_batch_is_planned_with_one_question() -> None:
     assert partition.batch_plan_request == epochs.BatchPlanRequest(start_offset=4, max_records=5, end_offset=20)
 
 
-@pytest.mark.rule("CLIENT-11")
+@pytest.mark.rule("CLIENT-15")
 def test_batch_that_starts_outside_the_log_has_no_places() -> None:
     table = leader_alone(planned())
 
@@ -288,7 +288,7 @@ def test_batch_that_starts_outside_the_log_has_no_places() -> None:
     assert plan == BatchPlan(log_start_offset=Offset(2), high_watermark=Offset(9), epoch_end=END_OF_EPOCH)
 
 
-@pytest.mark.rule("CLIENT-11")
+@pytest.mark.rule("CLIENT-15")
 def test_older_node_is_asked_for_each_bound_alone() -> None:
     table = leader_alone(ended(), listed(offset=9), listed(offset=2), ended())
 

@@ -14,12 +14,23 @@ from raft.wire.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
-from raft.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from raft.wire.messages.list_offsets import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    ListOffsetsResponse,
+    ListOffsetsResponsePartition,
+    ListOffsetsResponseTopic,
+)
 from tests.client.kafka import BROKER, EPOCH, FOLLOWER, LEADER, Controller, a_batch, a_cluster, a_quorum, a_table
-from tests.client.table import CLUSTER_ID, PLACES, Answer, Table, session
+from tests.client.table import CLUSTER_ID, PLACES, TOPIC, Answer, Table, metadata, node, session
 
 LOG = (a_batch(0, epoch=1), a_batch(2, epoch=1), a_batch(4, epoch=5))
 """Six records; epoch 5 begins at offset 4."""
+
+
+def answer_at(offset: int) -> ListOffsetsResponse:
+    partition = ListOffsetsResponsePartition(partition_index=0, error_code=0, offset=offset, leader_epoch=4)
+    return ListOffsetsResponse(topics=(ListOffsetsResponseTopic(name=TOPIC, partitions=(partition,)),))
 
 
 @pytest.mark.parametrize("server", [LEADER, FOLLOWER, BROKER])
@@ -185,6 +196,65 @@ def test_nothing_is_written_to_controllers() -> None:
         table.run(calls.append(asking, table.deadline(), b"a batch"))
     with pytest.raises(ConfigError, match="only its own controllers write it"):
         table.run(calls.new_producer_id(asking, table.deadline()))
+
+
+OBSERVER = FOLLOWER
+
+
+def an_observed_table(controller: Controller) -> Table:
+    """A cluster of Kafka's that a node of this project observes: the node names the controller as leader."""
+    observer = node(knows=metadata(LEADER, epoch=EPOCH, nodes=(LEADER, OBSERVER)))
+    return Table({PLACES[LEADER]: controller, PLACES[OBSERVER]: observer})
+
+
+def test_node_that_observes_a_cluster_leads_readers_to_the_controllers() -> None:
+    table = an_observed_table(Controller(LOG))
+    asking = session(OBSERVER)
+
+    end = table.run(calls.find_offset(asking, table.deadline(), LATEST_TIMESTAMP))
+    fetched = table.run(calls.fetch_committed(asking, table.deadline(), Offset(2), max_bytes=100, max_wait_ms=0))
+
+    assert end == FoundOffset(offset=Offset(6), epoch=Epoch(EPOCH))
+    assert fetched.records == LOG[1]
+    assert table.places_asked == [PLACES[OBSERVER], PLACES[LEADER], PLACES[LEADER]]
+
+
+def test_node_that_observes_a_cluster_leads_no_writer_to_the_controllers() -> None:
+    table = an_observed_table(Controller(LOG))
+    asking = session(OBSERVER, LEADER)
+
+    assert table.run(calls.supports_keyed_writes(asking, table.deadline())) is False
+    with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is one of Apache Kafka"):
+        table.run(calls.append(asking, table.deadline(), b"a batch"))
+
+
+def test_leader_that_an_observer_names_and_that_is_gone_is_looked_for_again() -> None:
+    table = an_observed_table(Controller(LOG))
+    del table.nodes[PLACES[LEADER]]
+
+    with pytest.raises(QuorumUnavailableError, match=r"no answer from the leader .* node1:9091: Connection refused"):
+        table.run(calls.find_offset(session(OBSERVER), table.deadline(300), LATEST_TIMESTAMP))
+
+    assert table.places_asked[:4] == [PLACES[OBSERVER], PLACES[LEADER]] * 2
+
+
+def test_leader_that_is_frozen_before_it_says_whose_node_it_is_is_left_for_a_newer_one() -> None:
+    """A new session finds the frozen leader's name at its followers, as they do not miss it yet."""
+    leads = metadata(2, epoch=4)
+    table = Table(
+        {
+            PLACES[1]: lambda _: None,
+            PLACES[2]: node(answer_at(7), knows=[metadata(1, epoch=3), metadata(1, epoch=3), leads]),
+            PLACES[3]: node(knows=[metadata(1, epoch=3), leads]),
+        }
+    )
+    asking = session(3)
+
+    found = table.run(calls.find_offset(asking, table.deadline(), LATEST_TIMESTAMP))
+
+    assert found is not None
+    assert found.offset == 7
+    assert table.given_up == [PLACES[1]]
 
 
 def test_topic_of_a_name_of_its_own_is_refused() -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from raft.client import Client, ClientSettings, calls
-from raft.client.asynchronous import AsyncClient
+from raft.client import calls
 from raft.client.session import Deadline, Session
 from raft.client.steps import Ask, Operation, Outcome, Pause
 from raft.errors import (
@@ -30,6 +27,7 @@ from raft.types import Endpoint, Epoch, Offset, OffsetAndEpoch
 from raft.wire.frames import encode_response
 from raft.wire.messages.api_versions import ApiVersionsResponse
 from raft.wire.messages.metadata import MetadataRequest
+from tests.client.driving import Drive, settings_of
 from tests.node.harness.batches import batch_of, values_in
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.pair import leading_pair
@@ -39,74 +37,12 @@ from tests.node.harness.properties import CLUSTER_ID, HOST, free_ports, voters_p
 LATEST = -1
 
 
-class Blocking:
-    """The blocking driver."""
-
-    def __init__(self, settings: ClientSettings) -> None:
-        self.client = Client(settings)
-
-    def call(self, begin: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        return self.client.call(begin, *args, **kwargs)
-
-    def close(self) -> None:
-        self.client.close()
-
-    def end(self) -> None:
-        self.client.close()
-
-
-class Asynchronous:
-    """The asyncio driver, on a loop of its own."""
-
-    def __init__(self, settings: ClientSettings) -> None:
-        self._runner = asyncio.Runner()
-        self.client = AsyncClient(settings)
-
-    def call(self, begin: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        return self._runner.run(self.client.call(begin, *args, **kwargs))
-
-    def close(self) -> None:
-        self._runner.run(self._close())
-
-    def end(self) -> None:
-        self.close()
-        self._runner.close()
-
-    async def _close(self) -> None:
-        self.client.close()
-        await asyncio.sleep(0)
-
-
-Driver = Blocking | Asynchronous
-Drive = Callable[[ClientSettings], Driver]
-
-
-@pytest.fixture(params=[Blocking, Asynchronous], ids=["blocking", "asyncio"])
-def drive(request: pytest.FixtureRequest) -> Iterator[Drive]:
-    """Makes drivers of one kind, and ends them."""
-    made: list[Driver] = []
-
-    def make(settings: ClientSettings) -> Driver:
-        made.append(request.param(settings))
-        return made[-1]
-
-    yield make
-    for driver in made:
-        driver.end()
-
-
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodesInProcess]:
     """A quorum of three nodes."""
     with NodesInProcess(voters_properties(tmp_path_factory.mktemp("nodes"))) as nodes:
         nodes.start().wait_for_leader()
         yield nodes
-
-
-def settings_of(*servers: Endpoint, api_timeout_ms: int = 10_000, request_timeout_ms: int = 2_000) -> ClientSettings:
-    return ClientSettings(
-        bootstrap_servers=servers, api_timeout_ms=api_timeout_ms, request_timeout_ms=request_timeout_ms
-    )
 
 
 def asked(drive: Drive, place: Endpoint, *, timeout_ms: int = 5_000) -> Outcome:
@@ -172,6 +108,13 @@ def test_host_that_cannot_be_is_told(drive: Drive) -> None:
     outcome = asked(drive, Endpoint("a..b", 9093))
 
     assert "label empty or too long" in (outcome.failure or "")
+
+
+def test_host_with_a_nul_is_told(drive: Drive) -> None:
+    outcome = asked(drive, Endpoint("nowhere.invalid\0", 9093))
+
+    assert outcome.answer is None
+    assert outcome.failure, "in words, and no ValueError of asyncio's"
 
 
 @pytest.mark.parametrize("port", [-1, 65_536])

@@ -120,9 +120,16 @@ def test_answers_may_come_in_pieces() -> None:
     assert pieces == [[]] * (len(frame) - 1) + [[frame[4:]]]
 
 
-def test_answer_that_is_too_large_is_none() -> None:
-    with pytest.raises(DecodeError, match="a frame of"):
-        connected().frames((MAX_ANSWER_BYTES + 1).to_bytes(4, "big"))
+def test_answers_of_any_size_are_waited_for() -> None:
+    connection = connected()
+
+    assert MAX_ANSWER_BYTES == (1 << 31) - 1, "all that a size can say"
+    assert connection.frames(MAX_ANSWER_BYTES.to_bytes(4, "big") + b"the beginning") == []
+
+
+def test_answer_of_a_negative_size_is_refused() -> None:
+    with pytest.raises(DecodeError, match="a frame of -1 bytes"):
+        connected().frames(b"\xff\xff\xff\xff")
 
 
 @pytest.mark.parametrize("early", [lambda c: c.request(MetadataRequest(topics=())), lambda c: c.answer(b"")])

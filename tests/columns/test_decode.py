@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from datasource.columns import Decoded, decode, read_schema
 from datasource.columns.kernel import Kernel
-from raft.records.batch import build_batch
+from raft.records.batch import build_batch, read_records
 from raft.records.compression import Compression
 from raft.records.record import Record
 from raft.types import Offset
@@ -22,6 +22,7 @@ from tests.columns.batches import (
     batch_of,
     batch_of_rows,
     row_batches,
+    sealed,
     with_field,
     with_records,
 )
@@ -98,6 +99,29 @@ def test_decoder_gives_exactly_the_read_schema(kernel: Kernel) -> None:
 
             (record_batch,) = decoded.record_batches
             assert record_batch.schema.equals(read_schema(headers=headers, control=control), check_metadata=True)
+
+
+@pytest.mark.parametrize(
+    ("key", "shown"),
+    [
+        pytest.param(b"b\xffd", "b\ufffdd", id="a byte that begins nothing"),
+        pytest.param(b"\xe2\x82!", "\ufffd!", id="a character cut short"),
+        pytest.param(b"\xed\xa0\x80", "\ufffd\ufffd\ufffd", id="a surrogate"),
+        pytest.param(b"\xf4\x90\x80\x80", "\ufffd" * 4, id="past the last character"),
+        pytest.param(b"\xc0\xaf", "\ufffd\ufffd", id="longer than need be"),
+    ],
+)
+@pytest.mark.rule("CLIENT-12")
+def test_decoder_replaces_what_is_not_utf8_in_header_keys(kernel: Kernel, key: bytes, shown: str) -> None:
+    good = Record(headers=(("k", b"v"), ("gr\xfc\xdfe", None)))
+    bad = Record(headers=(("first", None), ("x" * len(key), b"v")))
+    batch = build_batch([good, bad, Record(), good], base_offset=Offset(40))
+    data = sealed(batch.replace(b"x" * len(key), key))
+
+    rows = decoded_rows(decode_all(data, kernel))
+
+    assert [row.headers for row in rows] == [good.headers, (("first", None), (shown, b"v")), (), good.headers]
+    assert [row.headers for row in rows] == [record.headers for record in read_records(data)]
 
 
 def test_decoder_gives_null_headers_when_a_record_has_none(kernel: Kernel) -> None:

@@ -14,7 +14,7 @@ from raft.records.compression import Compression
 from raft.records.record import Record
 from raft.records.varint import write_varint
 from raft.types import Offset
-from tests.columns.batches import HEADER_SIZE, batch_of, sealed, with_field, with_records
+from tests.columns.batches import HEADER_SIZE, batch_of, with_field, with_records
 from tests.columns.rows import decode_all, decoded_rows
 
 TOO_LATE_MS = 2**63 // 1000 + 1
@@ -44,16 +44,6 @@ TOO_LATE_MS = 2**63 // 1000 + 1
 def test_decoder_refuses_timestamps_that_spark_cannot_express(kernel: Kernel, batch: bytes) -> None:
     with pytest.raises(DecodeError, match=r"batch at offset 7, record [01]: its timestamp is beyond"):
         decoded_rows(decode_all(batch, kernel))
-
-
-def test_decoder_refuses_header_keys_that_are_not_utf8(kernel: Kernel) -> None:
-    good = Record(headers=(("k", b"v"), ("k", None)))
-    batch = build_batch([good, Record(headers=(("k", b"v"), ("bad", b"v"))), good], base_offset=Offset(40))
-
-    decoded = decode_all(sealed(batch.replace(b"bad", b"b\xffd")), kernel)
-
-    with pytest.raises(DecodeError, match="record at offset 41: the key of a header is not UTF-8"):
-        list(decoded.record_batches)
 
 
 @pytest.mark.rule("LOG-2")

@@ -11,7 +11,7 @@ LEAST = {
     "node.id": "1",
     "controller.quorum.voters": "1@one:9093",
     "listeners": "CONTROLLER://one:9093",
-    "log.dirs": "/first,/second",
+    "log.dirs": "/first",
     "cluster.id": "kq5mZl0zT0uJwXUxQKo9gQ",
 }
 MEBIBYTE = 1 << 20
@@ -48,6 +48,10 @@ def test_segment_has_a_gibibyte_and_may_have_8_mebibytes_at_least() -> None:
 
 
 @pytest.mark.rule("TIMER-9")
-def test_log_lies_in_its_own_directory_or_in_the_first_of_all() -> None:
+def test_log_lies_in_its_own_directory_or_in_the_only_one_there_is() -> None:
     assert str(config().log_dir) == "/first"
-    assert str(config({"metadata.log.dir": "/own"}).log_dir) == "/own"
+    assert str(config({"metadata.log.dir": "/own", "log.dirs": "/first,/second"}).log_dir) == "/own"
+    with pytest.raises(
+        ConfigError, match=r"^log\.dirs=/first,/second: allowed is one directory, as a node keeps one log"
+    ):
+        config({"log.dirs": "/first,/second"})

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from raft.config import NodeConfig, read_properties
+from raft.config import NodeConfig, parse_overrides, read_properties
+from raft.config.values import refuse
 from raft.errors import ConfigError
 from raft.types import Endpoint, NodeId, Uuid
 
@@ -74,15 +75,15 @@ def test_least_configuration_has_kafkas_defaults() -> None:
             "bootstrap_servers",
             (Endpoint("h", 1), Endpoint("fe80::1", 2)),
         ),
-        ("controller.quorum.election.timeout.ms", "0", "election_timeout_ms", 0),
-        ("controller.quorum.fetch.timeout.ms", "1", "fetch_timeout_ms", 1),
-        ("controller.quorum.election.backoff.max.ms", "2", "election_backoff_max_ms", 2),
-        ("controller.quorum.request.timeout.ms", "3", "request_timeout_ms", 3),
-        ("controller.quorum.retry.backoff.ms", "4", "retry_backoff_ms", 4),
+        ("controller.quorum.election.timeout.ms", "10", "election_timeout_ms", 10),
+        ("controller.quorum.fetch.timeout.ms", "11", "fetch_timeout_ms", 11),
+        ("controller.quorum.election.backoff.max.ms", "0", "election_backoff_max_ms", 0),
+        ("controller.quorum.request.timeout.ms", "12", "request_timeout_ms", 12),
+        ("controller.quorum.retry.backoff.ms", "1", "retry_backoff_ms", 1),
         ("controller.quorum.fetch.max.bytes", "1", "fetch_max_bytes", 1),
         ("metadata.log.segment.bytes", "8388608", "segment_bytes", 8388608),
-        ("message.max.bytes", "2147483647", "message_max_bytes", 2147483647),
-        ("queued.max.request.bytes", "1", "queued_max_request_bytes", 1),
+        ("message.max.bytes", "267386880", "message_max_bytes", 255 << 20),
+        ("queued.max.request.bytes", "8388608", "queued_max_request_bytes", 8388608),
         ("socket.request.max.bytes", "104857600", "socket_request_max_bytes", 104857600),
         ("max.connections", "1", "max_connections", 1),
         ("connections.max.idle.ms", "1", "connections_max_idle_ms", 1),
@@ -90,7 +91,6 @@ def test_least_configuration_has_kafkas_defaults() -> None:
         ("raft.topic.id", "AAAAAAAAAAAAAAAAAAAAAg", "topic_id", "AAAAAAAAAAAAAAAAAAAAAg"),
         ("raft.records.strict", "TRUE", "records_strict", True),
         ("raft.records.strict", "false", "records_strict", False),
-        ("log.dirs", "/a,/b", "log_dir", Path("/a")),
     ],
 )
 def test_key_is_taken(key: str, text: str, field: str, value: object) -> None:
@@ -115,15 +115,19 @@ def test_key_is_taken(key: str, text: str, field: str, value: object) -> None:
         ("controller.quorum.bootstrap.servers", "one:0", "is host:port with a port of 1 to 65535"),
         ("controller.quorum.bootstrap.servers", "one:65536", "is host:port with a port of 1 to 65535"),
         ("controller.quorum.bootstrap.servers", "::1:9093", "is host:port with a port of 1 to 65535"),
-        ("controller.quorum.election.timeout.ms", "-1", "are 0 to 2147483647"),
-        ("controller.quorum.fetch.timeout.ms", "2s", "are 0 to 2147483647"),
+        ("controller.quorum.voters", "1@one:1,2@0.0.0.0:1", "are addresses that other nodes can connect to, which 0.0"),
+        ("controller.quorum.voters", "1@one:1,2@[::]:1", "are addresses that other nodes can connect to, which :: is"),
+        ("controller.quorum.voters", "1@one:1,2@two:1,3@ONE:1", "is each address once, as each voter is a process"),
+        ("controller.quorum.election.timeout.ms", "-1", "are 10 to 2147483647"),
+        ("controller.quorum.fetch.timeout.ms", "2s", "are 10 to 2147483647"),
         ("controller.quorum.election.backoff.max.ms", "x", "are 0 to 2147483647"),
-        ("controller.quorum.request.timeout.ms", "-5", "are 0 to 2147483647"),
-        ("controller.quorum.retry.backoff.ms", "1e3", "are 0 to 2147483647"),
+        ("controller.quorum.request.timeout.ms", "-5", "are 10 to 2147483647"),
+        ("controller.quorum.retry.backoff.ms", "1e3", "are 1 to 2147483647"),
         ("controller.quorum.fetch.max.bytes", "0", "are 1 to 2147483647"),
         ("metadata.log.segment.bytes", "8388607", "are 8388608 to 2147483647"),
         ("metadata.log.segment.bytes", "2147483648", "are 8388608 to 2147483647"),
-        ("message.max.bytes", "0", "are 1 to 2147483647"),
+        ("message.max.bytes", "0", "are 1 to 267386880"),
+        ("message.max.bytes", "267386881", "are 1 to 267386880"),
         ("queued.max.request.bytes", "0", "are 1 to 2147483647"),
         ("socket.request.max.bytes", "-1", "are 1 to 2147483647"),
         ("max.connections", "0", "are 1 to 2147483647"),
@@ -142,6 +146,10 @@ def test_key_is_taken(key: str, text: str, field: str, value: object) -> None:
         ("listeners", "A://one:1,A://two:2", "is each listener name once"),
         ("listeners", "A://one:1,B://two:2", "is one listener, such as CONTROLLER://host:9093"),
         ("listeners", "", "is one listener, such as CONTROLLER://host:9093"),
+        ("advertised.listeners", "CONTROLLER://0.0.0.0:1", "are hosts that other nodes and clients can connect to"),
+        ("advertised.listeners", "CONTROLLER://[::]:1", "are hosts that other nodes and clients can connect to"),
+        ("advertised.listeners", "CONTROLLER://:1", "are hosts that other nodes and clients can connect to"),
+        ("log.dirs", "/a,/b", "is one directory, as a node keeps one log; metadata.log.dir chooses it where"),
         ("advertised.listeners", "one", "is NAME://host:port,... with ports of 1 to 65535"),
     ],
 )
@@ -150,6 +158,19 @@ def test_wrong_value_is_refused_with_key_value_and_what_is_allowed(key: str, val
         config(**{key: value})
 
     assert str(refused.value).startswith(f"{key}={value}: allowed {allowed}")
+
+
+@pytest.mark.parametrize(
+    ("name", "least_ms"),
+    [("election.timeout", 10), ("fetch.timeout", 10), ("request.timeout", 10), ("retry.backoff", 1)],
+)
+@pytest.mark.rule("TIMER-1")
+def test_timeout_that_would_make_a_node_spin_is_refused(name: str, least_ms: int) -> None:
+    key = f"controller.quorum.{name}.ms"
+
+    for value_ms in (0, least_ms - 1):
+        with pytest.raises(ConfigError, match=f"^{key}={value_ms}: allowed are {least_ms} to 2147483647$"):
+            config(**{key: str(value_ms)})
 
 
 @pytest.mark.parametrize("key", ["controller.quorum.voters", "controller.quorum.bootstrap.servers", "listeners"])
@@ -162,13 +183,47 @@ def test_host_that_cannot_be_a_name_is_refused(key: str, host: str) -> None:
         config(**{key: value})
 
 
-def test_frame_smaller_than_the_largest_batch_is_refused() -> None:
-    with pytest.raises(ConfigError) as refused:
-        config(socket__request__max__bytes="1000", message__max__bytes="1001")
+@pytest.mark.parametrize(
+    "key",
+    [
+        "ssl.keystore.password",
+        "sasl.jaas.config",
+        "client.SECRET",
+        "delegation.token.master",
+        "aws.credentials",
+        "ssl.private.key",
+        "ssl.privatekey",
+    ],
+)
+def test_value_that_may_be_a_secret_is_not_printed(key: str) -> None:
+    assert str(refuse(key, "hunter2", "is nothing")) == f"{key}=[hidden]: allowed is nothing"
+    with pytest.raises(ConfigError, match=r"^--override \[hidden\]: allowed is key=value$"):
+        parse_overrides([f"{key}:hunter2"])
 
-    message = "socket.request.max.bytes=1000: allowed are sizes from message.max.bytes=1001 on"
+
+def test_key_of_no_secret_is_printed_with_its_value() -> None:
+    assert str(refuse("listeners", "x", "is nothing")) == "listeners=x: allowed is nothing"
+
+
+def test_frame_without_room_for_the_largest_batch_is_refused() -> None:
+    with pytest.raises(ConfigError) as refused:
+        config(socket__request__max__bytes="66536", message__max__bytes="1001")
+
+    assert str(refused.value) == (
+        "socket.request.max.bytes=66536: allowed are sizes from 66537 on: message.max.bytes=1001 and 65536 for the "
+        "request around it"
+    )
+    assert config(socket__request__max__bytes="66537", message__max__bytes="1001").socket_request_max_bytes == 66537
+
+
+def test_queue_without_room_for_the_largest_batch_is_refused() -> None:
+    with pytest.raises(ConfigError) as refused:
+        config(queued__max__request__bytes="1000", message__max__bytes="1001")
+
+    message = "queued.max.request.bytes=1000: allowed are sizes from message.max.bytes=1001 on"
     assert str(refused.value) == message
-    assert config(socket__request__max__bytes="1001", message__max__bytes="1001").socket_request_max_bytes == 1001
+    assert config(queued__max__request__bytes="1001", message__max__bytes="1001").queued_max_request_bytes == 1001
+    assert config(message__max__bytes=str(100 << 20)).queued_max_request_bytes == 100 << 20, "the default grows with it"
 
 
 @pytest.mark.parametrize(

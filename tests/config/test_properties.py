@@ -98,11 +98,20 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
         read_properties(tmp_path / "absent.properties")
 
 
+def test_byte_order_mark_is_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "node.properties"
+    path.write_bytes(b"\xef\xbb\xbfnode.id=1\n")
+
+    assert read_properties(path) == {"node.id": "1"}
+
+
 def test_file_that_is_no_text_is_named(tmp_path: Path) -> None:
     path = tmp_path / "node.properties"
     path.write_bytes(b"node.id=\xff\xfe")
 
-    with pytest.raises(ConfigError, match=r"cannot read .*/node\.properties: .*utf-8"):
+    with pytest.raises(
+        ConfigError, match=r"cannot read .*: expected a properties file in UTF-8, got byte 0xff at byte 8"
+    ):
         read_properties(path)
 
 

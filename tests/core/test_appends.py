@@ -210,6 +210,27 @@ def test_overtaken_write_hears_that_it_is_a_duplicate_once_the_newer_one_is_comm
     assert node.handle(append_of(producer=(SINK, 0, 2), request_id=3), now_ms=300) == [replies(duplicate, to=3)]
 
 
+@pytest.mark.rule("CLIENT-11")
+def test_write_of_other_rows_under_a_written_key_is_refused_once_what_is_there_is_committed() -> None:
+    node = a_leader(epoch=5, high_watermark_known=True)
+    node.handle(append_of(producer=(SINK, 0, 3), request_id=1), now_ms=100)
+
+    assert node.handle(append_of(producer=(SINK, 0, 3), records=2, request_id=2), now_ms=110) == []
+
+    node.has_flushed(now_ms=120)
+    refusal = append_answer(
+        epoch=5,
+        base_offset=11,
+        error=ErrorCode.DUPLICATE_RESOURCE,
+        message=f"version 3 of producer id {SINK} was written at offset 11 with record count 1; "
+        "the batch that came has record count 2",
+    )
+    assert is_fetched_from(node, 12)[1] == replies(refusal, to=2)
+    again = append_of(producer=(SINK, 0, 3), records=2, request_id=3)
+    assert node.handle(again, now_ms=300) == [replies(refusal, to=3)]
+    assert node.core.log.end_offset == 12
+
+
 @pytest.mark.rule("CLIENT-8")
 def test_new_leader_knows_what_lies_uncommitted_in_its_log() -> None:
     old = batch(9, epoch=3, producer=(SINK, 0, 3)).header

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from datasource.columns import encode_batch, encoded_size
+from datasource.options import WriteOptions
 from datasource.task_rows import Query, TaskRows
 from datasource.writing import BATCH_HEADER_BYTES, WriteTooLargeError, append_rows, collect_rows
-from raft.client import ClientSettings, WriteKey
-from raft.types import Endpoint
+from raft.client import WriteKey
 
 NO_LIMIT = 1 << 30
 QUERY = Query(query_id="query", checkpoint_location=None)
@@ -19,6 +19,12 @@ QUERY = Query(query_id="query", checkpoint_location=None)
 
 def rows(*values: str) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict({"key": [f"key of {value}" for value in values], "value": list(values)})
+
+
+def nowhere(**options: str) -> WriteOptions:
+    """Options of a write to a quorum that does not exist."""
+    servers = {"kraft.bootstrap.servers": "nowhere.invalid:1", "kraft.default.api.timeout.ms": "1"}
+    return WriteOptions.of(servers | options)
 
 
 def rows_in(task: TaskRows) -> list[dict[str, str]]:
@@ -62,19 +68,17 @@ def test_rows_past_the_limit_are_counted_but_not_kept() -> None:
 
 
 def test_write_of_no_rows_asks_nobody() -> None:
-    nowhere = ClientSettings(bootstrap_servers=(Endpoint("nowhere.invalid", 1),), api_timeout_ms=1)
-
-    append_rows(nowhere, WriteKey("writer", 1), [collect_rows([], NO_LIMIT, None)], what="a write")
+    append_rows(
+        nowhere(), WriteKey("writer", 1), [collect_rows([], NO_LIMIT, None)], what="a write", conflict_remedy="none"
+    )
 
 
 def test_write_with_a_task_past_the_limit_is_refused_before_anybody_is_asked() -> None:
-    nowhere = ClientSettings(
-        bootstrap_servers=(Endpoint("nowhere.invalid", 1),), api_timeout_ms=1, max_request_bytes=150
-    )
+    options = nowhere(**{"kraft.max.request.size": "150"})
     tasks = [collect_rows([rows("a")], 150, None), collect_rows([rows("x" * 200)], 150, None)]
 
     with pytest.raises(WriteTooLargeError) as refusal:
-        append_rows(nowhere, WriteKey("writer", 1), tasks, what="batch 7 of query q")
+        append_rows(options, WriteKey("writer", 1), tasks, what="batch 7 of query q", conflict_remedy="none")
 
     size_bytes = 61 + sum(task.size_bytes for task in tasks)
     assert f"batch 7 of query q has 2 rows and about {size_bytes} bytes" in str(refusal.value)

@@ -232,7 +232,7 @@ OLD = [11, 12, 12, 13, 14, 15]
 """Checksum of each record's batch in the log that was; the third record shares the batch of the second."""
 
 
-@pytest.mark.rule("CLIENT-11")
+@pytest.mark.rule("CLIENT-15")
 def test_longer_log_of_the_same_epoch_is_known_by_the_checksum_of_the_batch_before() -> None:
     client = LogClient(Log(epochs=[1] * 9, checksums=[11, 22, 22, 23, 24, 25, 26, 27, 28]))
 

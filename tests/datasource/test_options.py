@@ -141,8 +141,10 @@ def test_read_is_refused_with_option_value_and_what_is_allowed(given: dict[str, 
         ({"txnAppId": "", "txnVersion": "1"}, "txnAppId=: allowed is a text that is not empty"),
         ({"txnAppId": "app", "txnVersion": "-1"}, "txnVersion=-1: allowed are whole numbers of 0 or more"),
         ({"txnAppId": "app", "txnVersion": str(1 << 46)}, "txnVersion: write version 70368744177664: allowed are 0 to"),
+        ({"failOnWriteConflict": "maybe"}, "failOnWriteConflict=maybe: allowed are true and false"),
         ({"startingoffsets": "abc"}, "option startingOffsets is for reads"),
-        ({"kraft.max.request.size": "0"}, "kraft.max.request.size=0: allowed are whole numbers of 1 or more"),
+        ({"kraft.max.request.size": "0"}, "kraft.max.request.size=0: allowed are 1 to 267386880"),
+        ({"kraft.max.request.size": "267386881"}, "kraft.max.request.size=267386881: allowed are 1 to 267386880"),
     ],
 )
 def test_write_is_refused_with_option_value_and_what_is_allowed(given: dict[str, str], message: str) -> None:

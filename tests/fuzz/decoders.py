@@ -1,5 +1,6 @@
 """All decoders of the project in one table."""
 
+from tests.fuzz.admission_decoders import ADMISSION_DECODERS
 from tests.fuzz.column_decoders import COLUMN_DECODERS
 from tests.fuzz.connector_decoders import CONNECTOR_DECODERS
 from tests.fuzz.decoder import Decoder
@@ -10,6 +11,7 @@ from tests.fuzz.wire_decoders import WIRE_DECODERS
 DECODERS: tuple[Decoder, ...] = (
     *WIRE_DECODERS,
     *RECORD_DECODERS,
+    *ADMISSION_DECODERS,
     *COLUMN_DECODERS,
     *STORAGE_DECODERS,
     *CONNECTOR_DECODERS,

@@ -19,6 +19,7 @@ class MainClass(StrEnum):
     DUMP_LOG_SEGMENTS = "org.apache.kafka.tools.DumpLogSegments"  # kafka-dump-log
     CONSOLE_PRODUCER = "org.apache.kafka.tools.ConsoleProducer"  # kafka-console-producer
     CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"  # kafka-console-consumer
+    PRODUCER_PERFORMANCE = "org.apache.kafka.tools.ProducerPerformance"  # kafka-producer-perf-test
     STORAGE = "kafka.tools.StorageTool"  # kafka-storage
     SERVER = "kafka.Kafka"  # kafka-server-start
     RAFT_SERVER = "kafka.tools.TestRaftServer"  # test-kraft-server-start

@@ -22,11 +22,13 @@ class Observer:
 
     Args:
         server: the process.
+        endpoint: where it listens.
         partition: the folder of its log.
     """
 
-    def __init__(self, server: Server, partition: Path) -> None:
+    def __init__(self, server: Server, endpoint: Endpoint, partition: Path) -> None:
         self.server = server
+        self.endpoint = endpoint
         self._partition = partition
 
     @property
@@ -80,4 +82,4 @@ def kraft_observer(folder: Path, controller: Endpoint, *, votes: bool = False) -
     config = write_properties(folder / "observer.properties", properties)
     command = [*KRAFT, "serve", "--config", str(config)]
     with Server("observer", command, log_file=folder / "observer.log") as server:
-        yield Observer(server, folder / "observer" / "__cluster_metadata-0")
+        yield Observer(server, Endpoint("127.0.0.1", port), folder / "observer" / "__cluster_metadata-0")

@@ -159,6 +159,24 @@ def test_client_does_not_write_to_a_cluster(cluster: KafkaCluster) -> None:
             client.append(b"")
 
 
+@pytest.mark.parametrize("is_alone", [True, False], ids=["alone", "before a controller"])
+def test_client_reads_the_metadata_and_writes_nothing_though_it_asks_our_observer_first(
+    plain_cluster: KafkaCluster, tmp_path: Path, is_alone: bool
+) -> None:
+    with client_of(plain_cluster.controller) as client:
+        expected = read_log(client)
+        end = client.log_end()
+    with kraft_observer(tmp_path, plain_cluster.controller) as observer:
+        observer.wait_for_end(end)
+        servers = [observer.endpoint] if is_alone else [observer.endpoint, plain_cluster.controller]
+        with client_of(*servers) as client:
+            assert read_log(client)[: len(expected)] == expected
+            assert client.describe_quorum().leader_id == CONTROLLER_ID
+            assert not client.supports_keyed_writes()
+            with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is one of Apache Kafka"):
+                client.append(b"")
+
+
 def test_command_reads_a_cluster_and_says_that_it_cannot_write(cluster: KafkaCluster) -> None:
     server = ("--bootstrap-server", str(cluster.controller))
 

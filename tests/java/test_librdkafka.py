@@ -9,6 +9,9 @@ from confluent_kafka import KafkaError
 from confluent_kafka.admin import AdminClient
 
 from raft.local import LocalQuorum
+from raft.records.compression import Compression
+from raft.records.split import split_batches
+from raft.types import Offset
 from tests.java.kraft import TOPIC, KraftNodes, end_offset, kraft_json
 from tests.java.librdkafka import PARTITION, consume, produce
 from tests.java.samples import placed, records_of_every_kind
@@ -17,7 +20,14 @@ from tests.node.harness.waiting import eventually
 pytestmark = pytest.mark.java
 
 
-# To a node without group coordinator, as ours are, librdkafka sends uncompressed what should be lz4.
+def codec_at(quorum: LocalQuorum, offset: Offset | None) -> str:
+    """The codec of the batch that holds a record."""
+    assert offset is not None
+    with quorum.client() as client:
+        batch = split_batches(client.fetch(offset).records)[0]
+    return Compression(int.from_bytes(batch.payload[21:23], "big") & 0x07).name.lower()
+
+
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_librdkafka_reads_what_its_idempotent_producer_wrote(quorum: LocalQuorum, codec: str) -> None:
     records = records_of_every_kind(1000, codec)
@@ -26,6 +36,7 @@ def test_librdkafka_reads_what_its_idempotent_producer_wrote(quorum: LocalQuorum
 
     start_offset = written[0].offset
     assert written == placed(records, start_offset)
+    assert codec_at(quorum, start_offset) == codec
     for isolation_level in ("read_committed", "read_uncommitted"):
         read = consume(quorum.bootstrap_servers, start_offset, {"isolation.level": isolation_level})
         assert read == written, isolation_level

@@ -15,6 +15,8 @@ SERVED = {
     (1, 4, 18),
     (2, 1, 11),
     (3, 0, 13),
+    (10, 0, 6),
+    (11, 0, 1),
     (18, 0, 4),
     (22, 0, 6),
     (23, 2, 4),
@@ -71,7 +73,7 @@ def test_node_answers_an_unknown_version_in_the_oldest_form_and_goes_on(alone: N
     assert again.error_code == ErrorCode.NONE
 
 
-@pytest.mark.parametrize(("key", "version"), [(1, 3), (0, 2), (10, 0), (-1, 0), (52, 3)])
+@pytest.mark.parametrize(("key", "version"), [(1, 3), (0, 2), (12, 0), (-1, 0), (52, 3)])
 def test_node_closes_the_connection_over_a_request_that_it_does_not_serve(
     alone: NodesInProcess, key: int, version: int
 ) -> None:

@@ -21,7 +21,7 @@ from tests.node.harness.pair import Pair, leading_pair
 from tests.node.harness.requests import epoch_end, epoch_end_request, produce_request
 from tests.node.harness.wire import Wire
 
-pytestmark = pytest.mark.rule("CLIENT-11")
+pytestmark = pytest.mark.rule("CLIENT-15")
 
 NEWEST = OFFSET_FOR_LEADER_EPOCH.versions.highest
 ONE = batch_of(b"a")

@@ -10,7 +10,7 @@ from raft.client import WriteKey
 from raft.errors import ErrorCode
 from raft.wire.apis import INIT_PRODUCER_ID
 from raft.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from raft.wire.messages.produce import ProduceResponse, ProduceResponsePartition
+from raft.wire.messages.produce import ProduceRequest, ProduceResponse, ProduceResponsePartition
 from tests.node.harness.batches import batch_of
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.pair import Pair
@@ -129,6 +129,35 @@ def test_producers_are_known_again_after_a_restart(tmp_path: Path) -> None:
 
     assert (repeated.error_code, repeated.base_offset) == (ErrorCode.NONE, before.base_offset)
     assert gap.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+@pytest.mark.parametrize("version", [8, 9, 13])
+@pytest.mark.rule("CLIENT-11")
+def test_other_rows_under_a_written_key_are_refused_with_what_is_there(leading: Pair, version: int) -> None:
+    key = WriteKey("query", 3)
+
+    def write(*rows: bytes) -> ProduceRequest:
+        batch = batch_of(*rows, producer_id=key.producer_id, epoch=key.producer_epoch, sequence=key.base_sequence)
+        return produce_request(batch)
+
+    start = leading.commit()
+    with leading.wire() as first, leading.wire() as second:
+        first.send(write(b"a", b"b"), version)
+        leading.wait_for_log_end(start + 2)
+        second.send(write(b"a", b"c"), version)
+        is_silent_before = second.is_silent(for_s=0.2)
+        leading.commit()
+        written, refused = (produced(wire.answer(ProduceResponse)) for wire in (first, second))
+        repeated = produced(second.ask(write(b"b", b"a"), version, ProduceResponse))
+
+    assert is_silent_before, "what is there may still be cut off"
+    assert (written.error_code, written.base_offset) == (ErrorCode.NONE, start)
+    assert (repeated.error_code, repeated.base_offset) == (ErrorCode.NONE, start)
+    assert (refused.error_code, refused.base_offset) == (ErrorCode.DUPLICATE_RESOURCE, start)
+    assert refused.error_message == (
+        f"version 3 of producer id {key.producer_id} was written at offset {start} with record count 2; the batch that "
+        "came has the same record count, but other records"
+    )
 
 
 def test_keyed_write_is_there_once_and_an_older_one_never(alone: NodesInProcess) -> None:

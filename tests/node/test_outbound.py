@@ -320,6 +320,7 @@ def test_request_whose_answer_cannot_be_read_fails(caller: Caller, peer: Peer, a
     "endpoint",
     [
         pytest.param(Endpoint("a..b", 9093), id="a name with an empty part"),
+        pytest.param(Endpoint("nul\0.invalid", 9093), id="a name with a NUL"),
         pytest.param(Endpoint(HOST, 65_536), id="a port past the last"),
         pytest.param(Endpoint(HOST, -1), id="a port before the first"),
     ],

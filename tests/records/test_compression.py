@@ -8,7 +8,7 @@ import aiokafka.codec
 import cramjam
 import pytest
 
-from raft.errors import DecodeError
+from raft.errors import DecodeError, DecompressedTooLargeError
 from raft.records import snappy
 from raft.records.compression import Compression, compress, decompress
 
@@ -84,6 +84,18 @@ def test_lz4_writes_independent_blocks_because_java_refuses_linked_ones() -> Non
 
 def test_gzip_reads_members_that_follow_each_other() -> None:
     assert decompress(Compression.GZIP, gzip.compress(b"one ") + gzip.compress(b"two")) == b"one two"
+
+
+@pytest.mark.parametrize("size", [(1 << 20) - 1, 1 << 20, (1 << 20) + 1, (2 << 20) + 2, (3 << 20) + 5])
+def test_gzip_reads_what_comes_out_in_several_parts(size: int) -> None:
+    data = gzip.compress(bytes(size)) + gzip.compress(b"the end")
+
+    assert decompress(Compression.GZIP, data) == bytes(size) + b"the end"
+    assert decompress(Compression.GZIP, data, max_bytes=size + 7) == bytes(size) + b"the end"
+    with pytest.raises(DecompressedTooLargeError):
+        decompress(Compression.GZIP, data, max_bytes=size + 6)
+    with pytest.raises(DecodeError, match="cut short"):
+        decompress(Compression.GZIP, data[:-1])
 
 
 def test_gzip_takes_time_in_proportion_when_members_are_many() -> None:

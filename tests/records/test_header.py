@@ -4,6 +4,7 @@ import pytest
 
 from raft.errors import DecodeError
 from raft.records.batch import build_batch
+from raft.records.compression import Compression
 from raft.records.header import HEADER, batch_size_bytes, check_crc, read_header, with_base_offset_and_epoch
 from raft.records.record import Record
 from raft.types import BatchHeader, Epoch, Offset
@@ -19,6 +20,9 @@ BATCH = build_batch(
     is_transactional=True,
 )
 
+CONTENT_CHECKSUM = 13253816696267566153
+"""Of these records, for ever: nodes keep it on disk, and compare it with those of other versions."""
+
 
 @pytest.mark.rule("LOG-1", "LOG-2")
 def test_header_says_what_the_batch_was_built_with() -> None:
@@ -33,6 +37,7 @@ def test_header_says_what_the_batch_was_built_with() -> None:
         producer_epoch=3,
         base_sequence=9,
         is_transactional=True,
+        content_checksum=CONTENT_CHECKSUM,
     )
 
 
@@ -110,3 +115,28 @@ def test_batch_is_not_copied_when_it_has_its_place_already() -> None:
 def test_head_takes_61_bytes() -> None:
     assert HEADER.size == 61
     assert struct.unpack_from(">i", BATCH, 8)[0] == len(BATCH) - 12
+
+
+def keyed(compression: Compression = Compression.NONE) -> bytes:
+    """An exactly-once write."""
+    return build_batch(RICH, producer_id=2**62 + 5, producer_epoch=3, base_sequence=9, compression=compression)
+
+
+@pytest.mark.rule("CLIENT-11")
+def test_header_has_a_content_checksum_when_the_batch_is_an_exactly_once_write() -> None:
+    assert read_header(keyed()).content_checksum == CONTENT_CHECKSUM
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        pytest.param(build_batch(RICH), id="no producer"),
+        pytest.param(build_batch(RICH, producer_id=2**62 - 1, producer_epoch=3, base_sequence=9), id="idempotent"),
+        pytest.param(keyed(Compression.ZSTD), id="compressed"),
+        pytest.param(with_field(keyed(), HEADER.size, ">b", 0x7F), id="malformed records"),
+        pytest.param(with_field(keyed(), 57, ">i", 2**31 - 1), id="more records than there are"),
+    ],
+)
+@pytest.mark.rule("CLIENT-11")
+def test_header_has_no_content_checksum_when_there_is_nothing_to_compare(batch: bytes) -> None:
+    assert read_header(batch).content_checksum is None

@@ -1,8 +1,11 @@
+from typing import Any
+
 import pytest
 
 from raft.errors import ErrorCode, RequestError
-from raft.records.batch import build_batch
-from raft.records.compression import Compression
+from raft.records.batch import build_batch, read_records
+from raft.records.compression import Compression, compress
+from raft.records.header import HEADER, LENGTH_END
 from raft.records.produced import read_produced_batch
 from raft.records.record import Record
 from tests.records.librdkafka_batches import CAUGHT
@@ -80,6 +83,107 @@ def test_leader_takes_batch_when_its_records_are_the_smallest_there_are(codec: C
     batch = build_batch([Record(value=None)] * 60, compression=codec)
 
     assert read_produced_batch(batch, max_batch_bytes=1 << 20).header.record_count == 60
+
+
+def at_time(timestamp_ms: int, **changes: Any) -> bytes:
+    return build_batch([Record(value=b"v", timestamp_ms=timestamp_ms)], **changes)
+
+
+def of_section(section: bytes, *, codec: Compression = Compression.NONE, records: int = 1) -> bytes:
+    """A batch with these bytes in the place of its records."""
+    head = build_batch([Record(value=None)], compression=codec)[: HEADER.size]
+    batch = head + compress(codec, section)
+    batch = with_field(batch, 8, ">i", len(batch) - LENGTH_END)
+    return with_field(with_field(batch, 23, ">i", records - 1), 57, ">i", records)
+
+
+KEY: dict[str, Any] = {"producer_id": 2**62 + 5, "producer_epoch": 0, "base_sequence": 9}
+LAST_MS = (2**63 - 1) // 1000
+BAD_KEY = bytes([20, 0, 0, 0, 1, 1, 2, 4, 0xC3, 0x28, 1])
+"""A record with a header whose key is not UTF-8."""
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "reason"),
+    [
+        pytest.param(of_section(b"garbage"), ErrorCode.INVALID_RECORD, "record 0 of the batch", id="garbage"),
+        pytest.param(
+            with_field(build_batch(RICH, **KEY), HEADER.size, ">b", 0x7F),
+            ErrorCode.INVALID_RECORD,
+            "record 0 of the batch",
+            id="garbage under a write key",
+        ),
+        pytest.param(
+            of_section(bytes(7) * 2, codec=Compression.LZ4, records=2),
+            ErrorCode.INVALID_RECORD,
+            "record 0 of the batch",
+            id="garbage, compressed",
+        ),
+        pytest.param(
+            of_section(bytes([12, 0, 0, 0, 1, 1, 0]) * 2, records=2),
+            ErrorCode.INVALID_RECORD,
+            "record 1 of the batch: its offset",
+            id="an offset twice",
+        ),
+        pytest.param(
+            with_field(BATCH, 21, ">h", Compression.ZSTD),
+            ErrorCode.INVALID_RECORD,
+            "compressed records: broken data",
+            id="not what its codec says",
+        ),
+        pytest.param(
+            at_time(LAST_MS + 1), ErrorCode.INVALID_TIMESTAMP, "milliseconds since 1970", id="a time in nanoseconds"
+        ),
+        pytest.param(
+            at_time(LAST_MS + 1, **KEY), ErrorCode.INVALID_TIMESTAMP, "since 1970", id="the same under a write key"
+        ),
+        pytest.param(
+            at_time(LAST_MS + 1, compression=Compression.GZIP),
+            ErrorCode.INVALID_TIMESTAMP,
+            "since 1970",
+            id="the same, compressed",
+        ),
+        *(
+            pytest.param(
+                of_section(bytes((64 << 20) + 1), codec=codec),
+                ErrorCode.MESSAGE_TOO_LARGE,
+                "compressed records: .*67108864",
+                id=f"more than readers take, {codec.name.lower()}",
+            )
+            for codec in Compression
+            if codec
+        ),
+    ],
+)
+@pytest.mark.rule("CLIENT-12")
+def test_leader_refuses_batch_when_readers_could_not_read_it(data: bytes, code: ErrorCode, reason: str) -> None:
+    with pytest.raises(RequestError, match=reason) as refusal:
+        read_produced_batch(data, max_batch_bytes=8 << 20)
+
+    assert refusal.value.code == code
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(of_section(BAD_KEY), id="a header key that is not UTF-8"),
+        pytest.param(at_time(LAST_MS), id="the last time there is"),
+        pytest.param(build_batch(RICH, **KEY), id="a write key"),
+        pytest.param(build_batch(RICH, compression=Compression.ZSTD, **KEY), id="a write key, compressed"),
+        pytest.param(build_batch([Record(value=bytes(40 << 20))], compression=Compression.ZSTD), id="40 MiB"),
+    ],
+)
+@pytest.mark.rule("CLIENT-12")
+def test_leader_takes_batch_when_every_reader_can_read_it(data: bytes) -> None:
+    assert read_produced_batch(data, max_batch_bytes=8 << 20).payload is data
+    assert list(read_records(data))
+
+
+def test_batch_that_is_not_compressed_is_read_whatever_its_size() -> None:
+    large = build_batch([Record(value=bytes(2000))])
+
+    assert read_produced_batch(large, max_batch_bytes=8 << 20).payload is large
+    assert len(list(read_records(large, max_bytes=1000))) == 1
 
 
 @pytest.mark.rule("CLIENT-6")

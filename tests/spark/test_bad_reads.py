@@ -63,7 +63,7 @@ def test_stream_that_skips_the_check_of_its_options_is_refused_with_their_messag
     frames: Frames, tmp_path: Path
 ) -> None:
     reader = frames.spark.readStream.format("kraft").option(SERVERS, frames.servers)
-    delivered = Delivered(reader.option("startingOffsets", "abc").schema("id int").load(), tmp_path)
+    delivered = Delivered(reader.option("startingOffsets", "abc").schema("offset int, value int").load(), tmp_path)
 
     with pytest.raises(StreamingQueryException) as refusal:
         delivered.run()

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from raft.client import WriteKey
@@ -96,6 +97,22 @@ def test_write_in_foreach_batch_is_done_once_under_the_key_that_is_given(
     frames.write(frames.values(["newer"]), txnAppId=app_id, txnVersion=9)
     frames.write(frames.values(["another"]), txnAppId=f"another {app_id}", txnVersion=0)
     assert frames.log_values(start) == [*numbered("copied", 3), "last", "newer", "another"]
+
+
+@pytest.mark.rule("CLIENT-11")
+def test_other_rows_under_a_written_key_end_the_write_unless_the_option_lets_them_go(frames: Frames) -> None:
+    start = frames.end()
+    key = {"txnAppId": f"used twice, from {start}", "txnVersion": 1}
+    frames.write(frames.values(["a", "b"]), **key)
+    frames.write(frames.values(["b", "a"]), **key)
+
+    with pytest.raises(AnalysisException) as refusal:
+        frames.write(frames.values(["a", "c"]), **key)
+    frames.write(frames.values(["a", "d"]), failOnWriteConflict=False, **key)
+
+    assert f"WriteConflictError: the write with txnAppId={key['txnAppId']} and txnVersion=1" in str(refusal.value)
+    assert "a txnAppId of its own" in str(refusal.value)
+    assert frames.log_values(start) == ["a", "b"]
 
 
 def test_rows_of_many_tasks_keep_the_order_of_the_tasks(frames: Frames, spark: SparkSession) -> None:

@@ -16,6 +16,8 @@ def test_table_has_the_apis_and_versions_of_kafka_4_3() -> None:
         ("Fetch", 1): "4-18",
         ("ListOffsets", 2): "1-11",
         ("Metadata", 3): "0-13",
+        ("FindCoordinator", 10): "0-6",
+        ("JoinGroup", 11): "0-1",
         ("ApiVersions", 18): "0-4",
         ("InitProducerId", 22): "0-6",
         ("OffsetForLeaderEpoch", 23): "2-4",

@@ -68,7 +68,7 @@ def test_request_may_come_without_client_id() -> None:
         pytest.param(API_VERSIONS.key, -1, id="negative version"),
         pytest.param(VOTE.key, 3, id="newer Vote"),
         pytest.param(1, 3, id="older Fetch"),
-        pytest.param(10, 0, id="unknown API"),
+        pytest.param(12, 0, id="unknown API"),
         pytest.param(-1, 0, id="negative key"),
     ],
 )

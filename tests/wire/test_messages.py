@@ -14,7 +14,7 @@ KNOWN_TO_KIO = {
     # kio knows only the error codes of its day, and keeps times as datetime: it ends in the year 9999, and rounds
     # milliseconds by way of a float.
     "error_code": st.integers(-1, 133),
-    # Of this project alone (CLIENT-11); left out at their defaults, the bytes are Kafka's.
+    # Of this project alone (CLIENT-15); left out at their defaults, the bytes are Kafka's.
     "batch_plan_request": st.just(BatchPlanRequest()),
     "batch_plan": st.just(BatchPlan()),
     "log_append_time_ms": st.integers(0, 253_402_300_799).map(lambda seconds: seconds * 1000),

@@ -83,7 +83,18 @@ def test_idempotent_batch_is_judged_by_the_producers_last_five(
         pytest.param([keyed(3)], keyed(4), Accepted(), id="the next"),
         pytest.param([keyed(3)], keyed(9), Accepted(), id="a later one: empty batches write nothing"),
         pytest.param([keyed(3, records=5, at=10)], keyed(3, records=5), repeats(10, 15), id="the same again"),
-        pytest.param([keyed(3, at=10)], keyed(3, records=4), repeats(10, 11), id="the same again, other rows"),
+        pytest.param(
+            [keyed(3, records=5, at=10, content=None)],
+            keyed(3, records=5),
+            repeats(10, 15),
+            id="content unknown there",
+        ),
+        pytest.param(
+            [keyed(3, records=5, at=10)],
+            keyed(3, records=5, content=None),
+            repeats(10, 15),
+            id="content unknown here",
+        ),
         pytest.param([keyed(3, records=5, at=10)], keyed(2), overtaken(10, 15), id="an older one"),
         pytest.param([keyed(3), keyed(4, at=11)], keyed(3), overtaken(11, 12), id="the one before the last"),
         pytest.param([keyed(1 << 31, at=10)], keyed((1 << 31) - 1), overtaken(10, 11), id="older by the epoch field"),
@@ -95,6 +106,45 @@ def test_keyed_write_is_judged_by_the_writers_last_version(
     log: list[BatchHeader], asked: BatchHeader, verdict: Verdict
 ) -> None:
     assert table_of(log).judge(asked) == verdict
+
+
+@pytest.mark.parametrize(
+    ("written", "asked", "difference"),
+    [
+        pytest.param(keyed(3, records=5, at=10), keyed(3, records=4), "record count 4", id="fewer rows"),
+        pytest.param(
+            keyed(3, records=5, at=10, content=None),
+            keyed(3, records=6, content=None),
+            "record count 6",
+            id="more rows, contents not known",
+        ),
+        pytest.param(
+            keyed(3, records=5, at=10, content=1),
+            keyed(3, records=5, content=2),
+            "the same record count, but other records",
+            id="other rows",
+        ),
+        pytest.param(
+            keyed(3, records=5, at=10, content=0),
+            keyed(3, records=5, content=2),
+            "the same record count, but other records",
+            id="other rows than those whose checksum is 0",
+        ),
+    ],
+)
+@pytest.mark.rule("CLIENT-11")
+def test_keyed_write_is_refused_when_its_key_has_written_something_else(
+    written: BatchHeader, asked: BatchHeader, difference: str
+) -> None:
+    verdict = table_of([written]).judge(asked)
+
+    assert verdict == Refused(
+        error=ErrorCode.DUPLICATE_RESOURCE,
+        base_offset=Offset(10),
+        end_offset=Offset(15),
+        message=f"version 3 of producer id {asked.producer_id} was written at offset 10 with record count 5; "
+        f"the batch that came has {difference}",
+    )
 
 
 # Cutting the log

@@ -134,7 +134,7 @@ def _offset_error(context: Context, topic: str, asked: ListOffsetsRequestPartiti
 def offset_for_leader_epoch(context: Context, request: OffsetForLeaderEpochRequest, respond: Respond) -> None:
     """Answer OffsetForLeaderEpoch from the epoch cache, cut at the high watermark.
 
-    A plan (CLIENT-11) is made by the thread of the log, and only for a request about one partition: that is what our
+    A plan (CLIENT-15) is made by the thread of the log, and only for a request about one partition: that is what our
     clients ask, and a request has room for many.
     """
     answer = OffsetForLeaderEpochResponse(

@@ -1,6 +1,6 @@
 """OffsetForLeaderEpoch: where an epoch ends, by which a client recognises a log that was replaced.
 
-This project's nodes and clients add a tagged field on both sides (rule CLIENT-11), from which a stream plans its next
+This project's nodes and clients add a tagged field on both sides (rule CLIENT-15), from which a stream plans its next
 batch with one request. Apache Kafka's programs skip a tag that they do not know, and never send it.
 """
 

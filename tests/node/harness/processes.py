@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -139,6 +140,19 @@ class NodeProcess:
     @property
     def _log_file(self) -> Path:
         return self._folder / "node.log"
+
+
+@contextmanager
+def hangup(disposition: signal.Handlers) -> Iterator[None]:
+    """Let the processes that are started meanwhile inherit this disposition of SIGHUP.
+
+    Otherwise they have the one of whatever started the tests: under nohup it is ignored.
+    """
+    before = signal.signal(signal.SIGHUP, disposition)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def wrong_lines(words: str) -> list[str]:

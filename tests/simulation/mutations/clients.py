@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 
 import pytest
 
 from raft.core import fetching, machine
-from raft.core.appending import on_append
+from raft.core.appending import on_appends
 from raft.core.events import AppendRequested
 from raft.core.fetching import _client_error, on_client_fetch
 from raft.core.messages import ClientFetchRequest
@@ -18,7 +19,7 @@ from raft.errors import ErrorCode
 from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import Record
-from raft.types import Batch, BatchHeader
+from raft.types import FIRST_SINK_PRODUCER_ID, Batch, BatchHeader
 from raft.writers import Accepted, Refused, Repeated, WriterTable
 from raft.writers.table import Verdict
 from tests.simulation.mutations.mutation import mutation
@@ -68,7 +69,8 @@ def newer_version_taken_for_repeated(patch: pytest.MonkeyPatch) -> None:
     judge = WriterTable.judge
 
     def judge_by_writer_only(table: WriterTable, header: BatchHeader) -> Verdict:
-        history = table._sinks.get(header.producer_id or 0)
+        is_keyed = (header.producer_id or 0) >= FIRST_SINK_PRODUCER_ID
+        history = table._remembered(header.producer_id or 0) if is_keyed else None
         verdict = judge(table, header)
         if history is None or not isinstance(verdict, Accepted):
             return verdict
@@ -77,18 +79,33 @@ def newer_version_taken_for_repeated(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(WriterTable, "judge", judge_by_writer_only)
 
 
+@mutation(breaks=("CLIENT-8",), caught_by=("WrittenOnce",))
+def appends_together_are_judged_by_the_log_before_all_of_them(patch: pytest.MonkeyPatch) -> None:
+    """Of appends that come together, each is judged against the log as it was before the first of them."""
+
+    def append_unseen(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
+        writers = state.writers
+        state.writers = deepcopy(writers)
+        verdicts = iter([writers.judge(event.batch.header) for event in events])
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(WriterTable, "judge", lambda _table, _header: next(verdicts))
+            on_appends(state, events, now_ms)
+
+    patch.setattr(machine, "on_appends", append_unseen)
+
+
 @mutation(breaks=("CLIENT-6",), caught_by=("NothingIsMadeUp",))
 def record_of_nobody(patch: pytest.MonkeyPatch) -> None:
     """A leader adds a record of its own to what clients write."""
 
-    def append_more(state: State, event: AppendRequested, now_ms: int) -> None:
+    def append_more(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
         end_before = state.log.end_offset
-        on_append(state, event, now_ms)
+        on_appends(state, events, now_ms)
         if state.log.end_offset > end_before:
             payload = build_batch([Record(value=b"by the way")], base_offset=state.log.end_offset, epoch=state.epoch)
             state.append((Batch(header=read_header(payload), payload=payload),))
 
-    patch.setattr(machine, "on_append", append_more)
+    patch.setattr(machine, "on_appends", append_more)
 
 
 @mutation(breaks=("CLIENT-2", "FETCH-29"), caught_by=("ReadsAreCommitted",))

@@ -1,0 +1,96 @@
+"""The scanner in C, through ctypes: nothing but a library beside this file, which any Python may load."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+from pathlib import Path
+
+from raft.records.scanner import SOUND, Checked, Outcome, Section, TimedRecord
+
+SCANNER_VERSION = 1
+"""Version of the structures below; `scanner.c` has the same."""
+
+SUFFIX = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
+LIBRARY = Path(__file__).with_name(f"libscanner{SUFFIX}")
+
+_UNLOCKED_FROM_BYTES = 64 << 10
+"""From this size on, other threads run meanwhile. For less it does not pay: whoever gives the interpreter's lock away
+may wait several milliseconds to have it back."""
+
+
+_SECTION = struct.Struct("=7q")
+"""`struct section`. Packed, because that takes a third of the time that a structure of ctypes takes to fill."""
+
+
+class _CheckedStructure(ctypes.Structure):
+    """`struct checked`."""
+
+    _fields_ = (
+        ("outcome", ctypes.c_int64),
+        ("failed_record", ctypes.c_int64),
+        ("content_checksum", ctypes.c_uint64),
+    )
+
+
+class _FoundStructure(ctypes.Structure):
+    """`struct found`."""
+
+    _fields_ = (
+        ("is_found", ctypes.c_int64),
+        ("offset_delta", ctypes.c_int64),
+        ("timestamp_ms", ctypes.c_int64),
+    )
+
+
+class CompiledScanner:
+    """The port `Scanner`, carried out by the library.
+
+    Args:
+        library: the shared library that `build_kernel.py` made of `scanner.c`.
+
+    Raises:
+        OSError: the library is not there, or is not one for this machine.
+        ValueError: it was built from another version of `scanner.c`.
+    """
+
+    name = "compiled"
+
+    def __init__(self, library: Path) -> None:
+        unlocked, locked = ctypes.CDLL(str(library)), ctypes.PyDLL(str(library))
+        version = ctypes.c_int64.in_dll(locked, "scanner_version").value
+        if version != SCANNER_VERSION:
+            raise ValueError(f"{library} is of version {version}, and {SCANNER_VERSION} is needed")
+        for functions in (unlocked, locked):
+            functions.check_records.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64)
+            functions.check_records.restype = _CheckedStructure
+            functions.find_first.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64)
+            functions.find_first.restype = _FoundStructure
+        self._check, self._check_unlocked = locked.check_records, unlocked.check_records
+        self._find_first = unlocked.find_first
+
+    def check(self, section: Section, *, with_checksum: bool) -> Checked:
+        """See `Scanner.check`."""
+        is_small = section.end - section.start < _UNLOCKED_FROM_BYTES
+        function = self._check if is_small else self._check_unlocked
+        checked = function(_address(section.data), _packed(section), with_checksum)
+        if checked.outcome:
+            return Checked(Outcome(checked.outcome), checked.failed_record, None)
+        return Checked(Outcome.DONE, 0, checked.content_checksum) if with_checksum else SOUND
+
+    def find_first(self, section: Section, timestamp_ms: int) -> TimedRecord | None:
+        """See `Scanner.find_first`."""
+        found = self._find_first(_address(section.data), _packed(section), timestamp_ms)
+        return TimedRecord(found.offset_delta, found.timestamp_ms) if found.is_found else None
+
+
+def _address(data: bytes | memoryview) -> object:
+    """Return what ctypes takes for the address of the bytes; `data` has to be held meanwhile."""
+    if not isinstance(data, memoryview):
+        return data
+    return ctypes.byref(ctypes.c_char.from_buffer(data)) if data else b""
+
+
+def _packed(section: Section) -> bytes:
+    return _SECTION.pack(*section[1:])

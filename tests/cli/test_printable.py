@@ -1,0 +1,115 @@
+"""What a client wrote into a record does nothing to the terminal of the one who reads it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from raft.cli.printable import printable, to_json
+from raft.client import Client
+from tests.cli.running import ENVIRONMENT, PATIENCE_S, Here, kraft
+from tests.node.harness.batches import batch_of
+from tests.node.harness.processes import KRAFT
+
+HOSTILE = "title\x1b]0;gotcha\x07 c1\x9b2J back\x08\r\nforged del\x7f bidi\u202egnp.exe\u2066 line\u2028end \xe4\tb"
+ESCAPED = (
+    "title\\x1b]0;gotcha\\x07 c1\\x9b2J back\\x08\\r\\nforged del\\x7f bidi\\u202egnp.exe\\u2066 line\\u2028end \xe4\tb"
+)
+
+
+def test_controls_are_escaped_and_other_text_is_not() -> None:
+    assert printable(HOSTILE) == ESCAPED
+    assert printable("\\n stays, and so do \u65e5\u672c\u8a9e and \U0001f600") == (
+        "\\n stays, and so do \u65e5\u672c\u8a9e and \U0001f600"
+    )
+
+
+def test_json_is_printable_ascii_and_says_the_same() -> None:
+    line = to_json({HOSTILE: HOSTILE})
+
+    assert line.isascii()
+    assert line.isprintable()
+    assert json.loads(line) == {HOSTILE: HOSTILE}
+
+
+def read_on_a_terminal(server: str, *options: str) -> str:
+    """What `kraft read` prints where its standard output is a terminal."""
+    ours, theirs = pty.openpty()
+    try:
+        with subprocess.Popen(
+            [*KRAFT, "read", "--bootstrap-server", server, *options],
+            stdin=subprocess.DEVNULL,
+            stdout=theirs,
+            stderr=subprocess.PIPE,
+            env=ENVIRONMENT | {"LC_ALL": "C.UTF-8"},
+        ) as reading:
+            os.close(theirs)
+            shown = b""
+            try:
+                while data := os.read(ours, 1 << 16):
+                    shown += data
+            except OSError:
+                pass  # EIO: the other side of the terminal is closed
+            assert reading.wait(PATIENCE_S) == 0
+    finally:
+        os.close(ours)
+    return shown.decode().replace("\r\n", "\n")
+
+
+def test_record_is_escaped_on_a_terminal_and_raw_in_a_pipe(client: Client, server: str) -> None:
+    client.append(batch_of(HOSTILE.encode()))
+
+    assert read_on_a_terminal(server) == f"{ESCAPED}\n"
+    assert json.loads(read_on_a_terminal(server, "--json"))["value"] == HOSTILE
+    assert kraft("read", "--bootstrap-server", server).output == f"{HOSTILE}\n"
+
+
+def test_record_in_a_pipe_has_its_own_bytes_whatever_the_locale(client: Client, server: str) -> None:
+    client.append(batch_of(HOSTILE.encode()))
+
+    done = subprocess.run(
+        [*KRAFT, "read", "--bootstrap-server", server],
+        capture_output=True,
+        env=ENVIRONMENT | {"LC_ALL": "C", "PYTHONUTF8": "0"},
+        timeout=PATIENCE_S,
+        check=True,
+    )
+
+    assert done.stdout == f"{HOSTILE}\n".encode()
+
+
+def test_error_is_escaped_too(here: Here, tmp_path: Path) -> None:
+    done = here("dump-log", str(tmp_path / "\x1b[2J" / "00000000000000000000.log"))
+
+    assert done.exit_code == 1
+    assert "\\x1b[2J" in done.errors
+    assert "\x1b" not in done.errors
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "trouble"),
+    [
+        ("quorum-state", b"\xb7\xbc", "expected UTF-8 text, got byte 0xb7 at byte 0"),
+        ("leader-epoch-checkpoint", b"0\n1\n\x1b\n", "line 3: expected epoch and start offset, got '\\x1b'"),
+        ("recovery-point-offset-checkpoint", b"0\n1\nt 0", "line 3: expected topic, partition and offset, got 't 0'"),
+    ],
+)
+def test_random_bytes_in_a_file_are_told_in_words(
+    here: Here, tmp_path: Path, name: str, content: bytes, trouble: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+
+    assert here("dump-log", str(path)).errors == f"kraft: {path} is damaged: {trouble}\n"
+
+
+def test_name_of_a_property_is_escaped(here: Here, tmp_path: Path) -> None:
+    path = tmp_path / "meta.properties"
+    path.write_bytes(b"\x1b[2J=x\n")
+
+    assert here("dump-log", str(path)).output == '\\x1b[2J: "x"\n'

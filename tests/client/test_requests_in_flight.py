@@ -1,0 +1,166 @@
+"""A request that stays in flight when a driver stops waiting for it: its answer can be awaited later, or given up."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from raft.client.session import Deadline, Session
+from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause
+from raft.types import Endpoint
+from raft.wire.frames import FrameReader, ReceivedRequest, decode_request, encode_response
+from raft.wire.messages.api_versions import ApiVersionsRequest
+from raft.wire.messages.metadata import MetadataRequest
+from tests.client.driving import Drive, settings_of
+from tests.client.table import metadata
+from tests.node.harness.peer import serving_all
+from tests.node.harness.properties import HOST
+
+WITHIN_S = 20.0
+LONG_MS = 60_000
+
+
+class HeldNode:
+    """A node that keeps its answers until it is told to give them: those to ApiVersions, and those to others."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        self.endpoint = Endpoint(HOST, listening.getsockname()[1])
+        self.may_say_hello = threading.Event()
+        self.may_answer = threading.Event()
+        self.asked: list[str] = []
+        self._connections: list[socket.socket] = []
+        self._listening = listening
+
+    def serve(self) -> None:
+        """Serve one connection after the other until `stop`."""
+        while True:
+            try:
+                connection, _ = self._listening.accept()
+            except OSError:
+                return
+            self._connections.append(connection)
+            with connection, suppress(OSError):
+                self._serve(connection)
+
+    def stop(self) -> None:
+        """Give all answers, and close all sockets."""
+        self.may_say_hello.set()
+        self.may_answer.set()
+        for opened in (self._listening, *self._connections):
+            with suppress(OSError):
+                opened.shutdown(socket.SHUT_RDWR)
+
+    @property
+    def connections(self) -> int:
+        """How many were opened."""
+        return len(self._connections)
+
+    def _serve(self, connection: socket.socket) -> None:
+        reader = FrameReader(1 << 20)
+        while data := connection.recv(1 << 16):
+            for frame in reader.receive(data):
+                request = decode_request(frame)
+                assert isinstance(request, ReceivedRequest)
+                self.asked.append(type(request.message).__name__)
+                is_hello = isinstance(request.message, ApiVersionsRequest)
+                (self.may_say_hello if is_hello else self.may_answer).wait(WITHIN_S)
+                answer = serving_all() if is_hello else metadata()
+                header = request.header
+                connection.sendall(
+                    encode_response(answer, header.request_api_version, correlation_id=header.correlation_id)
+                )
+
+
+@contextmanager
+def held_node() -> Iterator[HeldNode]:
+    with socket.create_server((HOST, 0)) as listening:
+        node = HeldNode(listening)
+        thread = threading.Thread(target=node.serve)
+        thread.start()
+        try:
+            yield node
+        finally:
+            node.stop()
+            thread.join()
+
+
+def ask(node: HeldNode, *, patience_ms: int | None = 50, timeout_ms: int = LONG_MS) -> Ask:
+    return Ask(
+        endpoint=node.endpoint, request=MetadataRequest(topics=None), timeout_ms=timeout_ms, patience_ms=patience_ms
+    )
+
+
+@pytest.mark.parametrize("says_hello", [True, False], ids=["asked", "not greeted yet"])
+def test_answer_that_was_not_there_in_time_is_awaited(drive: Drive, says_hello: bool) -> None:
+    def ask_and_await(_session: Session, _deadline: Deadline) -> Operation[list[Outcome]]:
+        outcomes = [(yield ask(node))]
+        outcomes += [(yield Await(endpoint=node.endpoint, patience_ms=50))]
+        node.may_say_hello.set()
+        node.may_answer.set()
+        return [*outcomes, (yield Await(endpoint=node.endpoint, patience_ms=LONG_MS))]
+
+    with held_node() as node:
+        if says_hello:
+            node.may_say_hello.set()
+        outcomes = drive(settings_of(node.endpoint)).call(ask_and_await)
+
+    assert [(outcome.is_pending, outcome.answer, outcome.failure) for outcome in outcomes] == [
+        (True, None, None),
+        (True, None, None),
+        (False, metadata(), None),
+    ]
+    assert node.asked == ["ApiVersionsRequest", "MetadataRequest"], "it was sent once"
+
+
+def test_request_in_flight_still_times_out(drive: Drive) -> None:
+    def ask_and_await(_session: Session, _deadline: Deadline) -> Operation[list[Outcome]]:
+        pending = yield ask(node, timeout_ms=200)
+        return [pending, (yield Await(endpoint=node.endpoint, patience_ms=LONG_MS))]
+
+    with held_node() as node:
+        pending, ended = drive(settings_of(node.endpoint)).call(ask_and_await)
+
+    assert pending.is_pending
+    assert (ended.is_pending, ended.failure) == (False, "no answer in time")
+
+
+def test_request_given_up_closes_its_connection_and_the_next_one_opens_another(drive: Drive) -> None:
+    def ask_twice(_session: Session, _deadline: Deadline) -> Operation[list[Outcome]]:
+        pending = yield ask(node)
+        given_up = yield GiveUp(endpoint=node.endpoint)
+        node.may_say_hello.set()
+        node.may_answer.set()
+        return [pending, given_up, (yield ask(node, patience_ms=None))]
+
+    with held_node() as node:
+        pending, given_up, answered = drive(settings_of(node.endpoint)).call(ask_twice)
+
+    assert pending.is_pending
+    assert given_up == Outcome(now_ms=given_up.now_ms)
+    assert answered.answer == metadata()
+    assert node.connections == 2
+
+
+def test_request_in_flight_is_given_up_when_its_call_ends_in_an_error(drive: Drive) -> None:
+    def ask_and_fail(_session: Session, _deadline: Deadline) -> Operation[None]:
+        yield ask(node)
+        raise ValueError("as when another node belongs to another cluster")
+
+    def ask_again(_session: Session, _deadline: Deadline) -> Operation[Outcome]:
+        yield Pause(duration_ms=1)
+        return (yield ask(node, patience_ms=None))
+
+    with held_node() as node:
+        driver = drive(settings_of(node.endpoint))
+        with pytest.raises(ValueError, match="another cluster"):
+            driver.call(ask_and_fail)
+        node.may_say_hello.set()
+        node.may_answer.set()
+
+        assert driver.call(ask_again).answer == metadata()
+
+    assert node.connections == 2

@@ -1,0 +1,126 @@
+"""A write whose key is in the log with other rows: an error that names the key and the way out, or a warning."""
+
+from __future__ import annotations
+
+import logging
+
+import pyarrow as pa
+import pytest
+
+from datasource import writing
+from datasource.batch_writer import KraftBatchWriter
+from datasource.options import WriteOptions
+from datasource.stream_writer import KraftStreamWriter
+from datasource.task_rows import Query
+from datasource.writing import WriteConflictError, collect_rows
+from raft.client.results import Appended
+from raft.errors import ErrorCode, RequestError
+from raft.records.header import read_header
+from raft.types import BatchHeader
+from raft.writers import Accepted, Refused, WriterTable
+from raft.writers.keys import WriteKey
+
+SERVERS = {"kraft.bootstrap.servers": "localhost:1"}
+
+
+class LeaderInMemory:
+    """A client whose leader commits at once what its table of writers accepts."""
+
+    def __init__(self) -> None:
+        self.table = WriterTable()
+        self.log: list[BatchHeader] = []
+
+    def supports_keyed_writes(self) -> bool:
+        return True
+
+    def append(self, batch: bytes) -> Appended:
+        header = read_header(batch)
+        verdict = self.table.judge(header)
+        if isinstance(verdict, Refused):
+            raise RequestError(verdict.error, f"{ErrorCode(verdict.error).name}: {verdict.message}")
+        if isinstance(verdict, Accepted):
+            self.table.appended(header)
+            self.log.append(header)
+        return Appended(base_offset=header.base_offset)
+
+
+@pytest.fixture
+def leader(monkeypatch: pytest.MonkeyPatch) -> LeaderInMemory:
+    leader = LeaderInMemory()
+    monkeypatch.setattr(writing, "client_for", lambda *_: leader)
+    return leader
+
+
+def write_batch(*values: str, **options: str) -> None:
+    task = collect_rows([pa.RecordBatch.from_pydict({"value": list(values)})], 1 << 20, None)
+    KraftBatchWriter(WriteOptions.of(SERVERS | options)).commit([task])
+
+
+def write_stream(*values: str, **options: str) -> None:
+    task = collect_rows(
+        [pa.RecordBatch.from_pydict({"value": list(values)})],
+        1 << 20,
+        Query(query_id="a query", checkpoint_location=None),
+    )
+    KraftStreamWriter(WriteOptions.of(SERVERS | options)).commit([task], 7)
+
+
+@pytest.mark.rule("CLIENT-11")
+def test_same_rows_again_are_written_already_in_whatever_order(leader: LeaderInMemory) -> None:
+    for values in (("a", "b", "c"), ("c", "a", "b")):
+        write_stream(*values)
+        write_batch(*values, txnAppId="app", txnVersion="7")
+
+    assert [header.record_count for header in leader.log] == [3, 3], "one for each key"
+
+
+@pytest.mark.parametrize(
+    ("values", "difference"),
+    [(("a", "x"), "the same record count, but other records"), (("a",), "record count 1")],
+    ids=["other rows", "fewer rows"],
+)
+@pytest.mark.rule("CLIENT-11")
+def test_batch_write_of_other_rows_names_its_key_and_the_way_out(
+    leader: LeaderInMemory, values: tuple[str, ...], difference: str
+) -> None:
+    write_batch("a", "b", txnAppId="app", txnVersion="7")
+
+    with pytest.raises(WriteConflictError) as refusal:
+        write_batch(*values, txnAppId="app", txnVersion="7")
+
+    producer_id = WriteKey("app", 7).producer_id
+    assert str(refusal.value).startswith(
+        "the write with txnAppId=app and txnVersion=7 is in the log already with other rows (DUPLICATE_RESOURCE: "
+        f"version 7 of producer id {producer_id} was written at offset 0 with record count 2; the batch that came has "
+        f"{difference}); nothing was written now. txnAppId and txnVersion name one write: give another application, "
+        "or a query with a new checkpoint, a txnAppId of its own"
+    )
+    assert "set failOnWriteConflict to false" in str(refusal.value)
+    assert len(leader.log) == 1
+
+
+@pytest.mark.rule("CLIENT-11")
+def test_stream_of_other_rows_names_its_batch_and_the_way_out(leader: LeaderInMemory) -> None:
+    write_stream("a", "b")
+
+    with pytest.raises(WriteConflictError) as refusal:
+        write_stream("a", "x")
+
+    assert str(refusal.value).startswith("batch 7 of query a query is in the log already with other rows (DUPLICATE_")
+    assert "start this query with a new checkpointLocation" in str(refusal.value)
+    assert len(leader.log) == 1
+
+
+@pytest.mark.rule("CLIENT-11")
+def test_conflict_counts_as_written_with_a_warning_where_the_option_says_so(
+    leader: LeaderInMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_stream("a", "b")
+
+    write_stream("a", "x", failOnWriteConflict="false")
+
+    assert len(leader.log) == 1
+    (warning,) = caplog.records
+    assert warning.levelno == logging.WARNING
+    assert warning.getMessage().startswith("batch 7 of query a query is in the log already with other rows (DUPLICATE_")
+    assert warning.getMessage().endswith("it counts as done, because failOnWriteConflict is false")

@@ -1,0 +1,139 @@
+"""Consumer groups and transactions: whatever the client, its call ends and says that there are none of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import TopicPartition as AioTopicPartition
+from aiokafka.errors import KafkaError as AioKafkaError
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+
+from raft.local import LocalQuorum
+from tests.java.kafka import Kafka, MainClass
+from tests.java.kraft import TOPIC
+
+pytestmark = [pytest.mark.java, pytest.mark.rule("CLIENT-14")]
+
+LONGEST_S = 60
+PARTITION = 0
+
+
+@contextmanager
+def consumer_of(quorum: LocalQuorum) -> Iterator[Consumer]:
+    """librdkafka's consumer in a group, with its offsets committed now and then, as by default."""
+    consumer = Consumer({"bootstrap.servers": quorum.bootstrap_servers, "group.id": "a group"})
+    try:
+        yield consumer
+    finally:
+        consumer.close()
+
+
+def test_librdkafka_says_so_when_it_subscribes(quorum: LocalQuorum) -> None:
+    with consumer_of(quorum) as consumer:
+        consumer.subscribe([TOPIC])
+        message = consumer.poll(LONGEST_S)
+
+    assert message is not None
+    error = message.error()
+    assert error is not None
+    assert error.str() == "JoinGroup failed: Broker: API version not supported"
+
+
+def test_librdkafka_says_so_when_it_commits_and_when_it_asks_what_was_committed(quorum: LocalQuorum) -> None:
+    place = TopicPartition(TOPIC, PARTITION, 0)
+    with consumer_of(quorum) as consumer:
+        consumer.assign([place])
+        with pytest.raises(KafkaException) as commit:
+            consumer.commit(offsets=[place], asynchronous=False)
+        with pytest.raises(KafkaException) as committed:
+            consumer.committed([place], timeout=LONGEST_S)
+
+    assert {refused.value.args[0].code() for refused in (commit, committed)} == {KafkaError._UNSUPPORTED_FEATURE}
+
+
+def test_librdkafka_says_so_when_it_begins_a_transaction(quorum: LocalQuorum) -> None:
+    producer = Producer({"bootstrap.servers": quorum.bootstrap_servers, "transactional.id": "a transaction"})
+
+    with pytest.raises(KafkaException) as refused:
+        producer.init_transactions(LONGEST_S)
+
+    error = refused.value.args[0]
+    assert error.fatal()
+    assert "does not support transactions: remove transactional.id" in error.str()
+
+
+async def aiokafka_subscribes(servers: str) -> None:
+    consumer = AIOKafkaConsumer(TOPIC, bootstrap_servers=servers, group_id="a group")
+    try:
+        await consumer.start()
+        await consumer.getone()
+    finally:
+        await consumer.stop()
+
+
+async def aiokafka_commits(servers: str) -> None:
+    place = AioTopicPartition(TOPIC, PARTITION)
+    consumer = AIOKafkaConsumer(bootstrap_servers=servers, group_id="a group", enable_auto_commit=False)
+    consumer.assign([place])
+    try:
+        await consumer.start()
+        await consumer.commit({place: 1})
+    finally:
+        await consumer.stop()
+
+
+async def aiokafka_begins_a_transaction(servers: str) -> None:
+    producer = AIOKafkaProducer(bootstrap_servers=servers, transactional_id="a transaction")
+    try:
+        await producer.start()
+    finally:
+        await producer.stop()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        pytest.param(aiokafka_subscribes, "UnsupportedVersionError", id="subscribe"),
+        pytest.param(aiokafka_commits, "OffsetCommitRequest cannot be used", id="commit"),
+        pytest.param(aiokafka_begins_a_transaction, "ClusterAuthorizationFailedError", id="transaction"),
+    ],
+)
+def test_aiokafka_says_so(quorum: LocalQuorum, call: object, words: str) -> None:
+    async def run() -> None:
+        async with asyncio.timeout(LONGEST_S):
+            await call(quorum.bootstrap_servers)  # type: ignore[operator]
+
+    with pytest.raises(AioKafkaError, match=words):
+        asyncio.run(run())
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_java_consumer_says_so_when_it_subscribes(kafka: Kafka, quorum: LocalQuorum, protocol: str) -> None:
+    finished = kafka.program(MainClass.CONSOLE_CONSUMER).run(
+        "--bootstrap-server",
+        quorum.bootstrap_servers,
+        "--topic",
+        TOPIC,
+        "--group",
+        "a-group",
+        "--command-property",
+        f"group.protocol={protocol}",
+    )
+
+    assert "org.apache.kafka.common.errors.UnsupportedVersionException" in finished.stderr
+    assert "Processed a total of 0 messages" in finished.stderr
+
+
+def test_java_producer_says_so_when_it_begins_a_transaction(kafka: Kafka, quorum: LocalQuorum) -> None:
+    finished = kafka.program(MainClass.PRODUCER_PERFORMANCE).run(
+        *("--bootstrap-server", quorum.bootstrap_servers, "--topic", TOPIC),
+        *("--num-records", "1", "--record-size", "1", "--throughput", "-1"),
+        *("--transactional-id", "a-transaction", "--transaction-duration-ms", "1000"),
+    )
+
+    assert finished.exit_code == 1
+    assert "does not support transactions: remove transactional.id" in finished.stderr

@@ -1,0 +1,80 @@
+"""Consumer groups and transactions, which there are none of: clients are told so instead of being kept waiting."""
+
+from __future__ import annotations
+
+import pytest
+
+from raft.errors import ErrorCode
+from raft.wire.apis import FIND_COORDINATOR, JOIN_GROUP
+from raft.wire.messages.find_coordinator import GROUP, TRANSACTION, FindCoordinatorRequest, FindCoordinatorResponse
+from raft.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from tests.node.harness.loop import NodesInProcess
+
+SHARE = 2
+FIRST_WITH_TYPE = 1
+FIRST_WITH_SEVERAL_KEYS = 4
+
+pytestmark = pytest.mark.rule("CLIENT-14")
+
+
+def find(
+    nodes: NodesInProcess, version: int, *keys: str, key_type: int = GROUP
+) -> list[tuple[str, int, str, int, int, str | None]]:
+    """Key, node id, host, port, error and its message, for each key."""
+    asked = {"coordinator_keys": keys} if version >= FIRST_WITH_SEVERAL_KEYS else {"key": keys[0]}
+    request = FindCoordinatorRequest(key_type=key_type, **asked)
+    with nodes.wire(1) as wire:
+        answer = wire.ask(request, version, FindCoordinatorResponse)
+    if version < FIRST_WITH_SEVERAL_KEYS:
+        return [(keys[0], answer.node_id, answer.host, answer.port, answer.error_code, answer.error_message or None)]
+    return [
+        (found.key, found.node_id, found.host, found.port, found.error_code, found.error_message)
+        for found in answer.coordinators
+    ]
+
+
+@pytest.mark.parametrize("version", [*FIND_COORDINATOR.versions])
+def test_node_names_itself_as_coordinator_of_a_group(alone: NodesInProcess, version: int) -> None:
+    here = alone.endpoint(1)
+
+    assert find(alone, version, "mine") == [("mine", 1, here.host, here.port, ErrorCode.NONE, None)]
+
+
+@pytest.mark.parametrize("version", [version for version in FIND_COORDINATOR.versions if version >= FIRST_WITH_TYPE])
+@pytest.mark.parametrize(
+    ("key_type", "error", "words"),
+    [
+        (TRANSACTION, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "does not support transactions: remove transactional.id"),
+        (SHARE, ErrorCode.INVALID_REQUEST, "key type 2 is not supported"),
+    ],
+)
+def test_other_coordinators_are_refused_in_words(
+    alone: NodesInProcess, version: int, key_type: int, error: ErrorCode, words: str
+) -> None:
+    ((key, node_id, host, port, code, message),) = find(alone, version, "mine", key_type=key_type)
+
+    assert (key, node_id, host, port, code) == ("mine", -1, "", -1, error)
+    assert words in (message or "")
+
+
+def test_each_of_several_keys_is_answered_once(alone: NodesInProcess) -> None:
+    found = find(alone, FIRST_WITH_SEVERAL_KEYS, "a", "b", "a")
+
+    assert [key for key, *_ in found] == ["a", "b"]
+
+
+def test_no_more_than_a_thousand_keys_are_answered(alone: NodesInProcess) -> None:
+    found = find(alone, FIRST_WITH_SEVERAL_KEYS, *(str(at) for at in range(5_000)))
+
+    assert [key for key, *_ in found] == [str(at) for at in range(1_000)]
+
+
+@pytest.mark.parametrize("version", [*JOIN_GROUP.versions])
+def test_nobody_joins_a_group(alone: NodesInProcess, version: int) -> None:
+    request = JoinGroupRequest(
+        group_id="mine", session_timeout_ms=10_000, member_id="", protocol_type="consumer", protocols=()
+    )
+    with alone.wire(1) as wire:
+        answer = wire.ask(request, version, JoinGroupResponse)
+
+    assert (answer.error_code, answer.members) == (ErrorCode.UNSUPPORTED_VERSION, ())
