@@ -7,6 +7,10 @@ planning       which offsets a batch reads
 reading        records of a range, as Arrow, on executors
 writing        rows of a write, as one append, from executors to the leader
 stream_reader, batch_reader, stream_writer, batch_writer    what Spark calls
+
+Spark starts a Python process for each kind of step: looking a source up, making it, planning a read or a write,
+planning a stream's batches, tasks, commits. Most of them handle no records. So `reading` and `writing`, and with them
+the column kernels and Arrow's compute functions, are imported where they are called.
 """
 
 from datasource.source import KraftDataSource

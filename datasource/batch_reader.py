@@ -10,7 +10,6 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from datasource.clients import client_for
 from datasource.options import Place, ReadOptions
 from datasource.planning import LogRange, resolve_end, resolve_start, split
-from datasource.reading import read_range
 from raft.errors import ConfigError
 
 
@@ -47,5 +46,7 @@ class KraftBatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one task's part."""
+        from datasource.reading import read_range  # only tasks need it: see the package
+
         assert isinstance(partition, RangePartition), "as planned"
         return read_range(self._options, partition.log_range)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from datasource.options import WriteOptions
-from datasource.writing import TaskRows, append_rows, collect_rows
+from datasource.task_rows import TaskRows
 from raft.client import WriteKey
 
 _CONFLICT_REMEDY = (
@@ -30,6 +30,8 @@ class KraftBatchWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Collect the rows of one task."""
+        from datasource.writing import collect_rows  # not needed to plan a write: see the package
+
         return collect_rows(iterator, self._options.client.max_request_bytes, None)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
@@ -38,6 +40,8 @@ class KraftBatchWriter(DataSourceArrowWriter):
         Raises:
             RaftError: they cannot be appended; nothing is written.
         """
+        from datasource.writing import append_rows
+
         tasks = [message for message in messages if isinstance(message, TaskRows)]
         key = self._key
         append_rows(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar
 
+from datasource.kafka_options import why_not
 from raft.client import ClientSettings, WriteKey
 from raft.client.settings import (
     DEFAULT_API_TIMEOUT_MS,
@@ -47,22 +48,37 @@ _OF_SPARK = ("checkpointLocation", "queryName", "path", "owner", "provider")
 """Names that Spark itself puts beside ours: of a sink, or of a table."""
 
 _LAST_MS = (1 << 63) - 1
+_PREFIX = "kraft."
+_LIKENESS = 0.65
+"""From which ratio of difflib's on a name is taken for a misspelt one: maxOffsets and maxOffsetsPerTrigger have 0.67,
+auto.offset.reset and startingOffsets, which have nothing to do with each other, 0.56."""
 
 
 def check_names(options: Options) -> None:
-    """Refuse names that nobody knows here.
+    """Refuse names that are options neither of ours nor of Spark.
 
     Raises:
-        ConfigError: names the option, and the nearest that there is.
+        ConfigError: names the option, and says why it is none, which one was meant, or which ones there are.
     """
     known = {name.lower(): name for name in (*_CLIENT, *_READ, *_WRITE)}
     for name in options:
         lowered = name.lower()
         if lowered in known or lowered.startswith("option.") or lowered in {spark.lower() for spark in _OF_SPARK}:
             continue
-        near = difflib.get_close_matches(lowered, known, n=1, cutoff=0.5)
-        hint = f"did you mean {known[near[0]]}?" if near else f"allowed are {', '.join(sorted(known.values()))}"
+        why = why_not(name)
+        if why is not None:
+            raise ConfigError(f"option {name} is Kafka's and has no meaning here: {why}")
+        meant = _nearest(lowered, known)
+        hint = f"did you mean {meant}?" if meant else f"expected one of {', '.join(sorted(known.values()))}"
         raise ConfigError(f"unknown option {name}: {hint}")
+
+
+def _nearest(lowered: str, known: Mapping[str, str]) -> str | None:
+    """The option whose name is nearly this one; None if none is near enough to be worth a guess."""
+    # Without the prefix that many names share, which would make all of them seem near to each other.
+    by_bare_name = {name.removeprefix(_PREFIX): spelt for name, spelt in known.items()}
+    near = difflib.get_close_matches(lowered.removeprefix(_PREFIX), by_bare_name, n=1, cutoff=_LIKENESS)
+    return by_bare_name[near[0]] if near else None
 
 
 class Place(Enum):
@@ -157,11 +173,14 @@ class WriteOptions:
         key: the one that the user gives; None takes the query's or the write's own.
         fail_on_write_conflict: whether a write whose key is in the log with other rows is an error, or counts as
             written, with a warning.
+        checkpoint_location, query_name: Spark's, of a stream; None when not given as options.
     """
 
     client: ClientSettings
     key: WriteKey | None
     fail_on_write_conflict: bool
+    checkpoint_location: str | None
+    query_name: str | None
 
     @classmethod
     def of(cls, options: Options) -> WriteOptions:
@@ -183,6 +202,8 @@ class WriteOptions:
             client=_client_settings(options),
             key=key,
             fail_on_write_conflict=_get(options, "failOnWriteConflict", truth, True),
+            checkpoint_location=_get(options, "checkpointLocation", _text, None),
+            query_name=_get(options, "queryName", _text, None),
         )
 
     def check_for_stream(self) -> None:
@@ -228,6 +249,10 @@ def _request_size(name: str, value: str) -> int:
 
 def _time(name: str, value: str) -> int:
     return whole_number(name, value, at_least=0, at_most=_LAST_MS)
+
+
+def _text(_name: str, value: str) -> str:
+    return value
 
 
 def _not_empty(name: str, value: str) -> str:

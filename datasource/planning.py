@@ -1,21 +1,14 @@
-"""Which offsets a batch reads: where it starts, where it ends, and whether the log is still the one it was.
-
-Committed records never change and never go. So a log that ends before the checkpoint, or whose epochs differ from it,
-is another log, or one that lost what was promised: data loss, found and named, or skipped with a warning, as
-`failOnDataLoss` says.
-"""
+"""Which offsets a read covers: where it starts, where it ends, and into how many tasks it is cut."""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
 
-from datasource.offsets import LogPoint, Reached
 from datasource.options import Bound, Place, ReadOptions
-from datasource.patience import Patience
 from raft.client import Client
-from raft.errors import ConfigError, LowerEpochError, RaftError
-from raft.types import Epoch, Offset, OffsetAndEpoch
+from raft.errors import ConfigError, RaftError
+from raft.types import Epoch, Offset
 
 _logger = logging.getLogger(__name__)
 
@@ -49,34 +42,6 @@ def data_loss(options: ReadOptions, message: str) -> None:
     if options.fail_on_data_loss:
         raise DataLossError(f"{message}; set failOnDataLoss to false to go on with what is there")
     _logger.warning("%s; going on with what is there", message)
-
-
-def committed_end(client: Client, options: ReadOptions, reached: Reached | None = None) -> Offset:
-    """The end of what is committed, in the log that is there now.
-
-    Args:
-        client: of the quorum.
-        options: of the read.
-        reached: where the last batch ended. An end before that is looked at again, for as long as a call may take: a
-            leader that was cut off gives out an old end until it resigns, and its epoch may well be that of the last
-            record read, which a later leader has committed.
-
-    Raises:
-        DataLossError: its leader is older than one seen before, for as long as a call may take; and `failOnDataLoss`
-            is true.
-    """
-    patience = Patience(options.client)
-    while True:
-        try:
-            end = client.log_end()
-        except LowerEpochError as error:
-            data_loss(options, f"was the log replaced? {error}")
-            client.start_over()
-            return client.log_end()
-        is_behind = reached is not None and reached.cluster_id == client.cluster_id and end < reached.point.offset
-        if not is_behind or patience.is_over:
-            return end
-        patience.pause()
 
 
 def resolve_start(client: Client, options: ReadOptions, start: Bound | None, *, default: Place) -> Offset:
@@ -129,81 +94,6 @@ def resolve_end(client: Client, options: ReadOptions) -> Offset | None:
             raise ConfigError(f"endingOffsets={options.ending_offsets} lies past the end: committed is up to {end}")
         return Offset(options.ending_offsets)
     return None
-
-
-def continue_from(client: Client, options: ReadOptions, reached: Reached, end: Offset) -> LogPoint:
-    """Where the next batch starts: where the last one ended, unless the log there is not what it was.
-
-    Args:
-        client: of the quorum.
-        options: of the read.
-        reached: where the last one ended.
-        end: of what is committed; see `committed_end`, which knows when to doubt it.
-
-    Raises:
-        DataLossError: it is not, and `failOnDataLoss` is true.
-        ConfigError: it is another cluster's.
-    """
-    point = reached.point
-    if reached.cluster_id != client.cluster_id:
-        raise ConfigError(
-            f"the checkpoint is of cluster {reached.cluster_id}, the quorum is cluster {client.cluster_id}: "
-            "a new query, with a new checkpoint, can read it"
-        )
-    if point.offset > end:
-        data_loss(options, f"the log ends at {end}, before the checkpoint's offset {point.offset}: was it replaced?")
-        return LogPoint(offset=end, epoch=epoch_before(client, end, Epoch(0)))
-    first = client.log_start() if point.offset else Offset(0)
-    if point.offset < first:
-        data_loss(options, f"offsets {point.offset} to {first} are gone: the log starts at {first}")
-        return LogPoint(offset=first, epoch=epoch_before(client, first, Epoch(0)))
-    shared = client.end_of_epoch(point.epoch)
-    if point.offset and not _may_be_in(point, shared):
-        at = "before that epoch" if shared is None else f"at offset {shared.offset} of epoch {shared.epoch}"
-        data_loss(
-            options,
-            f"the log is not the one of the checkpoint (offset {point.offset}, epoch {point.epoch}): it leaves it {at}",
-        )
-        offset = min(point.offset, shared.offset if shared is not None else first)
-        return LogPoint(offset=offset, epoch=epoch_before(client, offset, Epoch(0)))
-    return point
-
-
-def _may_be_in(point: LogPoint, end: OffsetAndEpoch | None) -> bool:
-    """Whether a log has this point, as far as what its leader says of the end of the point's epoch tells."""
-    if end is None:
-        return False
-    if end.epoch > point.epoch:
-        # A controller of Apache Kafka's keeps the ends of old epochs to itself and names a snapshot. Its last record is
-        # of a later epoch than the point's, so the point lies before it; more is not known.
-        return point.offset < end.offset
-    return end.epoch == point.epoch and end.offset >= point.offset
-
-
-def epoch_before(client: Client, offset: Offset, at_least: Epoch) -> Epoch:
-    """Epoch of the record before `offset`; one question if it is `at_least`, else a search between there and now.
-
-    Controllers of Apache Kafka tell of no epoch older than their oldest snapshot's: for a record of an older one, this
-    is that of the snapshot.
-
-    Args:
-        client: of the quorum.
-        offset: committed.
-        at_least: an epoch that the record is not older than.
-    """
-    if offset == 0:
-        return Epoch(0)
-    lowest, highest = at_least, client.epoch
-    asked = lowest  # most often nothing has changed, and the first question is the last
-    while lowest < highest:
-        assert lowest <= asked < highest, "each answer leaves less to ask"
-        end = client.end_of_epoch(asked)
-        if end is not None and end.epoch <= asked and end.offset >= offset:
-            highest = max(end.epoch, lowest)
-        else:
-            lowest = Epoch(asked + 1)
-        asked = Epoch((lowest + highest) // 2)
-    return lowest
 
 
 def split(

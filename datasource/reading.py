@@ -33,11 +33,6 @@ def read_range(options: ReadOptions, log_range: LogRange) -> Iterator[pa.RecordB
     while offset < end:
         records, offset = _fetch(client, options, offset, end, patience)
         if not records:
-            if offset < end and patience.is_over:
-                within = f"within {patience.timeout_s:.0f} s"
-                raise QuorumUnavailableError(
-                    f"offsets {offset} to {end} are committed, but no leader gave them {within}"
-                )
             continue
         patience.restart()
         offset = yield from read_answer(options, records, offset, end)
@@ -46,10 +41,15 @@ def read_range(options: ReadOptions, log_range: LogRange) -> Iterator[pa.RecordB
 def _fetch(
     client: Client, options: ReadOptions, offset: Offset, end: Offset, patience: Patience
 ) -> tuple[bytes, Offset]:
-    """Fetch from an offset on, or from the log's start, if the records before that are gone."""
+    """Fetch from an offset on; b"" and where to go on, if records are gone and that is allowed.
+
+    Raises:
+        QuorumUnavailableError: no leader gave records within the time of a call.
+        DataLossError: the log does not have them any more, and `failOnDataLoss` is true.
+    """
     while True:
         try:
-            return client.fetch(offset, max_bytes=_FETCH_BYTES, max_wait_ms=_FETCH_WAIT_MS).records, offset
+            fetched = client.fetch(offset, max_bytes=_FETCH_BYTES, max_wait_ms=_FETCH_WAIT_MS)
         except OffsetOutOfRangeError as error:
             is_past_the_end = offset >= error.log_start_offset
             if is_past_the_end and not patience.is_over:
@@ -60,3 +60,18 @@ def _fetch(
         except LowerEpochError as error:
             data_loss(options, f"cannot read offsets {offset} to {end}: was the log replaced? {error}")
             return b"", end
+        if fetched.records:
+            return fetched.records, offset
+        if not patience.is_over:
+            continue  # the leader has waited for records already
+        if fetched.high_watermark is None or fetched.high_watermark > offset:
+            raise QuorumUnavailableError(
+                f"offsets {offset} to {end} are committed, but no leader gave them within {patience.timeout_s:.0f} s"
+            )
+        # The offset is the very end of the log, or lies in the part that is not committed: no error to the leader.
+        data_loss(
+            options,
+            f"cannot read offsets {offset} to {end}: committed is up to {fetched.high_watermark}; "
+            "was the log replaced?",
+        )
+        return b"", end

@@ -1,4 +1,4 @@
-"""A stream that cannot be."""
+"""Rejects an unsupported stream when it starts."""
 
 from __future__ import annotations
 

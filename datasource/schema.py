@@ -49,6 +49,12 @@ def check_written_columns(schema: StructType) -> None:
     Raises:
         ValueError: names the column, its type and what is allowed.
     """
+    repeated = [name for name in dict.fromkeys(schema.names) if schema.names.count(name) > 1]
+    if repeated:
+        raise ValueError(
+            f"column {repeated[0]} is there {schema.names.count(repeated[0])} times; a record has one of each: "
+            "value, key and headers. Select each column once"
+        )
     for field in schema:
         if field.name in ("key", "value"):
             if field.dataType.simpleString() not in _BYTES:

@@ -45,8 +45,9 @@ class KraftDataSource(DataSource):
 
     def streamReader(self, schema: StructType) -> KraftStreamReader | RefusedStream:  # noqa: N802 - Spark's name
         """Make a stream reader."""
-        options = ReadOptions.of(self.options)
         try:
+            # Checked here too: a schema of the user's own, or a table's, stands in for the call of `schema`.
+            options = ReadOptions.of(self.options)
             options.check_for_stream()
             _check_schema(schema, options)
         except (ConfigError, ValueError) as error:

@@ -19,14 +19,15 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from datasource.batch_reader import RangePartition
-from datasource.offsets import Beginning, LogPoint, Reached, read_offset
+from datasource.continuing import BatchLimits, first_batch, next_batch
+from datasource.offsets import Beginning, Reached, read_offset
 from datasource.options import Place, ReadOptions
-from datasource.planning import committed_end, continue_from, data_loss, epoch_before, resolve_start, split
-from datasource.reading import read_range
+from datasource.planning import resolve_start, split
+from datasource.quick_acks import acknowledge_now
 from datasource.runner import end_quietly
 from raft.client import Client
 from raft.errors import ConfigError
-from raft.types import Epoch, Offset
+from raft.types import Offset
 
 
 class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -40,6 +41,11 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._own_client: Client | None = None
         self._target: Offset | None = None
         self._latest: dict[str, Any] | None = None
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take on the state that was pickled: this is a task's worker, which waits for the JVM next."""
+        self.__dict__.update(state)
+        acknowledge_now()
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Where a new query begins, by its meaning: asked for again and again, it must not change."""
@@ -55,24 +61,30 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         """Remember the end as it is now: the query reads up to there and ends."""
-        self._target = committed_end(self._client(), self._options)
+        self._target = self._client().log_end()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Plan the end of the next batch; where nothing is new, it is `start` itself, to the letter."""
         begun = read_offset(start)
         client = self._client(begun)
-        end = committed_end(client, self._options, begun if isinstance(begun, Reached) else None)
-        first = self._first(client, begun, end)
-        end = self._within_limits(first.offset, end, limit)
-        is_new_start = isinstance(begun, Beginning) or first != begun.point
-        if end == first.offset and not is_new_start:
+        limits = BatchLimits(
+            max_rows=limit.max_rows if isinstance(limit, ReadMaxRows) else None,
+            counts_control_records=self._options.include_control_records,
+            target=self._target,
+        )
+        if isinstance(begun, Reached):
+            batch = next_batch(client, self._options, begun, limits)
+        else:
+            first = resolve_start(client, self._options, begun.start, default=Place.LATEST)
+            batch = first_batch(client, first, limits)
+        is_new_start = isinstance(begun, Beginning) or batch.start != begun.point
+        if batch.end == batch.start and not is_new_start:
             self._latest = start
             return start
-        epoch = first.epoch if end == first.offset else epoch_before(client, end, first.epoch)
         reached = Reached(
             cluster_id=client.cluster_id or "",
-            point=LogPoint(offset=end, epoch=epoch),
-            origin=first if is_new_start else None,
+            point=batch.end,
+            origin=batch.start if is_new_start else None,
         )
         self._latest = reached.to_json()
         return self._latest
@@ -104,6 +116,8 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one task's part."""
+        from datasource.reading import read_range  # only tasks need it: see the package
+
         assert isinstance(partition, RangePartition), "as planned"
         return read_range(self._options, partition.log_range)
 
@@ -122,19 +136,3 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if isinstance(begun, Reached) and begun.point.epoch > client.epoch:
             client.start_over(cluster_id=client.cluster_id, epoch=begun.point.epoch)
         return client
-
-    def _first(self, client: Client, begun: Beginning | Reached, end: Offset) -> LogPoint:
-        """Where the batch starts."""
-        if isinstance(begun, Reached):
-            return continue_from(client, self._options, begun, end)
-        offset = resolve_start(client, self._options, begun.start, default=Place.LATEST)
-        return LogPoint(offset=offset, epoch=epoch_before(client, min(offset, end), Epoch(0)))
-
-    def _within_limits(self, first: Offset, end: Offset, limit: ReadLimit) -> Offset:
-        if self._target is not None:
-            if end < self._target:
-                data_loss(self._options, f"the log ends at {end}; when the query started it was {self._target}")
-            end = min(end, self._target)
-        if isinstance(limit, ReadMaxRows):
-            end = min(end, Offset(first + limit.max_rows))
-        return max(end, first)

@@ -13,7 +13,8 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
 from datasource.options import WriteOptions
-from datasource.writing import TaskRows, append_rows, collect_rows
+from datasource.sink_fence import checkpoint_location
+from datasource.task_rows import Query, TaskRows
 from raft.client import WriteKey
 from raft.errors import RaftError
 
@@ -34,31 +35,39 @@ class KraftStreamWriter(DataSourceStreamArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Collect the rows of one task."""
+        from datasource.writing import collect_rows  # not needed to plan a write: see the package
+
         context = TaskContext.get()
         query_id = context.getLocalProperty(_QUERY_ID) if context is not None else None
-        if query_id is None:
+        if context is None or query_id is None:
             raise RaftError("Spark does not say which query this is; without its id a write cannot be exactly once")
-        return collect_rows(iterator, self._options.client.max_request_bytes, query_id)
+        options = self._options
+        location = checkpoint_location(options.checkpoint_location, options.query_name, context._localProperties or {})
+        query = Query(query_id=query_id, checkpoint_location=location)
+        return collect_rows(iterator, options.client.max_request_bytes, query)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         """Append the rows of all tasks under the key of this micro-batch.
 
         Raises:
+            ConfigError: the query has written to another cluster so far.
             RaftError: they cannot be appended; the query ends, and its restart tries the same batch again.
         """
+        from datasource.writing import append_rows
+
         tasks = [message for message in messages if isinstance(message, TaskRows)]
-        query_ids = {task.query_id for task in tasks}
-        if not query_ids:
+        queries = {task.query for task in tasks}
+        if not queries:
             return
-        (query_id,) = query_ids
-        assert query_id is not None, "every task has said it"
-        key = WriteKey(query_id, batchId)
+        (query,) = queries
+        assert query is not None, "every task has said it"
         append_rows(
             self._options,
-            key,
+            WriteKey(query.query_id, batchId),
             tasks,
-            what=f"batch {batchId} of query {query_id}",
+            what=f"batch {batchId} of query {query.query_id}",
             conflict_remedy=_CONFLICT_REMEDY,
+            query=query,
         )
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name

@@ -10,14 +10,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.sql.datasource import WriterCommitMessage
 
 from datasource.clients import client_for
 from datasource.columns import encode_batch, encoded_size
 from datasource.options import WriteOptions
+from datasource.sink_fence import check_cluster
+from datasource.task_rows import Query, TaskRows
 from raft.client import Client, WriteKey
 from raft.errors import ErrorCode, RaftError, RequestError
 from raft.records.header import HEADER
@@ -35,29 +35,13 @@ class WriteConflictError(RaftError):
     """The key of a write is in the log already, with other rows; nothing was written now."""
 
 
-@dataclass
-class TaskRows(WriterCommitMessage):
-    """The rows of one task, as an Arrow stream; None instead when they alone are more than a write may hold.
-
-    Fields:
-        row_count: rows of the task.
-        size_bytes: what they take in a record batch.
-        query_id: of the streaming query; None in a batch write.
-    """
-
-    rows: bytes | None
-    row_count: int
-    size_bytes: int
-    query_id: str | None
-
-
-def collect_rows(record_batches: Iterable[pa.RecordBatch], max_bytes: int, query_id: str | None) -> TaskRows:
+def collect_rows(record_batches: Iterable[pa.RecordBatch], max_bytes: int, query: Query | None) -> TaskRows:
     """Take in the rows of one task; past the limit they are only measured, so that the message can say how large it is.
 
     Args:
         record_batches: the task's rows.
         max_bytes: most that a write may hold.
-        query_id: see `TaskRows`.
+        query: see `TaskRows`.
     """
     sink = pa.BufferOutputStream()
     stream: pa.ipc.RecordBatchStreamWriter | None = None
@@ -75,11 +59,17 @@ def collect_rows(record_batches: Iterable[pa.RecordBatch], max_bytes: int, query
     if stream is not None:
         stream.close()
     rows = sink.getvalue().to_pybytes() if size_bytes <= max_bytes else None
-    return TaskRows(rows=rows, row_count=row_count, size_bytes=size_bytes, query_id=query_id)
+    return TaskRows(rows=rows, row_count=row_count, size_bytes=size_bytes, query=query)
 
 
 def append_rows(
-    options: WriteOptions, key: WriteKey, tasks: Sequence[TaskRows], *, what: str, conflict_remedy: str
+    options: WriteOptions,
+    key: WriteKey,
+    tasks: Sequence[TaskRows],
+    *,
+    what: str,
+    conflict_remedy: str,
+    query: Query | None = None,
 ) -> None:
     """Append the rows of all tasks, in their order, under the key of the write; no rows append nothing.
 
@@ -89,8 +79,10 @@ def append_rows(
         tasks: what the tasks collected.
         what: the write in words, for messages.
         conflict_remedy: what to do if other rows were written under this key.
+        query: the streaming one that writes; its checkpoint must not name another cluster.
 
     Raises:
+        ConfigError: the query has written to another cluster so far.
         WriteTooLargeError: it does not fit into one record batch.
         WriteConflictError: other rows were written under this key, and `failOnWriteConflict` is true.
         QuorumUnavailableError: no leader took it in time; asked again, it is still written once.
@@ -104,6 +96,8 @@ def append_rows(
         raise _too_large(what, row_count, _size_of(tasks), f"{limit} (kraft.max.request.size)")
     client = client_for(options.client)
     _require_keyed_writes(client)
+    if query is not None and query.checkpoint_location is not None:
+        check_cluster(query.checkpoint_location, query.query_id, client.cluster_id or "")
     try:
         batch = encode_batch(
             list(_record_batches(tasks)),

@@ -9,10 +9,11 @@ import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import ClassVar, Self
 
 from pyspark.sql import SparkSession
 
+from kraft_spark.running_services import RunningServices, StartArguments
 from kraft_spark.spark_application import SparkApplication
 from kraft_spark.worker_python import warn_of_another_python
 from raft.local import LocalQuorum
@@ -41,6 +42,8 @@ class QuorumService:
         is_over: whether the application has ended; asked now and then.
     """
 
+    _running: ClassVar[RunningServices[QuorumService]] = RunningServices()
+
     def __init__(self, quorum: LocalQuorum, is_over: Callable[[], bool]) -> None:
         self._quorum = quorum
         self._is_over = is_over
@@ -61,6 +64,9 @@ class QuorumService:
     ) -> Self:
         """Start the voters and return once they have a leader.
 
+        Where this process runs a quorum on the directory already, as after a notebook's cell is run again, that one is
+        returned: the same object.
+
         Warns when Spark's Python workers run another Python than this program, which may have no kraft-spark; and when
         executors may be on other machines, which do not reach the voters.
 
@@ -72,8 +78,9 @@ class QuorumService:
             settings: further keys of the nodes' configuration, such as `message.max.bytes`.
 
         Raises:
-            ConfigError: the directory is in use or holds another number of voters, a setting is wrong, a voter does not
-                start, or the application is over or runs elsewhere (Spark Connect).
+            ConfigError: the directory is in use or holds another number of voters, this process runs a quorum on it
+                with other arguments, a setting is wrong, a voter does not start, or the application is over or runs
+                elsewhere (Spark Connect).
             StorageError: the disk refuses.
             QuorumUnavailableError: the voters found no leader within 30 s.
         """
@@ -81,8 +88,20 @@ class QuorumService:
         if not application.is_local:
             _warn_of_distant_executors()
         warn_of_another_python(application.worker_pythons(), stack_level=2)
-        quorum = LocalQuorum.start(Path(data_dir), voters=voters, base_port=base_port, settings=settings)
-        return cls(quorum, application.is_over)
+        directory = Path(data_dir)
+        arguments = StartArguments(
+            voters=voters,
+            base_port=base_port,
+            settings={key: str(value) for key, value in (settings or {}).items()},
+        )
+
+        def start() -> QuorumService:
+            quorum = LocalQuorum.start(directory, voters=voters, base_port=base_port, settings=settings)
+            return cls(quorum, application.is_over)
+
+        found = cls._running.get_or_start(directory, arguments, start, is_usable=cls._is_usable)
+        assert isinstance(found, cls), f"a {type(found).__name__} runs on {directory}"
+        return found
 
     def __enter__(self) -> Self:
         return self
@@ -122,6 +141,14 @@ class QuorumService:
         self._quorum.stop()
         # Not before: should this be interrupted, the end of the program finishes it.
         atexit.unregister(self.stop)
+        self._running.forget(self)
+
+    def _is_usable(self) -> bool:
+        """Whether this quorum may be given out again; it stops first if its application is over."""
+        if not self._is_stopped.is_set() and not self._is_over():
+            return True
+        self.stop()
+        return False
 
     def _stop_with_application(self) -> None:
         """Ask now and then whether the application still runs.

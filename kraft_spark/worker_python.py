@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +50,23 @@ class WorkerPython:
             return "which does not run as a Python"
         ours = (Path(sys.prefix).resolve(), "{}.{}".format(*sys.version_info))
         return None if (Path(prefix).resolve(), version) == ours else f"the Python {version} of {prefix}"
+
+
+def choose_this_python(environment: MutableMapping[str, str], *, has_started: bool) -> None:
+    """Make Spark's workers run the Python of this program, unless something else says which they run.
+
+    Spark would take `python3` of the PATH. In a virtual environment that was not activated that is another Python, and
+    Spark then says no more than that it does not find the data source.
+
+    Args:
+        environment: of this process; the JVM inherits it when it is started.
+        has_started: whether the JVM has been started, so that its environment is settled.
+    """
+    says_which = any(variable in environment for variable in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"))
+    # spark-submit starts the JVM first and tells its child the port. A worker of Spark's runs a chosen Python already.
+    is_child_of_spark = any(name.startswith(("PYSPARK_GATEWAY_", "PYTHON_WORKER_FACTORY_")) for name in environment)
+    if sys.executable and not (has_started or says_which or is_child_of_spark):
+        environment["PYSPARK_PYTHON"] = sys.executable
 
 
 def warn_of_another_python(pythons: Iterable[WorkerPython], *, stack_level: int) -> None:

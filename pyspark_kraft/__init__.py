@@ -1,5 +1,49 @@
 """Found by Spark at its first look for a data source: makes `format("kraft")` known without registering."""
 
-from datasource import KraftDataSource as DefaultSource
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from pyspark.sql.datasource import DataSource
+
+from pyspark_kraft.own_packages import load_own_packages
+
+_hidden = load_own_packages()
+
+if _hidden is None:
+    from datasource import KraftDataSource
+    from datasource.batch_reader import KraftBatchReader, RangePartition
+    from datasource.batch_writer import KraftBatchWriter
+    from datasource.refused_stream import RefusedStream
+    from datasource.runner import end_quietly
+    from datasource.stream_reader import KraftStreamReader
+    from datasource.stream_writer import KraftStreamWriter
+    from datasource.task_rows import TaskRows
+    from datasource.worker_imports import settle_imports
+    from pyspark_kraft.restoring import restore_through_here
+
+    restore_through_here(KraftBatchReader, KraftBatchWriter, KraftStreamReader, KraftStreamWriter)
+    restore_through_here(RangePartition, RefusedStream, TaskRows)
+    settle_imports(sys.argv)
+    end_quietly()
+
+    class DefaultSource(KraftDataSource):
+        """The data source, by a name that Spark's workers find in any working directory."""
+
+else:
+
+    class DefaultSource(DataSource):  # type: ignore[no-redef]  # one of the two, by what is imported
+        """Stands for the data source where a module of the user's hides a package of it, and says so."""
+
+        def __init__(self, options: Any) -> None:
+            super().__init__(options)
+            raise ImportError(_hidden)
+
+        @classmethod
+        def name(cls) -> str:
+            """The name to give to `format`."""
+            return "kraft"
+
 
 __all__ = ["DefaultSource"]

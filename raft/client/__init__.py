@@ -8,8 +8,18 @@ asynchronous  the driver for asyncio
 """
 
 from raft.client.blocking import Client
-from raft.client.results import Appended, Fetched, QuorumDescription, ReplicaDescription
+from raft.client.results import Appended, BatchPlan, Fetched, LogPlace, QuorumDescription, ReplicaDescription
 from raft.client.settings import ClientSettings
 from raft.writers import WriteKey
 
-__all__ = ["Appended", "Client", "ClientSettings", "Fetched", "QuorumDescription", "ReplicaDescription", "WriteKey"]
+__all__ = [
+    "Appended",
+    "BatchPlan",
+    "Client",
+    "ClientSettings",
+    "Fetched",
+    "LogPlace",
+    "QuorumDescription",
+    "ReplicaDescription",
+    "WriteKey",
+]

@@ -10,7 +10,7 @@ from typing import Concatenate, ParamSpec, Self, assert_never
 from raft.client import calls
 from raft.client.blocking_connection import BlockingConnection
 from raft.client.failures import in_words
-from raft.client.results import Appended, Fetched, FoundOffset, QuorumDescription
+from raft.client.results import Appended, BatchPlan, Fetched, FoundOffset, QuorumDescription
 from raft.client.session import Deadline, Session
 from raft.client.settings import ClientSettings
 from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause, Result, Step
@@ -106,6 +106,19 @@ class Client:
     def end_of_epoch(self, epoch: Epoch) -> OffsetAndEpoch | None:
         """See `raft.client.calls.end_of_epoch`."""
         return self.call(calls.end_of_epoch, epoch)
+
+    def plan_batch(
+        self,
+        start_offset: Offset,
+        epoch: Epoch,
+        *,
+        max_records: int | None = None,
+        end_offset: Offset | None = None,
+    ) -> BatchPlan:
+        """See `raft.client.calls.plan_batch`."""
+        return self.call(
+            calls.plan_batch, start_offset=start_offset, epoch=epoch, max_records=max_records, end_offset=end_offset
+        )
 
     def describe_quorum(self) -> QuorumDescription:
         """See `raft.client.calls.describe_quorum`."""

@@ -7,7 +7,15 @@ from typing import TypeVar
 
 from raft.client import controllers
 from raft.client.discovery import API_VERSIONS_REQUEST, Dialect, Leader
-from raft.client.results import Appended, Fetched, FoundOffset, QuorumDescription, ReplicaDescription
+from raft.client.results import (
+    Appended,
+    BatchPlan,
+    Fetched,
+    FoundOffset,
+    LogPlace,
+    QuorumDescription,
+    ReplicaDescription,
+)
 from raft.client.session import Deadline, Judged, Session
 from raft.client.steps import Operation
 from raft.errors import ConfigError, DecodeError, ErrorCode, OffsetOutOfRangeError
@@ -208,26 +216,98 @@ def end_of_epoch(session: Session, deadline: Deadline, epoch: Epoch) -> Operatio
     """
     if (yield from session.find_dialect(deadline)) is Dialect.KAFKAS:
         return (yield from controllers.end_of_epoch(session, deadline, epoch))
+    return _epoch_end((yield from _ask_for_epoch(session, deadline, epoch)))
 
+
+def plan_batch(
+    session: Session,
+    deadline: Deadline,
+    *,
+    start_offset: Offset,
+    epoch: Epoch,
+    max_records: int | None = None,
+    end_offset: Offset | None = None,
+) -> Operation[BatchPlan]:
+    """Plan the next batch of a stream: of a leader of this project's, with one request (CLIENT-15).
+
+    Another one is asked for the bounds of its log and the end of the epoch with three, and gives no places.
+
+    Args:
+        session: asks.
+        deadline: when to give up.
+        start_offset: where the batch is to start.
+        epoch: of the record before that, as far as it is known: the leader says where it ends.
+        max_records: most data records of the batch; None for any number.
+        end_offset: latest end; None for the end of what is committed.
+
+    Raises:
+        QuorumUnavailableError: no answer in time.
+        ConfigError: it is another cluster, or another topic.
+    """
+    if (yield from session.find_dialect(deadline)) is Dialect.OURS:
+        wanted = epochs.BatchPlanRequest(
+            start_offset=start_offset,
+            max_records=-1 if max_records is None else max_records,
+            end_offset=-1 if end_offset is None else end_offset,
+        )
+        answer = yield from _ask_for_epoch(session, deadline, epoch, wanted)
+        plan = answer.batch_plan
+        if plan.high_watermark >= 0:
+            return BatchPlan(
+                log_start_offset=Offset(plan.log_start_offset),
+                high_watermark=Offset(plan.high_watermark),
+                epoch_end=_epoch_end(answer),
+                start=_place(plan.start),
+                end=_place(plan.end),
+            )
+    latest = yield from find_offset(session, deadline, offsets.LATEST_TIMESTAMP)
+    earliest = yield from find_offset(session, deadline, offsets.EARLIEST_TIMESTAMP)
+    if latest is None or earliest is None:
+        raise DecodeError("ListOffsets names no offset for the start or the end of the log")
+    return BatchPlan(
+        log_start_offset=earliest.offset,
+        high_watermark=latest.offset,
+        epoch_end=(yield from end_of_epoch(session, deadline, epoch)),
+    )
+
+
+def _ask_for_epoch(
+    session: Session,
+    deadline: Deadline,
+    epoch: Epoch,
+    plan: epochs.BatchPlanRequest = epochs.BatchPlanRequest(),  # noqa: B008 - frozen
+) -> Operation[epochs.OffsetForLeaderEpochResponsePartition]:
     def make(leader: Leader) -> epochs.OffsetForLeaderEpochRequest:
         partition = epochs.OffsetForLeaderEpochRequestPartition(
-            partition=0, current_leader_epoch=session.epoch, leader_epoch=epoch
+            partition=0, current_leader_epoch=session.epoch, leader_epoch=epoch, batch_plan_request=plan
         )
         topic = epochs.OffsetForLeaderEpochRequestTopic(topic=leader.topic.name, partitions=(partition,))
         return epochs.OffsetForLeaderEpochRequest(replica_id=-1, topics=(topic,))
 
     def judge(answer: epochs.OffsetForLeaderEpochResponse) -> Judged:
-        return Judged(error=_epoch_end(answer).error_code)
+        return Judged(error=_epoch_answer(answer).error_code)
 
-    answer = yield from session.ask_leader(make, judge, deadline)
-    end = _epoch_end(answer)
-    if end.end_offset < 0:
-        return None
-    return OffsetAndEpoch(epoch=Epoch(end.leader_epoch), offset=Offset(end.end_offset))
+    return _epoch_answer((yield from session.ask_leader(make, judge, deadline)))
 
 
-def _epoch_end(answer: epochs.OffsetForLeaderEpochResponse) -> epochs.OffsetForLeaderEpochResponsePartition:
+def _epoch_answer(answer: epochs.OffsetForLeaderEpochResponse) -> epochs.OffsetForLeaderEpochResponsePartition:
     return _sole([partition for topic in answer.topics for partition in topic.partitions])
+
+
+def _epoch_end(answer: epochs.OffsetForLeaderEpochResponsePartition) -> OffsetAndEpoch | None:
+    if answer.end_offset < 0:
+        return None
+    return OffsetAndEpoch(epoch=Epoch(answer.leader_epoch), offset=Offset(answer.end_offset))
+
+
+def _place(place: epochs.LogPlace) -> LogPlace | None:
+    if place.offset < 0:
+        return None
+    return LogPlace(
+        offset=Offset(place.offset),
+        epoch=Epoch(max(place.epoch, 0)),
+        checksum=place.checksum if place.checksum >= 0 else None,
+    )
 
 
 def describe_quorum(session: Session, deadline: Deadline) -> Operation[QuorumDescription]:

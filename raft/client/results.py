@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from raft.types import Endpoint, Epoch, NodeId, Offset, Uuid
+from raft.types import Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, Uuid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +41,40 @@ class FoundOffset:
 
     offset: Offset
     epoch: Epoch | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogPlace:
+    """A place between two records of the log.
+
+    Fields:
+        offset: of the record after it.
+        epoch: of the record before it; 0 where there is none.
+        checksum: stored CRC-32C of the batch that holds the record before; None where it is unknown or there is none.
+    """
+
+    offset: Offset
+    epoch: Epoch
+    checksum: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchPlan:
+    """What a leader says of its committed log, and of a batch that is to be read from it.
+
+    Fields:
+        log_start_offset, high_watermark: bounds of the committed log.
+        epoch_end: the largest epoch up to the one asked about, and where its committed part ends; None for an epoch
+            not begun yet. See `raft.client.calls.end_of_epoch`.
+        start, end: of the batch; None where the leader does not say, as an older node or one of Apache Kafka's does
+            not, or where the start lies outside the bounds.
+    """
+
+    log_start_offset: Offset
+    high_watermark: Offset
+    epoch_end: OffsetAndEpoch | None
+    start: LogPlace | None = None
+    end: LogPlace | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from raft.errors import StorageError
+from raft.records.head import BatchHead, read_head
 from raft.records.header import with_base_offset_and_epoch
 from raft.storage.epoch_checkpoint import (
     EPOCH_CHECKPOINT_NAME,
@@ -251,8 +252,20 @@ class Log:
         recent = self._tail.read(start_offset, max_bytes=max_bytes, end_offset=end_offset)
         if recent is not None:
             return recent
-        at = bisect_right(self._segments, start_offset, key=attrgetter("base_offset")) - 1
-        return self._segments[at].read(start_offset, max_bytes=max_bytes, end_offset=end_offset)
+        return self._segment_of(start_offset).read(start_offset, max_bytes=max_bytes, end_offset=end_offset)
+
+    def head_of(self, offset: Offset) -> BatchHead:
+        """Return the head of the batch that holds `offset`; no more of the batch is read.
+
+        Args:
+            offset: of a record in the log.
+
+        Raises:
+            CorruptBatchError: the file is not what was written; names it, and the byte.
+        """
+        assert self._start.offset <= offset < self._end_offset, f"{offset} lies outside the log"
+        recent = self._tail.head(offset)
+        return read_head(recent) if recent is not None else self._segment_of(offset).head_of(offset)
 
     def flush(self) -> Offset:
         """Return when all that was appended before the call is on the disk, and the end offset of that.
@@ -292,6 +305,9 @@ class Log:
         finally:
             for segment in self._segments:
                 segment.close()
+
+    def _segment_of(self, offset: Offset) -> Segment:
+        return self._segments[bisect_right(self._segments, offset, key=attrgetter("base_offset")) - 1]
 
     def _write(self, run: Sequence[Batch]) -> None:
         next_offset = self._end_offset

@@ -15,6 +15,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from raft.errors import CorruptBatchError, DecodeError
+from raft.records.head import BatchHead, read_head
+from raft.records.header import HEADER
 from raft.records.split import walk_headers
 from raft.storage.batch_search import BatchSearch, FoundBatch
 from raft.storage.files import Files, join
@@ -113,6 +115,16 @@ class Segment:
     def batch_at(self, position: int) -> bytes:
         """Return the bytes of the batch that begins at `position`."""
         return self._read(position, self._batch_bytes_at(position))
+
+    def head_of(self, offset: Offset) -> BatchHead:
+        """Return the head of the batch that holds `offset`, which is in this segment.
+
+        Raises:
+            CorruptBatchError: the file is not what was written; names it, and the byte.
+        """
+        position = self.locate(offset)
+        with self._damage_named(position):
+            return read_head(self._read(position, HEADER.size))
 
     def walk(self, position: int = 0) -> Iterator[BatchHeader]:
         """Yield the headers of the batches from `position` on, their checksums verified.

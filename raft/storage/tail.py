@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from raft.records.header import HEADER
 from raft.storage.spans import place_at, skip_to, take_until
 from raft.types import Offset
 
@@ -58,6 +59,14 @@ class Tail:
             if taken_until < len(piece) or at == len(self._pieces):
                 return b"".join(parts)
             piece, position = self._pieces[at], 0
+
+    def head(self, offset: Offset) -> bytes | None:
+        """Return the first bytes of the batch that holds `offset`, or None if it is no longer here."""
+        if not self._base_offsets or offset < self._base_offsets[0]:
+            return None
+        piece = self._pieces[bisect_right(self._base_offsets, offset) - 1]
+        position = skip_to(piece, offset)
+        return piece[position : position + HEADER.size]
 
     def _make_room(self) -> None:
         # A quarter at a time: taking pieces from the front of a list moves all others.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from raft.client import Appended, Fetched, calls
+from raft.client import Appended, BatchPlan, Fetched, LogPlace, calls
 from raft.client.results import FoundOffset, ReplicaDescription
 from raft.codec import Message, encode
 from raft.errors import DecodeError, ErrorCode, OffsetOutOfRangeError, QuorumUnavailableError, RequestError
@@ -235,6 +235,73 @@ def test_end_of_an_epoch_is_asked_for(answer: epochs.OffsetForLeaderEpochRespons
     assert isinstance(request, epochs.OffsetForLeaderEpochRequest)
     ((partition,),) = (topic.partitions for topic in request.topics)
     assert (request.replica_id, partition.current_leader_epoch, partition.leader_epoch) == (-1, 3, 2)
+
+
+NO_PLACE = epochs.LogPlace()
+
+
+def planned(
+    *, start: epochs.LogPlace = NO_PLACE, end: epochs.LogPlace = NO_PLACE
+) -> epochs.OffsetForLeaderEpochResponse:
+    plan = epochs.BatchPlan(log_start_offset=2, high_watermark=9, start=start, end=end)
+    partition = epochs.OffsetForLeaderEpochResponsePartition(
+        error_code=0, partition=0, leader_epoch=2, end_offset=6, batch_plan=plan
+    )
+    topic = epochs.OffsetForLeaderEpochResponseTopic(topic=TOPIC, partitions=(partition,))
+    return epochs.OffsetForLeaderEpochResponse(topics=(topic,))
+
+
+END_OF_EPOCH = OffsetAndEpoch(epoch=Epoch(2), offset=Offset(6))
+
+
+@pytest.mark.rule("CLIENT-15")
+def test_batch_is_planned_with_one_question() -> None:
+    start, end = epochs.LogPlace(offset=4, epoch=2, checksum=77), epochs.LogPlace(offset=9, epoch=3)
+    table = leader_alone(planned(start=start, end=end))
+
+    plan = table.run(
+        calls.plan_batch(
+            session(), table.deadline(), start_offset=Offset(4), epoch=Epoch(2), max_records=5, end_offset=Offset(20)
+        )
+    )
+
+    assert plan == BatchPlan(
+        log_start_offset=Offset(2),
+        high_watermark=Offset(9),
+        epoch_end=END_OF_EPOCH,
+        start=LogPlace(offset=Offset(4), epoch=Epoch(2), checksum=77),
+        end=LogPlace(offset=Offset(9), epoch=Epoch(3)),
+    )
+    request = table.asked[-1].request
+    assert isinstance(request, epochs.OffsetForLeaderEpochRequest)
+    ((partition,),) = (topic.partitions for topic in request.topics)
+    assert (partition.current_leader_epoch, partition.leader_epoch) == (3, 2)
+    assert partition.batch_plan_request == epochs.BatchPlanRequest(start_offset=4, max_records=5, end_offset=20)
+
+
+@pytest.mark.rule("CLIENT-15")
+def test_batch_that_starts_outside_the_log_has_no_places() -> None:
+    table = leader_alone(planned())
+
+    plan = table.run(calls.plan_batch(session(), table.deadline(), start_offset=Offset(40), epoch=Epoch(2)))
+
+    assert plan == BatchPlan(log_start_offset=Offset(2), high_watermark=Offset(9), epoch_end=END_OF_EPOCH)
+
+
+@pytest.mark.rule("CLIENT-15")
+def test_older_node_is_asked_for_each_bound_alone() -> None:
+    table = leader_alone(ended(), listed(offset=9), listed(offset=2), ended())
+
+    plan = table.run(calls.plan_batch(session(), table.deadline(), start_offset=Offset(4), epoch=Epoch(2)))
+
+    assert plan == BatchPlan(log_start_offset=Offset(2), high_watermark=Offset(9), epoch_end=END_OF_EPOCH)
+
+
+def test_log_without_a_start_is_none() -> None:
+    table = leader_alone(ended(), listed(offset=9), listed(offset=-1))
+
+    with pytest.raises(DecodeError, match="names no offset for the start or the end of the log"):
+        table.run(calls.plan_batch(session(), table.deadline(), start_offset=Offset(4), epoch=Epoch(2)))
 
 
 def test_producer_id_is_asked_of_the_leader() -> None:

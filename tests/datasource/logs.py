@@ -4,10 +4,10 @@ answers of a controller of Apache Kafka's."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Concatenate
 
-from raft.client import Client, ClientSettings
+from raft.client import BatchPlan, Client, ClientSettings, LogPlace
 from raft.client.blocking import Arguments
 from raft.client.results import FoundOffset
 from raft.client.session import Deadline, Session
@@ -32,12 +32,16 @@ class Log:
             committed.
         timestamps_ms: time of each record; without, no record is as young as any time.
         start: first offset still there.
+        checksums: of the batch of each record; without, the leader tells of no places, as an older node.
+        control: offsets of control records.
     """
 
     epochs: Sequence[int]
     leader_epoch: int | None = None
     timestamps_ms: Sequence[int] = ()
     start: int = 0
+    checksums: Sequence[int] = ()
+    control: frozenset[int] = frozenset()
     view: LogView = field(default_factory=LogView)
 
     def __post_init__(self) -> None:
@@ -48,7 +52,7 @@ class Log:
 
 
 class LogClient(Client):
-    """A client whose leader is a `Log` in memory; it counts the questions about epochs."""
+    """A client whose leader is a `Log` in memory; it counts the questions about epochs, and the plans."""
 
     def __init__(self, log: Log, *, cluster_id: str = CLUSTER_ID) -> None:
         epoch = log.view.last_epoch if log.leader_epoch is None else Epoch(log.leader_epoch)
@@ -56,6 +60,7 @@ class LogClient(Client):
         self._log = log
         self._cluster_id = cluster_id
         self.questions = 0
+        self.plans = 0
 
     @property
     def cluster_id(self) -> str:
@@ -74,6 +79,33 @@ class LogClient(Client):
         self.questions += 1
         view = self._log.view
         return view.end_of_epoch(epoch) if 0 <= epoch <= view.last_epoch else None
+
+    def plan_batch(
+        self,
+        start_offset: Offset,
+        epoch: Epoch,
+        *,
+        max_records: int | None = None,
+        end_offset: Offset | None = None,
+    ) -> BatchPlan:
+        self.plans += 1
+        plan = BatchPlan(
+            log_start_offset=Offset(self._log.start),
+            high_watermark=self.log_end(),
+            epoch_end=self.end_of_epoch(epoch),
+        )
+        if not self._log.checksums or not plan.log_start_offset <= start_offset <= plan.high_watermark:
+            return plan
+        end = plan.high_watermark if end_offset is None else max(start_offset, min(plan.high_watermark, end_offset))
+        if max_records is not None:
+            data = [offset for offset in range(start_offset, end) if offset not in self._log.control]
+            end = Offset(data[max_records]) if len(data) > max_records else end
+        return replace(plan, start=self._place(start_offset), end=self._place(end))
+
+    def _place(self, offset: Offset) -> LogPlace:
+        epoch = Epoch(self._log.epochs[offset - 1] if offset else 0)
+        checksum = self._log.checksums[offset - 1] if offset > self._log.start else None
+        return LogPlace(offset=offset, epoch=epoch, checksum=checksum)
 
 
 class ControllerClient(Client):

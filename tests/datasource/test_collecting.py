@@ -9,10 +9,12 @@ import pytest
 
 from datasource.columns import encode_batch, encoded_size
 from datasource.options import WriteOptions
-from datasource.writing import BATCH_HEADER_BYTES, TaskRows, WriteTooLargeError, append_rows, collect_rows
+from datasource.task_rows import Query, TaskRows
+from datasource.writing import BATCH_HEADER_BYTES, WriteTooLargeError, append_rows, collect_rows
 from raft.client import WriteKey
 
 NO_LIMIT = 1 << 30
+QUERY = Query(query_id="query", checkpoint_location=None)
 
 
 def rows(*values: str) -> pa.RecordBatch:
@@ -34,10 +36,10 @@ def rows_in(task: TaskRows) -> list[dict[str, str]]:
 def test_task_keeps_its_rows_in_their_order() -> None:
     parts = [rows("b", "a"), rows(), rows("c")]
 
-    task = pickle.loads(pickle.dumps(collect_rows(parts, NO_LIMIT, "query")))
+    task = pickle.loads(pickle.dumps(collect_rows(parts, NO_LIMIT, QUERY)))
 
     assert [row["value"] for row in rows_in(task)] == ["b", "a", "c"]
-    assert (task.row_count, task.query_id) == (3, "query")
+    assert (task.row_count, task.query) == (3, QUERY)
 
 
 @pytest.mark.parametrize("parts", [[], [rows()], [rows(), rows()]], ids=["nothing", "an empty part", "empty parts"])

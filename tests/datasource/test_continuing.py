@@ -8,10 +8,12 @@ from collections.abc import Sequence
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
-from datasource.offsets import LogPoint, Reached
+from datasource.continuing import BatchLimits, MicroBatch, next_batch
+from datasource.offsets import Reached
 from datasource.options import ReadOptions
-from datasource.planning import DataLossError, committed_end, continue_from
+from datasource.planning import DataLossError
 from datasource.stream_reader import KraftStreamReader
+from raft.client import Client, LogPlace
 from raft.errors import ConfigError
 from raft.types import Epoch, Offset, OffsetAndEpoch
 from tests.client.kafka import Controller, a_batch
@@ -29,15 +31,27 @@ def options(*, fail_on_data_loss: bool = True, api_timeout_ms: int = 60_000) -> 
     )
 
 
-def reached(offset: int, epoch: int, *, cluster_id: str = CLUSTER_ID) -> Reached:
-    return Reached(cluster_id=cluster_id, point=LogPoint(offset=Offset(offset), epoch=Epoch(epoch)))
+def place(offset: int, epoch: int, checksum: int | None = None) -> LogPlace:
+    return LogPlace(offset=Offset(offset), epoch=Epoch(epoch), checksum=checksum)
+
+
+def reached(offset: int, epoch: int, checksum: int | None = None, *, cluster_id: str = CLUSTER_ID) -> Reached:
+    return Reached(cluster_id=cluster_id, point=place(offset, epoch, checksum))
+
+
+def quick(*, fail_on_data_loss: bool = True) -> ReadOptions:
+    """Options of a read that looks at an end before the checkpoint once more, and then believes it."""
+    return options(fail_on_data_loss=fail_on_data_loss, api_timeout_ms=1)
 
 
 def next_start(epochs: Sequence[int], at: Reached, read: ReadOptions, *, start: int = 0) -> tuple[int, int]:
-    """Continue in a log of these epochs; return offset and epoch of the point."""
-    client = LogClient(Log(epochs=epochs, start=start))
-    point = continue_from(client, read, at, client.log_end())
-    return point.offset, point.epoch
+    """Continue in a log of these epochs; return offset and epoch of the place, whether or not the leader plans."""
+    older, newer = (
+        next_batch(LogClient(Log(epochs=epochs, start=start, checksums=checksums)), read, at, BatchLimits()).start
+        for checksums in ((), epochs)
+    )
+    assert (older.offset, older.epoch) == (newer.offset, newer.epoch)
+    return older.offset, older.epoch
 
 
 @pytest.mark.parametrize(
@@ -76,7 +90,7 @@ def test_batch_is_refused_when_records_are_gone(
     epochs: list[int], start: int, at: Reached, message: str, _goes_on_at: tuple[int, int]
 ) -> None:
     with pytest.raises(DataLossError) as refusal:
-        next_start(epochs, at, options(), start=start)
+        next_start(epochs, at, quick(), start=start)
 
     assert message in str(refusal.value)
     assert "set failOnDataLoss to false" in str(refusal.value)
@@ -92,10 +106,10 @@ def test_batch_goes_on_with_a_warning_when_it_may_lose_data(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        point = next_start(epochs, at, options(fail_on_data_loss=False), start=start)
+        point = next_start(epochs, at, quick(fail_on_data_loss=False), start=start)
 
     assert point == goes_on_at
-    assert [message in record.getMessage() for record in caplog.records] == [True]
+    assert [message in record.getMessage() for record in caplog.records] == [True] * 2
 
 
 @pytest.mark.parametrize("fail_on_data_loss", [True, False])
@@ -114,7 +128,7 @@ BATCHES = [a_batch(0, epoch=1), a_batch(2, epoch=1), a_batch(4, epoch=3), a_batc
 def next_start_of_kafkas(at: Reached, read: ReadOptions, *, starts_at_snapshot: bool) -> tuple[int, int]:
     batches = BATCHES[3:] if starts_at_snapshot else BATCHES
     client = ControllerClient(Controller(batches, snapshots=SNAPSHOTS, starts_at_snapshot=starts_at_snapshot))
-    point = continue_from(client, read, at, client.log_end())
+    point = next_batch(client, read, at, BatchLimits()).start
     return point.offset, point.epoch
 
 
@@ -186,14 +200,132 @@ def test_stream_goes_on_when_a_deposed_leader_was_asked_before_the_one_that_lead
     assert planned == reached(110, 5).to_json()
 
 
+class Ends(LogClient):
+    """Counts how often it is asked where the log ends."""
+
+    asked = 0
+
+    def log_end(self) -> Offset:
+        self.asked += 1
+        return super().log_end()
+
+
+def test_end_before_the_checkpoint_is_believed_after_the_time_of_a_call() -> None:
+    client = Ends(Log(epochs=[4] * 90))
+
+    with pytest.raises(DataLossError, match="the log ends at 90, before the checkpoint's offset 100"):
+        next_batch(client, options(api_timeout_ms=120), reached(100, 4), BatchLimits())
+
+    assert client.asked > 1
+
+
+def test_end_before_the_checkpoint_is_believed_at_once_of_another_cluster() -> None:
+    client = Ends(Log(epochs=[4] * 90))
+
+    with pytest.raises(ConfigError, match="the checkpoint is of cluster other"):
+        next_batch(client, options(), reached(100, 4, cluster_id="other"), BatchLimits())
+
+    assert client.asked == 1
+
+
+OLD = [11, 12, 12, 13, 14, 15]
+"""Checksum of each record's batch in the log that was; the third record shares the batch of the second."""
+
+
+@pytest.mark.rule("CLIENT-15")
+def test_longer_log_of_the_same_epoch_is_known_by_the_checksum_of_the_batch_before() -> None:
+    client = LogClient(Log(epochs=[1] * 9, checksums=[11, 22, 22, 23, 24, 25, 26, 27, 28]))
+
+    with pytest.raises(DataLossError) as refusal:
+        next_batch(client, options(), reached(4, 1, 13), BatchLimits())
+
+    assert "the record batch before offset 4 has checksum 23, the checkpoint's has 13" in str(refusal.value)
+    assert "set failOnDataLoss to false" in str(refusal.value)
+
+
+def test_log_of_other_checksums_is_read_on_from_the_checkpoint_when_data_may_be_lost(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    client = LogClient(Log(epochs=[1] * 6, checksums=[11, 22, 22, 23, 24, 25]))
+
+    with caplog.at_level(logging.WARNING):
+        batch = next_batch(client, options(fail_on_data_loss=False), reached(4, 1, 13), BatchLimits())
+
+    assert batch == MicroBatch(start=place(4, 1, 23), end=place(6, 1, 25))
+    assert "has checksum 23, the checkpoint's has 13" in caplog.text
+
+
 @pytest.mark.parametrize(
-    ("at", "api_timeout_ms"),
+    ("at", "checksums"),
     [
-        pytest.param(reached(100, 4), 120, id="for as long as a call may take"),
-        pytest.param(reached(100, 4, cluster_id="other"), 60_000, id="once, of another cluster"),
+        pytest.param(reached(3, 1, 12), OLD, id="the same"),
+        pytest.param(reached(3, 1), OLD, id="unknown in a checkpoint of version 1"),
+        pytest.param(reached(3, 1, 12), (), id="unknown to an older node"),
+        pytest.param(reached(0, 0), OLD, id="at the very start"),
     ],
 )
-def test_end_before_the_checkpoint_is_believed_in_the_end(at: Reached, api_timeout_ms: int) -> None:
-    client = LogClient(Log(epochs=[4] * 90))
+def test_batch_goes_on_when_no_checksum_differs(at: Reached, checksums: Sequence[int]) -> None:
+    client = LogClient(Log(epochs=[1] * 6, checksums=checksums))
 
-    assert committed_end(client, options(api_timeout_ms=api_timeout_ms), at) == 90
+    batch = next_batch(client, options(), at, BatchLimits())
+
+    assert (batch.start, batch.end.offset, batch.end.epoch) == (at.point, 6, 1)
+
+
+def test_one_question_plans_a_batch() -> None:
+    client = LogClient(Log(epochs=[1, 1, 2, 2, 3], checksums=OLD[:5]))
+
+    batch = next_batch(client, options(), reached(1, 1, 11), BatchLimits())
+
+    assert batch.end == place(5, 3, 14)
+    assert (client.plans, client.questions) == (1, 1), "a plan tells where the epoch ends, too"
+
+
+@pytest.mark.parametrize("fail_on_data_loss", [True, False])
+@pytest.mark.parametrize("checksums", [(), OLD], ids=["older node", "node"])
+def test_available_now_fails_when_the_log_has_become_shorter_than_it_was_at_its_start(
+    monkeypatch: pytest.MonkeyPatch, fail_on_data_loss: bool, checksums: Sequence[int]
+) -> None:
+    clients: list[Client] = [LogClient(Log(epochs=[1] * 9)), LogClient(Log(epochs=[1] * 6, checksums=checksums))]
+    monkeypatch.setattr("datasource.stream_reader.Client", lambda settings: clients.pop(0))
+    reader = KraftStreamReader(options(fail_on_data_loss=fail_on_data_loss))
+    reader.prepareForTriggerAvailableNow()
+    reader._own_client = None  # as if the log had become shorter: the next question goes to the other one
+
+    with pytest.raises(DataLossError, match="the log ends at 6, but it ended at 9 when this query") as refusal:
+        reader.latestOffset(reached(3, 1).to_json(), ReadAllAvailable())
+
+    assert "failOnDataLoss" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("checksums", "counts_control_records", "ends"),
+    [
+        pytest.param(range(1, 15), False, [5, 9, 14], id="a node tells control records apart"),
+        pytest.param(range(1, 15), True, [4, 8, 12, 14], id="control records are rows"),
+        pytest.param((), False, [4, 8, 12, 14], id="an older node does not tell"),
+    ],
+)
+def test_batches_hold_as_many_rows_as_they_may(
+    checksums: Sequence[int], counts_control_records: bool, ends: list[int]
+) -> None:
+    client = LogClient(Log(epochs=[1] * 14, checksums=checksums, control=frozenset([0, 13])))
+    limits = BatchLimits(max_rows=4, counts_control_records=counts_control_records)
+    at = reached(0, 0)
+    found: list[int] = []
+
+    while not found or found[-1] < 14:
+        batch = next_batch(client, options(), at, limits)
+        found.append(int(batch.end.offset))
+        at = Reached(cluster_id=CLUSTER_ID, point=batch.end)
+
+    assert found == ends
+
+
+def test_batch_ends_at_the_target_of_available_now() -> None:
+    client = LogClient(Log(epochs=[1] * 9, checksums=[*range(1, 10)]))
+
+    batch = next_batch(client, options(), reached(2, 1, 2), BatchLimits(max_rows=4, target=Offset(5)))
+    nothing = next_batch(client, options(), reached(5, 1, 5), BatchLimits(max_rows=4, target=Offset(5)))
+
+    assert (batch.end, nothing.end) == (place(5, 1, 5), place(5, 1, 5))

@@ -7,30 +7,37 @@ from typing import Any
 
 import pytest
 
-from datasource.offsets import Beginning, LogPoint, Reached, read_offset
+from datasource.offsets import Beginning, Reached, read_offset
 from datasource.options import Place
+from raft.client import LogPlace
 from raft.errors import ConfigError
 from raft.types import Epoch, Offset
 from tests.datasource.logs import CLUSTER_ID
 
 
-def point(offset: int, epoch: int) -> LogPoint:
-    return LogPoint(offset=Offset(offset), epoch=Epoch(epoch))
+def point(offset: int, epoch: int, checksum: int | None = None) -> LogPlace:
+    return LogPlace(offset=Offset(offset), epoch=Epoch(epoch), checksum=checksum)
 
 
 FORMS = [
-    pytest.param(Beginning(start=Place.EARLIEST), '{"version": 1, "start": "earliest"}', id="earliest"),
-    pytest.param(Beginning(start=Place.LATEST), '{"version": 1, "start": "latest"}', id="latest"),
-    pytest.param(Beginning(start=7), '{"version": 1, "start": 7}', id="an offset"),
-    pytest.param(Beginning(start=None), '{"version": 1, "start": "timestamp"}', id="a time"),
+    pytest.param(Beginning(start=Place.EARLIEST), '{"version": 2, "start": "earliest"}', id="earliest"),
+    pytest.param(Beginning(start=Place.LATEST), '{"version": 2, "start": "latest"}', id="latest"),
+    pytest.param(Beginning(start=7), '{"version": 2, "start": 7}', id="an offset"),
+    pytest.param(Beginning(start=None), '{"version": 2, "start": "timestamp"}', id="a time"),
     pytest.param(
         Reached(cluster_id=CLUSTER_ID, point=point(0, 0)),
-        f'{{"version": 1, "clusterId": "{CLUSTER_ID}", "offset": 0, "epoch": 0}}',
+        f'{{"version": 2, "clusterId": "{CLUSTER_ID}", "offset": 0, "epoch": 0}}',
         id="the very start",
     ),
     pytest.param(
-        Reached(cluster_id=CLUSTER_ID, point=point(12, 3), origin=point(5, 2)),
-        f'{{"version": 1, "clusterId": "{CLUSTER_ID}", "offset": 12, "epoch": 3, "from": {{"offset": 5, "epoch": 2}}}}',
+        Reached(cluster_id=CLUSTER_ID, point=point(12, 3, 0xFFFF_FFFF)),
+        f'{{"version": 2, "clusterId": "{CLUSTER_ID}", "offset": 12, "epoch": 3, "checksum": 4294967295}}',
+        id="with a checksum",
+    ),
+    pytest.param(
+        Reached(cluster_id=CLUSTER_ID, point=point(12, 3, 7), origin=point(5, 2, 0)),
+        f'{{"version": 2, "clusterId": "{CLUSTER_ID}", "offset": 12, "epoch": 3, "checksum": 7, '
+        '"from": {"offset": 5, "epoch": 2, "checksum": 0}}',
         id="with where it began",
     ),
 ]
@@ -46,9 +53,23 @@ def test_offset_is_read_from_its_text(offset: Beginning | Reached, text: str) ->
     assert read_offset(json.loads(text)) == offset
 
 
+@pytest.mark.parametrize(
+    ("text", "offset"),
+    [
+        ({"version": 1, "start": "latest"}, Beginning(start=Place.LATEST)),
+        (
+            {"version": 1, "clusterId": CLUSTER_ID, "offset": 12, "epoch": 3, "from": {"offset": 5, "epoch": 2}},
+            Reached(cluster_id=CLUSTER_ID, point=point(12, 3), origin=point(5, 2)),
+        ),
+    ],
+)
+def test_offset_of_version_1_is_read_without_checksums(text: dict[str, Any], offset: Beginning | Reached) -> None:
+    assert read_offset(text) == offset
+
+
 def test_offset_of_a_later_version_is_refused_with_both_versions() -> None:
-    with pytest.raises(ConfigError, match="offset has version 2; this kraft-spark knows up to 1"):
-        read_offset({"version": 2, "start": "earliest", "more": True})
+    with pytest.raises(ConfigError, match="offset has version 3; this kraft-spark reads versions up to 2"):
+        read_offset({"version": 3, "start": "earliest", "more": True})
 
 
 @pytest.mark.parametrize(
@@ -66,10 +87,13 @@ def test_offset_of_a_later_version_is_refused_with_both_versions() -> None:
         pytest.param({"version": 1, "clusterId": CLUSTER_ID, "offset": 1.9, "epoch": 1}, id="offset has a fraction"),
         pytest.param({"version": 1, "clusterId": CLUSTER_ID, "offset": float("inf"), "epoch": 1}, id="no end"),
         pytest.param({"version": 1, "clusterId": CLUSTER_ID, "offset": -5, "epoch": 1}, id="offset below 0"),
+        pytest.param(
+            {"version": 2, "clusterId": CLUSTER_ID, "offset": 5, "epoch": 1, "checksum": None}, id="checksum is null"
+        ),
         pytest.param({"version": 1, "start": True}, id="start is true"),
         pytest.param({"topic": {"0": 23}}, id="of Kafka's source"),
     ],
 )
 def test_text_of_something_else_is_refused(text: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match="is none of the kraft source"):
+    with pytest.raises(ConfigError, match="is not an offset of the kraft source"):
         read_offset(text)

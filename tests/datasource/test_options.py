@@ -46,8 +46,12 @@ def test_options_are_found_in_any_case_and_with_blanks_around() -> None:
             {"startingOffset": "1"}, "unknown option startingOffset: did you mean startingOffsets?", id="near"
         ),
         pytest.param({"kraft.bootstrap.server": "h:1"}, "did you mean kraft.bootstrap.servers?", id="near ours"),
-        pytest.param({"subscribe": "topic"}, "unknown option subscribe: ", id="of Kafka's connector"),
-        pytest.param({"zzz": "1"}, "allowed are endingOffsets, endingTimestamp, failOnDataLoss, ", id="nothing near"),
+        pytest.param({"bootstrapServers": "h:1"}, "did you mean kraft.bootstrap.servers?", id="near without prefix"),
+        pytest.param({"maxOffsets": "1"}, "did you mean maxOffsetsPerTrigger?", id="beginning"),
+        pytest.param(
+            {"zzz": "1"}, "expected one of endingOffsets, endingTimestamp, failOnDataLoss, ", id="nothing near"
+        ),
+        pytest.param({"kraft.zzz": "1"}, "expected one of endingOffsets, ", id="nothing near but the prefix"),
     ],
 )
 def test_unknown_name_is_refused_with_what_there_is(given: dict[str, str], message: str) -> None:
@@ -55,6 +59,33 @@ def test_unknown_name_is_refused_with_what_there_is(given: dict[str, str], messa
         check_names(SERVERS | given)
 
     assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("subscribe", "a quorum has one topic with one partition"),
+        ("kafka.bootstrap.servers", "options of this source's client begin with kraft."),
+        ("bootstrap.servers", "options of this source's client begin with kraft."),
+        ("kafka.max.unheard.of", "options of this source's client begin with kraft."),
+        ("kraft.auto.offset.reset", "startingOffsets says where a new query starts"),
+        ("kafka.group.id", "there are no consumer groups"),
+        ("KRAFT.Group.ID", "there are no consumer groups"),
+        ("kraft.enable.auto.commit", "there are no consumer groups"),
+        ("value.deserializer", "keys and values are bytes"),
+        ("kraft.isolation.level", "only committed records are ever read"),
+        ("acks", "always acknowledged by a majority"),
+        ("kraft.ssl.truststore.location", "TLS and authentication are not supported yet"),
+        ("startingoffsetsbytimestamp", "use startingTimestamp and endingTimestamp"),
+        ("minOffsetsPerTrigger", "not supported yet"),
+    ],
+)
+def test_option_of_kafka_is_refused_with_what_stands_in_its_place(name: str, reason: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        check_names(SERVERS | {name: "x"})
+
+    assert f"option {name} is Kafka's and has no meaning here: " in str(refusal.value)
+    assert reason in str(refusal.value)
 
 
 def test_names_that_spark_adds_are_let_through() -> None:

@@ -12,7 +12,7 @@ from datasource.options import ReadOptions
 from datasource.planning import DataLossError, LogRange
 from datasource.reading import read_range
 from raft.client.results import Fetched
-from raft.errors import OffsetOutOfRangeError
+from raft.errors import OffsetOutOfRangeError, QuorumUnavailableError
 from raft.records.batch import build_batch
 from raft.records.record import Record
 from raft.types import Epoch, Offset
@@ -57,3 +57,35 @@ def test_range_is_lost_when_no_leader_has_it_for_the_time_of_a_call(read: Callab
         read(1_000_000)
 
     assert read(1_000_000, failOnDataLoss="false") == []
+
+
+class Shorter:
+    """The leader of a log that is new and has grown just up to an offset of the range, or beyond without a commit."""
+
+    def __init__(self, end: int | None) -> None:
+        self.end = end
+
+    def fetch(self, offset: Offset, **_: Any) -> Fetched:
+        end = None if self.end is None else Offset(self.end)
+        return Fetched(records=b"", high_watermark=end, log_start_offset=Offset(0))
+
+
+@pytest.mark.parametrize("end", [7, 5])
+def test_range_is_lost_when_the_log_ends_where_it_begins(monkeypatch: pytest.MonkeyPatch, end: int) -> None:
+    monkeypatch.setattr(reading, "client_for", lambda *_, **__: Shorter(end))
+
+    with pytest.raises(DataLossError, match=f"cannot read offsets 7 to 9: committed is up to {end}; was the log repl"):
+        list(read_range(ReadOptions.of(OPTIONS), RANGE))
+
+    assert list(read_range(ReadOptions.of(OPTIONS | {"failOnDataLoss": "false"}), RANGE)) == []
+
+
+@pytest.mark.parametrize("end", [None, 9])
+@pytest.mark.parametrize("fails", ["true", "false"])
+def test_range_is_not_lost_when_its_end_is_committed_or_unknown(
+    monkeypatch: pytest.MonkeyPatch, fails: str, end: int | None
+) -> None:
+    monkeypatch.setattr(reading, "client_for", lambda *_, **__: Shorter(end))
+
+    with pytest.raises(QuorumUnavailableError, match="offsets 7 to 9 are committed, but no leader gave them"):
+        list(read_range(ReadOptions.of(OPTIONS | {"failOnDataLoss": fails}), RANGE))

@@ -94,8 +94,12 @@ def test_columns_of_a_record_are_taken(schema: StructType) -> None:
         ),
         (struct_of(key=TEXT), "column value is missing; columns are key"),
         (StructType(), "column value is missing; columns are none"),
+        (
+            StructType().add("value", TEXT).add("key", TEXT).add("value", TEXT),
+            "column value is there 2 times; a record has one of each: value, key and headers. Select each column once",
+        ),
     ],
-    ids=["value", "key", "headers", "unknown", "no value", "no column"],
+    ids=["value", "key", "headers", "unknown", "no value", "no column", "twice"],
 )
 def test_other_columns_are_refused_by_name(schema: StructType, message: str) -> None:
     with pytest.raises(ValueError, match="column") as refusal:

@@ -11,6 +11,7 @@ from datasource import writing
 from datasource.batch_writer import KraftBatchWriter
 from datasource.options import WriteOptions
 from datasource.stream_writer import KraftStreamWriter
+from datasource.task_rows import Query
 from datasource.writing import WriteConflictError, collect_rows
 from raft.client.results import Appended
 from raft.errors import ErrorCode, RequestError
@@ -56,7 +57,11 @@ def write_batch(*values: str, **options: str) -> None:
 
 
 def write_stream(*values: str, **options: str) -> None:
-    task = collect_rows([pa.RecordBatch.from_pydict({"value": list(values)})], 1 << 20, "a query")
+    task = collect_rows(
+        [pa.RecordBatch.from_pydict({Query(query_id="query", checkpoint_location=None): list(values)})],
+        1 << 20,
+        "a query",
+    )
     KraftStreamWriter(WriteOptions.of(SERVERS | options)).commit([task], 7)
 
 

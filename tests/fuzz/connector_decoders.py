@@ -23,9 +23,10 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from datasource.offsets import Beginning, LogPoint, Reached, read_offset
+from datasource.offsets import Beginning, Reached, read_offset
 from datasource.options import Place
 from kraft_spark.unpacking import unpack
+from raft.client import LogPlace
 from raft.errors import ConfigError
 from raft.types import Epoch, Offset
 from tests.fuzz.decoder import Decoder, MemoryBound, Sample
@@ -46,7 +47,8 @@ _OFFSET_WORDS = (
         b'"earliest"',
         b'"start":',
         b'"from":',
-        b'"version":2,',
+        b'"version":3,',
+        b'"checksum":',
     ),
 )
 _MSGPACK_WORDS = (
@@ -105,13 +107,13 @@ def read_packed_row(content: bytes) -> pa.Array:
 
 
 def _offsets() -> Iterator[Sample]:
-    point = LogPoint(offset=Offset(42), epoch=Epoch(3))
+    point = LogPlace(offset=Offset(42), epoch=Epoch(3), checksum=7)
     for offset in (
         Beginning(start=Place.EARLIEST),
         Beginning(start=17),
         Beginning(start=None),
         Reached(cluster_id="MkU3OEVBNTcwNTJENDM2Qg", point=point),
-        Reached(cluster_id="c", point=point, origin=LogPoint(offset=Offset(0), epoch=Epoch(0))),
+        Reached(cluster_id="c", point=point, origin=LogPlace(offset=Offset(0), epoch=Epoch(0))),
     ):
         content = json.dumps(offset.to_json()).encode()
         yield Sample(name=content.decode(), content=content, decode=read_checkpointed_offset)

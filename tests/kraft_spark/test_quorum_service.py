@@ -15,6 +15,7 @@ from kraft_spark import QuorumService
 from kraft_spark.spark_application import SparkApplication
 from raft.client import Client, ClientSettings
 from raft.errors import ConfigError
+from raft.local import LocalQuorum
 from raft.types import Endpoint
 from tests.local.conftest import QUICK
 from tests.node.harness.appenders import read_all
@@ -57,15 +58,34 @@ def test_quorum_keeps_its_voters_running_and_its_data_over_a_restart(spark: Spar
             assert [record.value for record in read_all(client)] == [b"kept"]
 
 
-def test_second_quorum_on_a_directory_is_refused(
+def test_second_start_on_a_directory_gives_the_quorum_that_runs(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with QuorumService.start(spark, voters=1, data_dir=tmp_path / "data", settings={"fetch.max.bytes": 9000}) as quorum:
+        pids = quorum.pids
+        again = QuorumService.start(spark, voters=1, data_dir="data", settings={"fetch.max.bytes": "9000"})
+
+        assert again is quorum
+        assert quorum.pids == pids
+        with pytest.raises(ConfigError, match=r"runs a quorum on data already, with voters=1, .* voters=3, "):
+            QuorumService.start(spark, voters=3, data_dir="data")
+
+    with QuorumService.start(spark, voters=1, data_dir="data") as another:
+        assert another is not quorum
+        assert another.leader_id() == 1
+
+
+def test_quorum_on_a_directory_that_another_process_uses_is_refused(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("raft.local.lock._WAIT_S", 0.2)
-    with QuorumService.start(spark, voters=1, data_dir=tmp_path) as quorum:
-        with pytest.raises(ConfigError, match=str(tmp_path)):
-            QuorumService.start(spark, voters=1, data_dir=tmp_path)
-
-        assert quorum.leader_id() == 1, "the first one runs on"
+    with (
+        LocalQuorum.start(tmp_path, voters=1) as quorum,
+        pytest.raises(ConfigError, match=str(tmp_path)),
+    ):
+        QuorumService.start(spark, voters=1, data_dir=tmp_path)
+    assert quorum.pids == {}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kraft_spark.worker_python import WorkerPython, warn_of_another_python
+from kraft_spark.worker_python import WorkerPython, choose_this_python, warn_of_another_python
 from tests.spark.applications import Application
 
 HERE = str(Path(sys.executable).parent)
@@ -87,6 +87,43 @@ def test_nothing_is_warned_of_when_all_is_well() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_another_python([worker("python3"), worker(sys.executable)], stack_level=1)
+
+
+def test_workers_run_this_python_where_nothing_says_which() -> None:
+    environment = {"PATH": "/usr/bin"}
+
+    choose_this_python(environment, has_started=False)
+
+    assert environment == {"PATH": "/usr/bin", "PYSPARK_PYTHON": sys.executable}
+
+
+@pytest.mark.parametrize(
+    ("environment", "has_started"),
+    [
+        pytest.param({"PYSPARK_PYTHON": "python3.12"}, False, id="the user says which"),
+        pytest.param({"PYSPARK_DRIVER_PYTHON": "jupyter"}, False, id="the user says which for the driver"),
+        pytest.param({"PYSPARK_GATEWAY_PORT": "4711"}, False, id="spark-submit has started the JVM"),
+        pytest.param({"PYTHON_WORKER_FACTORY_SECRET": "x"}, False, id="in a worker"),
+        pytest.param({}, True, id="the JVM runs"),
+    ],
+)
+def test_workers_python_is_left_alone_where_it_is_settled(environment: dict[str, str], has_started: bool) -> None:
+    before = dict(environment)
+
+    choose_this_python(environment, has_started=has_started)
+
+    assert environment == before
+
+
+@pytest.mark.spark
+def test_source_is_found_in_an_environment_that_is_not_activated(other_python: Path) -> None:
+    unset = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
+    environment = unset | {"PATH": f"{other_python.parent}{os.pathsep}{os.environ['PATH']}"}
+
+    application = Application("tests.kraft_spark.importing_application", environment=environment)
+
+    assert application.line() == "offset"
+    assert application.wait() == 0
 
 
 @pytest.mark.spark

@@ -1,4 +1,5 @@
-"""An application whose workers run whatever Python is first on the PATH; says of what its quorum warned, and why.
+"""An application whose workers run whatever Python is first on the PATH, because its session is made before kraft_spark
+is imported; says of what its quorum warned, and why.
 
 python -m tests.kraft_spark.warned_application FOLDER
 
@@ -13,13 +14,13 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from kraft_spark import QuorumService
-
 
 def main() -> None:
     """Run it."""
     spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
+    from kraft_spark import QuorumService
+
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         quorum = QuorumService.start(spark, voters=1, data_dir=Path(sys.argv[1], "quorum"))

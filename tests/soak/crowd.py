@@ -15,6 +15,7 @@ from tests.soak.clients.keyed_writer import KeyedWriter
 from tests.soak.clients.librdkafka import LibrdkafkaProducer, LibrdkafkaReader
 from tests.soak.clients.log_reader import LogReader
 from tests.soak.clients.readers import FreshReader, SessionReader
+from tests.soak.clients.stream_planner import StreamPlanner
 from tests.soak.clients.worker import Worker
 from tests.soak.history import History
 from tests.soak.quorum import LONGEST_RECOVERY_S, PATIENT_MS, Quorum
@@ -48,6 +49,12 @@ class Crowd:
         self._fresh_reader = FreshReader(
             "fresh", history, quorum.settings(api_timeout_ms=IMPATIENT_MS), Random(f"{seed}-fresh")
         )
+        options = {
+            "kraft.bootstrap.servers": ",".join(map(str, quorum.endpoints)),
+            "kraft.default.api.timeout.ms": str(PATIENT_MS),
+            "startingOffsets": "earliest",
+        }
+        self._stream_planner = StreamPlanner("stream", history, options, Random(f"{seed}-stream"))
 
     def __enter__(self) -> Self:
         for worker in self._everybody:
@@ -68,12 +75,12 @@ class Crowd:
                 worker.join(max(0.0, deadline_s - time.monotonic()))
 
     def stop_writing(self) -> None:
-        """Return when every writer has ended, and who begins sessions has, too.
+        """Return when every writer has ended, and the readers that begin sessions have, too.
 
         Raises:
             AssertionError: one does not end.
         """
-        _stop([*self._writers, self._fresh_reader])
+        _stop([*self._writers, self._fresh_reader, self._stream_planner])
 
     def read_to(self, last_offset: Offset) -> None:
         """Return when who reads the whole log has read the record at this offset, and ended.
@@ -88,7 +95,7 @@ class Crowd:
 
     @property
     def _everybody(self) -> Sequence[Worker]:
-        return [*self._writers, *self._log_readers, self._fresh_reader]
+        return [*self._writers, *self._log_readers, self._fresh_reader, self._stream_planner]
 
     def _writer(self, number: int, dice: Random) -> Worker:
         """The kinds come in turn; the two of a writer id come one after the other."""

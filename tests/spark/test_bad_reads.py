@@ -59,6 +59,19 @@ def test_batch_is_refused_at_its_first_use_when_the_quorum_has_to_be_asked(frame
         assert message in str(refusal.value), options
 
 
+def test_stream_that_skips_the_check_of_its_options_is_refused_with_their_message(
+    frames: Frames, tmp_path: Path
+) -> None:
+    reader = frames.spark.readStream.format("kraft").option(SERVERS, frames.servers)
+    delivered = Delivered(reader.option("startingOffsets", "abc").schema("id int").load(), tmp_path)
+
+    with pytest.raises(StreamingQueryException) as refusal:
+        delivered.run()
+
+    assert "ConfigError: startingOffsets=abc: allowed are earliest, latest and offsets" in str(refusal.value)
+    assert "UnboundLocalError" not in str(refusal.value)
+
+
 def test_batch_with_columns_of_the_users_own_is_refused(frames: Frames) -> None:
     read = frames.spark.read.format("kraft").option(SERVERS, frames.servers).schema("id int").load()
 

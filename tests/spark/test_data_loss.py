@@ -71,6 +71,31 @@ def test_log_with_other_epochs_is_named_and_read_from_where_it_parts_if_data_may
     assert tolerant.values == numbered("new", 7)
 
 
+def test_longer_log_of_the_same_epoch_is_named_and_read_on_from_the_checkpoint_if_data_may_be_lost(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    data_dir, checkpoint = tmp_path / "quorum", tmp_path / "checkpoint"
+    with LocalQuorum.start(data_dir, voters=1) as quorum:
+        frames = fill(quorum, spark, numbered("old", 5))
+        Delivered(frames.stream(startingOffsets="earliest"), checkpoint).run()
+    remove_log(data_dir)
+
+    # Cluster, epoch and length are no different from what the old log could have become: only the records are.
+    with LocalQuorum.start(data_dir, voters=1) as quorum:
+        frames = fill(quorum, spark, numbered("new", 9))
+        with pytest.raises(StreamingQueryException) as refusal:
+            Delivered(frames.stream(), checkpoint).run()
+        assert "DataLossError: the log is not the one of the checkpoint: the record batch before offset 6 has" in str(
+            refusal.value
+        )
+        tolerant = Delivered(frames.stream(failOnDataLoss=False), checkpoint)
+        tolerant.run()
+        fill(quorum, spark, numbered("later", 2))
+        tolerant.run()
+
+    assert tolerant.values == [*numbered("new", 4, start=5), *numbered("later", 2)]
+
+
 def test_log_of_lower_epochs_is_named_and_read_from_its_start_if_data_may_be_lost(
     spark: SparkSession, tmp_path: Path
 ) -> None:

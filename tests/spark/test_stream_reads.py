@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
 
 from raft.local import LocalQuorum
 from tests.spark.frames import Frames, numbered
@@ -36,7 +38,7 @@ def test_checkpoint_has_the_offsets_of_the_format_and_nothing_new_adds_none(
 ) -> None:
     checkpoint = Checkpoint(tmp_path)
     delivered = Delivered(lone_frames.stream(startingOffsets="earliest"), tmp_path)
-    begun = f'{{"version": 1, "clusterId": "{lone_voter.cluster_id}", "offset": '
+    begun = f'{{"version": 2, "clusterId": "{lone_voter.cluster_id}", "offset": '
 
     lone_frames.write(lone_frames.values(numbered("row", 3)).coalesce(1))
     delivered.run()
@@ -50,10 +52,10 @@ def test_checkpoint_has_the_offsets_of_the_format_and_nothing_new_adds_none(
 
     texts = [checkpoint.offset(number) for number in checkpoint.planned]
     # Each leader's beginning takes an offset: 0 in epoch 1, and 6 in the one after the restart.
-    assert texts == [
-        begun + '4, "epoch": 1, "from": {"offset": 0, "epoch": 0}}',
-        begun + '6, "epoch": 1}',
-        begun + '7, "epoch": 2}',
+    assert [re.sub(r'"checksum": [0-9]+', '"checksum": C', text) for text in texts] == [
+        begun + '4, "epoch": 1, "checksum": C, "from": {"offset": 0, "epoch": 0}}',
+        begun + '6, "epoch": 1, "checksum": C}',
+        begun + '7, "epoch": 2, "checksum": C}',
     ]
     assert delivered.batches == {0: numbered("row", 3), 1: numbered("row", 2, start=3), 2: []}
 
@@ -115,6 +117,23 @@ def test_batches_have_exactly_the_size_that_is_asked_for(frames: Frames, tmp_pat
     assert rest.batches == {4: ["too late for this run"]}
 
 
+def test_batches_have_as_many_rows_as_the_limit_says_though_leaders_wrote_between_them(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    for restart in range(2):
+        with LocalQuorum.start(tmp_path / "quorum", voters=1) as quorum:
+            frames = Frames(spark, quorum.bootstrap_servers)
+            frames.write(frames.values(numbered(f"leader-{restart}", 6)).coalesce(1))
+    with LocalQuorum.start(tmp_path / "quorum", voters=1) as quorum:
+        frames = Frames(spark, quorum.bootstrap_servers)
+        delivered = Delivered(
+            frames.stream(startingOffsets="earliest", maxOffsetsPerTrigger=4), tmp_path / "checkpoint"
+        )
+        delivered.run()
+
+    assert {number: len(values) for number, values in delivered.batches.items()} == {0: 4, 1: 4, 2: 4}
+
+
 def test_once_takes_everything_whatever_limit_is_set(frames: Frames, tmp_path: Path) -> None:
     start = frames.end()
     frames.write(frames.values(numbered("once", 5)).coalesce(1))
@@ -160,7 +179,7 @@ def test_checkpoint_of_a_later_version_is_refused_with_both_versions(frames: Fra
     delivered = Delivered(frames.stream(), tmp_path)
     delivered.run()
     checkpoint = Checkpoint(tmp_path)
-    checkpoint.write_offset(0, json.dumps(json.loads(checkpoint.offset(0)) | {"version": 2}))
+    checkpoint.write_offset(0, json.dumps(json.loads(checkpoint.offset(0)) | {"version": 3}))
 
-    with pytest.raises(StreamingQueryException, match="offset has version 2; this kraft-spark knows up to 1"):
+    with pytest.raises(StreamingQueryException, match="offset has version 3; this kraft-spark reads versions up to 2"):
         delivered.run()

@@ -50,6 +50,8 @@ def handle(context: Context, caller: Caller, received: ReceivedRequest, respond:
             client_fetch(context, caller, message, version, respond)
         case ListOffsetsRequest():
             list_offsets(context, message, version, respond)
+        case OffsetForLeaderEpochRequest():
+            offset_for_leader_epoch(context, message, respond)
         case DescribeQuorumRequest() if context.known_leader is not None and not is_relayed(received.header):
             context.relay.ask(
                 context.known_leader,
@@ -77,8 +79,6 @@ def _at_once(context: Context, caller: Caller, message: Message, version: int) -
             return describe_cluster(context, caller, message)
         case DescribeQuorumRequest():
             return describe_quorum(context, caller, message, version)
-        case OffsetForLeaderEpochRequest():
-            return offset_for_leader_epoch(context, message)
         case FindCoordinatorRequest():
             return find_coordinator(context, message, version)
         case JoinGroupRequest():

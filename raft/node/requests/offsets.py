@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 from raft.errors import ErrorCode
+from raft.node.requests.batch_plan import plan_batch
 from raft.node.requests.context import Context
 from raft.node.respond import Respond
 from raft.storage.timestamps import TimestampOffset
@@ -129,9 +131,13 @@ def _offset_error(context: Context, topic: str, asked: ListOffsetsRequestPartiti
     return error
 
 
-def offset_for_leader_epoch(context: Context, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
-    """Answer OffsetForLeaderEpoch from the epoch cache, cut at the high watermark."""
-    return OffsetForLeaderEpochResponse(
+def offset_for_leader_epoch(context: Context, request: OffsetForLeaderEpochRequest, respond: Respond) -> None:
+    """Answer OffsetForLeaderEpoch from the epoch cache, cut at the high watermark.
+
+    A plan (CLIENT-15) is made by the thread of the log, and only for a request about one partition: that is what our
+    clients ask, and a request has room for many.
+    """
+    answer = OffsetForLeaderEpochResponse(
         topics=tuple(
             OffsetForLeaderEpochResponseTopic(
                 topic=topic.topic,
@@ -140,6 +146,23 @@ def offset_for_leader_epoch(context: Context, request: OffsetForLeaderEpochReque
             for topic in request.topics
         )
     )
+    asked = [partition for topic in request.topics for partition in topic.partitions]
+    high_watermark = context.high_watermark
+    if len(asked) != 1 or asked[0].batch_plan_request.start_offset < 0 or high_watermark is None:
+        respond(answer)
+        return
+    (topic,) = (topic for topic in answer.topics if topic.partitions)
+    (partition,) = topic.partitions
+    if partition.error_code != ErrorCode.NONE:
+        respond(answer)
+        return
+
+    def find() -> OffsetForLeaderEpochResponse:
+        plan = plan_batch(context.log, asked[0].batch_plan_request, high_watermark)
+        planned = replace(topic, partitions=(replace(partition, batch_plan=plan),))
+        return replace(answer, topics=(planned,))
+
+    context.engine.read_log(find, respond)
 
 
 def _epoch_end(

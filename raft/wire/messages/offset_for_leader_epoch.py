@@ -1,6 +1,48 @@
-"""OffsetForLeaderEpoch: where an epoch ends, by which a client recognises a log that was replaced."""
+"""OffsetForLeaderEpoch: where an epoch ends, by which a client recognises a log that was replaced.
+
+This project's nodes and clients add a tagged field on both sides (rule CLIENT-15), from which a stream plans its next
+batch with one request. Apache Kafka's programs skip a tag that they do not know, and never send it.
+"""
 
 from raft.codec import INT16, INT32, INT64, STRING, Message, array, field, message, struct
+
+BATCH_PLAN_TAG = 10_000
+"""Far above the tags that Apache Kafka numbers from 0 on."""
+
+
+@struct
+class BatchPlanRequest(Message):
+    """Where a batch is to start and how much it may hold.
+
+    `start_offset` is -1 where no plan is asked for. `max_records` counts data records, -1 for any number; `end_offset`
+    is the latest end allowed, -1 for any.
+    """
+
+    start_offset: int = field(INT64, default=-1)
+    max_records: int = field(INT64, default=-1)
+    end_offset: int = field(INT64, default=-1)
+
+
+@struct
+class LogPlace(Message):
+    """A place between two records: the offset after it, and epoch and batch checksum of the record before.
+
+    -1 stands for unknown: the offset lies outside the committed log, or no record lies before it.
+    """
+
+    offset: int = field(INT64, default=-1)
+    epoch: int = field(INT32, default=-1)
+    checksum: int = field(INT64, default=-1)
+
+
+@struct
+class BatchPlan(Message):
+    """The bounds of the committed log, and where a batch starts and ends in it; high watermark -1 means no plan."""
+
+    log_start_offset: int = field(INT64, default=-1)
+    high_watermark: int = field(INT64, default=-1)
+    start: LogPlace = field(LogPlace, default=LogPlace())
+    end: LogPlace = field(LogPlace, default=LogPlace())
 
 
 @struct
@@ -10,6 +52,9 @@ class OffsetForLeaderEpochRequestPartition(Message):
     partition: int = field(INT32)
     current_leader_epoch: int = field(INT32, versions="2+", default=-1, ignorable=True)
     leader_epoch: int = field(INT32)
+    batch_plan_request: BatchPlanRequest = field(
+        BatchPlanRequest, versions="4+", tag=BATCH_PLAN_TAG, default=BatchPlanRequest(), ignorable=True
+    )
 
 
 @struct
@@ -36,6 +81,7 @@ class OffsetForLeaderEpochResponsePartition(Message):
     partition: int = field(INT32)
     leader_epoch: int = field(INT32, versions="1+", default=-1, ignorable=True)
     end_offset: int = field(INT64, default=-1)
+    batch_plan: BatchPlan = field(BatchPlan, versions="4+", tag=BATCH_PLAN_TAG, default=BatchPlan(), ignorable=True)
 
 
 @struct

@@ -91,11 +91,16 @@ def listed(answer: list_offsets.ListOffsetsResponse) -> list_offsets.ListOffsets
 
 
 def epoch_end_request(
-    leader_epoch: int, *, epoch: int = -1, topic: str = TOPIC, partition: int = 0
+    leader_epoch: int,
+    *,
+    epoch: int = -1,
+    topic: str = TOPIC,
+    partition: int = 0,
+    plan: offset_for_leader_epoch.BatchPlanRequest = offset_for_leader_epoch.BatchPlanRequest(),  # noqa: B008 - frozen
 ) -> offset_for_leader_epoch.OffsetForLeaderEpochRequest:
     """Ask where an epoch ends."""
     part = offset_for_leader_epoch.OffsetForLeaderEpochRequestPartition(
-        partition=partition, current_leader_epoch=epoch, leader_epoch=leader_epoch
+        partition=partition, current_leader_epoch=epoch, leader_epoch=leader_epoch, batch_plan_request=plan
     )
     return offset_for_leader_epoch.OffsetForLeaderEpochRequest(
         replica_id=-1,

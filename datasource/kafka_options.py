@@ -1,0 +1,62 @@
+"""Options of Kafka's clients and of Spark's Kafka source that mean nothing here, and what stands in their place.
+
+Users who come from Kafka write them first. Such a name is refused with a reason, which a guess at a similar name of
+ours would not be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_PREFIXES = ("kraft.", "kafka.")
+
+_ONE_LOG = "a quorum has one topic with one partition, so there is nothing to choose"
+_NO_GROUPS = "there are no consumer groups: the query's checkpoint holds its position"
+_BYTES = "keys and values are bytes: use cast, or from_msgpack and to_msgpack of kraft_spark"
+_ONE_TIMESTAMP = "a quorum has one partition: use startingTimestamp and endingTimestamp"
+_RETRIES = "requests are repeated for as long as kraft.default.api.timeout.ms allows"
+_ONE_BATCH = "each write is one record batch; kraft.max.request.size limits it"
+_NO_SECURITY = "connections are PLAINTEXT: TLS and authentication are not supported yet"
+_NOT_YET = "not supported yet; maxOffsetsPerTrigger limits a micro-batch"
+_FETCHES = "the source decides how it fetches; maxOffsetsPerTrigger limits a micro-batch"
+
+_REASONS: Mapping[str, str] = {
+    **dict.fromkeys(("subscribe", "subscribePattern", "assign", "topic"), _ONE_LOG),
+    **dict.fromkeys(("group.id", "groupIdPrefix", "enable.auto.commit", "auto.commit.interval.ms"), _NO_GROUPS),
+    **dict.fromkeys(("key.deserializer", "value.deserializer", "key.serializer", "value.serializer"), _BYTES),
+    **dict.fromkeys(("startingOffsetsByTimestamp", "endingOffsetsByTimestamp"), _ONE_TIMESTAMP),
+    **dict.fromkeys(("retries", "retry.backoff.ms", "delivery.timeout.ms", "fetchOffset.numRetries"), _RETRIES),
+    **dict.fromkeys(("fetchOffset.retryIntervalMs", "kafkaConsumer.pollTimeoutMs"), _RETRIES),
+    **dict.fromkeys(("batch.size", "linger.ms", "compression.type", "buffer.memory"), _ONE_BATCH),
+    **dict.fromkeys(("minOffsetsPerTrigger", "maxTriggerDelay", "maxBytesPerTrigger"), _NOT_YET),
+    **dict.fromkeys(("fetch.min.bytes", "fetch.max.bytes", "fetch.max.wait.ms", "max.poll.records"), _FETCHES),
+    **dict.fromkeys(("max.partition.fetch.bytes", "max.poll.interval.ms", "session.timeout.ms"), _FETCHES),
+    "auto.offset.reset": "startingOffsets says where a new query starts, and failOnDataLoss what happens to a query "
+    "whose records are gone",
+    "isolation.level": "only committed records are ever read",
+    "acks": "a write is always acknowledged by a majority of the voters",
+    "enable.idempotence": "every write is idempotent",
+    "transactional.id": "every write is exactly once; txnAppId and txnVersion name a batch write",
+    "partitioner.class": _ONE_LOG,
+    "security.protocol": _NO_SECURITY,
+}
+_BY_LOWERED_NAME = {name.lower(): reason for name, reason in _REASONS.items()}
+_SECURITY_PREFIXES = ("ssl.", "sasl.")
+
+
+def why_not(option: str) -> str | None:
+    """Why an option of Kafka's is not one here; None for a name that is not Kafka's.
+
+    Args:
+        option: its name as the user wrote it, with or without `kafka.` or `kraft.` before it.
+    """
+    name = option.lower()
+    prefix = next((prefix for prefix in _PREFIXES if name.startswith(prefix)), "")
+    name = name.removeprefix(prefix)
+    if name in _BY_LOWERED_NAME:
+        return _BY_LOWERED_NAME[name]
+    if name.startswith(_SECURITY_PREFIXES):
+        return _NO_SECURITY
+    if prefix == "kafka." or name == "bootstrap.servers":
+        return "options of this source's client begin with kraft., as kraft.bootstrap.servers does"
+    return None

@@ -1,0 +1,59 @@
+"""What Spark asks the data source for: a reader or a writer, or a stand-in that says why there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql.streaming.datasource import ReadAllAvailable
+from pyspark.sql.types import BinaryType, IntegerType, StructType
+
+from datasource.refused_stream import RefusedStream
+from datasource.source import KraftDataSource
+from datasource.stream_reader import KraftStreamReader
+from raft.errors import ConfigError
+
+SERVERS = {"kraft.bootstrap.servers": "localhost:9093"}
+COLUMNS = KraftDataSource(SERVERS).schema()
+
+
+def test_stream_gets_a_reader() -> None:
+    assert isinstance(KraftDataSource(SERVERS).streamReader(COLUMNS), KraftStreamReader)
+
+
+@pytest.mark.parametrize(
+    ("options", "schema", "kind", "message"),
+    [
+        pytest.param({}, COLUMNS, ConfigError, "kraft.bootstrap.servers must be given", id="table without options"),
+        pytest.param(SERVERS | {"startingOffsets": "abc"}, COLUMNS, ConfigError, "startingOffsets=abc", id="value"),
+        pytest.param(SERVERS | {"txnAppId": "a"}, COLUMNS, ConfigError, "txnAppId is for writes", id="of writes"),
+        pytest.param(SERVERS | {"endingOffsets": "5"}, COLUMNS, ConfigError, "a stream has no end", id="of batches"),
+        pytest.param(SERVERS, StructType().add("id", IntegerType()), ValueError, "has a fixed schema", id="schema"),
+    ],
+)
+def test_stream_is_refused_at_its_first_call_and_not_before(
+    options: dict[str, str], schema: StructType, kind: type[Exception], message: str
+) -> None:
+    """Spark's runner trips over an error of `streamReader` and hides it behind an UnboundLocalError of its own."""
+    reader = KraftDataSource(options).streamReader(schema)
+
+    assert isinstance(reader, RefusedStream)
+    calls: list[Any] = [
+        reader.initialOffset,
+        reader.getDefaultReadLimit,
+        reader.prepareForTriggerAvailableNow,
+        lambda: reader.latestOffset({}, ReadAllAvailable()),
+        lambda: reader.partitions({}, {}),
+        lambda: reader.read(None),  # type: ignore[arg-type]  # refused whatever it is given
+    ]
+    for call in calls:
+        with pytest.raises(kind, match=message):
+            call()
+
+
+@pytest.mark.parametrize("method", ["writer", "streamWriter"])
+def test_column_that_is_there_twice_is_refused_before_any_row_is_read(method: str) -> None:
+    twice = StructType().add("value", BinaryType()).add("value", BinaryType())
+
+    with pytest.raises(ValueError, match="column value is there 2 times"):
+        getattr(KraftDataSource(SERVERS), method)(schema=twice, overwrite=False)
