@@ -1,10 +1,10 @@
 """This project beside its peers, in interleaved rounds: a table of ratios and a picture.
 
-python -m benchmarks.run [--only WORK,...] [--baseline CHECKOUT] [--short] [--results FOLDER]
+python -m benchmarks.run [--only WORK,...] [--baseline CHECKOUT] [--rounds N] [--short] [--results FOLDER]
 
-A full run writes `peers.md`, `peers.svg` and `peers.json` to `benchmarks/results/`; a run of some works, or a short
-one, writes them to `benchmarks/work/`, so that it does not replace the full one. A peer that is not installed is left
-out, and the table says so.
+A full run writes `peers.md`, `peers.svg` and `peers.json` to `benchmarks/results/`; a run of some works, of another
+number of rounds, or a short one, writes them to `benchmarks/work/`, so that it does not replace the full one. A peer
+that is not installed is left out, and the table says so.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ConfigError as error:
         print(error, file=sys.stderr)
         return 2
-    is_whole = works == ALL and not given.short
+    is_whole = works == ALL and not given.short and given.rounds is None
     results = given.results or (FOLDER if is_whole else _WORK_FOLDER)
     command = ["python", "-m", "benchmarks.run", *(sys.argv[1:] if arguments is None else arguments)]
     report = Report(conditions=conditions(checkouts, command))
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with Stage(_WORK_FOLDER / f"run-{os.getpid()}", checkouts, SHORT if given.short else FULL) as stage:
             for work in works:
-                measure(work, stage, report)
+                measure(work, stage, report, rounds=given.rounds)
     except KeyboardInterrupt:
         print("interrupted: all servers are stopped, nothing is written", file=sys.stderr)
         return 130
@@ -63,14 +63,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if report.failed else 0
 
 
-def measure(work: Work, stage: Stage, report: Report) -> None:
-    """Measure one work; an error ends it alone, and the report keeps it."""
+def measure(work: Work, stage: Stage, report: Report, *, rounds: int | None = None) -> None:
+    """Measure one work; an error ends it alone, and the report keeps it.
+
+    Args:
+        work: what to measure.
+        stage: where.
+        report: takes the outcome in.
+        rounds: how many count; as many as its sizes say if None.
+    """
     print(f"== {work.name}", flush=True)
     try:
         with stage.work(work.services):
             samples = take_turns(
                 work.steps(stage),
-                rounds=work.rounds(stage.sizes),
+                rounds=rounds or work.rounds(stage.sizes),
                 warm_up=stage.sizes.warm_up,
                 progress=lambda words: print(f"   {words}", flush=True),
             )
@@ -113,6 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="WORK,...", help=f"some of {', '.join(work.name for work in ALL)}")
     parser.add_argument("--baseline", type=Path, metavar="CHECKOUT", help="another checkout, measured as a third side")
+    parser.add_argument("--rounds", type=int, metavar="N", help="rounds of each work that count")
     parser.add_argument("--short", action="store_true", help="tiny sizes and one round: no figures, only a trial")
     parser.add_argument("--results", type=Path, metavar="FOLDER", help="where to write")
     return parser

@@ -14,6 +14,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from benchmarks.side.appends import appends_by_client, appends_by_librdkafka, client_of
+from benchmarks.side.bulk import fill_by_client, fill_by_librdkafka
 from benchmarks.side.calls import answer_calls
 from benchmarks.side.latency import latencies
 from benchmarks.side.ready_made import ReadyMade
@@ -130,18 +131,16 @@ def main() -> None:
     folder, *jars = sys.argv[1:]
     spark = make_session(Path(folder), "".join(jars))
     application = Application(spark)
-    answer_calls(
-        {
-            function.__name__: function
-            for function in (
-                application.count,
-                application.read,
-                application.stream,
-                application.sink,
-                application.latency,
-            )
-        }
+    functions = (
+        fill_by_client,
+        fill_by_librdkafka,
+        application.count,
+        application.read,
+        application.stream,
+        application.sink,
+        application.latency,
     )
+    answer_calls({function.__name__: function for function in functions})
     spark.stop()
 
 

@@ -23,16 +23,14 @@ def kafka_options(broker: Broker, topic: str, **options: object) -> Options:
 def filled_quorum(stage: Stage, contestant: str, rows: int) -> Quorum:
     """Start a quorum with so many rows in its log."""
     quorum = stage.quorum(contestant)
-    with stage.program(contestant, "bulk") as bulk:
-        bulk.call("fill_by_client", servers=quorum.servers, rows=rows)
+    stage.spark(contestant).call("fill_by_client", servers=quorum.servers, rows=rows)
     return quorum
 
 
 def filled_topic(stage: Stage, broker: Broker, *, partitions: int, rows: int) -> str:
     """Return the name of a topic with so many rows in so many partitions."""
     topic = broker.create_topic(stage.new_folder("topic").name, partitions)
-    with stage.program(OURS, "bulk") as bulk:
-        bulk.call("fill_by_librdkafka", servers=broker.servers, topic=topic, rows=rows)
+    stage.spark(OURS).call("fill_by_librdkafka", servers=broker.servers, topic=topic, rows=rows)
     return topic
 
 
