@@ -26,7 +26,7 @@ demo: $(READY) ## Metadata changes through a quorum into Spark and back, the lea
 test: check ## Everything that CI runs
 	$(BIN)/pytest -n $(JOBS) --dist loadscope --no-loadscope-reorder
 
-bench: $(READY) ## Beside Kafka and etcd: a table and a picture in benchmarks/results: make bench ONLY=sink,append BASELINE=../before
+bench: $(READY) ## Beside Kafka and etcd, into benchmarks/results: make bench ONLY=sink,append BASELINE=../before
 	bash scripts/ensure_etcd.sh || true
 	$(BIN)/python -m benchmarks.run $(if $(ONLY),--only $(ONLY)) $(if $(BASELINE),--baseline $(BASELINE))
 

@@ -21,14 +21,16 @@ FLUSHES = {
     "this project": "three voters; an append is acknowledged once a majority has flushed it (default configuration)",
     "etcd": "three members; a put is acknowledged once a majority has flushed it (default configuration)",
     "Kafka's broker": "one replica; a record is acknowledged from the page cache, not flushed (default configuration)",
-    "TestRaftServer": "three voters; a record is committed once a majority has flushed it (default configuration)",
+    "TestRaftServer": "three voters; followers count once they have flushed, the leader before it has (default)",
 }
-"""What each server flushes. All write to one disk."""
+"""What each server flushes. All write to one disk. Source: the documentation of each; Kafka's
+KafkaRaftClient.flushLeaderLog."""
 
 NOTES = (
     "A ratio is ours / peer, of values measured in the same round; shown are the median and the range of all rounds.",
     "Many clients: each has one append in flight. Ours have one connection each; those of etcd share 8.",
     "After a fault: this project's client with its default settings; for etcd, puts that are retried after 200 ms.",
+    "TestRaftServer: growth of its log, overhead of records included; of the others, bytes of values.",
     "Spark's Kafka source and sink run in the same Spark application as ours.",
 )
 """How to read the table."""

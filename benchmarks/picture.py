@@ -14,7 +14,7 @@ from benchmarks.ratios import Line, Spread
 
 _OURS, _BASELINE, _BOUND = "#1f77b4", "#888888", "#d62728"
 _LINE_INCHES = 0.42
-_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10)
+_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
 
 
 def draw(lines: Sequence[Line], file: Path, *, title: str) -> None:

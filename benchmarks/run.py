@@ -31,7 +31,10 @@ from benchmarks.works import ALL
 from benchmarks.works.work import Work
 from raft.errors import ConfigError
 
-_WORK_FOLDER = Path(__file__).parent / "work"
+_OTHER_RESULTS = Path(__file__).parent / "work"
+_DATA = Path(__file__).parents[1] / ".cache" / "bench"
+"""On the disk of the checkout, and where no tool looks for code: the folder of a run holds a link to this package."""
+
 _NAME = "peers"
 
 
@@ -45,14 +48,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     is_whole = works == ALL and not given.short and given.rounds is None
-    results = given.results or (FOLDER if is_whole else _WORK_FOLDER)
+    results = given.results or (FOLDER if is_whole else _OTHER_RESULTS)
     command = ["python", "-m", "benchmarks.run", *(sys.argv[1:] if arguments is None else arguments)]
     report = Report(conditions=conditions(checkouts, command))
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt_once)
     started_s = time.monotonic()
     try:
-        with Stage(_WORK_FOLDER / f"run-{os.getpid()}", checkouts, SHORT if given.short else FULL) as stage:
+        with Stage(_DATA / f"run-{os.getpid()}", checkouts, SHORT if given.short else FULL) as stage:
             for work in works:
                 measure(work, stage, report, rounds=given.rounds)
     except KeyboardInterrupt:
@@ -78,7 +81,7 @@ def measure(work: Work, stage: Stage, report: Report, *, rounds: int | None = No
             samples = take_turns(
                 work.steps(stage),
                 rounds=rounds or work.rounds(stage.sizes),
-                warm_up=stage.sizes.warm_up,
+                warm_up=stage.sizes.warm_up and work.warms_up,
                 progress=lambda words: print(f"   {words}", flush=True),
             )
             report.add(work.name, work.comparisons(stage.sizes), samples, stage.missing)

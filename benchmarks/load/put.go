@@ -13,7 +13,7 @@ import (
 
 const (
 	dialTimeout = 5 * time.Second
-	// Puts of many clients share few connections, as gRPC is meant to be used: one connection a client makes etcd slower.
+	// A connection of etcd's client carries many calls at a time; with 8, none of them is what limits the rate.
 	mostConnections = 8
 )
 

@@ -19,7 +19,7 @@ from benchmarks.works.work import Work
 
 _KILL, _FREEZE = "kill -9", "SIGSTOP"
 _SIGNALS = {_KILL: signal.SIGKILL, _FREEZE: signal.SIGSTOP}
-_SECONDS = "s"
+_SECONDS = "seconds"
 _ETCD = "etcd, kill -9"
 _TWO_SECONDS = "2.0 s"
 
@@ -66,6 +66,7 @@ WORK = Work(
     name="failover",
     services=frozenset({Service.ETCD}),
     rounds=lambda sizes: sizes.failover_rounds,
+    warms_up=False,
     comparisons=_comparisons,
     steps=_steps,
 )

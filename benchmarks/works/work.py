@@ -21,6 +21,7 @@ class Work:
         comparisons: its lines.
         steps: prepares everything and returns what is then run in rounds; none where a peer is missing without which
             there is nothing to compare.
+        warms_up: whether a full run makes one round before those that count: not where servers start anew each time.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Work:
     rounds: Callable[[Sizes], int]
     comparisons: Callable[[Sizes], Sequence[Comparison]]
     steps: Callable[[Stage], Sequence[Step]]
+    warms_up: bool = True
 
 
 def in_millions(rows: int) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -42,3 +45,12 @@ def test_error_code_stands_where_the_generator_looks(error_code: int) -> None:
     (found,) = struct.unpack_from(">h", answer, 4 + error_position())
 
     assert found == error_code
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="the load generator needs Go, which this machine does not have")
+def test_generator_passes_its_own_tests() -> None:
+    source = Path(__file__).parents[2] / "benchmarks" / "load"
+
+    tested = subprocess.run(["go", "test", "./..."], cwd=source, capture_output=True, text=True, check=False)
+
+    assert tested.returncode == 0, tested.stdout + tested.stderr

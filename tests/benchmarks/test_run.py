@@ -51,7 +51,7 @@ def work(name: str, *, failure: Exception | None = None) -> Work:
 
 def run_folder(pid: int) -> Path:
     """Return where a run keeps all its data."""
-    return _ROOT / "benchmarks" / "work" / f"run-{pid}"
+    return _ROOT / ".cache" / "bench" / f"run-{pid}"
 
 
 @pytest.mark.spark
