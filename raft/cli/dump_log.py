@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,12 +17,15 @@ from raft.records.batch import read_records
 from raft.records.control import read_control_records
 from raft.records.control_json import control_record_to_json
 from raft.records.header import attributes_of, batch_size_bytes, check_crc, read_header
-from raft.types import BatchHeader
+from raft.storage.producer_snapshot import decode_producer_snapshot
+from raft.types import BatchHeader, Offset
 
 _Row = dict[str, Any]
 
 _SEGMENT = re.compile(r"\d{20}(\.log|-\d{10}\.checkpoint)")
 """A segment is named for its first offset, a snapshot for its end and epoch."""
+
+_PRODUCER_SNAPSHOT = re.compile(r"(\d{20})\.snapshot")
 
 
 def dump_log(
@@ -49,16 +53,20 @@ def _reader_for(path: Path) -> Callable[[bytes], Iterator[_Row]]:
     readers: dict[str, Callable[[bytes], Iterator[_Row]]] = {
         "leader-epoch-checkpoint": _epochs,
         "recovery-point-offset-checkpoint": _recovery_points,
+        "replication-offset-checkpoint": _high_watermarks,
         "quorum-state": _quorum_state,
         "meta.properties": _properties,
         "partition.metadata": _properties,
     }
     if _SEGMENT.fullmatch(path.name):
         return _segment
+    snapshot = _PRODUCER_SNAPSHOT.fullmatch(path.name)
+    if snapshot:
+        return partial(_writers, Offset(int(snapshot[1])))
     try:
         return readers[path.name]
     except KeyError:
-        known = ", ".join(["<offset>.log", "<offset>-<epoch>.checkpoint", *readers])
+        known = ", ".join(["<offset>.log", "<offset>.snapshot", "<offset>-<epoch>.checkpoint", *readers])
         raise RaftError(f"{path.name} is no file that can be shown; known are {known}") from None
 
 
@@ -130,6 +138,33 @@ def _epochs(data: bytes) -> Iterator[_Row]:
 def _recovery_points(data: bytes) -> Iterator[_Row]:
     for topic, partition, offset in (line.split() for line in _lines(data)[2:]):
         yield {"topic": topic, "partition": int(partition), "recoveryPoint": int(offset)}
+
+
+def _high_watermarks(data: bytes) -> Iterator[_Row]:
+    for topic, partition, offset in (line.split() for line in _lines(data)[2:]):
+        yield {"topic": topic, "partition": int(partition), "highWatermark": int(offset)}
+
+
+def _writers(end_offset: Offset, data: bytes) -> Iterator[_Row]:
+    """The writers of a producer snapshot, each with the batches that are remembered of it, oldest first."""
+    try:
+        image = decode_producer_snapshot(data, end_offset=end_offset)
+    except DecodeError as error:
+        yield {"position": 0, "damage": str(error)}
+        return
+    yield {"endOffset": end_offset, "logTime": image.log_time_ms, "producers": len(image.histories)}
+    for producer_id, history in image.histories.items():
+        for written in history:
+            yield {
+                "producerId": producer_id,
+                "producerEpoch": written.epoch,
+                "baseSequence": written.sequence,
+                "count": written.record_count,
+                "baseOffset": written.base_offset,
+                "lastOffset": written.end_offset - 1,
+                "logTime": written.log_time_ms,
+                "contentChecksum": written.content_checksum,
+            }
 
 
 def _quorum_state(data: bytes) -> Iterator[_Row]:

@@ -19,6 +19,9 @@ from raft.codec.types import MAX_STRING_BYTES, UUID, AnyType, Array, Blob, Fixed
 from raft.codec.uuids import uuid_text
 from raft.codec.varint import read_uvarint
 
+MAX_REQUEST_ELEMENTS = 1000
+"""Most structs, and unknown tags, that a request may list in all: each costs the one who reads it some time."""
+
 
 def bad_length(length: int, left: int) -> ValueError:
     """The error for a length or count that cannot be."""
@@ -27,9 +30,15 @@ def bad_length(length: int, left: int) -> ValueError:
     return ValueError(f"a length of {length} with {left} bytes left")
 
 
+def too_many_elements() -> ValueError:
+    """The error for a request that lists more than any client has to ask."""
+    return ValueError(f"more than {MAX_REQUEST_ELEMENTS} elements in the arrays of a request")
+
+
 _NAMESPACE = {
     "bad_length": bad_length,
     "read_uvarint": read_uvarint,
+    "too_many_elements": too_many_elements,
     "unpack_array": struct.unpack_from,
     "uuid_text": uuid_text,
 }
@@ -48,6 +57,7 @@ class _Decoder:
 
     def __init__(self, schema: Schema, version: int) -> None:
         self._struct = schema.struct
+        self._is_request = schema.is_request
         self._edition = Edition(version, version in schema.flexible)
         title = f"decode {schema.struct.name} v{version}"
         self._source = Source(title, "decode(buffer, position)", _NAMESPACE, self._read_run)
@@ -55,6 +65,8 @@ class _Decoder:
     def compile(self) -> Compiled:
         """Write all of it."""
         self._source.line("limit = len(buffer)")
+        if self._is_request:
+            self._source.line("elements = 0")
         self._read_struct(self._struct, "message")
         self._source.line("return message, position")
         return self._source.compile()
@@ -153,6 +165,7 @@ class _Decoder:
             if element is UUID:
                 source.line(f"{target} = tuple(map(uuid_text, {target}))")
             return
+        self._count_elements("length")
         elements, variable = source.local(f"{_last(target)}_read"), source.local("element")
         source.line(f"{elements} = []")
         with source.block("for _ in range(length):"):
@@ -169,6 +182,7 @@ class _Decoder:
         source.part("B", "tag_count")
         with source.block("if tag_count:"):
             self._read_rest_of_uvarint("tag_count")
+            self._count_elements("tag_count")
             source.line(f"{unknown} = []")
             with source.block("for _ in range(tag_count):"):
                 source.line("tag, length = buffer[position], buffer[position + 1]")
@@ -184,6 +198,13 @@ class _Decoder:
                 source.line(f"{unknown}.append((tag, buffer[position:{end}]))")
                 source.line(f"position = {end}")
             source.line(f"{holder}.unknown_tags = tuple({unknown})")
+
+    def _count_elements(self, count: str) -> None:
+        """In a request, hold the elements of all arrays against what is allowed, before any of these is read."""
+        if self._is_request:
+            self._source.line(f"elements += {count}")
+            with self._source.block(f"if elements > {MAX_REQUEST_ELEMENTS}:"):
+                self._source.line("raise too_many_elements()")
 
     def _read_tagged(self, field: Field, target: str, end: str) -> None:
         source = self._source

@@ -70,6 +70,11 @@ class Schema:
     flexible: Versions
     api_key: int | None = None
 
+    @property
+    def is_request(self) -> bool:
+        """Whether it is a request, which anyone may send."""
+        return self.api_key is not None and self.struct.name.endswith("Request")
+
 
 @dataclass(frozen=True, slots=True)
 class Edition:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from raft.config import values
+from raft.config.client_listeners import EVERYWHERE, ClientListener, client_listeners, voters_key
 from raft.errors import ConfigError
 from raft.types import LARGEST_BATCH_BYTES, ZERO_UUID, Endpoint, NodeId, Uuid
 
@@ -19,6 +20,7 @@ _MEBIBYTE = 1 << 20
 _INT32_MAX = (1 << 31) - 1
 _FRAME_ROOM_BYTES = 64 << 10
 """What stands around the batch in the largest Produce request: most of it is the client's id, up to 32 KiB."""
+_INT64_MAX = (1 << 63) - 1
 
 _READ_TOGETHER = frozenset(
     [
@@ -53,6 +55,7 @@ def _text(_key: str, value: str) -> str:
 
 
 _milliseconds = _number()
+_long_milliseconds = _number(at_most=_INT64_MAX)
 _bytes = _number(at_least=1)
 
 
@@ -61,8 +64,9 @@ class NodeConfig:
     """Everything a node is told. Times are milliseconds, sizes bytes.
 
     Fields:
-        listener: where it listens; an empty host means every interface.
-        advertised: where others reach it.
+        listener: where it listens for the other voters, and for clients; an empty host means every interface.
+        advertised: where others reach it there.
+        client_listeners: where it listens for clients only.
         log_dir: the directory of `meta.properties` and of the partition's directory.
         cluster_id: None when the configuration names none.
         message_max_bytes: largest record batch it takes from a client.
@@ -70,12 +74,19 @@ class NodeConfig:
             or a batch if that is more.
         socket_request_max_bytes: largest frame it reads; a larger one ends the connection. None: 100 MiB, or a batch
             and 1 MiB if that is more.
+        max_connections_per_ip: connections from one address; more are refused.
+        verify_voter_addresses: take a voter's requests only from the addresses that its entry in the voters has.
+        producer_id_expiration_ms: how long an idempotent producer, or a plain batch write, is remembered after its
+            last write, in log time; every node of the quorum needs the same.
+        writer_expiration_ms: the same of streaming queries and other writers of several versions.
+        message_timestamp_after_max_ms: how far a record's timestamp may lie ahead of the leader's clock.
         records_strict: refuse records that a Java node's reader would not survive.
         warnings: what an operator should know, one sentence each.
     """
 
     listener: Endpoint
     advertised: Endpoint
+    client_listeners: tuple[ClientListener, ...] = ()
     log_dir: Path
     warnings: tuple[str, ...] = ()
     node_id: NodeId = _key("node.id", _number(), None)
@@ -93,9 +104,14 @@ class NodeConfig:
     queued_max_request_bytes: int = _key("queued.max.request.bytes", _bytes, 64 * _MEBIBYTE)
     socket_request_max_bytes: int | None = _key("socket.request.max.bytes", _bytes, None)
     max_connections: int = _key("max.connections", _number(at_least=1), 1000)
+    max_connections_per_ip: int = _key("max.connections.per.ip", _number(at_least=1), _INT32_MAX)
     connections_max_idle_ms: int = _key("connections.max.idle.ms", _number(at_least=1), 600_000)
+    producer_id_expiration_ms: int = _key("producer.id.expiration.ms", _number(at_least=1), 86_400_000)
+    writer_expiration_ms: int = _key("raft.writer.expiration.ms", _long_milliseconds, 2_592_000_000)
+    message_timestamp_after_max_ms: int = _key("log.message.timestamp.after.max.ms", _long_milliseconds, 3_600_000)
     topic_name: str = _key("raft.topic.name", values.topic_name, "__cluster_metadata")
     topic_id: Uuid = _key("raft.topic.id", values.uuid, Uuid("AAAAAAAAAAAAAAAAAAAAAQ"))
+    verify_voter_addresses: bool = _key("raft.voters.verify.address", values.truth, False)
     records_strict: bool = _key("raft.records.strict", values.truth, False)
 
     @classmethod
@@ -114,11 +130,21 @@ class NodeConfig:
         node_id, voters = _quorum(parsed)
         _check_sizes(parsed)
         _check_roles(given)
-        listener = _listener(given)
+        listener, for_clients = _listeners(given)
         return cls(
             **parsed | {"voters": voters},
             listener=listener,
             advertised=_advertised(given, listener, voters.get(node_id)),
+            client_listeners=client_listeners(
+                given,
+                for_clients,
+                node_id=node_id,
+                voters=voters,
+                advertised={
+                    endpoint.name: endpoint
+                    for endpoint in values.listeners("advertised.listeners", given.get("advertised.listeners", ""))
+                },
+            ),
             log_dir=_log_dir(given),
             warnings=tuple(_warnings(given)),
         )
@@ -169,30 +195,38 @@ def _check_roles(given: Mapping[str, str]) -> None:
         raise values.refuse("process.roles", given["process.roles"], "is controller")
 
 
-def _listener(given: Mapping[str, str]) -> Endpoint:
-    """The one listener; it serves peers and clients alike, in clear."""
+def _listeners(given: Mapping[str, str]) -> tuple[Endpoint, tuple[Endpoint, ...]]:
+    """The listener for voters, which serves clients too, and those for clients only; all of them in clear."""
     listeners = values.listeners("listeners", given.get("listeners", ""))
     names = [name.upper() for name in values.words(given.get("controller.listener.names", ""))]
-    if names:
-        listeners = tuple(listener for listener in listeners if listener.name in names)
-    if len(listeners) != 1:
-        raise values.refuse("listeners", given.get("listeners", ""), "is one listener, such as CONTROLLER://host:9093")
+    for_voters = [listener for listener in listeners if not names or listener.name in names]
+    if len(for_voters) != 1:
+        raise values.refuse(
+            "listeners",
+            given.get("listeners", ""),
+            "is one listener, such as CONTROLLER://host:9093; or several, of which controller.listener.names names the "
+            "one for voters",
+        )
+    for listener in listeners:
+        _check_protocol(given, listener.name)
+    return for_voters[0], tuple(listener for listener in listeners if listener is not for_voters[0])
+
+
+def _check_protocol(given: Mapping[str, str], name: str) -> None:
     protocols = values.protocol_map("listener.security.protocol.map", given.get("listener.security.protocol.map", ""))
-    name = listeners[0].name
     # Kafka takes a controller listener that the map does not name for PLAINTEXT, unless its name is a protocol's.
     protocol = protocols.get(name, name if name in ("SSL", "SASL_PLAINTEXT", "SASL_SSL") else "PLAINTEXT")
     if protocol != "PLAINTEXT":
         raise values.refuse(
             "listeners", given["listeners"], f"is a PLAINTEXT listener; {name} is {protocol}, not supported yet"
         )
-    return listeners[0]
 
 
 def _advertised(given: Mapping[str, str], listener: Endpoint, as_voter: Endpoint | None) -> Endpoint:
     for advertised in values.listeners("advertised.listeners", given.get("advertised.listeners", "")):
         if advertised.name == listener.name:
             return advertised
-    if listener.host not in ("", "0.0.0.0", "::"):  # noqa: S104 - a value to recognise, nothing is bound here
+    if listener.host not in EVERYWHERE:
         return listener
     if as_voter is not None:
         return Endpoint(as_voter.host, as_voter.port, listener.name)
@@ -209,6 +243,7 @@ def _log_dir(given: Mapping[str, str]) -> Path:
 
 def _warnings(given: Mapping[str, str]) -> list[str]:
     keys = {known.metadata["key"] for known in _keyed_fields()} | _READ_TOGETHER
+    keys.update(map(voters_key, values.listeners("listeners", given.get("listeners", ""))))
     found = []
     for key in given:
         if key in _WITHOUT_EFFECT:

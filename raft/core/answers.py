@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from raft.core.epochs import can_be_adopted
 from raft.core.events import Failure
+from raft.core.failover import on_connection_refused
 from raft.core.following import on_fetch_answer
 from raft.core.loading import give_up_loading, on_snapshot_piece
 from raft.core.messages import (
@@ -32,6 +34,11 @@ _PartitionResponse = (
     VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse | FetchSnapshotResponse
 )
 
+MISCONFIGURED_BACK_OFF_MS = 1000
+"""Shortest wait after a refusal that only an operator can mend; it would be repeated at once (ERROR-10)."""
+
+_CONFIGURATION_ERRORS = (ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.INVALID_REQUEST)
+
 _EXPECTED: dict[type, type] = {
     VoteRequest: VoteResponse,
     BeginQuorumEpochRequest: BeginQuorumEpochResponse,
@@ -46,6 +53,7 @@ def on_response(state: State, number: int, response: IncomingResponse, now_ms: i
     pending = state.peers.take(number)
     if pending is None:
         return
+    state.unreachable.discard(pending.node_id)
     if isinstance(response, RequestRefused):
         _on_refusal(state, pending, response, now_ms)
         return
@@ -80,6 +88,10 @@ def on_failure(state: State, number: int, failure: Failure, now_ms: int) -> None
         )
         return
     state.peers.back_off(pending.node_id, now_ms)
+    if failure is Failure.CONNECTION_REFUSED:
+        state.unreachable.add(pending.node_id)
+        on_connection_refused(state, pending.node_id, now_ms)
+        return
     is_pre_vote = isinstance(pending.request, VoteRequest) and pending.request.pre_vote
     if failure is Failure.UNSUPPORTED_VERSION and is_pre_vote and isinstance(state.role, Prospective):
         become_candidate(state, now_ms=now_ms, reason=f"node {pending.node_id} does not know pre-votes")
@@ -93,6 +105,8 @@ def _on_refusal(state: State, pending: Pending, response: RequestRefused, now_ms
         return
     state.report(what)
     _leave_alone(state, pending, now_ms)
+    if response.error in _CONFIGURATION_ERRORS:
+        state.peers.back_off(pending.node_id, now_ms, at_least_ms=MISCONFIGURED_BACK_OFF_MS)
 
 
 def _leave_alone(state: State, pending: Pending, now_ms: int) -> None:
@@ -108,6 +122,10 @@ def _is_settled_by_epoch_or_error(state: State, pending: Pending, response: _Par
     if response.epoch < state.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:
         # From the past, or from one who has yet to hear of our epoch: a short pause, not a storm of repeats.
         state.peers.back_off(pending.node_id, now_ms)
+        return True
+    if not can_be_adopted(response.epoch, ours=state.epoch):
+        state.report(f"node {pending.node_id} answers with epoch {response.epoch}, ours is {state.epoch}: ignored")
+        _leave_alone(state, pending, now_ms)
         return True
     knew_leader, epoch_before = state.leader_id, state.epoch
     leader = "no leader" if response.leader_id is None else f"leader {response.leader_id}"

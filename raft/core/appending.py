@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -15,22 +16,35 @@ from raft.types import Batch, Offset
 from raft.writers import Accepted, Refused, Repeated
 
 
-def on_append(state: State, event: AppendRequested, now_ms: int) -> None:
-    """Append a batch, or recognise it; the answer comes when it is committed (HW-6).
+def on_appends(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
+    """Append batches, or recognise them; each answer comes when its batch is committed (HW-6).
 
     The judgement is made against the whole log up to its end: a client never decides by reading, because what it lost
-    may sit uncommitted in the next leader's log and commit later.
+    may sit uncommitted in the next leader's log and commit later. Batches that came together are judged one after the
+    other, each against the log with those before it, and written and flushed as one.
     """
+    accepted: list[Batch] = []
+    for event in events:
+        batch = _judge(state, event, now_ms)
+        if batch is not None:
+            accepted.append(batch)
+    if accepted:
+        state.order_append(tuple(accepted))
+        wake_fetches(state, now_ms, high_watermark_moved=False)
+
+
+def _judge(state: State, event: AppendRequested, now_ms: int) -> Batch | None:
+    """Return the batch at its place in the log, counted in, if it is to be written."""
     if not isinstance(state.role, Leader):
         state.answer_append(event.request_id, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        return
+        return None
     verdict = state.writers.judge(event.batch.header)
     match verdict:
         case Accepted():
             batch = _placed(state, event.batch)
-            state.append((batch,))
+            state.count_in(batch.header)
             _wait_for_commit(state, event, batch.header.base_offset, batch.header.end_offset, now_ms)
-            wake_fetches(state, now_ms, high_watermark_moved=False)
+            return batch
         case Repeated():
             _wait_for_commit(state, event, verdict.base_offset, verdict.end_offset, now_ms)
         case Refused(base_offset=int() as base_offset, end_offset=int() as end_offset):
@@ -39,6 +53,7 @@ def on_append(state: State, event: AppendRequested, now_ms: int) -> None:
             state.answer_append(event.request_id, verdict.error, message=verdict.message)
         case _:
             assert_never(verdict)
+    return None
 
 
 def _placed(state: State, batch: Batch) -> Batch:
@@ -62,11 +77,13 @@ def _wait_for_commit(
     if state.high_watermark is not None and end_offset <= state.high_watermark:
         state.answer_append(event.request_id, error, base_offset, message)
         return
-    state.appends[event.request_id] = PendingAppend(
-        request_id=event.request_id,
-        base_offset=base_offset,
-        end_offset=end_offset,
-        error=error,
-        message=message,
-        deadline_ms=now_ms + event.timeout_ms,
+    state.appends.add(
+        PendingAppend(
+            request_id=event.request_id,
+            base_offset=base_offset,
+            end_offset=end_offset,
+            error=error,
+            message=message,
+            deadline_ms=now_ms + event.timeout_ms,
+        )
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from raft.core.epochs import can_be_adopted
 from raft.core.messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
@@ -37,7 +38,8 @@ def partition_error(state: State, request: Request) -> ErrorCode:
             if request.epoch < state.epoch:
                 return ErrorCode.FENCED_LEADER_EPOCH
             # Epoch 0 is the empty beginning: it never has a leader (GEN-13).
-            return ErrorCode.INVALID_REQUEST if request.leader_id < 0 or request.epoch < 1 else ErrorCode.NONE
+            is_valid = request.leader_id >= 0 and request.epoch >= 1 and can_be_adopted(request.epoch, ours=state.epoch)
+            return ErrorCode.NONE if is_valid else ErrorCode.INVALID_REQUEST
         case FetchRequest():
             return _fetch_error(state, request)
 
@@ -50,7 +52,8 @@ def _vote_error(state: State, request: VoteRequest) -> ErrorCode:
         return ErrorCode.INVALID_REQUEST
     if request.epoch < state.epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
-    return ErrorCode.INVALID_REQUEST if request.candidate.node_id < 0 else ErrorCode.NONE
+    is_valid = request.candidate.node_id >= 0 and can_be_adopted(request.epoch, ours=state.epoch)
+    return ErrorCode.NONE if is_valid else ErrorCode.INVALID_REQUEST
 
 
 def _fetch_error(state: State, request: FetchRequest) -> ErrorCode:

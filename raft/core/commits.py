@@ -31,14 +31,15 @@ def maybe_advance_high_watermark(state: State) -> bool:
 def commit(state: State, high_watermark: Offset) -> None:
     """Everything below is committed: it will be there for ever, on every node."""
     state.high_watermark = high_watermark
+    state.known_committed = max(state.known_committed, high_watermark)
     state.writers.committed(high_watermark)
-    for append in [append for append in state.appends.values() if append.end_offset <= high_watermark]:
-        del state.appends[append.request_id]
+    state.committed_bytes.commit(high_watermark)
+    for append in [append for append in state.appends if append.end_offset <= high_watermark]:
+        state.appends.take(append.request_id)
         state.answer_append(append.request_id, append.error, append.base_offset, append.message)
 
 
 def end_overdue_appends(state: State, now_ms: int) -> None:
     """Tell clients that waited long enough that the outcome is unknown."""
-    for append in [append for append in state.appends.values() if append.deadline_ms <= now_ms]:
-        del state.appends[append.request_id]
+    for append in state.appends.take_overdue(now_ms):
         state.answer_append(append.request_id, ErrorCode.REQUEST_TIMED_OUT)

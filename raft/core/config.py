@@ -19,7 +19,8 @@ FETCH_MAX_WAIT_MS = 500
 class CoreConfig:
     """One node's place in the quorum, and its timeouts (rules, section 4; names without `controller.quorum.`).
 
-    `bootstrap_servers` are asked for the leader; while empty, the voters are.
+    `bootstrap_servers` are asked for the leader; while empty, the voters are. A fetch timeout is drawn from
+    `fetch_timeout_ms` up to `fetch_timeout_spread_ms` more.
     """
 
     replica: ReplicaKey
@@ -28,6 +29,7 @@ class CoreConfig:
     bootstrap_servers: tuple[Endpoint, ...] = ()
     election_timeout_ms: int = 1000
     fetch_timeout_ms: int = 2000
+    fetch_timeout_spread_ms: int = 0
     election_backoff_max_ms: int = 1000
     request_timeout_ms: int = 2000
     retry_backoff_ms: int = 20
@@ -47,6 +49,11 @@ class CoreConfig:
     def is_only_voter(self) -> bool:
         """Whether this node is the whole quorum."""
         return self.is_voter and len(self.voters) == 1
+
+    def drawn_fetch_timeout_ms(self, draw: Draw) -> int:
+        """The fetch timeout of a node that begins to follow (FAILOVER-2)."""
+        spread_ms = self.fetch_timeout_spread_ms
+        return self.fetch_timeout_ms + (draw(spread_ms) if spread_ms else 0)
 
     @property
     def check_quorum_ms(self) -> int:

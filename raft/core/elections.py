@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from raft.core.checks import partition_error, whole_request_refusal
+from raft.core.epochs import can_be_adopted
 from raft.core.messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
@@ -111,7 +112,8 @@ def _refuse_announcement(
     if refusal:
         state.reply(request_id, refusal)
         return True
-    problem = contradiction(state, request.epoch, request.leader_id) if request.leader_id >= 0 else None
+    is_possible = request.leader_id >= 0 and can_be_adopted(request.epoch, ours=state.epoch)
+    problem = contradiction(state, request.epoch, request.leader_id) if is_possible else None
     if problem:
         state.reply(request_id, RequestRefused(error=ErrorCode.UNKNOWN_SERVER_ERROR))
         state.halt(problem)

@@ -46,6 +46,7 @@ class Failure(Enum):
     """Why a request got no answer."""
 
     DISCONNECTED = "the connection failed"
+    CONNECTION_REFUSED = "no process listens at the node's address"
     UNSUPPORTED_VERSION = "the other side does not know a version that can say it"
     KAFKA_CONTROLLER = "the other side is a controller of an Apache Kafka cluster, and its voters are no place for us"
 
@@ -69,6 +70,13 @@ class AppendRequested:
     request_id: int
     batch: Batch
     timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendsRequested:
+    """Several clients' appends that came together: they share one append to the log and one flush."""
+
+    appends: tuple[AppendRequested, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +109,7 @@ Event = (
     | ResponseReceived
     | RequestFailed
     | AppendRequested
+    | AppendsRequested
     | LogFlushed
     | ResignRequested
     | ShutdownRequested

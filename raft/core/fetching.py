@@ -38,8 +38,7 @@ def wake_fetches(state: State, now_ms: int, *, high_watermark_moved: bool) -> No
 
     A fetch that wakes up is no sign of life: only its arrival was.
     """
-    parked, state.parked = list(state.parked.values()), {}
-    for fetch in parked:
+    for fetch in state.parked.take_all():
         match fetch.request:
             case FetchRequest() as request:
                 if not _turn_away(state, fetch.request_id, request):
@@ -50,9 +49,7 @@ def wake_fetches(state: State, now_ms: int, *, high_watermark_moved: bool) -> No
 
 def end_overdue_fetches(state: State, now_ms: int) -> None:
     """Give the empty answer to fetches that have waited long enough, or what little a client has asked to wait past."""
-    overdue = [fetch for fetch in state.parked.values() if fetch.deadline_ms <= now_ms]
-    for fetch in overdue:
-        del state.parked[fetch.request_id]
+    for fetch in state.parked.take_overdue(now_ms):
         match fetch.request:
             case FetchRequest():
                 state.reply(fetch.request_id, state.fetch_response())
@@ -117,7 +114,7 @@ def _answer_or_park(state: State, fetch: ParkedFetch, request: FetchRequest, now
     elif is_news or fetch.deadline_ms <= now_ms or _knows_less(state, request):
         state.reply(fetch.request_id, state.fetch_response())
     else:
-        state.parked[fetch.request_id] = fetch
+        state.parked.add(fetch)
 
 
 def _knows_less(state: State, request: FetchRequest) -> bool:
@@ -136,15 +133,15 @@ def _serve_client(state: State, fetch: ParkedFetch, request: ClientFetchRequest,
         state.reply(fetch.request_id, state.fetch_response(diverging=diverging))
         return
     committed_end = state.high_watermark or Offset(0)
-    enough = max(request.fetch_offset, request.wait_until_past or Offset(0))
     is_over = fetch.deadline_ms <= now_ms
-    if committed_end > enough or (is_over and committed_end > request.fetch_offset):
+    is_enough = is_over or state.committed_bytes.total >= request.wait_until_bytes
+    if committed_end > request.fetch_offset and is_enough:
         read = ReadRange(start_offset=request.fetch_offset, end_offset=committed_end, max_bytes=request.max_bytes)
         state.reply(fetch.request_id, state.fetch_response(), read)
     elif is_over:
         state.reply(fetch.request_id, state.fetch_response())
     else:
-        state.parked[fetch.request_id] = fetch
+        state.parked.add(fetch)
 
 
 def _client_error(state: State, request: ClientFetchRequest) -> ErrorCode:

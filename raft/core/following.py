@@ -27,8 +27,8 @@ def on_fetch_answer(state: State, node_id: NodeId, response: FetchResponse, now_
         # An answer without error from one that is not the leader we follow: there is nothing to take from it.
         state.peers.back_off(node_id, now_ms)
         return
-    deadline_ms = None if role.fetch_deadline_ms is None else now_ms + state.config.fetch_timeout_ms
-    state.role = replace(role, fetch_deadline_ms=deadline_ms, has_fetched=True)
+    deadline_ms = None if role.fetch_deadline_ms is None else now_ms + role.fetch_timeout_ms
+    state.role = replace(role, fetch_deadline_ms=deadline_ms, has_fetched=True, is_leader_refusing=False)
     if response.snapshot is not None:
         on_snapshot_offered(state, node_id, response.snapshot, now_ms)
         return
@@ -47,9 +47,9 @@ def on_fetch_answer(state: State, node_id: NodeId, response: FetchResponse, now_
 def _cut(state: State, diverging: OffsetAndEpoch) -> None:
     """Give up the part of the log that the leader does not share (DIVERGE-5), never a committed one (DIVERGE-7)."""
     end_offset = state.log.cut_for(diverging)
-    if state.high_watermark is not None and end_offset < state.high_watermark:
+    if end_offset < state.known_committed:
         state.halt(
-            f"the leader's log leaves ours at {end_offset}, below the high watermark {state.high_watermark}: "
+            f"the leader's log leaves ours at {end_offset}, below the high watermark {state.known_committed}: "
             "committed records would be lost"
         )
     elif end_offset < state.log.end_offset:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import assert_never
 
 from raft.core.answers import on_failure, on_response
-from raft.core.appending import on_append
+from raft.core.appending import on_appends
 from raft.core.commits import maybe_advance_high_watermark
 from raft.core.config import CoreConfig, Draw
 from raft.core.effects import Effect, RoleChanged
 from raft.core.elections import on_begin_quorum_epoch, on_end_quorum_epoch, on_vote_request
 from raft.core.events import (
     AppendRequested,
+    AppendsRequested,
     Event,
     LogFlushed,
     RequestAbandoned,
@@ -40,7 +41,7 @@ from raft.core.state import State
 from raft.core.timers import check_quorum, finish_shutdown, keep_deadlines, next_deadline_ms
 from raft.errors import LocalProtocolError
 from raft.types import ElectionState, Endpoint, Epoch, NodeId, Offset
-from raft.writers import WriterTable
+from raft.writers import TableImage, WriterTable
 
 
 class RaftCore:
@@ -51,6 +52,8 @@ class RaftCore:
         stored: the election state on disk; None on the very first start.
         log: the log as recovered, all of it on disk.
         writers: the table of writers, built from the headers of that whole log; None for an empty one.
+        known_committed: an offset of that log below which it is known to be committed. It does not count as the high
+            watermark, which is unknown at first, but nothing below it is ever cut.
         draw: dice; the only randomness there is.
 
     The first event is `Started`. Times are milliseconds of one monotonic clock. Once an event has led to `Halt` or
@@ -64,10 +67,19 @@ class RaftCore:
         stored: ElectionState | None,
         log: LogView,
         writers: WriterTable | None = None,
+        known_committed: Offset = Offset(0),
         draw: Draw,
     ) -> None:
         nobody = Unattached(epoch=Epoch(0), election_deadline_ms=None)
-        self._state = State(config, role=nobody, stored=stored, log=log, writers=writers or WriterTable(), draw=draw)
+        self._state = State(
+            config,
+            role=nobody,
+            stored=stored,
+            log=log,
+            writers=writers or WriterTable(),
+            known_committed=known_committed,
+            draw=draw,
+        )
         self._is_started = False
 
     def handle(self, event: Event, now_ms: int) -> list[Effect]:
@@ -102,13 +114,15 @@ class RaftCore:
             case RequestReceived():
                 self._on_request(event, now_ms)
             case RequestAbandoned():
-                state.parked.pop(event.request_id, None)
+                state.parked.take(event.request_id)
             case ResponseReceived():
                 on_response(state, event.number, event.response, now_ms)
             case RequestFailed():
                 on_failure(state, event.number, event.failure, now_ms)
             case AppendRequested():
-                on_append(state, event, now_ms)
+                on_appends(state, (event,), now_ms)
+            case AppendsRequested():
+                on_appends(state, event.appends, now_ms)
             case LogFlushed():
                 self._on_flushed(event, now_ms)
             case ResignRequested():
@@ -195,9 +209,27 @@ class RaftCore:
         return self._state.high_watermark
 
     @property
+    def committed_bytes(self) -> int:
+        """Bytes of the batches that were appended and committed since the start."""
+        return self._state.committed_bytes.total
+
+    @property
     def durable_end(self) -> Offset:
         """Everything below is on this node's disk."""
         return self._state.flushes.durable_end
+
+    @property
+    def durable_high_watermark(self) -> Offset:
+        """Everything below is committed and on this node's disk, as far as is known.
+
+        The end of what is durable counts as the core knows it: while a truncation is under way on the disk, the disk
+        itself still holds the records that are to be cut, at offsets that may be committed with other records.
+        """
+        return min(self._state.known_committed, self.durable_end)
+
+    def writers_image(self) -> TableImage:
+        """The table of writers at the log's present end, for a producer snapshot."""
+        return self._state.writers.image(self._state.log.end_offset)
 
     @property
     def log(self) -> LogView:

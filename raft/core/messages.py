@@ -98,7 +98,7 @@ class ClientFetchRequest:
     Fields:
         epoch: the leader epoch the client counts on; None is not checked.
         last_fetched_epoch: None is not checked.
-        wait_until_past: the answer waits (up to `max_wait_ms`) until the high watermark is past this offset.
+        wait_until_bytes: the answer waits (up to `max_wait_ms`) until `RaftCore.committed_bytes` is no lower than this.
     """
 
     fetch_offset: Offset
@@ -106,7 +106,7 @@ class ClientFetchRequest:
     max_bytes: int
     epoch: Epoch | None = None
     last_fetched_epoch: Epoch | None = None
-    wait_until_past: Offset | None = None
+    wait_until_bytes: int = 0
 
 
 Request = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest

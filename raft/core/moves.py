@@ -135,13 +135,15 @@ def become_follower(
 ) -> None:
     """Follow a leader whose address is known: on disk before the first fetch (STATE-5)."""
     is_voter = state.config.is_voter
+    fetch_timeout_ms = state.config.drawn_fetch_timeout_ms(state.draw)
     state.move_to(
         Follower(
             epoch=epoch,
             leader_id=leader_id,
             leader_endpoints=endpoints,
             voted_key=state.role.voted_key if epoch == state.epoch else None,
-            fetch_deadline_ms=now_ms + state.config.fetch_timeout_ms if is_voter else None,
+            fetch_deadline_ms=now_ms + fetch_timeout_ms if is_voter else None,
+            fetch_timeout_ms=fetch_timeout_ms,
         ),
         reason,
     )

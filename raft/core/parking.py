@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from raft.core.messages import ClientFetchRequest, FetchRequest
 from raft.types import Offset
@@ -31,3 +33,67 @@ class PendingAppend:
     error: int
     message: str | None = None
     deadline_ms: int
+
+
+Request = TypeVar("Request", ParkedFetch, PendingAppend)
+
+
+class WaitingRequests(Generic[Request]):
+    """Requests that wait, by their ids, in the order in which they came.
+
+    Every event asks whether one is overdue, and there may be many: so the earliest deadline is kept, and looked for
+    again only after the request that had it is gone.
+    """
+
+    __slots__ = ("_by_id", "_earliest_ms", "_is_earliest_exact")
+
+    def __init__(self) -> None:
+        self._by_id: dict[int, Request] = {}
+        self._earliest_ms: int | None = None
+        self._is_earliest_exact = True
+
+    def __iter__(self) -> Iterator[Request]:
+        return iter(self._by_id.values())
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def add(self, request: Request) -> None:
+        """Let a request wait."""
+        self._by_id[request.request_id] = request
+        if self._earliest_ms is None or request.deadline_ms < self._earliest_ms:
+            self._earliest_ms = request.deadline_ms
+            self._is_earliest_exact = True
+
+    def take(self, request_id: int) -> Request | None:
+        """Return a request, which waits no more; None if it does not wait."""
+        request = self._by_id.pop(request_id, None)
+        if request is not None and request.deadline_ms == self._earliest_ms:
+            self._is_earliest_exact = False
+        if not self._by_id:
+            self._earliest_ms = None
+        return request
+
+    def take_all(self) -> list[Request]:
+        """Return all of them; none waits any more."""
+        waiting = list(self._by_id.values())
+        self._by_id.clear()
+        self._earliest_ms = None
+        return waiting
+
+    def take_overdue(self, now_ms: int) -> list[Request]:
+        """Return those whose time is over; they wait no more."""
+        if self._earliest_ms is None or now_ms < self._earliest_ms:
+            return []
+        overdue = [request for request in self._by_id.values() if request.deadline_ms <= now_ms]
+        for request in overdue:
+            self.take(request.request_id)
+        return overdue
+
+    @property
+    def earliest_deadline_ms(self) -> int | None:
+        """When the first of them is overdue; None while none waits."""
+        if not self._is_earliest_exact and self._by_id:
+            self._earliest_ms = min(request.deadline_ms for request in self._by_id.values())
+            self._is_earliest_exact = True
+        return self._earliest_ms

@@ -111,9 +111,9 @@ class Peers:
         self._timed_out.discard(node_id)
         return has_timed_out
 
-    def back_off(self, node_id: NodeId, now_ms: int) -> None:
-        """Leave this node alone for the time of a retry."""
-        self._back_off_until_ms[node_id] = now_ms + self._retry_backoff_ms
+    def back_off(self, node_id: NodeId, now_ms: int, *, at_least_ms: int = 0) -> None:
+        """Leave this node alone for the time of a retry, or for longer where the caller says so."""
+        self._back_off_until_ms[node_id] = now_ms + max(self._retry_backoff_ms, at_least_ms)
 
     def deadlines_ms(self) -> list[int]:
         """When a request is overdue, or a back-off ends."""

@@ -10,6 +10,9 @@ from raft.types import NodeId, Offset, ReplicaKey
 OBSERVER_SESSION_MS = 300_000
 """An observer that has not fetched for so long is forgotten (FETCH-16)."""
 
+MAX_OBSERVERS = 1000
+"""Most observers remembered; one more takes the place of the one that has been silent for longest."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaProgress:
@@ -92,24 +95,25 @@ class QuorumProgress:
         )
 
     def observer_fetched(self, observer: ReplicaKey, fetch_offset: Offset, *, leader_end: Offset, now_ms: int) -> None:
-        """Remember an observer, and forget those that have been silent for too long."""
-        before = self.observers.get(observer, ReplicaProgress())
+        """Remember an observer, as the last of those that have fetched, and forget one if there are too many."""
+        before = self.observers.pop(observer, ReplicaProgress())
         self.observers[observer] = before.after_fetch(fetch_offset, leader_end=leader_end, now_ms=now_ms)
+        if len(self.observers) > MAX_OBSERVERS:
+            del self.observers[next(iter(self.observers))]
         self.forget_silent_observers(now_ms)
 
     def forget_silent_observers(self, now_ms: int) -> None:
-        """Drop observers without a fetch for `OBSERVER_SESSION_MS`."""
-        self.observers = {
-            key: progress
-            for key, progress in self.observers.items()
-            if progress.last_fetch_ms is not None and now_ms - progress.last_fetch_ms < OBSERVER_SESSION_MS
-        }
+        """Drop observers without a fetch for `OBSERVER_SESSION_MS`. They stand in the order of their last fetches."""
+        while (deadline_ms := self.observer_deadline_ms) is not None and deadline_ms <= now_ms:
+            del self.observers[next(iter(self.observers))]
 
     @property
     def observer_deadline_ms(self) -> int | None:
         """When the observer that has been silent for longest is to be forgotten."""
-        last_fetches_ms = [progress.last_fetch_ms for progress in self.observers.values()]
-        return min((at_ms + OBSERVER_SESSION_MS for at_ms in last_fetches_ms if at_ms is not None), default=None)
+        for progress in self.observers.values():
+            assert progress.last_fetch_ms is not None, "an observer is known by its fetch"
+            return progress.last_fetch_ms + OBSERVER_SESSION_MS
+        return None
 
     def voters_to_remind(self, now_ms: int) -> tuple[NodeId, ...]:
         """Voters that have not fetched within the interval and so may not know their leader (BEGIN-2)."""

@@ -10,6 +10,7 @@ from typing import assert_never
 
 from raft.core.config import FETCH_MAX_WAIT_MS
 from raft.core.effects import Send
+from raft.core.failover import is_second_look_due
 from raft.core.messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
@@ -63,6 +64,9 @@ def _fetch_from_best(state: State, role: Follower, now_ms: int) -> None:
     """Fetch from the leader; while it fails us, from anybody, who may know of a newer one (FETCH-20)."""
     leader = (role.leader_id, role.leader_endpoints[0])
     if state.peers.is_backing_off(role.leader_id, now_ms):
+        if is_second_look_due(state, role):
+            # One fetch is under way at a time (GEN-6): another node that is silent would hold up the second look.
+            return
         _fetch_from_anybody(state, now_ms, but=leader)
     elif not state.peers.take_timed_out(role.leader_id) or not _fetch_from_anybody(state, now_ms, but=leader):
         _fetch(state, *leader, now_ms, loading=role.loading)

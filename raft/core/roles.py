@@ -85,6 +85,9 @@ class Follower:
     Fields:
         fetch_deadline_ms: when to give the leader up; None for observers, who just ask others too.
         has_fetched: whether this leader has answered a fetch since it is followed: such a follower refuses pre-votes.
+        fetch_timeout_ms: without an answer for so long, the node asks for pre-votes; drawn each time it begins to
+            follow, so that the followers of one leader do not do so at the same moment (FAILOVER-2).
+        is_leader_refusing: whether the leader's address has refused a connection since the last answer.
         loading: the snapshot that is asked for instead of records.
     """
 
@@ -93,7 +96,9 @@ class Follower:
     leader_endpoints: tuple[Endpoint, ...]
     voted_key: ReplicaKey | None = None
     fetch_deadline_ms: int | None
+    fetch_timeout_ms: int
     has_fetched: bool = False
+    is_leader_refusing: bool = False
     loading: Loading | None = None
 
 

@@ -21,7 +21,12 @@ def starting_role(
     timeout_ms = config.election_timeout_ms
     deadline_ms = now_ms + (timeout_ms + draw(timeout_ms) if timeout_ms else 0)
     role, reason = _role_from(
-        config, stored or ElectionState(epoch=Epoch(0)), log, deadline_ms=deadline_ms, now_ms=now_ms
+        config,
+        stored or ElectionState(epoch=Epoch(0)),
+        log,
+        deadline_ms=deadline_ms,
+        now_ms=now_ms,
+        draw=draw,
     )
     if config.is_only_voter and not isinstance(role, Candidate):
         return _sole_voter(config, role, deadline_ms), "the only voter elects itself"
@@ -29,7 +34,7 @@ def starting_role(
 
 
 def _role_from(
-    config: CoreConfig, stored: ElectionState, log: LogView, *, deadline_ms: int, now_ms: int
+    config: CoreConfig, stored: ElectionState, log: LogView, *, deadline_ms: int, now_ms: int, draw: Draw
 ) -> tuple[Role, str]:
     election_deadline_ms = deadline_ms if config.is_voter else None
     if stored.epoch < log.last_epoch:
@@ -53,12 +58,14 @@ def _role_from(
             tally=Tally.opened_by(config.node_id, config.voters),
         ), "it stood for election before it stopped"
     if stored.leader_id is not None and config.voters.endpoints(stored.leader_id):
+        fetch_timeout_ms = config.drawn_fetch_timeout_ms(draw)
         return Follower(
             epoch=stored.epoch,
             leader_id=stored.leader_id,
             leader_endpoints=config.voters.endpoints(stored.leader_id),
             voted_key=stored.voted_key,
-            fetch_deadline_ms=now_ms + config.fetch_timeout_ms if config.is_voter else None,
+            fetch_deadline_ms=now_ms + fetch_timeout_ms if config.is_voter else None,
+            fetch_timeout_ms=fetch_timeout_ms,
         ), "the stored leader"
     return Unattached(
         epoch=stored.epoch,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from raft.core.committed_bytes import CommittedBytes
 from raft.core.config import CoreConfig, Draw
 from raft.core.effects import (
     AppendBatches,
@@ -18,11 +19,11 @@ from raft.core.effects import (
 from raft.core.flushes import FlushLedger
 from raft.core.log_view import LogView
 from raft.core.messages import AppendResponse, FetchResponse, Response
-from raft.core.parking import ParkedFetch, PendingAppend
+from raft.core.parking import ParkedFetch, PendingAppend, WaitingRequests
 from raft.core.peers import Peers
 from raft.core.roles import Leader, Role, check_move, election_state, known_leader
 from raft.errors import ErrorCode
-from raft.types import Batch, ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
+from raft.types import Batch, BatchHeader, ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
 from raft.writers import WriterTable
 
 
@@ -40,6 +41,7 @@ class State:
         stored: ElectionState | None,
         log: LogView,
         writers: WriterTable,
+        known_committed: Offset = Offset(0),
         draw: Draw,
     ) -> None:
         self.config = config
@@ -47,13 +49,20 @@ class State:
         self.stored = stored
         self.log = log
         self.flushes = FlushLedger(log.end_offset)
+        self.committed_bytes = CommittedBytes()
         self.writers = writers
         self.draw = draw
         self.high_watermark: Offset | None = None
+        self.known_committed = known_committed
+        """The highest high watermark ever known here: it outlives roles and restarts, and is never cut below."""
         self.peers = Peers(request_timeout_ms=config.request_timeout_ms, retry_backoff_ms=config.retry_backoff_ms)
-        self.parked: dict[int, ParkedFetch] = {}
-        self.appends: dict[int, PendingAppend] = {}
+        self.parked: WaitingRequests[ParkedFetch] = WaitingRequests()
+        self.appends: WaitingRequests[PendingAppend] = WaitingRequests()
         self.shutdown_deadline_ms: int | None = None
+        self.unreachable: set[NodeId] = set()
+        """Nodes whose address refused the last connection: no process listens there."""
+        self.failover_epoch: Epoch | None = None
+        """The epoch in which refused connections have led to pre-votes already."""
         self.is_stopped = False
         self.effects: list[Effect] = []
 
@@ -159,29 +168,37 @@ class State:
 
     def fail_appends(self) -> None:
         """Leadership is lost: what was not committed has an unknown outcome, and clients ask again (ROLE-14)."""
-        for append in self.appends.values():
+        for append in self.appends.take_all():
             self.answer_append(append.request_id, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        self.appends.clear()
 
     def fail_parked(self) -> None:
         """The role that held these fetches is gone (FETCH-12)."""
-        for parked in self.parked.values():
+        for parked in self.parked.take_all():
             self.reply(parked.request_id, self.fetch_response(error=ErrorCode.NOT_LEADER_OR_FOLLOWER))
-        self.parked.clear()
 
     # Changing the log
 
     def append(self, batches: tuple[Batch, ...]) -> None:
         """Append batches whose headers carry their final offsets and epochs, and order them to disk."""
         for batch in batches:
-            self.log.append(batch.header)
-            self.writers.appended(batch.header)
+            self.count_in(batch.header)
+        self.order_append(batches)
+
+    def count_in(self, header: BatchHeader) -> None:
+        """Count a batch as the end of the log; `order_append` has to follow."""
+        self.log.append(header)
+        self.committed_bytes.append(header)
+        self.writers.appended(header)
+
+    def order_append(self, batches: tuple[Batch, ...]) -> None:
+        """Order batches that are counted in to be written and flushed."""
         self.emit(AppendBatches(batches=batches))
         self.order_flush()
 
     def truncate(self, end_offset: Offset) -> None:
         """Cut the log, and all that was derived from the part cut off."""
         self.log.truncate(end_offset)
+        self.committed_bytes.truncate(end_offset)
         self.writers.truncated(end_offset)
         self.flushes.truncate(end_offset)
         self.emit(TruncateLog(end_offset=end_offset))

@@ -30,9 +30,8 @@ def keep_deadlines(state: State, now_ms: int) -> None:
 def next_deadline_ms(state: State) -> int | None:
     """When `keep_deadlines` or `send_requests` may have something to do; None for never."""
     deadlines = state.peers.deadlines_ms()
-    deadlines.extend(fetch.deadline_ms for fetch in state.parked.values())
-    deadlines.extend(append.deadline_ms for append in state.appends.values())
-    for deadline_ms in (*_role_deadlines_ms(state), state.shutdown_deadline_ms):
+    waiting = (state.parked.earliest_deadline_ms, state.appends.earliest_deadline_ms)
+    for deadline_ms in (*_role_deadlines_ms(state), *waiting, state.shutdown_deadline_ms):
         if deadline_ms is not None:
             deadlines.append(deadline_ms)
     return min(deadlines, default=None)
@@ -94,14 +93,21 @@ def check_quorum(state: State, now_ms: int) -> None:
 
 
 def finish_shutdown(state: State, now_ms: int) -> None:
-    """Leave as soon as another leads, or nobody could, or the time is over (END-14); nobody is left waiting."""
+    """Leave as soon as another leads, or none can, or the time is over (END-14, END-15); no request is left waiting."""
     if state.shutdown_deadline_ms is None:
         return
     config = state.config
     another_leads = state.leader_id not in (None, config.node_id)
     handed_over = another_leads or not config.is_voter or config.is_only_voter
-    if handed_over or state.shutdown_deadline_ms <= now_ms:
+    if handed_over or _is_no_majority_left(state) or state.shutdown_deadline_ms <= now_ms:
         state.fail_appends()
         state.fail_parked()
         state.emit(ShutdownFinished(handed_over=handed_over))
         state.is_stopped = True
+
+
+def _is_no_majority_left(state: State) -> bool:
+    """Whether voters have left already, too many for the others to elect a leader: a whole quorum is being stopped."""
+    voters = state.config.voters
+    listening = [voter for voter in voters.others(state.config.node_id) if voter not in state.unreachable]
+    return bool(state.unreachable) and len(listening) < voters.majority

@@ -1,6 +1,8 @@
 """What a data directory of a local quorum says of it: `quorum.json`, beside one folder for each voter.
 
-{"version": 1, "clusterId": "...", "ports": {"1": 40001, "2": 40002, "3": 40003}}
+{"version": 2, "clusterId": "...", "ports": {"1": 40001, "2": 40002}, "voterPorts": {"1": 40003, "2": 40004}}
+
+Version 1 had no ports for the voters alone.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from raft.storage.meta_properties import directory_id_of
 from raft.types import Endpoint, NodeId
 
 _FILE = "quorum.json"
-_VERSION = 1
+_VERSION = 2
 _LOOPBACK = "127.0.0.1"
 _LAST_PORT = 65_535
 
@@ -30,12 +32,14 @@ class Layout:
 
     Fields:
         cluster_id: drawn at the directory's first start.
-        ports: where each voter listens, on loopback.
+        ports: where each voter listens for clients, on loopback.
+        voter_ports: where each voter listens for the other voters.
     """
 
     data_dir: Path
     cluster_id: str
     ports: dict[NodeId, int]
+    voter_ports: dict[NodeId, int]
 
     @classmethod
     def of(cls, data_dir: Path, *, voters: int, base_port: int | None) -> Layout:
@@ -44,36 +48,48 @@ class Layout:
         Args:
             data_dir: exists.
             voters: how many there are to be.
-            base_port: first of the consecutive ports to use; None picks free ones.
+            base_port: first of the consecutive ports to use, first those for clients, then those for voters; None picks
+                free ones.
 
         Raises:
             ConfigError: there are not so many ports from `base_port` on, the directory holds another number of voters,
                 or it is not a quorum's.
             StorageError: the disk refuses.
         """
-        last_base_port = _LAST_PORT - voters + 1
+        last_base_port = _LAST_PORT - 2 * voters + 1
         if base_port is not None and not 1 <= base_port <= last_base_port:
             raise ConfigError(f"base_port={base_port}: allowed are 1 to {last_base_port} for {voters} voters")
         known = _read(data_dir)
         if known is not None and len(known.ports) != voters:
             raise ConfigError(f"{data_dir} holds a quorum of {len(known.ports)} voters; {voters} are wanted")
         if base_port is not None:
-            ports = {NodeId(at + 1): base_port + at for at in range(voters)}
-        elif known is not None and all(_is_free(port) for port in known.ports.values()):
-            ports = known.ports
+            drawn = list(range(base_port, base_port + 2 * voters))
+        elif known is not None and known.voter_ports and all(_is_free(port) for port in known._all_ports()):
+            drawn = known._all_ports()
         else:
-            ports = {NodeId(at + 1): port for at, port in enumerate(_free_ports(voters))}
+            drawn = _free_ports(2 * voters)
+        node_ids = [NodeId(at + 1) for at in range(voters)]
         # A cluster id is drawn as a directory id is: 16 random bytes in Kafka's form.
         cluster_id = known.cluster_id if known is not None else directory_id_of(secrets.token_bytes(16))
-        layout = cls(data_dir=data_dir, cluster_id=cluster_id, ports=ports)
+        layout = cls(
+            data_dir=data_dir,
+            cluster_id=cluster_id,
+            ports=dict(zip(node_ids, drawn[:voters], strict=True)),
+            voter_ports=dict(zip(node_ids, drawn[voters:], strict=True)),
+        )
         if layout != known:
             layout._write()
         return layout
 
     @property
     def endpoints(self) -> dict[NodeId, Endpoint]:
-        """Where each voter listens."""
+        """Where each voter listens for clients."""
         return {node_id: Endpoint(_LOOPBACK, port) for node_id, port in self.ports.items()}
+
+    @property
+    def voter_endpoints(self) -> dict[NodeId, Endpoint]:
+        """Where each voter listens for the others."""
+        return {node_id: Endpoint(_LOOPBACK, port) for node_id, port in self.voter_ports.items()}
 
     @property
     def bootstrap_servers(self) -> str:
@@ -88,8 +104,18 @@ class Layout:
         """Where a voter's log lies: Kafka's `log.dirs`."""
         return self.folder(node_id) / "log"
 
+    def _all_ports(self) -> list[int]:
+        return [*self.ports.values(), *self.voter_ports.values()]
+
     def _write(self) -> None:
-        text = json.dumps({"version": _VERSION, "clusterId": self.cluster_id, "ports": self.ports})
+        text = json.dumps(
+            {
+                "version": _VERSION,
+                "clusterId": self.cluster_id,
+                "ports": self.ports,
+                "voterPorts": self.voter_ports,
+            }
+        )
         # The voters' logs are of this cluster alone: its id must last as they do.
         replace_file(DiskFiles(self.data_dir), _FILE, f"{text}\n".encode())
 
@@ -103,9 +129,14 @@ def _read(data_dir: Path) -> Layout | None:
     try:
         read = json.loads(content)
         if read["version"] > _VERSION:
-            raise ConfigError(f"{path} has version {read['version']}; known is {_VERSION}")
-        ports = {NodeId(int(node_id)): int(port) for node_id, port in read["ports"].items()}
-        return Layout(data_dir=data_dir, cluster_id=read["clusterId"], ports=ports)
+            raise ConfigError(f"{path} has version {read['version']}; known are 1 to {_VERSION}")
+        voter_ports = read["voterPorts"] if read["version"] > 1 else {}
+        return Layout(
+            data_dir=data_dir,
+            cluster_id=read["clusterId"],
+            ports={NodeId(int(node_id)): int(port) for node_id, port in read["ports"].items()},
+            voter_ports={NodeId(int(node_id)): int(port) for node_id, port in voter_ports.items()},
+        )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(f"{path} does not describe a quorum: {error!r}") from error
 

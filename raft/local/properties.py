@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from raft.config import NodeConfig
 from raft.errors import ConfigError
 from raft.local.layout import Layout
-from raft.types import NodeId
+from raft.types import Endpoint, NodeId
 
 _OTHER_NAMES_OF_LOG_DIRS = frozenset(["log.dir", "metadata.log.dir"])
 
@@ -18,20 +18,25 @@ def voter_properties(layout: Layout, node_id: NodeId, settings: Mapping[str, str
     Raises:
         ConfigError: a setting is one that the quorum gives each voter itself.
     """
-    voters = ",".join(f"{voter}@{endpoint}" for voter, endpoint in layout.endpoints.items())
     own = {
         "node.id": str(node_id),
         "process.roles": "controller",
         "cluster.id": layout.cluster_id,
-        "listeners": f"CONTROLLER://{layout.endpoints[node_id]}",
+        "listeners": f"CONTROLLER://{layout.voter_endpoints[node_id]},CLIENT://{layout.endpoints[node_id]}",
         "controller.listener.names": "CONTROLLER",
-        "controller.quorum.voters": voters,
+        "controller.quorum.voters": _voters(layout.voter_endpoints),
+        "listener.name.client.quorum.voters": _voters(layout.endpoints),
+        "raft.voters.verify.address": "true",
         "log.dirs": str(layout.log_dir(node_id)),
     }
     for key, value in settings.items():
         if key in own or key in _OTHER_NAMES_OF_LOG_DIRS:
             raise ConfigError(f"{key}={value}: not allowed among the settings; a local quorum sets it for each voter")
     return own | {key: str(value) for key, value in settings.items()}
+
+
+def _voters(endpoints: Mapping[NodeId, Endpoint]) -> str:
+    return ",".join(f"{voter}@{endpoint}" for voter, endpoint in endpoints.items())
 
 
 def check_properties(properties: Mapping[str, str]) -> tuple[str, ...]:

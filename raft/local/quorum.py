@@ -12,12 +12,13 @@ from types import TracebackType
 from typing import Self
 
 from raft.client import Client, ClientSettings
-from raft.errors import ConfigError, QuorumUnavailableError
+from raft.errors import ConfigError, QuorumUnavailableError, StorageError
 from raft.local.layout import Layout
 from raft.local.lock import lock_patiently
 from raft.local.properties import check_properties, voter_properties
 from raft.local.voter import VoterProcess
 from raft.local.watch import Watch
+from raft.storage.disk import make_private_folder
 from raft.storage.files import DirectoryLock
 from raft.types import NodeId
 
@@ -183,7 +184,7 @@ def _voters_of(layout: Layout, settings: Mapping[str, str | int]) -> list[VoterP
 
 def _made(data_dir: Path) -> Path:
     try:
-        data_dir.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"cannot make {data_dir}: {error.strerror or error}") from error
+        make_private_folder(data_dir)
+    except StorageError as error:
+        raise ConfigError(str(error)) from error
     return data_dir

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import raft
-from raft.errors import ConfigError
+from raft.errors import ConfigError, StorageError
+from raft.storage.atomic_file import replace_file
+from raft.storage.disk import PRIVATE_FILE, DiskFiles, make_private_folder
 from raft.storage.properties_file import format_properties
 from raft.types import NodeId
 
@@ -57,7 +59,7 @@ class VoterProcess:
         """
         try:
             self._start()
-        except OSError as error:
+        except (OSError, StorageError) as error:
             raise ConfigError(f"voter {self.node_id} cannot be started: {error}") from error
 
     def ask_to_stop(self) -> None:
@@ -101,12 +103,12 @@ class VoterProcess:
         return lines[-1] if lines else ""
 
     def _start(self) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._folder)
         config = self._folder / "node.properties"
-        config.write_bytes(format_properties(self._properties))
+        replace_file(DiskFiles(self._folder), config.name, format_properties(self._properties))
         self._close_pipe()
         paths = [str(_SOURCE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        with self.log_file.open("ab") as log:
+        with open(self.log_file, "ab", opener=_open_private) as log:
             self._words_start = log.tell()
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter, our own module
                 # -P: a module of the user's in the working directory must not be taken for one of ours.
@@ -121,3 +123,8 @@ class VoterProcess:
     def _close_pipe(self) -> None:
         if self._process is not None and self._process.stdin is not None:
             self._process.stdin.close()
+
+
+def _open_private(path: str, flags: int) -> int:
+    """Open for `open`: a new file is its owner's alone, and a symbolic link is not followed."""
+    return os.open(path, flags | os.O_NOFOLLOW, PRIVATE_FILE)

@@ -11,12 +11,14 @@ flush that is tried again may report success for bytes that the kernel has dropp
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
 from raft.errors import StorageError
+from raft.node.checkpoint_pace import CheckpointPace
 from raft.types import Offset
 
 Result = TypeVar("Result")
@@ -103,10 +105,13 @@ class FlushOrder:
 
 
 class FlushThread:
-    """Flushes the log; of the orders that wait, the newest stands for all.
+    """Flushes the log; of the orders that wait, the newest stands for all. Between flushes it writes checkpoints.
 
     Args:
         flush: brings to disk all that is in the log when it is called.
+        write_checkpoints: writes down how much of the log is durable and committed; returns whether that was all of it.
+            Never called during a flush or a truncation.
+        pace: says when.
         post: how the outcome gets back to the loop.
         flushed: told, on the loop, which order is done.
         failed: told, on the loop, of the error that ended the thread.
@@ -117,16 +122,20 @@ class FlushThread:
         flush: Callable[[], object],
         post: Post,
         *,
+        write_checkpoints: Callable[[], bool],
+        pace: CheckpointPace,
         flushed: Callable[[FlushOrder], None],
         failed: Callable[[BaseException], None],
     ) -> None:
         self._flush = flush
+        self._write_checkpoints = write_checkpoints
+        self._pace = pace
         self._post = post
         self._flushed = flushed
         self._failed = failed
         self._orders: SimpleQueue[FlushOrder | None] = SimpleQueue()
         self.at_rest = threading.Lock()
-        """Held during a flush: whoever takes it may cut or close the log."""
+        """Held during a flush and while checkpoints are written: whoever takes it may cut or close the log."""
         self._thread = threading.Thread(target=self._run, name="flush", daemon=True)
 
     def start(self) -> None:
@@ -144,17 +153,40 @@ class FlushThread:
 
     def _run(self) -> None:
         try:
-            while (order := self._next_order()) is not None:
-                with self.at_rest:
-                    self._flush()
-                self._post(lambda order=order: self._flushed(order))  # type: ignore[misc]
+            while self._do_next():
+                pass
         except BaseException as error:
             self._post(lambda error=error: self._failed(error))  # type: ignore[misc]
             if not isinstance(error, StorageError):
                 raise
 
-    def _next_order(self) -> FlushOrder | None:
-        order = self._orders.get()
+    def _do_next(self) -> bool:
+        """Flush, or write the checkpoints when they are due; return False when the thread is to end."""
+        wait_s = self._pace.wait_s(time.monotonic())
+        if wait_s == 0:
+            with self.at_rest:
+                is_complete = self._write_checkpoints()
+            self._pace.wrote(time.monotonic(), is_complete=is_complete)
+            return True
+        try:
+            order = self._next_order(wait_s)
+        except Empty:
+            return True
+        if order is None:
+            return False
+        with self.at_rest:
+            self._flush()
+        self._post(lambda: self._flushed(order))
+        self._pace.flushed()
+        return True
+
+    def _next_order(self, wait_s: float | None) -> FlushOrder | None:
+        """Wait for the newest order, or None for the end.
+
+        Raises:
+            Empty: none came within this time.
+        """
+        order = self._orders.get(timeout=wait_s)
         while order is not None and not self._orders.empty():
             order = self._orders.get()
         return order

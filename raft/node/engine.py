@@ -13,10 +13,11 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar, assert_never
 
 from raft.core import RaftCore
+from raft.core.coalescing import take_next
 from raft.core.effects import (
     AppendBatches,
     AppendLeaderChange,
@@ -25,6 +26,7 @@ from raft.core.effects import (
     FlushLog,
     Halt,
     InstallSnapshot,
+    ReadRange,
     Reply,
     ReportFault,
     RoleChanged,
@@ -36,22 +38,23 @@ from raft.core.effects import (
 )
 from raft.core.events import Event, LogFlushed, RequestAbandoned, Started, TimePassed
 from raft.errors import NodeHaltedError
+from raft.node.checkpoint_pace import CheckpointPace
 from raft.node.disk import DiskThread, FlushOrder, FlushThread
 from raft.node.faults import FaultLog
 from raft.records.control import leader_change_batch
 from raft.records.split import split_batches
 from raft.storage.directory import ReplicaDirectory
-from raft.types import NodeId, Offset, OffsetAndEpoch
+from raft.types import Batch, NodeId, Offset, OffsetAndEpoch
 
 _logger = logging.getLogger(__name__)
 
-_RECOVERY_POINT_INTERVAL_S = 1.0
+_CHECKPOINT_INTERVAL_S = 1.0
 
 Found = TypeVar("Found")
 Step = TypeVar("Step", Event, Effect)
 _LogEffect = AppendBatches | AppendLeaderChange | TruncateLog | StoreSnapshotPiece | InstallSnapshot | FlushLog
-OnReply = Callable[[Reply, bytes], None]
-"""Takes the answer to a request, and the records that go into it."""
+OnReply = Callable[[Reply], None]
+"""Takes the answer to a request. What it has to read of the log, it reads by `Engine.read_range`."""
 
 
 class Network(Protocol):
@@ -99,9 +102,15 @@ class Engine:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due_ms = 0
         self._faults = FaultLog(_logger)
-        self._recovery_point_due_s = 0.0
         self._disk = DiskThread(self._post, self._failed)
-        self._flush = FlushThread(self._flush_log, self._post, flushed=self._flushed, failed=self._failed)
+        self._flush = FlushThread(
+            directory.log.flush,
+            self._post,
+            write_checkpoints=directory.write_checkpoints,
+            pace=CheckpointPace(_CHECKPOINT_INTERVAL_S),
+            flushed=self._flushed,
+            failed=self._failed,
+        )
 
     def start(self) -> None:
         """Begin with the first event."""
@@ -140,6 +149,17 @@ class Engine:
         if self._waiting.pop(request_id, None) is not None:
             self.submit(RequestAbandoned(request_id=request_id))
 
+    def read_range(self, read: ReadRange, done: Callable[[bytes], None]) -> None:
+        """Read records on the disk thread; `done` gets them on the loop.
+
+        Called by whoever gets a reply, at once, it reads the log as it was when the core decided on the reply. Later
+        only what is committed is sure to be there.
+        """
+        self._disk.do(
+            lambda: self._directory.log.read(read.start_offset, max_bytes=read.max_bytes, end_offset=read.end_offset),
+            done,
+        )
+
     def read_log(self, work: Callable[[], Found], done: Callable[[Found], None]) -> None:
         """Look something up in the log on the disk thread; `done` gets it on the loop."""
         self._disk.do(work, done)
@@ -152,7 +172,7 @@ class Engine:
             if self._effects:
                 self._do(self._carry_out, self._effects.popleft())
             elif self._events:
-                self._do(self._handle, self._events.popleft())
+                self._do(self._handle, take_next(self._events))
             else:
                 self._set_timer()
                 return
@@ -167,6 +187,7 @@ class Engine:
 
     def _handle(self, event: Event) -> None:
         self._effects.extend(self.core.handle(event, self.now_ms()))
+        self._directory.note_committed(self.core.durable_high_watermark)
 
     def _set_timer(self) -> None:
         deadline_ms = self.core.deadline_ms
@@ -202,7 +223,11 @@ class Engine:
             case ReportFault():
                 self._faults.report("node %s: %s", self.core.node_id, effect.message)
             case ShutdownFinished():
-                _logger.info("node %s leaves%s", self.core.node_id, "" if effect.handed_over else ": its time is over")
+                _logger.info(
+                    "node %s leaves%s",
+                    self.core.node_id,
+                    "" if effect.handed_over else " before another voter has become leader",
+                )
                 self._end(None)
             case Halt():
                 _logger.error("node %s stops: %s", self.core.node_id, effect.reason)
@@ -214,7 +239,7 @@ class Engine:
         match effect:
             case AppendBatches():
                 batches = effect.batches
-                self._disk.do(lambda: self._directory.log.append(batches))
+                self._disk.do(lambda: self._append(batches))
             case AppendLeaderChange():
                 self._append_leader_change(effect)
             case TruncateLog():
@@ -239,20 +264,12 @@ class Engine:
             granting_voters=effect.granting_voters,
             timestamp_ms=int(time.time() * 1000),
         )
-        self._disk.do(lambda: self._directory.log.append(split_batches(payload)))
+        self._disk.do(lambda: self._append(split_batches(payload)))
 
     def _reply(self, reply: Reply) -> None:
         on_reply = self._waiting.pop(reply.request_id, None)
-        if on_reply is None:
-            return
-        read = reply.read
-        if read is None:
-            on_reply(reply, b"")
-            return
-        self._disk.do(
-            lambda: self._directory.log.read(read.start_offset, max_bytes=read.max_bytes, end_offset=read.end_offset),
-            lambda records: on_reply(reply, records),
-        )
+        if on_reply is not None:
+            on_reply(reply)
 
     def _log_role_change(self, change: RoleChanged) -> None:
         _logger.info(
@@ -287,19 +304,21 @@ class Engine:
             # The loop is closed: the process is going down and nobody waits for the news.
             _logger.debug("a result of the disk came after the end")
 
+    def _snapshot_producers(self) -> None:
+        """Have the table of writers written down as it is now: the log may be ahead of the segment that was begun."""
+        image = self.core.writers_image()
+        self._disk.do(lambda: self._directory.write_producer_snapshot(image))
+
     # The threads' side
+
+    def _append(self, batches: Sequence[Batch]) -> None:
+        if self._directory.append(batches):
+            self._post(self._snapshot_producers)
 
     def _truncate(self, end_offset: Offset) -> None:
         with self._flush.at_rest:
-            self._directory.log.truncate(end_offset)
+            self._directory.truncate(end_offset)
 
     def _install(self, snapshot: OffsetAndEpoch) -> None:
         with self._flush.at_rest:
             self._directory.install_snapshot(snapshot)
-
-    def _flush_log(self) -> None:
-        durable_end = self._directory.log.flush()
-        now_s = time.monotonic()
-        if now_s >= self._recovery_point_due_s:
-            self._recovery_point_due_s = now_s + _RECOVERY_POINT_INTERVAL_S
-            self._directory.write_recovery_point(durable_end)

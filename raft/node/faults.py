@@ -6,25 +6,48 @@ import logging
 import time
 
 _QUIET_S = 10.0
-_MOST_REMEMBERED = 1000
+_MOST_REMEMBERED = 100
 
 
 class FaultLog:
-    """Writes warnings; the same one again within ten seconds is only counted, and the count told next time."""
+    """Writes warnings; the same one again within ten seconds is only counted, and the count told next time.
 
-    def __init__(self, logger: logging.Logger) -> None:
+    Of different ones no more than `_MOST_REMEMBERED` are written within ten seconds: what they say may be up to a
+    stranger.
+    """
+
+    def __init__(self, logger: logging.Logger, *, level: int = logging.WARNING) -> None:
         self._logger = logger
+        self._level = level
         self._last_told: dict[str, tuple[float, int]] = {}
+        self._left_out = 0
 
-    def report(self, message: str, *details: object) -> None:
-        """Log one fault."""
+    def report(self, message: str, *details: object, latest: str = "") -> None:
+        """Log one fault: what `message` and `details`, as for a logger, make together.
+
+        What differs each time, such as an address, goes into `latest`: that of the first is written.
+        """
         text = message % details
         now_s = time.monotonic()
         told_s, suppressed = self._last_told.get(text, (-_QUIET_S, 0))
         if now_s - told_s < _QUIET_S:
             self._last_told[text] = (told_s, suppressed + 1)
             return
-        if len(self._last_told) >= _MOST_REMEMBERED:
-            self._last_told.clear()
+        if text not in self._last_told and not self._has_room(now_s):
+            self._left_out += 1
+            return
         self._last_told[text] = (now_s, 0)
-        self._logger.warning("%s%s", text, f" ({suppressed} times more since)" if suppressed else "")
+        if self._left_out:
+            self._logger.log(self._level, "%s further messages were left out", self._left_out)
+            self._left_out = 0
+        again = f" ({suppressed} times more since)" if suppressed else ""
+        self._logger.log(self._level, "%s%s%s", text, f"; {latest}" if latest else "", again)
+
+    def _has_room(self, now_s: float) -> bool:
+        if len(self._last_told) >= _MOST_REMEMBERED:
+            self._last_told = {
+                text: (told_s, suppressed)
+                for text, (told_s, suppressed) in self._last_told.items()
+                if now_s - told_s < _QUIET_S
+            }
+        return len(self._last_told) < _MOST_REMEMBERED

@@ -2,8 +2,8 @@
 
 Requests that come one behind the other are begun at once, so that appends can share a flush; their answers leave in
 the order in which they came, as the protocol demands. What a connection may hold is bounded: the requests under way,
-the bytes of all connections together (`RequestBudget`, also of large frames that have only begun to come in), the
-answers that the other side does not read.
+the bytes of appends of all connections together (`RequestBudget`), what has come of large frames (`LargeFrames`), the
+answers that the other side does not read (`AnswerBudget`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,16 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple, cast
+from dataclasses import dataclass
+from typing import Protocol, cast
 
 from raft.codec import Message
 from raft.errors import DecodeError, ErrorCode, LocalProtocolError
-from raft.node.budget import RequestBudget
+from raft.node.budget import AnswerBudget, Permit, RequestBudget
+from raft.node.caller import Caller, address_of
+from raft.node.incoming import SMALL_FRAME_BYTES, LargeFrames
 from raft.node.respond import Respond
+from raft.node.slot import Slot
 from raft.wire.apis import API_VERSIONS, FETCH, PRODUCE
 from raft.wire.frames import (
     FrameReader,
@@ -32,12 +36,17 @@ _logger = logging.getLogger(__name__)
 MAX_UNDER_WAY = 100
 """Requests of one connection that may wait for their answers."""
 
+MAX_REQUEST_BYTES = 1 << 16
+"""Largest request but Produce that is read: a node hosts one partition, so that nobody has more to ask."""
+
 STALLED_S = 30.0
 """A connection that neither ends a frame nor reads its answers for so long is dropped."""
 
+SILENT_S = 10.0
+"""A connection that has never sent a whole request for so long is dropped."""
+
+_SLOWEST_READER_BYTES_PER_S = 1 << 20
 _WRITE_BUFFER_BYTES = 1 << 20
-_SMALL_FRAME_BYTES = 1 << 18
-"""What one read from a socket may bring anyway: a frame up to this size needs no leave to come in."""
 
 _PRODUCE_KEY = PRODUCE.key.to_bytes(2, "big")
 _FETCH_KEY = FETCH.key.to_bytes(2, "big")
@@ -57,63 +66,84 @@ def is_fetch(frame: bytes) -> bool:
     return frame[:2] == _FETCH_KEY
 
 
-class _Unread(NamedTuple):
-    """A frame that waits to be begun, and what it has taken of the budget already."""
+class Registry(Protocol):
+    """Those connections of a node that are open."""
 
-    frame: bytes
-    reserved_bytes: int
+    def opened(self, connection: InboundConnection) -> None:
+        """A connection was made; it may be dropped at once, or another in its favour."""
+        ...
+
+    def closed(self, connection: InboundConnection, reason: str | None) -> None:
+        """A connection has ended; `reason` says why the node dropped it, None if it did not."""
+        ...
 
 
-class _Slot:
-    """The place in the queue of answers that belongs to one request; `size_bytes` is what it takes of the budget."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """What all connections of a node share.
 
-    __slots__ = ("is_filled", "pieces", "respond", "size_bytes")
+    Fields:
+        max_frame_bytes: largest request that is read.
+        requests, large_frames, answers: what may wait in the node at once.
+        handle: begins a request; calls back with its answer.
+        unsupported: the answer to an ApiVersions request of a version we do not know, in version 0.
+        registry: knows the open connections.
+    """
 
-    def __init__(self, size_bytes: int) -> None:
-        self.size_bytes = size_bytes
-        self.pieces: list[bytes] = []
-        self.is_filled = False
-        self.respond: Respond | None = None
+    max_frame_bytes: int
+    requests: RequestBudget
+    large_frames: LargeFrames
+    answers: AnswerBudget
+    handle: Callable[[Caller, ReceivedRequest, Respond], None]
+    unsupported: Callable[[], Message]
+    registry: Registry
 
 
 class InboundConnection(asyncio.Protocol):
     """Reads requests from one connection and writes their answers.
 
     Args:
-        max_frame_bytes: largest request that is read.
-        budget: of all connections together.
-        handle: begins a request; calls back with its answer.
-        unsupported: the answer to an ApiVersions request of a version we do not know, in version 0.
-        opened, closed: told of the connection's life.
+        service: what it shares with the others.
+        caller_at: who the other end is, from its address.
+
+    Attributes:
+        is_peer: whether a request in a voter's name has been taken from it.
+        has_spoken: whether a whole request has come.
+        last_progress_s: when a request came, an answer left, or the other side went on reading.
     """
 
-    def __init__(
-        self,
-        *,
-        max_frame_bytes: int,
-        budget: RequestBudget,
-        handle: Callable[[ReceivedRequest, Respond], None],
-        unsupported: Callable[[], Message],
-        opened: Callable[[InboundConnection], None],
-        closed: Callable[[InboundConnection], None],
-    ) -> None:
-        self._frames = FrameReader(max_frame_bytes)
-        self._budget = budget
-        self._handle = handle
-        self._unsupported = unsupported
-        self._opened = opened
-        self._closed = closed
+    def __init__(self, service: Service, caller_at: Callable[[str], Caller]) -> None:
+        self._service = service
+        self._caller_at = caller_at
+        self._frames = FrameReader(service.max_frame_bytes)
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._unread: deque[_Unread] = deque()
-        self._reserved_bytes = 0
-        self._waits_for_leave = False
-        self._slots: deque[_Slot] = deque()
+        self._unread: deque[bytes] = deque()
+        self._waits_for_budget = False
+        self._slots: deque[Slot] = deque()
+        self._unsent: list[bytes] = []
+        self._is_flush_due = False
+        self._held: list[Permit] = []
+        self._held_since_s = 0.0
         self._is_reading = True
         self._is_write_paused = False
         self._is_closed = False
-        self._last_progress_s = self._loop.time()
-        self._peer = "nobody"
+        self._drop_reason: str | None = None
+        self.caller = caller_at("")
+        self.is_peer = False
+        self.has_spoken = False
+        self.last_progress_s = self._loop.time()
+        self.opened_s = self.last_progress_s
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is under way."""
+        return bool(self._slots)
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether it has ended, or is about to."""
+        return self._is_closed
 
     # What asyncio calls
 
@@ -123,18 +153,25 @@ class InboundConnection(asyncio.Protocol):
         tcp = cast("asyncio.Transport", transport)
         self._transport = tcp
         tcp.set_write_buffer_limits(high=_WRITE_BUFFER_BYTES)
-        self._peer = str(tcp.get_extra_info("peername"))
-        self._opened(self)
+        self.caller = self._caller_at(address_of(tcp.get_extra_info("peername")))
+        self._service.registry.opened(self)
 
     def data_received(self, data: bytes) -> None:
         """Take in requests; bytes that are none end the connection."""
+        frames = self._frames
         try:
-            for frame in self._frames.receive(data):
-                self._last_progress_s = self._loop.time()
-                self._unread.append(_Unread(frame, self._reserved_bytes))
-                self._reserved_bytes = 0
+            for frame in frames.receive(data):
+                if len(frame) > MAX_REQUEST_BYTES:
+                    self._take_large(frame)
+                self.last_progress_s = self._loop.time()
+                self._unread.append(frame)
+                self.has_spoken = True
+            if frames.came_bytes > SMALL_FRAME_BYTES:
+                self._service.large_frames.came(self, frames.came_bytes, is_complete=False)
+            if frames.announced_bytes > MAX_REQUEST_BYTES:
+                _check_size(frames.begin, frames.announced_bytes)
         except DecodeError as error:
-            self._drop(f"{error}")
+            self.drop(f"{error}")
             return
         self._work()
 
@@ -145,91 +182,124 @@ class InboundConnection(asyncio.Protocol):
     def resume_writing(self) -> None:
         """It reads again."""
         self._is_write_paused = False
-        self._last_progress_s = self._loop.time()
+        self.last_progress_s = self._loop.time()
+        self._release_held()
         self._work()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget everything of it."""
         if exc is not None:
-            _logger.debug("connection from %s lost: %s", self._peer, exc)
+            _logger.debug("connection from %s lost: %s", self.caller, exc)
         self._is_closed = True
-        held_bytes = self._reserved_bytes + sum(unread.reserved_bytes for unread in self._unread)
         slots, self._slots = self._slots, deque()
+        freed_bytes = 0
         for slot in slots:
-            held_bytes += slot.size_bytes
-            if slot.respond is not None:
-                slot.respond.abandon()
+            freed_bytes += slot.size_bytes
+            if slot.permit is not None:
+                self._held.append(slot.permit)
+            slot.abandon()
         self._unread.clear()
-        self._budget.give_back(held_bytes)
-        self._closed(self)
+        self._release_held()
+        self._service.large_frames.forget(self)
+        self._service.requests.give_back(freed_bytes)
+        self._service.registry.closed(self, self._drop_reason)
+        self._transport = None
 
-    # What the listener calls
+    # What the node calls
+
+    def answer(self, slot: Slot, response: Message | None) -> None:
+        """Take the answer to a request; it leaves when those before it have."""
+        if self._is_closed:
+            if slot.permit is not None:
+                self._service.answers.release(slot.permit)
+            return
+        header = slot.header
+        if response is not None and header is not None:
+            try:
+                slot.pieces = response_pieces(
+                    response, header.request_api_version, correlation_id=header.correlation_id
+                )
+            except LocalProtocolError as error:
+                _logger.error("%s to %s: %s", type(response).__name__, self.caller, error)
+                self.drop(ErrorCode.UNKNOWN_SERVER_ERROR.name)
+                return
+        self._fill(slot)
 
     def drop_if_idle(self, max_idle_s: float) -> None:
-        """End a connection that nobody uses, or that somebody abuses: half a frame, or answers that are not read."""
-        idle_s = self._loop.time() - self._last_progress_s
+        """End a connection that is not used, or that is abused: half a frame, or answers that are not read."""
+        now_s = self._loop.time()
+        idle_s = now_s - self.last_progress_s
         is_stalled = self._is_write_paused or (self._frames.has_partial_frame and self._is_reading)
         if is_stalled and idle_s > STALLED_S:
-            self._drop("the other side stalls")
+            self.drop("the other side stalls")
+        elif not self.has_spoken and idle_s > SILENT_S and self._is_reading:
+            self.drop("no request came")
         elif not self._slots and idle_s > max_idle_s:
-            self._drop("idle")
+            self.drop("idle")
+
+    def drop_if_slow(self) -> None:
+        """End a connection that does not read its answers, for which other answers have to wait."""
+        if self._held:
+            held_bytes = sum(permit.size_bytes for permit in self._held)
+            if self._loop.time() - self._held_since_s > 1 + held_bytes / _SLOWEST_READER_BYTES_PER_S:
+                self.drop("its answers are not read, and others wait")
+
+    def resume(self) -> None:
+        """Read on, if nothing but other connections' large frames kept it from that."""
+        self._work()
+
+    def drop_as_slow(self) -> None:
+        """Its frame comes too slowly, and others wait."""
+        self.drop("a large request comes too slowly, and others wait")
 
     def close(self) -> None:
         """Send what is answered, then close."""
+        self._flush()
         if self._transport is not None:
             self._transport.close()
 
-    def drop(self) -> None:
+    def drop(self, reason: str | None = None) -> None:
         """Close at once."""
+        self._is_closed = True
+        self._drop_reason = self._drop_reason or reason
         if self._transport is not None:
             self._transport.abort()
 
     # The rest is ours
 
+    def _take_large(self, frame: bytes) -> None:
+        _check_size(frame, len(frame))
+        if len(frame) > SMALL_FRAME_BYTES:
+            self._service.large_frames.came(self, len(frame), is_complete=True)
+
     def _work(self) -> None:
         """Begin the requests that wait, as long as there is room for them and their answers."""
-        while self._unread and not self._is_closed:
-            if self._is_write_paused or len(self._slots) >= MAX_UNDER_WAY:
+        unread, slots = self._unread, self._slots
+        while unread and not self._is_closed:
+            if self._is_write_paused or len(slots) >= MAX_UNDER_WAY:
                 break
-            frame, reserved_bytes = self._unread[0]
-            if is_fetch(frame) and self._slots:
+            frame = unread[0]
+            if slots and is_fetch(frame):
                 break
-            if is_append(frame) and not reserved_bytes and self._budget.is_exhausted:
-                self._wait_for_leave()
+            if is_append(frame) and self._service.requests.is_exhausted:
+                self._wait_for_budget()
                 break
-            self._unread.popleft()
-            self._begin(frame, reserved_bytes)
-        self._ask_leave_for_large_frame()
+            unread.popleft()
+            self._begin(frame)
         self._read_or_not()
 
-    def _ask_leave_for_large_frame(self) -> None:
-        """Take a large frame's size from the budget before most of it comes in, and wait for that if need be.
+    def _wait_for_budget(self) -> None:
+        if not self._waits_for_budget:
+            self._waits_for_budget = True
+            self._service.requests.when_free(self._on_budget)
 
-        Not while frames before it wait to be begun: nothing is read meanwhile, so it could not come in, and what it had
-        taken could be the very bytes that they wait for.
-        """
-        coming_bytes = self._frames.coming_bytes
-        if coming_bytes <= _SMALL_FRAME_BYTES or self._reserved_bytes or self._unread or self._is_closed:
-            return
-        if self._budget.is_exhausted:
-            self._wait_for_leave()
-            return
-        self._budget.take(coming_bytes)
-        self._reserved_bytes = coming_bytes
-        self._last_progress_s = self._loop.time()
-
-    def _wait_for_leave(self) -> None:
-        if not self._waits_for_leave:
-            self._waits_for_leave = True
-            self._budget.when_free(self._on_leave)
-
-    def _on_leave(self) -> None:
-        self._waits_for_leave = False
+    def _on_budget(self) -> None:
+        self._waits_for_budget = False
         self._work()
 
     def _read_or_not(self) -> None:
         """Read from the socket only while nothing waits: the other side's kernel holds the rest."""
-        should_read = not self._unread and not self._waits_for_leave
+        should_read = not self._unread and self._service.large_frames.may_read(self)
         if self._transport is None or self._is_closed or should_read == self._is_reading:
             return
         self._is_reading = should_read
@@ -238,63 +308,77 @@ class InboundConnection(asyncio.Protocol):
         else:
             self._transport.pause_reading()
 
-    def _begin(self, frame: bytes, reserved_bytes: int) -> None:
-        slot = _Slot(reserved_bytes)
+    def _begin(self, frame: bytes) -> None:
+        slot = Slot(self, 0)
         self._slots.append(slot)
-        if is_append(frame) and not reserved_bytes:
+        if is_append(frame):
             slot.size_bytes = len(frame)
-            self._budget.take(slot.size_bytes)
+            self._service.requests.take(slot.size_bytes)
+        if len(frame) > SMALL_FRAME_BYTES:
+            self._service.large_frames.forget(self)
         try:
             request = decode_request(frame)
         except DecodeError as error:
-            self._drop(f"{error}")
+            self.drop(f"{error}")
             return
         match request:
             case UnsupportedRequest():
                 self._answer_unsupported(slot, request)
             case ReceivedRequest():
-                slot.respond = Respond(lambda response: self._answer(slot, request, response), origin=self)
-                self._handle(request, slot.respond)
+                slot.header = request.header
+                self._service.handle(self.caller, request, slot)
 
-    def _answer_unsupported(self, slot: _Slot, request: UnsupportedRequest) -> None:
+    def _answer_unsupported(self, slot: Slot, request: UnsupportedRequest) -> None:
         if request.api_key == API_VERSIONS.key:
-            self._fill(slot, response_pieces(self._unsupported(), 0, correlation_id=request.correlation_id))
+            slot.pieces = response_pieces(self._service.unsupported(), 0, correlation_id=request.correlation_id)
+            self._fill(slot)
         else:
-            self._drop(f"API {request.api_key} version {request.version} is not served")
+            self.drop(f"API {request.api_key} version {request.version} is not served")
 
-    def _answer(self, slot: _Slot, request: ReceivedRequest, response: Message | None) -> None:
-        if self._is_closed:
-            return
-        pieces: list[bytes] = []
-        if response is not None:
-            header = request.header
-            try:
-                pieces = response_pieces(response, header.request_api_version, correlation_id=header.correlation_id)
-            except LocalProtocolError as error:
-                _logger.error("%s to %s: %s", request.api.name, self._peer, error)
-                self._drop(ErrorCode.UNKNOWN_SERVER_ERROR.name)
-                return
-        self._fill(slot, pieces)
-
-    def _fill(self, slot: _Slot, pieces: list[bytes]) -> None:
-        slot.pieces = pieces
+    def _fill(self, slot: Slot) -> None:
+        """Mark a request as answered; what leaves in one turn of the loop leaves in one write."""
         slot.is_filled = True
-        answers: list[bytes] = []
+        slots = self._slots
+        if slots[0] is not slot:
+            return
+        if not self._is_flush_due:
+            self._is_flush_due = True
+            self._loop.call_soon(self._flush)
         freed_bytes = 0
-        while self._slots and self._slots[0].is_filled:
-            done = self._slots.popleft()
-            answers += done.pieces
+        while slots and slots[0].is_filled:
+            done = slots.popleft()
+            self._unsent += done.pieces
             freed_bytes += done.size_bytes
-        if self._transport is not None:
-            self._last_progress_s = self._loop.time()
-            self._transport.writelines(answers)
-            if self._unread:
-                self._loop.call_soon(self._work)
+            if done.permit is not None:
+                self._held.append(done.permit)
         # Last of all: it may begin a request of this very connection, whose answer comes after these.
-        self._budget.give_back(freed_bytes)
+        self._service.requests.give_back(freed_bytes)
 
-    def _drop(self, reason: str) -> None:
-        if not self._is_closed:
-            _logger.info("connection from %s is closed: %s", self._peer, reason)
-            self._is_closed = True
-            self.drop()
+    def _flush(self) -> None:
+        self._is_flush_due = False
+        unsent, self._unsent = self._unsent, []
+        if self._transport is None or self._is_closed:
+            return
+        self.last_progress_s = self._loop.time()
+        self._transport.writelines(unsent)
+        if self._is_write_paused:
+            self._held_since_s = self.last_progress_s
+        else:
+            self._release_held()
+        if self._unread:
+            self._work()
+
+    def _release_held(self) -> None:
+        held, self._held = self._held, []
+        for permit in held:
+            self._service.answers.release(permit)
+
+
+def _check_size(begin: bytes, size_bytes: int) -> None:
+    """Refuse a large frame that is no append, as soon as that can be seen.
+
+    Raises:
+        DecodeError: it is none.
+    """
+    if len(begin) >= len(_PRODUCE_KEY) and not is_append(begin):
+        raise DecodeError(f"a request of {size_bytes} bytes that is no Produce; up to {MAX_REQUEST_BYTES} are read")

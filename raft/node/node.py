@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import secrets
 from types import TracebackType
 
-from raft.config import NodeConfig
+from raft.config import ClientListener, NodeConfig
 from raft.core import CoreConfig, RaftCore
 from raft.core.events import Event, ShutdownRequested
 from raft.core.log_view import LogView
 from raft.core.quorum import VoterSet
 from raft.node.admissions import Admissions
+from raft.node.budget import AnswerBudget, RequestBudget
+from raft.node.caller import Caller
+from raft.node.connections import Connections
 from raft.node.engine import Engine
+from raft.node.faults import FaultLog
+from raft.node.inbound import InboundConnection, Service
+from raft.node.incoming import LargeFrames
 from raft.node.listener import Listener
 from raft.node.peers import PeerNetwork
+from raft.node.relay import Relay
 from raft.node.requests.context import Context
 from raft.node.requests.handlers import handle
 from raft.node.requests.quorum import METADATA_TOPIC
 from raft.node.requests.versions import unsupported_api_versions
+from raft.node.voter_addresses import VoterAddresses
 from raft.records.load_scanner import load_scanner
 from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
 from raft.storage.disk import DiskFiles
@@ -27,7 +36,9 @@ from raft.storage.log import LogConfig
 from raft.types import Endpoint, NodeId, ReplicaKey
 from raft.wire.frames import MAX_ANSWER_BYTES
 from raft.wire.mapping.partition import TopicPartition
-from raft.writers import WriterTable
+from raft.writers import WriterExpiry, WriterTable
+
+_logger = logging.getLogger(__name__)
 
 GRACE_MS = 5000
 """How long a leader that is asked to stop tries to hand over (TIMER-6)."""
@@ -51,6 +62,9 @@ class Node:
 
     def __init__(self, config: NodeConfig) -> None:
         self.config = config
+        self._listeners: list[Listener] = []
+        self._relay = Relay()
+        self._voter_addresses = VoterAddresses(config.voters) if config.verify_voter_addresses else None
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def __aenter__(self) -> Node:
@@ -67,7 +81,9 @@ class Node:
         # Not at the first append: what is said of it, or refused, belongs to the start.
         load_scanner()
         config = self.config
-        writers = WriterTable()
+        writers = WriterTable(
+            expiry=WriterExpiry(producer_ms=config.producer_id_expiration_ms, writer_ms=config.writer_expiration_ms)
+        )
         loop = asyncio.get_running_loop()
         self._directory = await loop.run_in_executor(None, self._open_directory, writers)
         try:
@@ -91,18 +107,14 @@ class Node:
                 engine=self._engine,
                 log=self._directory.log,
                 admissions=Admissions(),
+                answers=AnswerBudget(config.queued_max_request_bytes),
+                relay=self._relay,
+                voter_addresses=self._voter_addresses,
+                refusals=FaultLog(_logger),
             )
-            self._listener = Listener(
-                config.listener,
-                max_frame_bytes=max_frame_bytes,
-                queued_max_request_bytes=config.queued_max_request_bytes,
-                max_connections=config.max_connections,
-                max_idle_s=config.connections_max_idle_ms / 1000,
-                handle=lambda request, respond: handle(self._context, request, respond),
-                unsupported=unsupported_api_versions,
-            )
-            await self._listener.open()
+            await self._listen(max_frame_bytes)
         except BaseException:
+            self._close_listeners()
             self._directory.close()
             raise
         self._engine.start()
@@ -136,12 +148,56 @@ class Node:
 
     async def stop(self) -> None:
         """Close sockets, disk and directory, whatever state the node is in."""
-        await self._listener.close()
+        self._close_listeners()
+        await self._connections.close()
+        self._relay.close()
         self._network.close()
         self._context.admissions.close()
+        if self._voter_addresses is not None:
+            await self._voter_addresses.close()
         await asyncio.get_running_loop().run_in_executor(None, self._close_disk)
         if self._ended.done():
             self._ended.exception()
+
+    async def _listen(self, max_frame_bytes: int) -> None:
+        """Open the sockets: that of the voters last, so that none of them counts on a node that cannot start."""
+        config, loop = self.config, asyncio.get_running_loop()
+        large_frames = LargeFrames(config.queued_max_request_bytes, loop.time)
+        self._connections = Connections(
+            max_connections=config.max_connections,
+            max_connections_per_ip=config.max_connections_per_ip,
+            max_idle_s=config.connections_max_idle_ms / 1000,
+            large_frames=large_frames,
+            answers=self._context.answers,
+        )
+        service = Service(
+            max_frame_bytes=max_frame_bytes,
+            requests=RequestBudget(config.queued_max_request_bytes),
+            large_frames=large_frames,
+            answers=self._context.answers,
+            handle=lambda caller, request, respond: handle(self._context, caller, request, respond),
+            unsupported=unsupported_api_versions,
+            registry=self._connections,
+        )
+        if self._voter_addresses is not None:
+            await self._voter_addresses.open()
+        for listener in (*config.client_listeners, None):
+            await self._open_listener(service, listener)
+        self._connections.start()
+
+    async def _open_listener(self, service: Service, for_clients: ClientListener | None) -> None:
+        endpoint = self.config.listener if for_clients is None else for_clients.listener
+
+        def caller_at(address: str) -> Caller:
+            return Caller(endpoint, for_clients, address)
+
+        listener = Listener(endpoint, lambda: InboundConnection(service, caller_at))
+        self._listeners.append(listener)
+        await listener.open()
+
+    def _close_listeners(self) -> None:
+        for listener in self._listeners:
+            listener.close()
 
     def _open_directory(self, writers: WriterTable) -> ReplicaDirectory:
         config = self.config
@@ -156,7 +212,7 @@ class Node:
             ),
             entropy=secrets.token_bytes(16),
             config=LogConfig(segment_bytes=config.segment_bytes),
-            on_batch=writers.appended,
+            writers=writers,
         )
 
     def _make_core(self, writers: WriterTable) -> RaftCore:
@@ -169,6 +225,7 @@ class Node:
             bootstrap_servers=config.bootstrap_servers,
             election_timeout_ms=config.election_timeout_ms,
             fetch_timeout_ms=config.fetch_timeout_ms,
+            fetch_timeout_spread_ms=config.fetch_timeout_ms // 10,
             election_backoff_max_ms=config.election_backoff_max_ms,
             request_timeout_ms=config.request_timeout_ms,
             retry_backoff_ms=config.retry_backoff_ms,
@@ -179,6 +236,7 @@ class Node:
             stored=directory.election_state,
             log=LogView(start=log.start, end_offset=log.end_offset, epochs=log.epochs),
             writers=writers,
+            known_committed=directory.committed_offset,
             draw=random.SystemRandom().randrange,
         )
 

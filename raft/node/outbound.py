@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
+import re
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +23,7 @@ from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsRespo
 
 _logger = logging.getLogger(__name__)
 
+_ERROR_NUMBER = re.compile(r"\[Errno (\d+)\]")
 _SOFTWARE_NAME = "kraft-spark"
 _CONTROLLERS_FEATURE = "metadata.version"
 """A feature of Apache Kafka's controllers and brokers; its TestRaftServer has it too, but hosts another topic."""
@@ -34,6 +37,17 @@ class _Sent:
     correlation_id: int
     api: Api[Any, Any]
     version: int
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether every address of a host refused the connection: no process listens there.
+
+    For a name with several addresses asyncio puts the errors of all of them into the text of one.
+    """
+    if isinstance(error, ConnectionRefusedError):
+        return True
+    numbers = _ERROR_NUMBER.findall(str(error)) if isinstance(error, OSError) and error.errno is None else []
+    return bool(numbers) and set(numbers) == {str(errno.ECONNREFUSED)}
 
 
 class OutboundConnection(asyncio.Protocol):
@@ -78,7 +92,7 @@ class OutboundConnection(asyncio.Protocol):
             await asyncio.get_running_loop().create_connection(lambda: self, endpoint.host, endpoint.port)
         except CONNECT_ERRORS as error:
             _logger.debug("cannot connect to %s: %s", endpoint, error)
-            self._abandon()
+            self._abandon(Failure.CONNECTION_REFUSED if is_refusal(error) else Failure.DISCONNECTED)
 
     def send(self, number: int, request: OutgoingRequest) -> None:
         """Send a request as soon as the connection is ready for it."""

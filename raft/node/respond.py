@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from raft.codec import Message
+from raft.node.budget import Permit
 
 
-class Respond:
-    """Takes the answer to one request, once; None for a request that wants none.
+class Respond(Protocol):
+    """Takes the answer to one request."""
 
-    Args:
-        answered: what becomes of the answer.
-        origin: where the request came from: requests of one origin are begun in their order.
-    """
+    @property
+    def origin(self) -> object:
+        """The connection that the request came by; None once it is answered."""
+        ...
 
-    __slots__ = ("_answered", "_forget", "origin")
+    def __call__(self, response: Message | None, permit: Permit | None = None) -> None:
+        """Give the answer, once; None for a request that wants none.
 
-    def __init__(self, answered: Callable[[Message | None], None], *, origin: object = None) -> None:
-        self._answered = answered
-        self.origin = origin
-        self._forget: Callable[[], None] | None = None
-
-    def __call__(self, response: Message | None) -> None:
-        """Give the answer."""
-        self._forget = None
-        self._answered(response)
+        Args:
+            response: the answer.
+            permit: of its bytes; released when the other side has taken them.
+        """
+        ...
 
     def when_gone(self, forget: Callable[[], None]) -> None:
-        """Call this, instead of what was said before, if whoever asked goes away before there is an answer."""
-        self._forget = forget
+        """Call this, instead of what was said before, if the caller goes away before there is an answer."""
+        ...
 
-    def abandon(self) -> None:
-        """Whoever asked is gone."""
-        if self._forget is not None:
-            self._forget()
-            self._forget = None
+    def is_from_peer(self) -> None:
+        """Note that the request is one in a voter's name, and was taken."""
+        ...
+
+    def hang_up(self, reason: str) -> None:
+        """Close the connection instead of giving an answer."""
+        ...

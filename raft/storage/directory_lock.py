@@ -9,10 +9,12 @@ Source: rule STATE-17; Kafka FileLock, KafkaRaftManager.lockDataDir.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from pathlib import Path
 
+from raft.errors import ConfigError
 from raft.storage.files import DirectoryLockedError
 
 LOCK_FILE_NAME = ".lock"
@@ -38,6 +40,12 @@ class OwnedLock:
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
 
+    def owner(self) -> str:
+        """Return the process that holds the lock, as " by process 17"; "" when it left no process id, as Kafka does."""
+        assert self._descriptor is not None, "the lock was released"
+        process_id = os.pread(self._descriptor, _LONGEST_PROCESS_ID, 0).decode(errors="replace").strip()
+        return f" by process {process_id}" if process_id.isdigit() else ""
+
     def release(self) -> None:
         """Let others in: closing the file gives both locks back. The file stays, as Kafka leaves it."""
         if self._descriptor is not None:
@@ -50,22 +58,22 @@ def take_lock(path: Path) -> OwnedLock:
 
     Raises:
         DirectoryLockedError: it is held; names the directory, and the owner where it left its process id.
+        ConfigError: it is a symbolic link. Locking would empty the file to which the link leads.
         OSError: the file cannot be opened.
     """
-    lock = OwnedLock(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
+    try:
+        lock = OwnedLock(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise ConfigError(f"lock file {path} is a symbolic link, expected a plain file: remove the link") from error
+        raise
     try:
         lock.take()
     except (BlockingIOError, PermissionError) as error:
-        owner = _owner(path)
+        owner = lock.owner()
         lock.release()
         raise DirectoryLockedError(f"directory {path.parent} is in use{owner}: lock file {path} is held") from error
     except OSError:
         lock.release()
         raise
     return lock
-
-
-def _owner(path: Path) -> str:
-    process_id = path.read_bytes()[:_LONGEST_PROCESS_ID].decode(errors="replace").strip()
-    # Kafka leaves the file empty.
-    return f" by process {process_id}" if process_id.isdigit() else ""

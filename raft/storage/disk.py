@@ -1,14 +1,23 @@
-"""Files on a real disk."""
+"""Files on a real disk. What is made here is private to its owner: folders 0700, files 0600."""
 
 from __future__ import annotations
 
+import logging
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from raft.errors import ConfigError, StorageError
 from raft.storage.directory_lock import OwnedLock, take_lock
 from raft.storage.files import File, refused
+
+_logger = logging.getLogger(__name__)
+
+PRIVATE_FOLDER = 0o700
+PRIVATE_FILE = 0o600
+_OTHERS = 0o077
 
 _sync_data = getattr(os, "fdatasync", os.fsync)
 """What makes a file's bytes last. macOS has no call for the data alone."""
@@ -40,12 +49,9 @@ class DiskFiles:
 
     def make_directory(self, name: str) -> None:
         """See `Files.make_directory`."""
-        path = self._root / name
-        with _refusals("make folder", str(path)):
-            missing = [folder for folder in (path, *path.parents) if not folder.exists()]
-            for folder in reversed(missing):
-                folder.mkdir(exist_ok=True)
-                _sync_folder(folder.parent)
+        make_private_folder(self._root / name)
+        if not name:
+            _warn_if_open_to_others(self._root)
 
     def open(self, name: str) -> File:
         """See `Files.open`."""
@@ -53,7 +59,15 @@ class DiskFiles:
 
     def create(self, name: str) -> File:
         """See `Files.create`."""
-        return _DiskFile(self.path_of(name), os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+        path = self.path_of(name)
+        try:
+            return _DiskFile(path, _NEW_FILE)
+        except StorageError as error:
+            if not isinstance(error.__cause__, FileExistsError):
+                raise
+        # Replaced, not emptied: the name may be a symbolic link to a file outside, and O_EXCL follows none.
+        self.remove(name)
+        return _DiskFile(path, _NEW_FILE)
 
     def read(self, name: str) -> bytes:
         """See `Files.read`."""
@@ -81,6 +95,9 @@ class DiskFiles:
             return take_lock(self._root / name)
 
 
+_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL
+
+
 class _DiskFile:
     """An open file; keeps its size, so that an append is one system call."""
 
@@ -88,7 +105,7 @@ class _DiskFile:
         self._path = path
         self._closed = False
         with _refusals("open", path):
-            self._descriptor = os.open(path, flags | os.O_CLOEXEC, 0o644)
+            self._descriptor = os.open(path, flags | os.O_CLOEXEC, PRIVATE_FILE)
             self._size_bytes = os.fstat(self._descriptor).st_size
 
     @property
@@ -132,6 +149,40 @@ class _DiskFile:
             self._closed = True
             with _refusals("close", self._path):
                 os.close(self._descriptor)
+
+
+def make_private_folder(path: Path) -> None:
+    """Make a folder, and those above it, where they are missing, and make their names last.
+
+    What is made is private; what is there stays as it is.
+
+    Raises:
+        ConfigError: a symbolic link on the way leads nowhere; names it and its target.
+        StorageError: the disk refused.
+    """
+    with _refusals("make folder", str(path)):
+        missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+        for folder in reversed(missing):
+            if folder.is_symlink():
+                raise ConfigError(
+                    f"{folder} is a symbolic link to {folder.readlink()}, which does not exist: make that directory, "
+                    "or correct the link"
+                )
+            folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+            _sync_folder(folder.parent)
+
+
+def _warn_if_open_to_others(path: Path) -> None:
+    """Warn of a folder of ours that others may enter. It stays as it is: an operator may want that."""
+    with _refusals("look for", str(path)):
+        found = path.stat()
+    if found.st_uid == os.geteuid() and found.st_mode & _OTHERS:
+        _logger.warning(
+            "directory %s is open to other users: mode=%04o; 'chmod 700 %s' makes it private",
+            path,
+            stat.S_IMODE(found.st_mode),
+            path,
+        )
 
 
 @contextmanager

@@ -80,7 +80,11 @@ class Files(Protocol):
         ...
 
     def make_directory(self, name: str) -> None:
-        """Make a folder, and those above it, where they are missing, and make their names last."""
+        """Make a folder, and those above it, where they are missing, and make their names last.
+
+        Raises:
+            ConfigError: the name is a symbolic link that leads nowhere.
+        """
         ...
 
     def open(self, name: str) -> File:
@@ -88,7 +92,7 @@ class Files(Protocol):
         ...
 
     def create(self, name: str) -> File:
-        """Open a new, empty file; one that has the name already is emptied."""
+        """Open a new, empty file; one that has the name already loses it. A symbolic link is not followed."""
         ...
 
     def read(self, name: str) -> bytes:

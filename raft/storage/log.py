@@ -156,6 +156,11 @@ class Log:
         """Where each epoch that has records begins, in order."""
         return self._epochs
 
+    @property
+    def segment_count(self) -> int:
+        """How many segments there are, the one that is appended to among them."""
+        return len(self._segments)
+
     def append(self, batches: Sequence[Batch]) -> None:
         """Write batches at the end. They are readable at once and durable after the next `flush`.
 
@@ -197,14 +202,12 @@ class Log:
             # What is appended after the cut gets the old offsets: they are not flushed any more, and the recovery
             # point must not say so, not even for a moment.
             self._recovery_point.retreat(end_offset)
-            while self._segments[-1].base_offset > end_offset:
-                self._segments.pop().remove()
+            self._remove_segments_behind(end_offset)
             self._segments[-1].cut(end_offset)
             self._tail.cut(end_offset)
             self._end_offset = end_offset
             self._durable_end_offset = min(self._durable_end_offset, end_offset)
             self._epochs = cut_epochs(self._epochs, end_offset)
-            # This also flushes the names in the folder, so that the segments removed above stay away.
             self._store_epochs(self._epochs)
 
     def restart_at(self, start: OffsetAndEpoch) -> None:
@@ -316,6 +319,15 @@ class Log:
         self._recovery_point.advance(self._end_offset)
         full.indexes.seal()
         self._segments.append(self._new_segment(self._end_offset))
+
+    def _remove_segments_behind(self, end_offset: Offset) -> None:
+        if self._segments[-1].base_offset <= end_offset:
+            return
+        while self._segments[-1].base_offset > end_offset:
+            self._segments.pop().remove()
+        # Before another segment is cut: one that a crash brought back behind the cut would look like the rest of a log
+        # that lost records in the middle, and the node would refuse to start.
+        self._files.sync_directory(self._directory)
 
     def _new_segment(self, base_offset: Offset) -> Segment:
         segment = Segment(self._files, self._directory, base_offset, create=True)

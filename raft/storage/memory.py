@@ -103,12 +103,8 @@ class MemoryFiles:
         self.begin(Call.CREATE, name)
         if folder_of(name) not in self._folders:
             raise refused(Call.CREATE, self.path_of(name), _os_error(errno.ENOENT))
-        content = self._files.get(name)
-        if content is None:
-            content = CachedBytes()
-            self._change_names(folder_of(name), {name: content})
-        else:
-            content.truncate(0)
+        content = CachedBytes()
+        self._change_names(folder_of(name), {name: content})
         return MemoryFile(self, name, content)
 
     def read(self, name: str) -> bytes:

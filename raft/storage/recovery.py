@@ -1,9 +1,23 @@
 """Opening the segments of a log: every batch is looked at, and the torn end of an interrupted write is cut off.
 
 What is checked, batch by batch: length, magic, checksum, that offsets have no gap, that epochs never fall. The first
-batch that fails ends the log, if it lies at or above the recovery point: then it is taken for what a crash left of a
-write. Below the recovery point everything had reached the disk, so records are lost, and no node may go on as if it had
-never had them; in that case nothing is touched.
+batch that fails ends the log, and is cut off as what a crash left of a write, unless one of these shows that it is not:
+
+- It lies below the recovery point. Everything there had reached the disk.
+- A whole batch with a good checksum stands behind it, in its segment or a later one. A write that a crash interrupts
+  ends somewhere; nothing of it follows. So a record that had been written whole was damaged later, as by a flipped bit,
+  or lost.
+
+In both cases records may be lost that this node had acknowledged, and no node may go on as if it had never had them: a
+quorum could elect it and lose them everywhere. So the start is refused and nothing is touched.
+
+There is one case in which the second rule refuses although nothing was lost. When the power fails during one large
+flush, a file system may have written later pages and not earlier ones; then whole batches stand behind a hole, and all
+of them are above the last flush. Nothing on the disk tells this from the loss of flushed records: the recovery point is
+up to a second older than the last flush. To cut would be right most of the time and would lose committed records
+silently the other times. To refuse costs an operator's decision, for which the message gives the command: to cut the
+file there, where the power did fail, or to have the log copied from the leader. Segments before the last one were
+flushed when they were full, so this cannot happen in them.
 
 Source: rules LOG-13, LOG-15; Kafka LogLoader, LogSegment.recover.
 """
@@ -15,13 +29,30 @@ import re
 from collections.abc import Callable
 
 from raft.errors import CorruptBatchError
+from raft.storage.batch_search import BatchSearch
 from raft.storage.files import Files, join
+from raft.storage.recovery_point import RecoveryPoint
 from raft.storage.segment import LOG_SUFFIX, Segment
 from raft.types import BatchHeader, Offset, OffsetAndEpoch
 
 _logger = logging.getLogger(__name__)
 
 _SEGMENT_FILE = re.compile(r"([0-9]{20})(\.log|\.index|\.timeindex)")
+
+
+def remove_log(files: Files, directory: str, recovery_point: RecoveryPoint) -> None:
+    """Return when no segment is left on the disk, nor a recovery point that speaks of one.
+
+    Args:
+        files: where the segments lie.
+        directory: the partition's folder.
+        recovery_point: of this partition.
+    """
+    recovery_point.retreat(Offset(0))
+    for name in files.names_in(directory):
+        if _SEGMENT_FILE.fullmatch(name):
+            files.remove(join(directory, name))
+    files.sync_directory(directory)
 
 
 class Recovery:
@@ -59,14 +90,17 @@ class Recovery:
         """Return the segments, at least one, in order and whole, and the end offset of the log.
 
         Raises:
-            CorruptBatchError: a batch below the recovery point is damaged or missing; names file and byte.
+            CorruptBatchError: a batch below the recovery point is damaged or missing, or a whole one stands behind a
+                damaged one; names file and byte.
         """
         base_offsets = self._base_offsets()
         try:
             damage = self._walk(base_offsets)
             self._check_nothing_is_lost(damage)
             if damage is not None:
-                self._cut_torn_end(base_offsets[len(self._segments) :], damage)
+                later = base_offsets[len(self._segments) :]
+                self._check_nothing_follows(damage, later)
+                self._cut_torn_end(later, damage)
             self._settle()
         except BaseException:
             for segment in self._segments:
@@ -129,6 +163,38 @@ class Recovery:
                 f"{found}; the log ends at offset {self._end_offset}, but all below {self._recovery_point} had been "
                 "flushed, so this is no torn end of a write and records are lost"
             )
+
+    def _check_nothing_follows(self, damage: CorruptBatchError, later: list[Offset]) -> None:
+        """Refuse to cut where a whole batch stands behind the damage."""
+        search = BatchSearch(min_offset=self._end_offset)
+        damaged = self._segments[-1]
+        # A segment that does not follow the one before begins with a batch that may be whole; a damaged batch is not.
+        is_behind_gap = damaged.base_offset != self._end_offset and self._position == 0
+        found = damaged.find_whole_batch(search, self._position + (0 if is_behind_gap else 1))
+        path = damaged.path
+        for base_offset in later:
+            if found is not None:
+                break
+            segment = Segment(self._files, self._directory, base_offset)
+            try:
+                found = segment.find_whole_batch(search, 0)
+                path = segment.path
+            finally:
+                segment.close()
+        if found is not None:
+            raise CorruptBatchError(
+                f"{damage}; a whole batch at offset {found.base_offset} follows at byte {found.position} of {path}, so "
+                f"this is no torn end of a write, and nothing is cut off. {self._way_out(damaged)}"
+            )
+
+    def _way_out(self, damaged: Segment) -> str:
+        folder = self._files.path_of(self._directory)
+        return (
+            f"If the other voters have the whole log, move {folder} away: this node then copies the log from the "
+            "leader. If the machine lost power while it wrote and no copy exists, cut the log off with "
+            f"'truncate -s {self._position} {damaged.path}' and remove the segments after this one; records from "
+            f"offset {self._end_offset} on are lost then"
+        )
 
     def _cut_torn_end(self, later: list[Offset], damage: CorruptBatchError) -> None:
         """Take the damage and all behind it off the disk."""

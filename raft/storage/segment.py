@@ -16,6 +16,7 @@ from contextlib import contextmanager
 
 from raft.errors import CorruptBatchError, DecodeError
 from raft.records.split import walk_headers
+from raft.storage.batch_search import BatchSearch, FoundBatch
 from raft.storage.files import Files, join
 from raft.storage.segment_indexes import INDEX_INTERVAL_BYTES, SegmentIndexes
 from raft.storage.spans import PLACE_BYTES, place_at, skip_to, take_until
@@ -131,6 +132,10 @@ class Segment:
                 raise self._damage(position, error) from error
             if position == begin:
                 wanted_bytes = self._batch_bytes_at(position)
+
+    def find_whole_batch(self, search: BatchSearch, position: int) -> FoundBatch | None:
+        """Return the first whole batch that a search finds from `position` on, or None."""
+        return search.find(self._read, position, self.size_bytes)
 
     def cut(self, end_offset: Offset) -> None:
         """Return when everything from `end_offset` on is gone, on the disk too.

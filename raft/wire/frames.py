@@ -48,9 +48,22 @@ class FrameReader:
         return bool(self._size) or self._frame_bytes is not None
 
     @property
-    def coming_bytes(self) -> int:
+    def announced_bytes(self) -> int:
         """Size of the frame that has begun to come in; 0 while that is not known."""
         return self._frame_bytes or 0
+
+    @property
+    def came_bytes(self) -> int:
+        """How much has come of the frame that has begun to come in."""
+        return self._content.tell()
+
+    @property
+    def begin(self) -> bytes:
+        """The first two bytes, which hold a request's API key, of the frame that has begun to come in; fewer if no
+        more have come.
+        """
+        with self._content.getbuffer() as content:
+            return bytes(content[:2])
 
     def receive(self, data: bytes) -> Iterator[bytes]:
         """Take what came in, and hand out the frames that are complete, without their sizes; to be iterated to its end.

@@ -4,7 +4,20 @@ Two kinds of writers share the producer fields of a batch's header. Ids below 2^
 ids from 2^62 on are keys of exactly-once writes, such as (query id, batch id) of a streaming query.
 """
 
+from raft.writers.expiry import WriterExpiry
 from raft.writers.keys import WriteKey
 from raft.writers.table import Accepted, Refused, Repeated, Verdict, WriterTable
+from raft.writers.written import History, TableImage, Written
 
-__all__ = ["Accepted", "Refused", "Repeated", "Verdict", "WriteKey", "WriterTable"]
+__all__ = [
+    "Accepted",
+    "History",
+    "Refused",
+    "Repeated",
+    "TableImage",
+    "Verdict",
+    "WriteKey",
+    "WriterExpiry",
+    "WriterTable",
+    "Written",
+]

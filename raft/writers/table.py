@@ -3,25 +3,30 @@
 Every node keeps it, rebuilds it from the batch headers at start, and undoes it when the log is cut; so whichever node
 leads next judges a repeated append as the old leader would have. It covers the whole log up to its end, the uncommitted
 tail included: a client cannot know whether a lost append is still in there and will commit later.
+
+Three kinds of writers are kept apart, each in the order of their last writes, because they are forgotten at different
+times: idempotent producers, keyed writers that wrote version 0 only, and keyed writers that wrote others. A writer is
+forgotten when a batch is appended whose log time is so much later (`raft.writers.expiry`). So that, too, is a function
+of the log.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 from raft.errors import ErrorCode
 from raft.types import FIRST_SINK_PRODUCER_ID, BatchHeader, Offset
+from raft.writers.expiry import NO_LOG_TIME_MS, WriterExpiry, log_time_after
 from raft.writers.keys import version_of
+from raft.writers.written import History, TableImage, Written
 
 KEPT_BATCHES = 5
 """So many batches an idempotent producer may have under way at once (Kafka: max.in.flight.requests.per.connection)."""
 
 MAX_PRODUCERS = 10_000
 """Idempotent producers remembered; beyond, the one that has not written for longest goes. Keys of exactly-once writes
-are never forgotten."""
-
-_SEQUENCES = 1 << 31
+are forgotten by time only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,44 +58,58 @@ class Refused:
 Verdict = Accepted | Repeated | Refused
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Written:
-    """One remembered batch; `content_checksum` is that of `BatchHeader`."""
-
-    epoch: int
-    sequence: int
-    record_count: int
-    base_offset: Offset
-    end_offset: Offset
-    content_checksum: int | None
-
-    @property
-    def next_sequence(self) -> int:
-        return (self.sequence + self.record_count) % _SEQUENCES
+_Kind = dict[int, History]
+"""Writers of one kind, by producer id; those that wrote longest ago come first."""
 
 
-_History = tuple[_Written, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class _Undo:
-    """What a batch replaced: to be put back when the batch is cut off."""
+    """What a batch replaced: to be put back when the batch is cut off.
+
+    Fields:
+        base_offset: of the batch.
+        log_time_ms: log time before it.
+        producer_id: its writer; None when it names none.
+        before: what was remembered of that writer.
+        forgotten: writers that the batch made forgotten, by time or for want of room.
+    """
 
     base_offset: Offset
-    producer_id: int
-    before: _History | None
-    evicted: tuple[int, _History] | None = None
+    log_time_ms: int
+    producer_id: int | None
+    before: History | None = None
+    forgotten: list[tuple[int, History]] = field(default_factory=list)
 
 
 class WriterTable:
-    """The last writes of each writer, newest last, with what it takes to undo the uncommitted ones."""
+    """The last writes of each writer, newest last, with what it takes to undo the uncommitted ones.
 
-    __slots__ = ("_max_producers", "_producers", "_sinks", "_undo")
+    Args:
+        max_producers: most idempotent producers that are remembered.
+        expiry: for how long writers are.
+    """
 
-    def __init__(self, *, max_producers: int = MAX_PRODUCERS) -> None:
+    __slots__ = (
+        "_committed",
+        "_expiry",
+        "_first_log_time_ms",
+        "_log_time_ms",
+        "_max_producers",
+        "_one_off",
+        "_producers",
+        "_streams",
+        "_undo",
+    )
+
+    def __init__(self, *, max_producers: int = MAX_PRODUCERS, expiry: WriterExpiry | None = None) -> None:
         self._max_producers = max_producers
-        self._producers: dict[int, _History] = {}
-        self._sinks: dict[int, _History] = {}
+        self._expiry = expiry or WriterExpiry()
+        self._log_time_ms = NO_LOG_TIME_MS
+        self._first_log_time_ms = NO_LOG_TIME_MS
+        self._producers: _Kind = {}
+        self._one_off: _Kind = {}
+        self._streams: _Kind = {}
+        self._committed = Offset(0)
         self._undo: deque[_Undo] = deque()
 
     def judge(self, header: BatchHeader) -> Verdict:
@@ -102,7 +121,7 @@ class WriterTable:
         return self._judge_idempotent_produce(header)
 
     def _judge_keyed_write(self, header: BatchHeader) -> Verdict:
-        history = self._sinks.get(header.producer_id or 0)
+        history = self._remembered(header.producer_id or 0)
         if history is None:
             return Accepted()
         last = history[-1]
@@ -136,59 +155,133 @@ class WriterTable:
         return Refused(error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
 
     def appended(self, header: BatchHeader) -> None:
-        """Count in a batch that is now at the end of the log."""
-        if header.producer_id is None or header.is_control:
+        """Count in a batch that is now at the end of the log.
+
+        Control batches do not count: their time is that of a leader's clock, which its own core never sees.
+        """
+        if header.is_control:
             return
-        written = _Written(
-            epoch=header.producer_epoch,
-            sequence=header.base_sequence,
-            record_count=header.record_count,
-            base_offset=header.base_offset,
-            end_offset=header.end_offset,
-            content_checksum=header.content_checksum,
-        )
-        is_sink = header.producer_id >= FIRST_SINK_PRODUCER_ID
-        writers = self._sinks if is_sink else self._producers
-        before = writers.pop(header.producer_id, None)
-        undo = _Undo(base_offset=header.base_offset, producer_id=header.producer_id, before=before)
-        if is_sink or before is None or before[-1].epoch != written.epoch:
-            writers[header.producer_id] = (written,)
-        else:
-            writers[header.producer_id] = (*before, written)[-KEPT_BATCHES:]
-        if len(self._producers) > self._max_producers:
-            oldest = next(iter(self._producers))
-            undo = replace(undo, evicted=(oldest, self._producers.pop(oldest)))
-        self._undo.append(undo)
+        undo = _Undo(base_offset=header.base_offset, log_time_ms=self._log_time_ms, producer_id=header.producer_id)
+        self._log_time_ms = log_time_after(self._log_time_ms, header)
+        if self._first_log_time_ms == NO_LOG_TIME_MS:
+            self._first_log_time_ms = self._log_time_ms
+        if header.producer_id is not None:
+            self._count_in(header.producer_id, header, undo)
+        self._forget_expired(undo)
+        changes = header.producer_id is not None or self._log_time_ms != undo.log_time_ms
+        # What is known to be committed is never cut: a start reads a whole log, and needs to undo its tail only.
+        if changes and header.base_offset >= self._committed:
+            self._undo.append(undo)
 
     def truncated(self, end_offset: Offset) -> None:
         """Undo every batch at `end_offset` or past it."""
         touched = False
         while self._undo and self._undo[-1].base_offset >= end_offset:
-            undo = self._undo.pop()
-            writers = self._sinks if undo.producer_id >= FIRST_SINK_PRODUCER_ID else self._producers
-            del writers[undo.producer_id]
-            if undo.before is not None:
-                writers[undo.producer_id] = undo.before
-            if undo.evicted is not None:
-                self._producers[undo.evicted[0]] = undo.evicted[1]
+            self._put_back(self._undo.pop())
             touched = True
         if touched:
-            # Order is age: it decides who is forgotten first, and must not depend on what was cut.
-            self._producers = dict(sorted(self._producers.items(), key=lambda item: item[1][-1].base_offset))
+            for kind in (self._producers, self._one_off, self._streams):
+                _sort_by_age(kind)
 
     def forget_everything(self) -> None:
         """The log begins anew, behind a snapshot that says nothing of writers."""
-        self._producers.clear()
-        self._sinks.clear()
+        self._log_time_ms = self._first_log_time_ms = NO_LOG_TIME_MS
+        for kind in (self._producers, self._one_off, self._streams):
+            kind.clear()
         self._undo.clear()
+        self._committed = Offset(0)
 
     def committed(self, high_watermark: Offset) -> None:
-        """Forget how to undo what can no longer be cut."""
+        """Forget how to undo what can no longer be cut, now and for batches still to be counted in."""
+        self._committed = max(self._committed, high_watermark)
         while self._undo and self._undo[0].base_offset < high_watermark:
             self._undo.popleft()
 
+    def image(self, end_offset: Offset) -> TableImage:
+        """Return what the table is now, when the log ends at this offset."""
+        histories = {**self._producers, **self._one_off, **self._streams}
+        return TableImage(
+            end_offset=end_offset,
+            log_time_ms=self._log_time_ms,
+            first_log_time_ms=self._first_log_time_ms,
+            histories=histories,
+        )
 
-def _judge_repeated_key(written: _Written, header: BatchHeader, version: int) -> Verdict:
+    def restore(self, image: TableImage) -> None:
+        """Be what the table was then; batches from the image's end on are to be counted in next."""
+        self.forget_everything()
+        self._log_time_ms = image.log_time_ms
+        self._first_log_time_ms = image.first_log_time_ms
+        for producer_id, history in image.histories.items():
+            self._kind_of(producer_id, history)[producer_id] = history
+        for kind in (self._producers, self._one_off, self._streams):
+            _sort_by_age(kind)
+
+    def _remembered(self, producer_id: int) -> History | None:
+        if producer_id < FIRST_SINK_PRODUCER_ID:
+            return self._producers.get(producer_id)
+        return self._streams.get(producer_id) or self._one_off.get(producer_id)
+
+    def _kind_of(self, producer_id: int, history: History) -> _Kind:
+        if producer_id < FIRST_SINK_PRODUCER_ID:
+            return self._producers
+        last = history[-1]
+        return self._streams if version_of(last.epoch, last.sequence) > 0 else self._one_off
+
+    def _count_in(self, producer_id: int, header: BatchHeader, undo: _Undo) -> None:
+        written = Written.of(header, log_time_ms=self._log_time_ms)
+        before = self._remembered(producer_id)
+        if before is not None:
+            # Taken out and put in again, so that the order stays that of the last writes.
+            del self._kind_of(producer_id, before)[producer_id]
+        undo.before = before
+        is_sink = producer_id >= FIRST_SINK_PRODUCER_ID
+        goes_on = before is not None and not is_sink and before[-1].epoch == written.epoch
+        history = (*(before or ()), written)[-KEPT_BATCHES:] if goes_on else (written,)
+        self._kind_of(producer_id, history)[producer_id] = history
+        if len(self._producers) > self._max_producers:
+            self._forget_oldest(self._producers, undo)
+
+    def _forget_expired(self, undo: _Undo) -> None:
+        """Forget whom log time has left behind: the first ones of each kind, so that no other is looked at."""
+        for kind, expiration_ms in (
+            (self._producers, self._expiry.producer_ms),
+            (self._one_off, self._expiry.producer_ms),
+            (self._streams, self._expiry.writer_ms),
+        ):
+            while kind and self._age_ms(next(iter(kind.values()))) >= expiration_ms:
+                self._forget_oldest(kind, undo)
+
+    def _age_ms(self, history: History) -> int:
+        # A write from before the first timestamp of the log is no older than that one, as far as anything tells.
+        return self._log_time_ms - max(history[-1].log_time_ms, self._first_log_time_ms)
+
+    def _forget_oldest(self, kind: _Kind, undo: _Undo) -> None:
+        oldest = next(iter(kind))
+        undo.forgotten.append((oldest, kind.pop(oldest)))
+
+    def _put_back(self, undo: _Undo) -> None:
+        for producer_id, history in undo.forgotten:
+            self._kind_of(producer_id, history)[producer_id] = history
+        if undo.producer_id is not None:
+            now = self._remembered(undo.producer_id)
+            assert now is not None, f"producer id {undo.producer_id} wrote at {undo.base_offset}"
+            del self._kind_of(undo.producer_id, now)[undo.producer_id]
+            if undo.before is not None:
+                self._kind_of(undo.producer_id, undo.before)[undo.producer_id] = undo.before
+        self._log_time_ms = undo.log_time_ms
+        if self._log_time_ms == NO_LOG_TIME_MS:
+            self._first_log_time_ms = NO_LOG_TIME_MS
+
+
+def _sort_by_age(kind: _Kind) -> None:
+    """Put the writers of one kind in the order of their last writes. It decides who is forgotten first."""
+    by_age = sorted(kind.items(), key=lambda item: item[1][-1].base_offset)
+    kind.clear()
+    kind.update(by_age)
+
+
+def _judge_repeated_key(written: Written, header: BatchHeader, version: int) -> Verdict:
     """Compare what the key of an exactly-once write has written with what comes under the same key.
 
     A copied checkpoint, or a name of a writer that is used twice, gives the key of one write to other rows. They must

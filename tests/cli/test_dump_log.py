@@ -11,7 +11,9 @@ import pytest
 from raft.records.batch import build_batch
 from raft.records.compression import Compression
 from raft.records.record import Record
+from raft.storage.producer_snapshot import encode_producer_snapshot
 from raft.types import Epoch, Offset
+from raft.writers import TableImage, Written
 from tests.cli.running import Here, kraft
 from tests.node.harness.batches import resealed
 from tests.node.harness.loop import NodesInProcess
@@ -85,12 +87,50 @@ def test_segment_is_shown_in_words(folder: Path) -> None:
         (f"{TOPIC}-0/quorum-state", {"leaderId": 1, "leaderEpoch": 1, "votedId": 1}),
         (f"{TOPIC}-0/leader-epoch-checkpoint", {"epoch": 1, "startOffset": 0}),
         (f"{TOPIC}-0/recovery-point-offset-checkpoint", {"topic": TOPIC, "partition": 0, "recoveryPoint": 2}),
+        (f"{TOPIC}-0/replication-offset-checkpoint", {"topic": TOPIC, "partition": 0, "highWatermark": 2}),
     ],
 )
 def test_small_file_is_shown(here: Here, folder: Path, name: str, row: dict[str, Any]) -> None:
     (shown,) = rows(here, folder / name)
 
     assert shown.items() >= row.items()
+
+
+def test_producer_snapshot_is_shown(here: Here, tmp_path: Path) -> None:
+    written_last = Written(
+        epoch=0,
+        sequence=3,
+        record_count=2,
+        base_offset=Offset(5),
+        end_offset=Offset(7),
+        log_time_ms=100,
+        content_checksum=9,
+    )
+    image = TableImage(end_offset=Offset(8), log_time_ms=100, first_log_time_ms=1, histories={17: (written_last,)})
+    content = encode_producer_snapshot(image)
+
+    head, row = rows(here, written(tmp_path, content, f"{8:020d}.snapshot"))
+
+    assert head == {"endOffset": 8, "logTime": 100, "producers": 1}
+    assert row == {
+        "producerId": 17,
+        "producerEpoch": 0,
+        "baseSequence": 3,
+        "count": 2,
+        "baseOffset": 5,
+        "lastOffset": 6,
+        "logTime": 100,
+        "contentChecksum": 9,
+    }
+
+
+def test_damaged_producer_snapshot_is_refused(here: Here, tmp_path: Path) -> None:
+    path = written(tmp_path, bytes(10), f"{8:020d}.snapshot")
+
+    done = here("dump-log", str(path), "--json")
+
+    assert done.exit_code == 1
+    assert done.errors == f"kraft: {path} is damaged at byte 0: producer snapshot of version 0, expected 1\n"
 
 
 def test_compressed_batch_is_opened(here: Here, tmp_path: Path) -> None:
@@ -158,6 +198,7 @@ def test_empty_segment_is_nothing(here: Here, tmp_path: Path) -> None:
         ("leader-epoch-checkpoint", b"0\n1\n1 2 3\n"),
         ("leader-epoch-checkpoint", b"0\n1\none two\n"),
         ("recovery-point-offset-checkpoint", b"0\n1\nt 0\n"),
+        ("replication-offset-checkpoint", b"0\n1\nt 0\n"),
         ("quorum-state", b"{half"),
         ("quorum-state", b"5"),
         ("quorum-state", b"[1]"),
@@ -179,8 +220,10 @@ def test_file_of_another_kind_is_refused(here: Here, tmp_path: Path, name: str) 
 
     assert done.exit_code == 1
     assert done.errors == (
-        f"kraft: {name} is no file that can be shown; known are <offset>.log, <offset>-<epoch>.checkpoint, "
-        "leader-epoch-checkpoint, recovery-point-offset-checkpoint, quorum-state, meta.properties, partition.metadata\n"
+        f"kraft: {name} is no file that can be shown; known are <offset>.log, <offset>.snapshot, "
+        "<offset>-<epoch>.checkpoint, "
+        "leader-epoch-checkpoint, recovery-point-offset-checkpoint, replication-offset-checkpoint, quorum-state, "
+        "meta.properties, partition.metadata\n"
     )
 
 

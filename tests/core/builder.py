@@ -196,13 +196,21 @@ def not_started(
     config: CoreConfig | None = None,
     log: LogView | None = None,
     headers: Iterable[BatchHeader] = (),
+    known_committed: int = 0,
     draw: Callable[[int], int] = lambda _sides: 0,
 ) -> Node:
     """A node before its first event."""
     writers = WriterTable()
     for header in headers:
         writers.appended(header)
-    core = RaftCore(config or a_config(), stored=stored, log=log or a_log(), writers=writers, draw=draw)
+    core = RaftCore(
+        config or a_config(),
+        stored=stored,
+        log=log or a_log(),
+        writers=writers,
+        known_committed=Offset(known_committed),
+        draw=draw,
+    )
     return Node(core)
 
 
@@ -214,6 +222,7 @@ def a_node(
     config: CoreConfig | None = None,
     log: LogView | None = None,
     headers: Iterable[BatchHeader] = (),
+    known_committed: int = 0,
     draw: Callable[[int], int] = lambda _sides: 0,
     now_ms: int = 0,
 ) -> Node:
@@ -221,7 +230,7 @@ def a_node(
     voted_key = ReplicaKey(NodeId(voted)) if isinstance(voted, int) else voted
     leader_id = None if leader is None else NodeId(leader)
     stored = ElectionState(epoch=Epoch(epoch), leader_id=leader_id, voted_key=voted_key)
-    node = not_started(stored, config=config, log=log, headers=headers, draw=draw)
+    node = not_started(stored, config=config, log=log, headers=headers, known_committed=known_committed, draw=draw)
     node.handle(Started(), now_ms=now_ms)
     return node.count_from_here()
 

@@ -95,6 +95,7 @@ def follower(
     at: tuple[Endpoint, ...] | None = None,
     voted: int | ReplicaKey | None = None,
     has_fetched: bool = False,
+    is_leader_refusing: bool = False,
 ) -> Role:
     """It follows a leader, at that node's own address if not told otherwise."""
     return Follower(
@@ -103,5 +104,7 @@ def follower(
         leader_endpoints=(endpoint(of),) if at is None else at,
         voted_key=maybe_key(voted),
         fetch_deadline_ms=until,
+        fetch_timeout_ms=2000,
         has_fetched=has_fetched,
+        is_leader_refusing=is_leader_refusing,
     )

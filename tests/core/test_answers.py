@@ -185,16 +185,10 @@ def asks_again(node: Node) -> list[Effect]:
             id="an error that nobody knows",
         ),
         pytest.param(
-            RequestRefused(error=ErrorCode.INCONSISTENT_CLUSTER_ID),
-            "node 2 refuses VoteRequest: INCONSISTENT_CLUSTER_ID",
-            marks=pytest.mark.rule("CLUSTERID-5"),
-            id="a node of another cluster",
-        ),
-        pytest.param(
-            RequestRefused(error=ErrorCode.INVALID_REQUEST),
-            "node 2 refuses VoteRequest: INVALID_REQUEST",
+            RequestRefused(error=ErrorCode.UNKNOWN_SERVER_ERROR),
+            "node 2 refuses VoteRequest: UNKNOWN_SERVER_ERROR",
             marks=pytest.mark.rule("ERROR-6"),
-            id="a node with another topic",
+            id="a node that fails",
         ),
     ],
 )
@@ -208,6 +202,24 @@ def test_node_waits_and_asks_again_when_an_answer_settles_nothing(answer: Respon
     assert effects == ([ReportFault(message=fault)] if fault else [])
     assert asker.role == before
     assert asks_again(asker) == [sends(vote_request(epoch=5, by=1, to=2), to=2)]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(ErrorCode.INCONSISTENT_CLUSTER_ID, marks=pytest.mark.rule("CLUSTERID-5"), id="another cluster"),
+        pytest.param(ErrorCode.INVALID_REQUEST, id="another topic"),
+    ],
+)
+@pytest.mark.rule("ERROR-6", "ERROR-10")
+def test_node_waits_a_second_after_a_refusal_that_only_an_operator_can_mend(error: ErrorCode) -> None:
+    observer = an_unattached(epoch=5, voters=(2,))
+
+    effects = observer.gets(RequestRefused(error=error), of=2, now_ms=300)
+
+    assert effects == [ReportFault(message=f"node 2 refuses FetchRequest: {error.name}")]
+    assert observer.waits(until=1299) == []
+    assert observer.waits(until=1300) == [sends(our_fetch(epoch=5), to=2)]
 
 
 @pytest.mark.rule("ERROR-6")

@@ -210,18 +210,18 @@ def test_parked_client_is_sent_away_when_the_leader_changes() -> None:
 def test_client_that_wants_more_waits_for_it_and_gets_what_there_is_when_its_time_is_over() -> None:
     node = a_leader_with_a_tail()
 
-    assert node.hears(client_fetch(4, wait_until_past=12), now_ms=100) == []
+    assert node.hears(client_fetch(4, wait_until_bytes=node.core.committed_bytes + 1), now_ms=100) == []
 
     answer = fetch_answer(epoch=5, leader=1, high_watermark=11)
     assert node.waits(until=600) == [replies(answer, read=reads(4, 11))]
 
 
 @pytest.mark.rule("CLIENT-2")
-@pytest.mark.parametrize(("past", "waits"), [(10, False), (11, True)], ids=["there is more", "there is just as much"])
-def test_client_is_answered_when_the_high_watermark_is_past_what_it_waits_for(past: int, waits: bool) -> None:
+@pytest.mark.parametrize(("missing_bytes", "waits"), [(0, False), (1, True)], ids=["there is enough", "a byte less"])
+def test_client_is_answered_when_so_many_bytes_are_committed(missing_bytes: int, waits: bool) -> None:
     node = a_leader_with_a_tail()
 
-    effects = node.hears(client_fetch(4, wait_until_past=past))
+    effects = node.hears(client_fetch(4, wait_until_bytes=node.core.committed_bytes + missing_bytes))
 
     answer = fetch_answer(epoch=5, leader=1, high_watermark=11)
     assert effects == ([] if waits else [replies(answer, read=reads(4, 11))])

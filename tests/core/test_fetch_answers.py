@@ -7,7 +7,7 @@ import pytest
 from raft.core.effects import Effect, Halt, ReportFault, Send
 from raft.errors import ErrorCode
 from raft.types import Batch, ControlType
-from tests.core.builder import a_follower, a_log, an_unattached
+from tests.core.builder import a_follower, a_log, a_node, an_unattached
 from tests.core.orders import appends, becomes, cuts, flushes, replies, sends, stores
 from tests.core.states import follower
 from tests.core.wording import batch, begin_request, fetch_answer, our_fetch, pre_vote_request, vote_answer
@@ -245,6 +245,31 @@ def test_follower_stops_rather_than_cut_below_its_high_watermark(point: tuple[in
         assert node.core.log.end_offset == 10
     else:
         assert effects[0] == cuts(8)
+
+
+@pytest.mark.rule("DIVERGE-7", "LOG-21")
+def test_follower_stops_rather_than_cut_below_what_it_knew_to_be_committed_before_its_start() -> None:
+    node = a_node(epoch=5, leader=2, known_committed=8)
+    node.count_from_here()
+
+    effects = node.gets(fetch_answer(epoch=5, leader=2, diverging=(3, 7)), of=2)
+
+    reason = "the leader's log leaves ours at 7, below the high watermark 8: committed records would be lost"
+    assert effects == [Halt(reason=reason)]
+    assert node.high_watermark is None, "it is a lower bound, not the high watermark"
+
+
+@pytest.mark.rule("LOG-21")
+def test_node_counts_as_committed_on_its_disk_only_what_is_both() -> None:
+    node = a_follower(of=2, epoch=5, high_watermark=8)
+    assert node.core.durable_high_watermark == 8
+
+    node.gets(fetch_answer(epoch=5, leader=2, diverging=(3, 8)), of=2)
+    node.gets(fetch_answer(epoch=5, leader=2, batches=[batch(8, epoch=5, records=3)], high_watermark=11), of=2)
+
+    assert (node.high_watermark, node.core.durable_high_watermark) == (11, 8)
+    node.has_flushed()
+    assert node.core.durable_high_watermark == 11
 
 
 @pytest.mark.rule("FETCH-25", "HW-7")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from raft.core.progress import QuorumProgress, ReplicaProgress
+from raft.core.progress import MAX_OBSERVERS, QuorumProgress, ReplicaProgress
 from raft.types import NodeId, Offset, ReplicaKey
 from tests.core.builder import voter_set
 
@@ -60,3 +60,27 @@ def test_observer_is_forgotten_after_300_seconds_of_silence(now_ms: int, remembe
     progress.forget_silent_observers(now_ms)
 
     assert (observer in progress.observers) is remembered
+
+
+@pytest.mark.rule("FETCH-16")
+def test_observers_beyond_the_bound_take_the_place_of_those_silent_for_longest() -> None:
+    progress = some_progress()
+    for number in range(MAX_OBSERVERS + 2):
+        progress.observer_fetched(ReplicaKey(NodeId(10 + number)), Offset(7), leader_end=Offset(10), now_ms=number)
+        progress.observer_fetched(ReplicaKey(NodeId(9)), Offset(7), leader_end=Offset(10), now_ms=number)
+
+    assert len(progress.observers) == MAX_OBSERVERS
+    assert ReplicaKey(NodeId(9)) in progress.observers, "it goes on fetching"
+    assert ReplicaKey(NodeId(10)) not in progress.observers
+
+
+@pytest.mark.rule("FETCH-16")
+def test_observer_that_fetches_again_is_remembered_for_longer_than_one_that_does_not() -> None:
+    progress = some_progress()
+    for node_id, now_ms in ((8, 0), (9, 10), (8, 20)):
+        progress.observer_fetched(ReplicaKey(NodeId(node_id)), Offset(7), leader_end=Offset(10), now_ms=now_ms)
+
+    progress.forget_silent_observers(300_015)
+
+    assert list(progress.observers) == [ReplicaKey(NodeId(8))]
+    assert progress.observer_deadline_ms == 300_020

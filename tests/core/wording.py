@@ -214,7 +214,7 @@ def client_fetch(
     epoch: int | None = None,
     last_epoch: int | None = None,
     max_wait_ms: int = 500,
-    wait_until_past: int | None = None,
+    wait_until_bytes: int = 0,
 ) -> ClientFetchRequest:
     """A client fetches."""
     return ClientFetchRequest(
@@ -223,7 +223,7 @@ def client_fetch(
         max_bytes=1 << 20,
         epoch=maybe_epoch(epoch),
         last_fetched_epoch=maybe_epoch(last_epoch),
-        wait_until_past=maybe_offset(wait_until_past),
+        wait_until_bytes=wait_until_bytes,
     )
 
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from raft.errors import ConfigError, StorageError
+from crc32c import crc32c
+
+from raft.errors import ConfigError, DecodeError, StorageError
 from raft.records.batch import build_batch
 from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 from raft.records.record import Record
 from raft.records.split import split_batches
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, read_epochs
+from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
 from raft.storage.log import Log, LogConfig
 from raft.storage.memory import MemoryFiles
 from raft.storage.meta_properties import META_PROPERTIES_NAME, claim_directory
 from raft.storage.partition_metadata import PARTITION_METADATA_NAME, claim_partition
+from raft.storage.producer_snapshot import decode_producer_snapshot, encode_producer_snapshot
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
-from raft.types import ElectionState, Epoch, NodeId, Offset, ReplicaKey, Uuid
+from raft.types import FIRST_SINK_PRODUCER_ID, ElectionState, Epoch, NodeId, Offset, ReplicaKey, Uuid
+from raft.writers import TableImage, Written
 from tests.fuzz import kafka_bytes
 from tests.fuzz.decoder import Decoder, MemoryBound, Sample
 from tests.fuzz.record_decoders import leader_change, sealed_mostly
@@ -25,6 +31,7 @@ from tests.fuzz.record_decoders import leader_change, sealed_mostly
 TOPIC = "__cluster_metadata"
 TOPIC_ID = Uuid("AAAAAAAAAAAAAAAAAAAAAg")
 DIRECTORY = f"{TOPIC}-0"
+SNAPSHOT_END = Offset(9)
 NODE_ID = NodeId(1)
 
 _BOUND = MemoryBound(fixed_bytes=64 << 10, per_byte=200)
@@ -179,9 +186,49 @@ def _election_states() -> Iterator[Sample]:
         )
 
 
+def read_high_watermark(content: bytes) -> Offset:
+    """Read replication-offset-checkpoint."""
+    files = _files({HIGH_WATERMARK_NAME: content})
+    return HighWatermarkCheckpoint(files, HIGH_WATERMARK_NAME, topic=TOPIC, partition=0).offset
+
+
+def read_producer_snapshot(content: bytes) -> TableImage:
+    """Read a producer snapshot; what was read is written the same again."""
+    image = decode_producer_snapshot(content, end_offset=SNAPSHOT_END)
+    again = decode_producer_snapshot(encode_producer_snapshot(image), end_offset=SNAPSHOT_END)
+    assert again == image, "another table the second time"
+    return image
+
+
+def a_producer_snapshot() -> bytes:
+    """Return a snapshot of an idempotent producer with two batches, and of a keyed writer."""
+
+    def written(base_offset: int, sequence: int, checksum: int | None) -> Written:
+        return Written(
+            epoch=3,
+            sequence=sequence,
+            record_count=2,
+            base_offset=Offset(base_offset),
+            end_offset=Offset(base_offset + 2),
+            log_time_ms=1_700_000_000_000,
+            content_checksum=checksum,
+        )
+
+    histories = {17: (written(0, 0, None), written(2, 2, None)), FIRST_SINK_PRODUCER_ID + 5: (written(4, 0, 99),)}
+    return encode_producer_snapshot(
+        TableImage(end_offset=SNAPSHOT_END, log_time_ms=1_700_000_000_000, first_log_time_ms=1, histories=histories)
+    )
+
+
+def seal_producer_snapshot(content: bytes) -> bytes:
+    """Give a bent snapshot a checksum that is right, so that the rest of it is read."""
+    return content[:2] + struct.pack(">I", crc32c(content[6:])) + content[6:]
+
+
 def _small_files() -> Iterator[Sample]:
     yield Sample(name="epochs", content=kafka_bytes.LEADER_EPOCH_CHECKPOINT, decode=read_epoch_checkpoint)
     yield Sample(name="recovery point", content=f"0\n1\n{TOPIC} 0 117\n".encode(), decode=read_recovery_point)
+    yield Sample(name="high watermark", content=f"0\n1\n{TOPIC} 0 117\n".encode(), decode=read_high_watermark)
     yield Sample(name="meta.properties", content=kafka_bytes.META_PROPERTIES, decode=read_meta_properties)
     yield Sample(name="partition.metadata", content=kafka_bytes.PARTITION_METADATA, decode=read_partition_metadata)
 
@@ -213,6 +260,14 @@ STORAGE_DECODERS = (
         refusals=(StorageError, ConfigError),
         bound=_BOUND,
         words=_TEXT_WORDS,
+        share=2,
+    ),
+    Decoder(
+        name="producer snapshots",
+        samples=(Sample(name="two writers", content=a_producer_snapshot(), decode=read_producer_snapshot),),
+        refusals=(DecodeError,),
+        bound=_BOUND,
+        mend=lambda _dice, content: seal_producer_snapshot(content),
         share=2,
     ),
     Decoder(

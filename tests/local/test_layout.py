@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def test_layout_is_kept_when_nobody_took_its_ports(tmp_path: Path) -> None:
 
     assert again == first
     assert (tmp_path / "quorum.json").stat().st_mtime_ns == written_ns, "nothing changes on the disk"
-    assert len(set(first.ports.values())) == 3
+    assert len({*first.ports.values(), *first.voter_ports.values()}) == 6
 
 
 def test_ports_that_are_taken_are_replaced_for_good(tmp_path: Path) -> None:
@@ -41,6 +42,29 @@ def test_ports_that_are_taken_are_replaced_for_good(tmp_path: Path) -> None:
     assert third == second
 
 
+def test_directory_of_the_version_before_gets_ports_for_its_voters(tmp_path: Path) -> None:
+    (tmp_path / "quorum.json").write_text('{"version": 1, "clusterId": "c", "ports": {"1": 1, "2": 2}}')
+
+    layout = Layout.of(tmp_path, voters=2, base_port=None)
+
+    assert layout.cluster_id == "c"
+    assert len({*layout.ports.values(), *layout.voter_ports.values()}) == 4
+    assert Layout.of(tmp_path, voters=2, base_port=None) == layout
+
+
+def test_voters_listen_for_each_other_apart_from_their_clients(tmp_path: Path) -> None:
+    layout = Layout.of(tmp_path, voters=3, base_port=None)
+
+    config = NodeConfig.from_properties(voter_properties(layout, ONE, {}))
+
+    (for_clients,) = config.client_listeners
+    assert config.listener.port == layout.voter_ports[ONE]
+    assert {voter: endpoint.port for voter, endpoint in config.voters.items()} == layout.voter_ports
+    assert for_clients.listener.port == layout.ports[ONE]
+    assert {voter: endpoint.port for voter, endpoint in for_clients.voters.items()} == layout.ports
+    assert config.verify_voter_addresses
+
+
 def test_another_number_of_voters_is_refused(tmp_path: Path) -> None:
     (tmp_path / "quorum.json").write_text('{"version": 1, "clusterId": "c", "ports": {"1": 1, "2": 2}}')
 
@@ -50,12 +74,14 @@ def test_another_number_of_voters_is_refused(tmp_path: Path) -> None:
     assert str(refused.value) == f"{tmp_path} holds a quorum of 2 voters; 3 are wanted"
 
 
-@pytest.mark.parametrize("base_port", [0, -1, 65_534])
+@pytest.mark.parametrize("base_port", [0, -1, 65_531])
 def test_ports_that_do_not_exist_are_refused(tmp_path: Path, base_port: int) -> None:
-    with pytest.raises(ConfigError, match=f"^base_port={base_port}: allowed are 1 to 65533 for 3 voters$"):
+    with pytest.raises(ConfigError, match=f"^base_port={base_port}: allowed are 1 to 65530 for 3 voters$"):
         Layout.of(tmp_path, voters=3, base_port=base_port)
 
-    assert Layout.of(tmp_path, voters=3, base_port=65_533).ports == {1: 65_533, 2: 65_534, 3: 65_535}
+    layout = Layout.of(tmp_path, voters=3, base_port=65_530)
+    assert layout.ports == {1: 65_530, 2: 65_531, 3: 65_532}
+    assert layout.voter_ports == {1: 65_533, 2: 65_534, 3: 65_535}
 
 
 @pytest.mark.parametrize(
@@ -66,7 +92,8 @@ def test_ports_that_do_not_exist_are_refused(tmp_path: Path, base_port: int) -> 
         (b"[]", "does not describe a quorum: "),
         (b'{"version": 1}', "does not describe a quorum: "),
         (b'{"version": 1, "clusterId": "c", "ports": {"x": 1}}', "does not describe a quorum: "),
-        (b'{"version": 2, "clusterId": "c", "ports": {}}', "has version 2; known is 1"),
+        (b'{"version": 2, "clusterId": "c", "ports": {"1": 1}}', "does not describe a quorum: "),
+        (b'{"version": 3, "clusterId": "c", "ports": {}}', "has version 3; known are 1 to 2"),
     ],
 )
 def test_directory_that_is_no_quorums_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
@@ -82,7 +109,7 @@ def test_directory_that_is_no_quorums_is_refused(tmp_path: Path, content: bytes,
 @pytest.mark.parametrize("name", ["a b", "ü€", "#!=:", "back\\slash"])
 def test_voter_reads_its_configuration_as_it_was_meant_in_a_directory_of_any_name(tmp_path: Path, name: str) -> None:
     layout = Layout.of(tmp_path, voters=1, base_port=None)
-    layout = Layout(data_dir=tmp_path / name, cluster_id=layout.cluster_id, ports=layout.ports)
+    layout = replace(layout, data_dir=tmp_path / name)
     properties = voter_properties(layout, ONE, {"message.max.bytes": 20_000})
     file = tmp_path / "node.properties"
 
@@ -91,11 +118,11 @@ def test_voter_reads_its_configuration_as_it_was_meant_in_a_directory_of_any_nam
     assert check_properties(properties) == ()
     config = NodeConfig.from_properties(read_properties(file))
     assert (config.log_dir, config.cluster_id) == (tmp_path / name / "node-1" / "log", layout.cluster_id)
-    assert (config.listener.port, config.message_max_bytes) == (layout.ports[ONE], 20_000)
+    assert (config.listener.port, config.message_max_bytes) == (layout.voter_ports[ONE], 20_000)
 
 
 def test_directory_with_a_comma_is_refused(tmp_path: Path) -> None:
-    layout = Layout(data_dir=tmp_path / "a,b", cluster_id="c", ports={ONE: 9093})
+    layout = Layout(data_dir=tmp_path / "a,b", cluster_id="c", ports={ONE: 9093}, voter_ports={ONE: 9094})
 
     with pytest.raises(ConfigError, match=r"^log\.dirs=.*/a,b/node-1/log: allowed is a path without commas"):
         check_properties(voter_properties(layout, ONE, {}))

@@ -77,7 +77,7 @@ def test_voter_is_started_again_as_soon_as_the_machine_allows_it(
         config.unlink()
         config.mkdir()
         os.kill(pid, signal.SIGKILL)
-        refused = f"voter 1 cannot be started: [Errno 21] Is a directory: '{config}'; this is tried again"
+        refused = f"voter 1 cannot be started: cannot rename {config}.tmp: Is a directory; this is tried again"
         eventually(lambda: refused in caplog.messages, "it cannot be started")
 
         config.rmdir()
@@ -234,8 +234,29 @@ def test_setting_that_nobody_knows_is_warned_of_once(tmp_path: Path, caplog: pyt
 def test_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
-    with pytest.raises(ConfigError, match=f"^cannot make {tmp_path}/file/quorum: Not a directory$"):
+    with pytest.raises(ConfigError, match=f"^cannot make folder {tmp_path}/file/quorum: Not a directory$"):
         LocalQuorum.start(tmp_path / "file" / "quorum")
+
+
+def test_directory_is_refused_by_name_when_it_is_a_link_that_leads_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "gone")
+
+    with pytest.raises(ConfigError, match=f"^{tmp_path}/link is a symbolic link to {tmp_path}/gone, which does not"):
+        LocalQuorum.start(tmp_path / "link")
+
+
+def test_everything_in_a_data_directory_is_its_owners_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with LocalQuorum.start(tmp_path / "quorum", voters=1, settings=QUICK):
+            pass
+    finally:
+        os.umask(before)
+
+    found = [tmp_path / "quorum", *(tmp_path / "quorum").rglob("*")]
+    assert {path.name for path in found} >= {"node.properties", "node.log", "quorum.json", ".lock", "quorum-state"}
+    open_to_others = [path for path in found if path.stat().st_mode & 0o077]
+    assert not open_to_others
 
 
 @pytest.mark.parametrize("voters", [0, -1])

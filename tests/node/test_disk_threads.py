@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from raft.errors import StorageError
+from raft.node.checkpoint_pace import CheckpointPace
 from raft.node.disk import DiskThread, FlushOrder, FlushThread
 from raft.types import Offset
 
@@ -151,13 +152,31 @@ class Platter:
         self._gate.release()
 
 
+def flush_thread(
+    loop: Loop,
+    flush: Callable[[], object],
+    *,
+    flushed: Callable[[FlushOrder], None] = lambda _: None,
+    write_checkpoints: Callable[[], object] = lambda: None,
+    interval_s: float = 0.0,
+) -> FlushThread:
+    return FlushThread(
+        flush,
+        loop.post,
+        write_checkpoints=lambda: write_checkpoints() is not False,
+        pace=CheckpointPace(interval_s),
+        flushed=flushed,
+        failed=loop.failed,
+    )
+
+
 def order(number: int) -> FlushOrder:
     return FlushOrder(number, Offset(number * 10))
 
 
 def test_orders_that_come_during_a_flush_share_the_next(loop: Loop) -> None:
     platter, flushed = Platter(), list[FlushOrder]()
-    thread = FlushThread(platter.flush, loop.post, flushed=flushed.append, failed=loop.failed)
+    thread = flush_thread(loop, platter.flush, flushed=flushed.append)
     thread.start()
     thread.order(order(1))
     platter.begun.get(timeout=PATIENCE_S)
@@ -176,7 +195,7 @@ def test_orders_that_come_during_a_flush_share_the_next(loop: Loop) -> None:
 
 def test_flush_under_way_is_finished_and_what_waits_is_dropped_at_the_end(loop: Loop) -> None:
     platter, flushed = Platter(), list[FlushOrder]()
-    thread = FlushThread(platter.flush, loop.post, flushed=flushed.append, failed=loop.failed)
+    thread = flush_thread(loop, platter.flush, flushed=flushed.append)
     thread.start()
     thread.order(order(1))
     platter.begun.get(timeout=PATIENCE_S)
@@ -195,7 +214,7 @@ def test_flush_under_way_is_finished_and_what_waits_is_dropped_at_the_end(loop: 
 
 def test_log_is_at_rest_between_flushes_alone(loop: Loop) -> None:
     platter = Platter()
-    thread = FlushThread(platter.flush, loop.post, flushed=lambda _: None, failed=loop.failed)
+    thread = flush_thread(loop, platter.flush)
     thread.start()
     thread.order(order(1))
     platter.begun.get(timeout=PATIENCE_S)
@@ -219,7 +238,7 @@ def test_flush_is_not_tried_again_after_a_refusal(loop: Loop) -> None:
         tries.append(None)
         raise refusal
 
-    thread = FlushThread(flush, loop.post, flushed=lambda _: None, failed=loop.failed)
+    thread = flush_thread(loop, flush)
     thread.start()
     thread.order(order(1))
     loop.run_once()
@@ -235,10 +254,101 @@ def test_broken_invariant_in_a_flush_is_told_and_shown(loop: Loop) -> None:
     def flush() -> None:
         raise AssertionError("broken")
 
-    thread = FlushThread(flush, loop.post, flushed=lambda _: None, failed=loop.failed)
+    thread = flush_thread(loop, flush)
     thread.start()
     thread.order(order(1))
     loop.run_once()
     thread.stop()
 
     assert [str(error) for error in loop.failures] == ["broken"]
+
+
+@pytest.mark.rule("LOG-18")
+def test_checkpoints_are_written_after_the_last_flush_although_no_other_follows(loop: Loop) -> None:
+    durable = 0
+    written: queue.Queue[int] = queue.Queue()
+
+    def flush() -> None:
+        nonlocal durable
+        durable += 10
+
+    thread = flush_thread(loop, flush, write_checkpoints=lambda: written.put(durable), interval_s=0.01)
+    thread.start()
+    thread.order(order(1))
+    found = written.get(timeout=PATIENCE_S)
+    thread.order(order(2))
+    while found < 20:
+        found = written.get(timeout=PATIENCE_S)
+    thread.stop()
+
+    assert found == 20
+    assert not loop.failures
+
+
+def test_checkpoints_are_written_again_without_a_flush_until_they_say_everything(loop: Loop) -> None:
+    answers = iter([False, False, True])
+    written: queue.Queue[bool] = queue.Queue()
+
+    def write_checkpoints() -> bool:
+        is_complete = next(answers)
+        written.put(is_complete)
+        return is_complete
+
+    thread = flush_thread(loop, lambda: None, write_checkpoints=write_checkpoints, interval_s=0.01)
+    thread.start()
+    thread.order(order(1))
+
+    found = [written.get(timeout=PATIENCE_S) for _ in range(3)]
+    thread.stop()
+
+    assert found == [False, False, True]
+    assert not loop.failures
+
+
+def test_flush_is_reported_before_the_checkpoints_are_written(loop: Loop) -> None:
+    told: list[FlushOrder] = []
+    platter = Platter()
+    thread = flush_thread(loop, lambda: None, flushed=told.append, write_checkpoints=platter.flush)
+    thread.start()
+    thread.order(order(1))
+
+    platter.begun.get(timeout=PATIENCE_S)
+    loop.run_once()
+
+    assert told == [order(1)]
+    platter.let_one_end()
+    thread.stop()
+
+
+def test_log_is_not_at_rest_while_checkpoints_are_written(loop: Loop) -> None:
+    platter = Platter()
+    thread = flush_thread(loop, lambda: None, write_checkpoints=platter.flush)
+    thread.start()
+    thread.order(order(1))
+    platter.begun.get(timeout=PATIENCE_S)
+
+    is_at_rest = thread.at_rest.acquire(blocking=False)
+
+    assert not is_at_rest
+    platter.let_one_end()
+    thread.stop()
+
+
+@pytest.mark.rule("LOG-17")
+def test_nothing_is_flushed_after_a_checkpoint_was_refused(loop: Loop) -> None:
+    refusal = StorageError("cannot write x: No space left on device")
+    flushes: list[None] = []
+
+    def refuse() -> None:
+        raise refusal
+
+    thread = flush_thread(loop, lambda: flushes.append(None), write_checkpoints=refuse)
+    thread.start()
+    thread.order(order(1))
+    loop.run_once()
+    loop.run_once()
+    thread.order(order(2))
+    thread.stop()
+
+    assert loop.failures == [refusal]
+    assert len(flushes) == 1

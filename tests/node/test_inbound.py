@@ -1,21 +1,30 @@
-"""One connection alone: its requests wait for the budget without standing in their own way, its answers keep order."""
+"""Connections to a node that answers when it is told to: what waits for what, what is freed when, who has to go."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from raft.node.budget import RequestBudget
-from raft.node.inbound import MAX_UNDER_WAY, InboundConnection
+import pytest
+
+from raft.node.budget import AnswerBudget, RequestBudget
+from raft.node.caller import Caller
+from raft.node.inbound import MAX_UNDER_WAY, InboundConnection, Service
+from raft.node.incoming import LargeFrames
 from raft.node.respond import Respond
+from raft.node.slot import Slot
+from raft.types import Endpoint
 from raft.wire.frames import FrameReader, ReceivedRequest, encode_request
-from raft.wire.messages.api_versions import ApiVersionsResponse
+from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from raft.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from raft.wire.messages.produce import ProduceResponse
 from tests.node.harness.requests import produce_request
 
 KIB = 1 << 10
 LARGE_BYTES = 600 * KIB
+LISTENER = Endpoint("localhost", 9093, "CONTROLLER")
 
 
 class Socket(asyncio.Transport):
@@ -24,6 +33,8 @@ class Socket(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.is_read = True
+        self.is_aborted = False
+        self.writes = 0
         self._written = b""
 
     @property
@@ -32,10 +43,14 @@ class Socket(asyncio.Transport):
         return [int.from_bytes(frame[:4], "big") for frame in FrameReader(KIB).receive(self._written)]
 
     def writelines(self, list_of_data: Iterable[Any]) -> None:
+        self.writes += 1
         self._written += b"".join(list_of_data)
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         pass
+
+    def abort(self) -> None:
+        self.is_aborted = True
 
     def pause_reading(self) -> None:
         self.is_read = False
@@ -44,37 +59,54 @@ class Socket(asyncio.Transport):
         self.is_read = True
 
 
+class Node:
+    """What the connections of a node share."""
+
+    def __init__(self, *, request_bytes: int = 1 << 30, large_bytes: int = 1 << 30) -> None:
+        self.requests = RequestBudget(request_bytes)
+        self.now_s = 0.0
+        self.large_frames = LargeFrames(large_bytes, lambda: self.now_s)
+
+    def opened(self, connection: InboundConnection) -> None:
+        pass
+
+    def closed(self, connection: InboundConnection, reason: str | None) -> None:
+        pass
+
+
 class Connection:
     """A connection to a node that answers when it is told to."""
 
-    def __init__(self, budget: RequestBudget, refuses: Callable[[int], bool] = lambda _number: False) -> None:
+    def __init__(self, node: Node, refuses: Callable[[int], bool] = lambda _number: False) -> None:
         self.socket = Socket()
         self._refuses = refuses
-        self._under_way: list[Respond] = []
-        self._inbound = InboundConnection(
-            max_frame_bytes=10 * LARGE_BYTES,
-            budget=budget,
+        self.under_way: list[Respond] = []
+        service = Service(
+            max_frame_bytes=100 * LARGE_BYTES,
+            requests=node.requests,
+            large_frames=node.large_frames,
+            answers=AnswerBudget(1 << 30),
             handle=self._handle,
             unsupported=lambda: ApiVersionsResponse(error_code=35, api_keys=()),
-            opened=lambda _connection: None,
-            closed=lambda _connection: None,
+            registry=node,
         )
-        self._inbound.connection_made(self.socket)
+        self.inbound = InboundConnection(service, lambda address: Caller(LISTENER, None, address))
+        self.inbound.connection_made(self.socket)
 
     def receive(self, data: bytes) -> None:
-        self._inbound.data_received(data)
+        self.inbound.data_received(data)
 
     async def answer_all(self) -> None:
         """Answer what is under way, and what is begun then."""
-        while self._under_way:
-            self._under_way.pop(0)(ProduceResponse(responses=()))
+        while self.under_way:
+            self.under_way.pop(0)(ProduceResponse(responses=()))
             await asyncio.sleep(0)
 
-    def _handle(self, request: ReceivedRequest, respond: Respond) -> None:
+    def _handle(self, _caller: Caller, request: ReceivedRequest, respond: Respond) -> None:
         if self._refuses(request.header.correlation_id):
             respond(ProduceResponse(responses=()))
         else:
-            self._under_way.append(respond)
+            self.under_way.append(respond)
 
 
 def append_frame(number: int, size_bytes: int) -> bytes:
@@ -83,9 +115,9 @@ def append_frame(number: int, size_bytes: int) -> bytes:
 
 def test_large_append_takes_nothing_of_the_budget_while_it_waits_behind_others() -> None:
     async def play() -> list[list[int]]:
-        budget = RequestBudget(2 * LARGE_BYTES)
-        other = Connection(budget)
-        pipelining = [Connection(budget) for _ in range(2)]
+        node = Node(request_bytes=2 * LARGE_BYTES)
+        other = Connection(node)
+        pipelining = [Connection(node) for _ in range(2)]
         small = b"".join(append_frame(number, 10) for number in range(MAX_UNDER_WAY + 1))
         large = append_frame(MAX_UNDER_WAY + 1, LARGE_BYTES)
         for connection in pipelining:
@@ -107,9 +139,133 @@ def test_large_append_takes_nothing_of_the_budget_while_it_waits_behind_others()
 
 def test_answers_keep_the_order_of_requests_when_the_budget_lets_the_next_one_in() -> None:
     async def play() -> list[int]:
-        connection = Connection(RequestBudget(KIB), refuses=lambda number: number == 2)
+        connection = Connection(Node(request_bytes=KIB), refuses=lambda number: number == 2)
         connection.receive(append_frame(1, 2 * KIB) + append_frame(2, 10))
         await connection.answer_all()
         return connection.socket.answered
 
     assert asyncio.run(play()) == [1, 2]
+
+
+def test_answers_given_in_one_turn_of_the_loop_leave_in_one_write() -> None:
+    async def play() -> Socket:
+        connection = Connection(Node())
+        connection.receive(b"".join(append_frame(number, 10) for number in range(3)))
+        for respond in connection.under_way:
+            respond(ProduceResponse(responses=()))
+        await asyncio.sleep(0)
+        return connection.socket
+
+    socket = asyncio.run(play())
+    assert (socket.answered, socket.writes) == ([0, 1, 2], 1)
+
+
+@pytest.mark.parametrize("ending", ["answered", "abandoned"])
+def test_request_is_freed_with_its_answer_and_not_only_by_the_collector(ending: str) -> None:
+    async def play() -> int:
+        connection = Connection(Node())
+        connection.receive(b"".join(append_frame(number, 10) for number in range(50)))
+        for respond in connection.under_way:
+            respond.when_gone(lambda respond=respond: connection.under_way.append(respond))  # type: ignore[misc]
+        del respond
+        if ending == "answered":
+            await connection.answer_all()
+        else:
+            connection.inbound.connection_lost(None)
+        connection.under_way.clear()
+        return sum(isinstance(each, Slot) for each in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert asyncio.run(play()) == 0
+    finally:
+        gc.enable()
+
+
+def test_announced_size_takes_nothing_from_others() -> None:
+    async def play() -> list[int]:
+        node = Node(request_bytes=LARGE_BYTES, large_bytes=LARGE_BYTES)
+        for _ in range(100):
+            Connection(node).receive(append_frame(1, 50 * LARGE_BYTES)[:12])
+        honest = Connection(node)
+        honest.receive(append_frame(1, LARGE_BYTES))
+        await honest.answer_all()
+        return honest.socket.answered
+
+    assert asyncio.run(play()) == [1]
+
+
+def test_only_the_oldest_large_frame_is_read_on_while_too_much_has_come() -> None:
+    async def play() -> tuple[list[bool], list[bool], list[list[int]]]:
+        node = Node(large_bytes=LARGE_BYTES)
+        connections = [Connection(node) for _ in range(3)]
+        frame = append_frame(1, LARGE_BYTES)
+        for connection in connections:
+            connection.receive(frame[: 400 * KIB])
+        reads_before = [connection.socket.is_read for connection in connections]
+        for connection in connections[:1]:
+            connection.receive(frame[400 * KIB :])
+        reads_after = [connection.socket.is_read for connection in connections]
+        for connection in connections[1:]:
+            connection.receive(frame[400 * KIB :])
+        for connection in connections:
+            await connection.answer_all()
+        return reads_before, reads_after, [connection.socket.answered for connection in connections]
+
+    before, after, answered = asyncio.run(play())
+    assert before == [True, False, False]
+    assert after == [True, True, False]
+    assert answered == [[1], [1], [1]]
+
+
+def test_frame_that_holds_up_others_and_does_not_go_on_is_dropped() -> None:
+    async def play() -> list[list[bool]]:
+        node = Node(large_bytes=LARGE_BYTES)
+        stalled, slow, waiting = (Connection(node) for _ in range(3))
+        frame = append_frame(1, 10 * LARGE_BYTES)
+        stalled.receive(frame[: 400 * KIB])
+        node.now_s = 100.0
+        node.large_frames.drop_slow()
+        first = [stalled.socket.is_aborted]
+        for connection in (slow, waiting):
+            connection.receive(frame[: 400 * KIB])
+        node.large_frames.drop_slow()
+        second = [connection.socket.is_aborted for connection in (stalled, slow, waiting)]
+        stalled.inbound.connection_lost(None)
+        slow.receive(frame[400 * KIB : 600 * KIB])
+        node.now_s = 101.0
+        node.large_frames.drop_slow()
+        third = [connection.socket.is_aborted for connection in (stalled, slow, waiting)]
+        return [first, second, third]
+
+    assert asyncio.run(play()) == [
+        [False],  # as long as nobody needs the room
+        [True, False, False],
+        [True, True, False],  # 200 KiB in a second; the third was not read meanwhile
+    ]
+
+
+@pytest.mark.parametrize("come", [3, 8, 100_000])
+def test_large_request_that_is_no_append_is_refused_as_soon_as_that_can_be_seen(come: int) -> None:
+    async def play() -> bool:
+        connection = Connection(Node())
+        topics = tuple(MetadataRequestTopic(name=f"topic-{number}") for number in range(9_000))
+        frame = encode_request(MetadataRequest(topics=topics), 9, correlation_id=1, client_id="client")
+        connection.receive(frame[:come])
+        return connection.socket.is_aborted
+
+    assert asyncio.run(play()) is (come > 4)
+
+
+def test_connection_that_never_sends_a_request_is_dropped_soon() -> None:
+    async def play() -> list[bool]:
+        loop, connections = asyncio.get_running_loop(), [Connection(Node()) for _ in range(2)]
+        connections[1].receive(encode_request(ApiVersionsRequest(), 0, correlation_id=1, client_id=None))
+        started_s = loop.time()
+        loop.time = lambda: started_s + 10.1  # type: ignore[method-assign]
+        for connection in connections:
+            connection.inbound.drop_if_idle(600)
+        return [connection.socket.is_aborted for connection in connections]
+
+    assert asyncio.run(play()) == [True, False]

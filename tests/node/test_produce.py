@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from dataclasses import replace
 
 import pytest
@@ -108,6 +110,24 @@ def test_bad_batch_is_refused_and_nothing_is_written(
 
     assert (refused.error_code, refused.base_offset) == (error, -1)
     assert message in (refused.error_message or "") or version < FIRST_WITH_MESSAGE
+    assert (accepted.error_code, accepted.base_offset) == (ErrorCode.NONE, start)
+
+
+@pytest.mark.rule("CLIENT-13")
+def test_record_from_the_future_is_refused_in_kafkas_words(alone: NodesInProcess) -> None:
+    start = log_end(alone)
+    hour_ms = 3_600_000
+    now_ms = int(time.time() * 1000)
+    with alone.wire(1) as wire:
+        refused = append(wire, build_batch([Record(value=b"later", timestamp_ms=now_ms + 2 * hour_ms)]))
+        accepted = append(wire, build_batch([Record(value=b"soon", timestamp_ms=now_ms + hour_ms // 2)]))
+
+    assert refused.error_code == ErrorCode.INVALID_TIMESTAMP
+    assert re.fullmatch(
+        rf"Timestamp {now_ms + 2 * hour_ms} of message with offset 0 is out of range\. The timestamp should be within "
+        r"\[0, \d{13}\]\. Check the client's clock, or raise log\.message\.timestamp\.after\.max\.ms",
+        refused.error_message or "",
+    )
     assert (accepted.error_code, accepted.base_offset) == (ErrorCode.NONE, start)
 
 

@@ -15,9 +15,11 @@ from typing import TypeVar
 
 from raft.core.effects import FlushLog, ReadRange
 from raft.errors import StorageError
+from raft.node.checkpoint_pace import CheckpointPace
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.memory import PowerCutError
 from raft.types import Batch, ElectionState, Offset
+from raft.writers import TableImage
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.dice import Dice
 from tests.simulation.log_twin import Entry
@@ -28,7 +30,8 @@ from tests.simulation.written_log import WrittenLog
 
 Result = TypeVar("Result")
 
-_RECOVERY_POINT_INTERVAL_MS = 300
+_CHECKPOINT_INTERVAL_S = 0.3
+_MS_PER_S = 1000
 _LATE_ANSWER_MS = (0, 4000)
 _HELD_BACK = 5
 
@@ -48,8 +51,10 @@ class DiskThreads:
         directory: open.
         written: what is in its log.
         flushed: told that a flush is done, some time after it was.
+        rolled: told that a segment was begun, some time after it was.
         wrote: told at the very moment at which batches are written.
         looked: told at the very moment at which some have got to the platter.
+        checkpointed: told at the very moment at which the checkpoints have.
         power_failed: told that a planned power cut has struck; nothing more happens then.
         refused: told that the disk has refused something; nothing more happens then.
     """
@@ -64,8 +69,10 @@ class DiskThreads:
         plan: DiskPlan,
         sightings: Sightings,
         flushed: Callable[[FlushLog], None],
+        rolled: Callable[[], None],
         wrote: Callable[[list[Entry]], None],
         looked: Callable[[], None],
+        checkpointed: Callable[[], None],
         power_failed: Callable[[], None],
         refused: Callable[[StorageError], None],
     ) -> None:
@@ -76,8 +83,10 @@ class DiskThreads:
         self._plan = plan
         self._sightings = sightings
         self._flushed = flushed
+        self._rolled = rolled
         self._wrote = wrote
         self._looked = looked
+        self._checkpointed = checkpointed
         self._power_failed = power_failed
         self._refused = refused
         self._jobs: deque[Callable[[], None]] = deque()
@@ -88,7 +97,8 @@ class DiskThreads:
         self._is_flushing = False
         self._is_over = False
         self._last_report_ms = 0
-        self._recovery_point_due_ms = 0
+        self._pace = CheckpointPace(_CHECKPOINT_INTERVAL_S)
+        self._is_checkpoint_planned = False
 
     def store(self, state: ElectionState, done: Callable[[], None]) -> None:
         """Store an election state, then go on."""
@@ -101,6 +111,15 @@ class DiskThreads:
     def truncate(self, end_offset: Offset) -> None:
         """Cut the log."""
         self._do(lambda: self._truncate(end_offset))
+
+    def write_producer_snapshot(self, image: TableImage) -> None:
+        """Write the table of writers down."""
+        self._sightings.count(Sight.PRODUCER_SNAPSHOT)
+        self._do(lambda: self._directory.write_producer_snapshot(image))
+
+    def note_committed(self, offset: Offset) -> None:
+        """Let the next checkpoint say that everything below is committed."""
+        self._directory.note_committed(offset)
 
     def read(self, read: ReadRange, done: Callable[[bytes], None]) -> None:
         """Read from the log as it is when everything ordered before is done."""
@@ -163,7 +182,8 @@ class DiskThreads:
 
     def _append(self, batches: tuple[Batch, ...]) -> None:
         self._wrote([self._written.append(batch) for batch in batches])
-        self._directory.log.append(batches)
+        if self._directory.append(batches):
+            self._timeline.after(self._dice.between(self._plan.report_ms), self._rolled)
         if self._held_back and self._held_back[-1].cuts != self._cuts:
             # The worst moment: the log was cut, and is written again, and not flushed.
             for ordered in self._held_back:
@@ -172,7 +192,7 @@ class DiskThreads:
 
     def _truncate(self, end_offset: Offset) -> None:
         self._written.begin_cut(end_offset)
-        self._directory.log.truncate(end_offset)
+        self._directory.truncate(end_offset)
         self._written.end_cut(end_offset)
         self._cuts += 1
 
@@ -206,6 +226,7 @@ class DiskThreads:
             return
         self._looked()
         self._report_soon(orders)
+        self._checkpoint_soon()
         self._flush_soon()
 
     def _report_soon(self, orders: Sequence[_Ordered]) -> None:
@@ -230,9 +251,29 @@ class DiskThreads:
             raise BrokenInvariantError(
                 "FlushTellsTheTruth", ("LOG-6",), f"flush says {claimed}, on the platter is {durable_end}"
             )
-        if self._timeline.now_ms >= self._recovery_point_due_ms:
-            self._recovery_point_due_ms = self._timeline.now_ms + _RECOVERY_POINT_INTERVAL_MS
-            self._directory.write_recovery_point(claimed)
+        self._pace.flushed()
+
+    def _checkpoint_soon(self) -> None:
+        wait_s = self._pace.wait_s(self._timeline.now_ms / _MS_PER_S)
+        if wait_s is not None and not self._is_checkpoint_planned:
+            self._is_checkpoint_planned = True
+            self._timeline.after(1 + int(wait_s * _MS_PER_S), self._checkpoint)
+
+    def _checkpoint(self) -> None:
+        self._is_checkpoint_planned = False
+        if self._is_over:
+            return
+        try:
+            is_complete = self._directory.write_checkpoints()
+        except PowerCutError:
+            self._power_failed()
+            return
+        except StorageError as error:
+            self._refused(error)
+            return
+        self._checkpointed()
+        self._pace.wrote(self._timeline.now_ms / _MS_PER_S, is_complete=is_complete)
+        self._checkpoint_soon()
 
     def _report(self, answered: _Ordered) -> None:
         if self._is_over:

@@ -38,8 +38,10 @@ _HALF_ROUNDS: Mapping[Fault, tuple[int | None, ...]] = {
     Fault.SUCCESSION: (None, None, 4),
     Fault.RESET: (None, 1),
     Fault.HALF_OPEN: (None, None, 2),
+    Fault.REFUSAL: (None, None, 2),
     Fault.MISDIRECTION: (None, None, None, 4),
     Fault.STRANGER: (None, None, 1),
+    Fault.FORGERY: (None, None, 2),
     Fault.DISK_ERROR: (None, None, 1, 3),
     Fault.BIT_ROT: (None, None, 1),
 }

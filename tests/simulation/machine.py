@@ -10,6 +10,7 @@ from raft.core.roles import Leader
 from raft.errors import CorruptBatchError, StorageError
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
+from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
 from raft.storage.memory import Call, PowerCutError
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.types import ElectionState, Epoch, NodeId, Offset
@@ -90,6 +91,12 @@ class Machine:
         """Everything below is on the disk, as the disk itself says."""
         name = f"{DIRECTORY}/{RECOVERY_POINT_NAME}"
         return RecoveryPoint(self.files.after_power_cut(name), name, topic=TOPIC, partition=0).offset
+
+    @property
+    def checkpointed_high_watermark(self) -> Offset:
+        """Everything below is committed, as the disk itself says."""
+        name = f"{DIRECTORY}/{HIGH_WATERMARK_NAME}"
+        return HighWatermarkCheckpoint(self.files.after_power_cut(name), name, topic=TOPIC, partition=0).offset
 
     def start(self) -> None:
         """Start the node with what is on the disk; nothing happens to one that runs."""
@@ -193,7 +200,7 @@ class Machine:
             self.node_id,
             self._surroundings.plan,
             entropy=self._dice.bytes(_ENTROPY_BYTES),
-            on_batch=self.writers.appended,
+            writers=self.writers,
         )
         self._sight(Sight.UNFLUSHED_LOST, directory.log.end_offset < written_end)
         self._sight(Sight.UNFLUSHED_SURVIVED, directory.log.end_offset > durable_end)
@@ -207,6 +214,7 @@ class Machine:
             stored=directory.election_state,
             log=view_of(directory.log),
             writers=self.writers,
+            known_committed=directory.committed_offset,
             draw=self._core_dice.draw,
         )
         clock = Clock(
@@ -225,7 +233,9 @@ class Machine:
             sightings=surroundings.sightings,
             wrote=lambda entries: surroundings.watch.wrote(self, entries),
             looked=lambda: surroundings.watch.flushed(self),
+            checkpointed=lambda: surroundings.watch.checkpointed(self),
             flushed=process.flushed,
+            rolled=process.snapshot_producers,
             power_failed=self._power_failed,
             refused=self._disk_refused,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from raft.core.effects import Reply, ReportFault, RoleChanged
-from raft.core.events import AppendRequested, RequestAbandoned, ResignRequested, Started
+from raft.core.events import AppendRequested, AppendsRequested, RequestAbandoned, ResignRequested, Started
 from raft.core.messages import (
     AppendResponse,
     ClientFetchRequest,
@@ -15,7 +15,7 @@ from raft.core.messages import (
     VoteRequest,
     VoteResponse,
 )
-from raft.core.roles import Candidate, Follower, Leader, Resigned, Unattached
+from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from raft.errors import ErrorCode
 from raft.types import NodeId, Offset
 from tests.simulation.committed_log import CommittedLog
@@ -54,10 +54,11 @@ class Onlooker(Observer):
         self._see_held_back(step)
         for entry in step.appended:
             write_id = write_id_of(entry.header)
-            if isinstance(step.event, AppendRequested) and write_id in self._cut_off:
+            if isinstance(step.event, AppendRequested | AppendsRequested) and write_id in self._cut_off:
                 self._sightings.count(Sight.APPEND_LOST_AND_WRITTEN_AGAIN)
         if isinstance(step.event, AppendRequested):
             self._see_append(step, step.event)
+        self._sightings.count(Sight.APPENDS_TOGETHER, isinstance(step.event, AppendsRequested))
         self._sightings.count(Sight.REQUEST_ABANDONED, isinstance(step.event, RequestAbandoned))
 
     def replied(
@@ -75,6 +76,8 @@ class Onlooker(Observer):
                 self._sightings.count(Sight.STRANGER_TURNED_AWAY)
             case VoteRequest(pre_vote=False), VoteResponse(vote_granted=False, error=ErrorCode.NONE):
                 self._sightings.count(Sight.VOTE_REFUSED)
+            case _, VoteResponse(error=ErrorCode.INVALID_REQUEST):
+                self._sightings.count(Sight.FORGERY_TURNED_AWAY)
             case AppendRequested(), AppendResponse(error=error) if error in _SIGHT_OF_ERROR:
                 self._sightings.count(_SIGHT_OF_ERROR[ErrorCode(error)])
             case ClientFetchRequest(), FetchResponse(error=ErrorCode.NONE) if records:
@@ -101,6 +104,8 @@ class Onlooker(Observer):
                 self._sightings.count(Sight.SEVERAL_CANDIDATES, other != step.machine.node_id)
             case Unattached():
                 self._sightings.count(Sight.LOG_AHEAD_OF_STORED_EPOCH, is_start and "later epoch" in change.reason)
+            case Prospective():
+                self._sightings.count(Sight.PRE_VOTES_AFTER_REFUSALS, "refuses connections" in change.reason)
             case Resigned():
                 self._sightings.count(Sight.LED_BEFORE_CRASH, is_start)
                 self._sightings.count(Sight.QUORUM_LOST, "check quorum" in change.reason)

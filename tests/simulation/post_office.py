@@ -71,6 +71,7 @@ class PostOffice:
         self._exchanges: deque[_Exchange] = deque(maxlen=_REMEMBERED)
         self._lost_connections: set[Connection] = set()
         self._misdirected: dict[NodeId, Machine] = {}
+        self._refusing: set[tuple[NodeId, NodeId]] = set()
 
     def calm_down(self) -> None:
         """Let all nodes be of our version, and every address lead to its node, from now on.
@@ -79,6 +80,7 @@ class PostOffice:
         """
         self._wire.old_nodes = ()
         self._misdirected.clear()
+        self._refusing.clear()
 
     def send(self, sender: Process, order: Send) -> None:
         """See `Outbox.send`."""
@@ -93,6 +95,9 @@ class PostOffice:
         elif receiver is None:
             self._sightings.count(Sight.SENT_TO_DEAD_ADDRESS)
             self._turn_away(exchange)
+        elif (sender.machine.node_id, receiver.node_id) in self._refusing:
+            self._sightings.count(Sight.CONNECTION_REFUSED_BY_FIREWALL)
+            self._refuse(exchange)
         elif self._translate(exchange, receiver):
             self._network.carry(
                 sender.machine.node_id, receiver.node_id, lambda: self._deliver(exchange, receiver), may_repeat=True
@@ -129,6 +134,14 @@ class PostOffice:
     def direct(self, meant: NodeId) -> None:
         """Let it lead to the right one again."""
         self._misdirected.pop(meant, None)
+
+    def refuse(self, sender: NodeId, receiver: NodeId) -> None:
+        """Refuse the connections of one node to another, as a firewall between them does."""
+        self._refusing.add((sender, receiver))
+
+    def admit(self, sender: NodeId, receiver: NodeId) -> None:
+        """Let them through again."""
+        self._refusing.discard((sender, receiver))
 
     def _end_lost_connections(self, sender: NodeId, receiver: NodeId) -> None:
         for lane in Lane:
@@ -169,7 +182,14 @@ class PostOffice:
     def _turn_away(self, exchange: _Exchange) -> None:
         """Nobody listens there: the sender hears of it, or does not."""
         if self._dice.chance(_REFUSED_PERCENT):
-            self._network.carry(exchange.order.node_id, exchange.sender.machine.node_id, lambda: self._fail(exchange))
+            self._refuse(exchange)
+
+    def _refuse(self, exchange: _Exchange) -> None:
+        self._network.carry(
+            exchange.order.node_id,
+            exchange.sender.machine.node_id,
+            lambda: self._fail(exchange, Failure.CONNECTION_REFUSED),
+        )
 
     def _answer(
         self, exchange: _Exchange, receiver: Machine, response: Response | AppendResponse, records: bytes

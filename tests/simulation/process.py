@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 from raft.core import RaftCore
+from raft.core.coalescing import take_next
 from raft.core.effects import (
     AppendBatches,
     AppendLeaderChange,
@@ -136,6 +137,11 @@ class Process:
         """Tell it that a flush is done."""
         self.submit(LogFlushed(number=order.number, end_offset=order.end_offset))
 
+    def snapshot_producers(self) -> None:
+        """Have its table of writers written down as it is now."""
+        if not self.is_over:
+            self._disk.write_producer_snapshot(self.core.writers_image())
+
     def stall(self, until_ms: int) -> None:
         """Let it stand still; what happens meanwhile waits."""
         self._stalled_until_ms = until_ms
@@ -180,7 +186,7 @@ class Process:
             if self._effects:
                 self._carry_out(self._effects.popleft())
             elif self._events:
-                self._handle(self._events.popleft())
+                self._handle(take_next(self._events))
             else:
                 self._set_timer()
                 break
@@ -191,6 +197,7 @@ class Process:
         role_before, high_watermark_before = core.role, core.high_watermark
         now_ms = self._clock.now_ms
         effects = core.handle(event, now_ms)
+        self._disk.note_committed(core.durable_high_watermark)
         cut_off, appended = self._follow_log(effects)
         self._effects.extend(effects)
         step = Step(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from raft.core import CoreConfig
 from raft.core.log_view import LogView
 from raft.core.quorum import VoterSet
 from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
 from raft.storage.files import Files
 from raft.storage.log import Log, LogConfig
-from raft.types import ZERO_UUID, BatchHeader, Endpoint, NodeId, ReplicaKey
+from raft.types import ZERO_UUID, Endpoint, NodeId, ReplicaKey
+from raft.writers import WriterTable
 from tests.simulation.plan import Plan
 
 DEAD_ADDRESS = Endpoint("nobody", 9000)
@@ -31,14 +30,14 @@ def endpoint_of(node_id: NodeId) -> Endpoint:
 
 
 def open_directory(
-    files: Files, node_id: NodeId, plan: Plan, *, entropy: bytes, on_batch: Callable[[BatchHeader], None]
+    files: Files, node_id: NodeId, plan: Plan, *, entropy: bytes, writers: WriterTable
 ) -> ReplicaDirectory:
     """Open a node's directory, with all that recovery does; see `ReplicaDirectory.open`."""
     identity = ReplicaIdentity(
         topic=TOPIC, topic_id=ZERO_UUID, node_id=node_id, cluster_id=CLUSTER_ID, voters=plan.voters
     )
     config = LogConfig(segment_bytes=plan.disk.segment_bytes, tail_bytes=plan.disk.tail_bytes)
-    return ReplicaDirectory.open(files, identity, entropy=entropy, config=config, on_batch=on_batch)
+    return ReplicaDirectory.open(files, identity, entropy=entropy, config=config, writers=writers)
 
 
 def core_config(directory: ReplicaDirectory, node_id: NodeId, plan: Plan) -> CoreConfig:
@@ -51,6 +50,7 @@ def core_config(directory: ReplicaDirectory, node_id: NodeId, plan: Plan) -> Cor
         bootstrap_servers=_bootstrap_servers(plan),
         election_timeout_ms=timeouts.election_ms,
         fetch_timeout_ms=timeouts.fetch_ms,
+        fetch_timeout_spread_ms=timeouts.fetch_ms // 10,
         request_timeout_ms=timeouts.request_ms,
         election_backoff_max_ms=timeouts.backoff_max_ms,
         fetch_max_bytes=plan.fetch_max_bytes,

@@ -1,4 +1,5 @@
 import errno
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from raft.storage.disk import DiskFiles
 from raft.storage.files import DirectoryLockedError, Files
 from raft.storage.log import LogConfig
 from raft.storage.memory import Call, MemoryFiles
-from raft.types import BatchHeader, ElectionState, Epoch, NodeId, Offset, ReplicaKey, Uuid
+from raft.types import ElectionState, Epoch, NodeId, Offset, ReplicaKey, Uuid
+from raft.writers import WriterTable
 from tests.storage.logs import batch, batches, content, crash_at_every_call
 
 TOPIC_ID = Uuid("AAAAAAAAAAAAAAAAAAAAAQ")
@@ -26,8 +28,14 @@ def identity(*, node_id: int = 1, cluster_id: str | None = "cluster", topic_id: 
     )
 
 
-def opened(files: Files, who: ReplicaIdentity | None = None) -> ReplicaDirectory:
-    return ReplicaDirectory.open(files, who or identity(), entropy=bytes(range(16)))
+def opened(
+    files: Files,
+    who: ReplicaIdentity | None = None,
+    *,
+    config: LogConfig | None = None,
+    writers: WriterTable | None = None,
+) -> ReplicaDirectory:
+    return ReplicaDirectory.open(files, who or identity(), entropy=bytes(range(16)), config=config, writers=writers)
 
 
 @pytest.mark.rule("STATE-7", "STATE-17")
@@ -54,13 +62,11 @@ def test_directory_remembers_everything_when_opened_again(files: Files) -> None:
     directory.store_election_state(state)
     directory.log.append([batch(0, epoch=3), batch(1, epoch=3)])
     directory.close()
-    headers: list[BatchHeader] = []
 
-    directory = ReplicaDirectory.open(files, identity(), entropy=bytes(16), on_batch=headers.append)
+    directory = opened(files)
 
     assert directory.election_state == state
     assert content(directory.log) == [batch(0, epoch=3), batch(1, epoch=3)]
-    assert headers == [batch(0, epoch=3).header, batch(1, epoch=3).header]
     assert directory.directory_id == "AAECAwQFBgcICQoLDA0ODw"
     assert directory.recovery_point == 2
     directory.close()
@@ -92,7 +98,8 @@ def test_recovery_point_is_written_when_told() -> None:
     directory = opened(files)
     directory.log.append(batches([1] * 5))
 
-    directory.write_recovery_point(directory.log.flush())
+    directory.log.flush()
+    directory.write_checkpoints()
 
     assert directory.recovery_point == 5
     assert files.read(f"{PARTITION}/recovery-point-offset-checkpoint") == b"0\n1\n__cluster_metadata 0 5\n"
@@ -103,13 +110,58 @@ def test_recovery_point_never_runs_ahead_of_a_flush() -> None:
     files = MemoryFiles()
     directory = opened(files)
     directory.log.append(batches([1] * 5))
-    flushed = directory.log.flush()
+    directory.log.flush()
     directory.log.truncate(Offset(2))
     directory.log.append(batches([1] * 3, start=2, epoch=2))
 
-    directory.write_recovery_point(flushed)
+    directory.write_checkpoints()
 
     assert directory.recovery_point == 2
+
+
+@pytest.mark.rule("LOG-21")
+def test_high_watermark_is_checkpointed_and_found_again() -> None:
+    files = MemoryFiles()
+    directory = opened(files)
+    directory.log.append(batches([1] * 5))
+    directory.log.flush()
+    directory.note_committed(Offset(3))
+
+    is_complete = directory.write_checkpoints()
+
+    assert not is_complete
+    assert files.read(f"{PARTITION}/replication-offset-checkpoint") == b"0\n1\n__cluster_metadata 0 3\n"
+    files.crash()
+    assert opened(files).committed_offset == 3
+
+
+@pytest.mark.rule("LOG-21")
+def test_high_watermark_is_checkpointed_when_the_node_stops() -> None:
+    files = MemoryFiles()
+    directory = opened(files)
+    directory.log.append(batches([1] * 5))
+    directory.log.flush()
+    directory.note_committed(Offset(5))
+    directory.close()
+
+    directory = opened(files)
+
+    assert directory.committed_offset == 5
+    assert directory.write_checkpoints()
+
+
+def test_checkpointed_high_watermark_goes_back_when_an_operator_cut_the_log() -> None:
+    files = MemoryFiles()
+    directory = opened(files)
+    directory.log.append(batches([1] * 5))
+    directory.log.flush()
+    directory.note_committed(Offset(5))
+    directory.close()
+    log = f"{PARTITION}/00000000000000000000.log"
+    files.put(log, files.read(log)[: 3 * batch(0).header.size_bytes])
+    files.lose(f"{PARTITION}/recovery-point-offset-checkpoint")
+
+    assert opened(files).committed_offset == 3
 
 
 def test_directory_is_refused_when_another_node_has_it_open(files: Files) -> None:
@@ -135,6 +187,43 @@ def test_directory_is_refused_and_not_kept_locked_when_of_somebody_else(files: F
 
     with pytest.raises(ConfigError, match="the configuration says"):
         opened(files, who)
+
+    opened(files).close()
+
+
+@pytest.mark.rule("STATE-18")
+def test_directory_is_refused_when_it_holds_the_log_of_another_topic(files: Files) -> None:
+    directory = opened(files)
+    directory.log.append([batch(0)])
+    directory.close()
+    names = files.names_in("")
+
+    with pytest.raises(
+        ConfigError,
+        match=r"holds the log __cluster_metadata-0; the configuration says other-0, .*set raft.topic.name=__c",
+    ):
+        opened(files, replace(identity(), topic="other"))
+
+    assert files.names_in("") == names
+    directory = opened(files)
+    assert directory.log.end_offset == 1
+    directory.close()
+
+
+def test_directory_that_holds_both_logs_already_is_opened_as_configured(files: Files) -> None:
+    opened(files).close()
+    files.make_directory("other-0")
+    files.create("other-0/quorum-state").close()
+
+    opened(files).close()
+
+
+def test_folders_that_are_no_logs_are_passed_over() -> None:
+    files = MemoryFiles()
+    for name in ("notes-2024", "lost+found", "other-0"):
+        files.make_directory(name)
+    files.make_directory("notes")
+    files.put("notes/quorum-state", b"")
 
     opened(files).close()
 

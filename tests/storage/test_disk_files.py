@@ -1,12 +1,15 @@
 import os
 import re
+import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from raft.errors import StorageError
+from raft.errors import ConfigError, StorageError
+from raft.storage.atomic_file import replace_file
 from raft.storage.disk import DiskFiles
 
 
@@ -84,3 +87,101 @@ def test_path_is_the_one_an_operator_knows(tmp_path: Path) -> None:
 
     assert files.path_of("data") == file.path == str(tmp_path / "data")
     file.close()
+
+
+@pytest.fixture
+def open_umask() -> Iterator[None]:
+    """A process whose files are everybody's unless it says otherwise."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_folders_and_files_are_private_when_made(tmp_path: Path) -> None:
+    root = tmp_path / "a" / "b"
+    files = DiskFiles(root)
+
+    files.make_directory("")
+    files.make_directory("c")
+    files.create("c/data").close()
+    replace_file(files, "state", b"content")
+    files.lock(".lock").release()
+
+    assert {mode_of(folder) for folder in (tmp_path / "a", root, root / "c")} == {0o700}
+    assert {mode_of(file) for file in (root / "c/data", root / "state", root / ".lock")} == {0o600}
+
+
+def test_folder_that_others_may_enter_stays_as_it_is_with_one_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = tmp_path / "log"
+    root.mkdir()
+    root.chmod(0o755)
+    (root / "topic-0").mkdir()
+    files = DiskFiles(root)
+
+    files.make_directory("")
+    files.make_directory("topic-0")
+
+    assert mode_of(root) == 0o755
+    assert [record.getMessage() for record in caplog.records] == [
+        f"directory {root} is open to other users: mode=0755; 'chmod 700 {root}' makes it private"
+    ]
+
+
+def test_link_that_leads_nowhere_is_named_when_the_root_is_one(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "gone")
+
+    with pytest.raises(
+        ConfigError, match=rf"{tmp_path}/link is a symbolic link to {tmp_path}/gone, which does not exist: make that"
+    ):
+        DiskFiles(tmp_path / "link" / "log").make_directory("")
+
+
+def test_root_may_be_a_link_to_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "disk")
+
+    DiskFiles(tmp_path / "link").make_directory("log")
+
+    assert (tmp_path / "disk" / "log").is_dir()
+
+
+def test_link_is_replaced_and_not_followed_when_a_file_is_made(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"of somebody else")
+    root = tmp_path / "log"
+    root.mkdir()
+    (root / "state.tmp").symlink_to(outside)
+    (root / "data").symlink_to(outside)
+
+    replace_file(DiskFiles(root), "state", b"new")
+    DiskFiles(root).create("data").close()
+
+    assert outside.read_bytes() == b"of somebody else"
+    assert (root / "state").read_bytes() == b"new"
+    assert not (root / "state").is_symlink()
+    assert not (root / "data").is_symlink()
+
+
+def test_lock_is_refused_when_it_is_a_link(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"of somebody else")
+    (tmp_path / ".lock").symlink_to(outside)
+
+    with pytest.raises(ConfigError, match=r"lock file .*\.lock is a symbolic link, expected a plain file"):
+        DiskFiles(tmp_path).lock(".lock")
+
+    assert outside.read_bytes() == b"of somebody else"
+
+
+def test_file_is_refused_when_a_folder_has_its_name(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+
+    with pytest.raises(StorageError, match=r"cannot remove .*data"):
+        DiskFiles(tmp_path).create("data")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from raft.errors import CorruptBatchError
+from raft.records.split import walk_headers
 from raft.storage.disk import DiskFiles
 from raft.storage.memory import MemoryFiles, PowerCutError
 from raft.types import Batch, Epoch, Offset, OffsetAndEpoch
@@ -42,6 +43,17 @@ def machine(*, known_flushed: int = 0, segment_bytes: int = 3 * SMALL) -> Memory
     return files
 
 
+def damage_from(files: MemoryFiles, offset: int) -> None:
+    """Flip a bit in every batch from an offset on, so that no whole one is left there."""
+    for name in files.names_in(DIRECTORY):
+        if name.endswith(".log"):
+            position = 0
+            for header in walk_headers(files.read(f"{DIRECTORY}/{name}")):
+                if header.base_offset >= offset:
+                    files.flip_bit(f"{DIRECTORY}/{name}", position + 30)
+                position += header.size_bytes
+
+
 def segment(base_offset: int) -> str:
     return f"{DIRECTORY}/{base_offset:020d}.log"
 
@@ -51,28 +63,95 @@ def position_of(offset: int) -> tuple[str, int]:
     return segment(offset // 3 * 3), offset % 3 * SMALL
 
 
-@pytest.mark.parametrize("damaged", range(7))
 @pytest.mark.rule("LOG-13")
-def test_log_ends_before_a_flipped_bit_when_above_the_recovery_point(
-    damaged: int, caplog: pytest.LogCaptureFixture
+def test_log_ends_before_a_flipped_bit_when_above_the_recovery_point_and_nothing_follows(
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    files = machine(known_flushed=damaged)
-    name, position = position_of(damaged)
+    files = machine(known_flushed=6)
+    name, position = position_of(6)
     files.flip_bit(name, position + 30)
 
     log = open_log(files, segment_bytes=3 * SMALL)
 
-    assert content(log) == WRITTEN[:damaged]
+    assert content(log) == WRITTEN[:6]
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
     assert f"{name} is damaged at byte {position}: batch with checksum" in record.message
-    assert f"cut off at offset {damaged}: {(7 - damaged) * SMALL} bytes, all above the recovery" in record.message
+    assert f"cut off at offset 6: {SMALL} bytes, all above the recovery" in record.message
     check_indexes(files)
-    log.append([batch(damaged, epoch=2)])
+    log.append([batch(6, epoch=2)])
     log.close()
     log = open_log(files, segment_bytes=3 * SMALL)
-    assert content(log) == [*WRITTEN[:damaged], batch(damaged, epoch=2)]
+    assert content(log) == [*WRITTEN[:6], batch(6, epoch=2)]
     assert len(caplog.records) == 1, "mended for good"
+
+
+@pytest.mark.parametrize("segment_bytes", [3 * SMALL, 1 << 20])
+@pytest.mark.parametrize("damaged", range(6))
+@pytest.mark.rule("LOG-13", "LOG-19")
+def test_node_refuses_to_start_when_a_whole_batch_follows_a_flipped_bit(damaged: int, segment_bytes: int) -> None:
+    files = machine(segment_bytes=segment_bytes)
+    name, position = position_of(damaged) if segment_bytes == 3 * SMALL else (segment(0), damaged * SMALL)
+    later, byte = position_of(damaged + 1) if segment_bytes == 3 * SMALL else (segment(0), (damaged + 1) * SMALL)
+    files.flip_bit(name, position + 30)
+    before = {name: files.read(f"{DIRECTORY}/{name}") for name in files.names_in(DIRECTORY)}
+
+    with pytest.raises(
+        CorruptBatchError,
+        match=(
+            rf"{name} is damaged at byte {position}: .*; a whole batch at offset {damaged + 1} follows at byte {byte} "
+            rf"of memory:/{later}, .*nothing is cut off.* 'truncate -s {position} memory:/{name}'.* offset {damaged} on"
+        ),
+    ):
+        open_log(files, segment_bytes=segment_bytes)
+
+    assert {name: files.read(f"{DIRECTORY}/{name}") for name in files.names_in(DIRECTORY)} == before
+
+
+@pytest.mark.rule("LOG-19")
+def test_log_is_cut_when_an_operator_has_cut_the_file_as_told() -> None:
+    files = machine()
+    files.flip_bit(segment(3), SMALL + 30)
+    with pytest.raises(CorruptBatchError, match=f"truncate -s {SMALL} memory:/{segment(3)}' and remove the segments"):
+        open_log(files)
+
+    files.put(segment(3), files.read(segment(3))[:SMALL])
+    files.lose(segment(6))
+
+    assert content(open_log(files)) == WRITTEN[:4]
+
+
+@pytest.mark.rule("LOG-19")
+def test_every_flipped_bit_is_refused_when_a_whole_batch_follows() -> None:
+    for position in range(SMALL):
+        files = machine(segment_bytes=1 << 20)
+        files.flip_bit(segment(0), 2 * SMALL + position, bit=7)
+        # No checksum covers the epoch: that one became too high is found at the next batch.
+        found_at = 3 if 12 < position < 16 else 2
+
+        with pytest.raises(CorruptBatchError, match=f"is damaged at byte {found_at * SMALL}: .*a whole batch"):
+            open_log(files)
+
+
+@pytest.mark.rule("LOG-19")
+def test_lost_page_is_refused_when_a_later_one_holds_a_whole_batch() -> None:
+    files = machine(segment_bytes=1 << 20)
+    whole = files.read(FIRST_SEGMENT)
+    files.put(FIRST_SEGMENT, whole[: 2 * SMALL] + bytes(2 * SMALL + 9) + whole[4 * SMALL + 9 :])
+
+    with pytest.raises(
+        CorruptBatchError, match=f"at byte {2 * SMALL}: .*a whole batch at offset 5 follows at byte {5 * SMALL}"
+    ):
+        open_log(files)
+
+
+@pytest.mark.rule("LOG-19")
+def test_old_batch_behind_a_torn_one_does_not_count() -> None:
+    files = machine(known_flushed=7, segment_bytes=1 << 20)
+    torn = batch(7).payload[:-2]
+    files.put(FIRST_SEGMENT, files.read(FIRST_SEGMENT) + torn + batch(3).payload)
+
+    assert content(open_log(files)) == WRITTEN
 
 
 @pytest.mark.parametrize("damaged", range(7))
@@ -95,14 +174,14 @@ def test_node_refuses_to_start_when_a_bit_flipped_below_the_recovery_point(damag
 @pytest.mark.rule("LOG-13")
 def test_every_flipped_bit_is_found_when_it_is_checked() -> None:
     for position in range(SMALL):
-        files = machine(known_flushed=2)
-        files.flip_bit(segment(0), 2 * SMALL + position, bit=7)
+        files = machine(known_flushed=6)
+        files.flip_bit(segment(6), position, bit=7)
 
         log = open_log(files)
 
         # Offset and epoch lie outside the checksum, but not outside the order of the log: a gap shows at once, an
-        # epoch that became too high only at the next batch.
-        assert log.end_offset == (3 if 12 < position < 16 else 2), f"byte {position}"
+        # epoch that became too high only at the next batch, of which there is none.
+        assert log.end_offset == (7 if 12 < position < 16 else 6), f"byte {position}"
 
 
 @pytest.mark.rule("LOG-13")
@@ -185,10 +264,25 @@ def test_node_refuses_to_start_when_the_log_is_an_older_copy() -> None:
         open_log(files)
 
 
-@pytest.mark.rule("LOG-13")
-def test_segments_behind_a_gap_are_removed_when_above_the_recovery_point(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.rule("LOG-19")
+def test_node_refuses_to_start_when_a_segment_is_missing_and_a_whole_batch_follows() -> None:
     files = machine(known_flushed=3)
     files.lose(segment(3))
+
+    with pytest.raises(
+        CorruptBatchError,
+        match=f"{segment(6)} follows a segment that ends at offset 3; a whole batch at offset 6 follows at byte 0",
+    ):
+        open_log(files)
+
+    assert files.exists(segment(6))
+
+
+@pytest.mark.rule("LOG-13")
+def test_segment_behind_a_gap_is_removed_when_nothing_whole_is_in_it(caplog: pytest.LogCaptureFixture) -> None:
+    files = machine(known_flushed=3)
+    files.lose(segment(3))
+    files.put(segment(6), batch(6).payload[:-1])
 
     log = open_log(files, segment_bytes=3 * SMALL)
 
@@ -201,6 +295,8 @@ def test_segments_behind_a_gap_are_removed_when_above_the_recovery_point(caplog:
 
 def test_stale_segment_that_overlaps_is_removed_when_above_the_recovery_point() -> None:
     files = machine(known_flushed=3)
+    files.lose(segment(3))
+    files.lose(segment(6))
     files.put(segment(2), batch(2, epoch=1).payload)
 
     log = open_log(files)
@@ -211,7 +307,9 @@ def test_stale_segment_that_overlaps_is_removed_when_above_the_recovery_point() 
 
 def test_removed_segments_stay_away_when_the_power_is_cut_later() -> None:
     files = machine()
-    files.flip_bit(segment(0), 2 * SMALL + 30)
+    files.put(segment(0), files.read(segment(0))[:-1])
+    files.put(segment(3), b"torn")
+    files.lose(segment(6))
     log = open_log(files, segment_bytes=3 * SMALL)
     assert log.end_offset == 2
     # Up to where the segments that were removed began; the same epoch, so that nothing else is written.
@@ -250,7 +348,9 @@ def test_log_is_durable_to_its_end_when_opened() -> None:
 def test_recovery_comes_to_the_same_end_when_the_power_is_cut_at_any_call() -> None:
     def damage(files: MemoryFiles) -> None:
         seven_batches(files, known_flushed=2)
-        files.flip_bit(segment(0), 2 * SMALL + 30)
+        files.put(segment(0), files.read(segment(0))[:-1])
+        files.put(segment(3), b"torn")
+        files.lose(segment(6))
 
     for case, files in crash_at_every_call(damage, lambda files: open_log(files, segment_bytes=3 * SMALL)):
         log = open_log(files)
@@ -268,7 +368,7 @@ def test_indexes_are_right_when_the_process_is_killed_during_recovery() -> None:
         log = open_log(files, segment_bytes=20_000)
         log.append(written)
         recovery_point(files).retreat(Offset(0))
-        files.flip_bit(segment(0), written[0].header.size_bytes * 8 + 30)
+        damage_from(files, 8)
         files.kill()
         files.cut_power_before(nth)
         with suppress(PowerCutError):

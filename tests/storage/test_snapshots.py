@@ -6,9 +6,10 @@ import pytest
 
 from raft.errors import CorruptBatchError
 from raft.storage.files import Files
+from raft.storage.log import LogConfig
 from raft.storage.memory import MemoryFiles
 from raft.types import Epoch, Offset, OffsetAndEpoch
-from tests.storage.logs import batch, content, crash_at_every_call
+from tests.storage.logs import batch, batches, content, crash_at_every_call
 from tests.storage.test_directory import PARTITION, opened
 
 FIRST = OffsetAndEpoch(offset=Offset(500), epoch=Epoch(3))
@@ -143,3 +144,43 @@ def test_node_has_the_log_from_before_or_the_snapshot_when_the_power_is_cut_at_a
         directory.close()
 
     assert outcomes >= {(0, 3), (500, 500), (500, 502)}
+
+
+OLD_EPOCH = 1
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        pytest.param([1] * 3, id="ends before the snapshot"),
+        pytest.param([300, 300, 300], id="goes on behind the snapshot"),
+        pytest.param([250, 250, 250], id="has a segment where the snapshot ends"),
+    ],
+)
+@pytest.mark.rule("LOG-15", "FETCH-23", "LOG-20")
+def test_node_starts_again_when_the_power_is_cut_at_any_call_while_a_snapshot_replaces_the_log(
+    counts: list[int],
+) -> None:
+    """The old log is of an epoch that nobody shares; a segment for each of its batches, all known to be flushed."""
+    old = batches(counts, epoch=OLD_EPOCH)
+    config = LogConfig(segment_bytes=1)
+
+    def log_with_many_segments(files: MemoryFiles) -> None:
+        directory = opened(files, config=config)
+        directory.log.append(old)
+        directory.close()
+
+    outcomes = set()
+    for case, files in crash_at_every_call(log_with_many_segments, install):
+        directory = opened(files)
+        log = directory.log
+        if log.start == FIRST:
+            assert content(log) == [batch(500, epoch=3), batch(501, epoch=3)][: log.end_offset - 500], case
+            assert files.read(FIRST_NAME) == b"12345678", case
+        else:
+            assert (log.start_offset, content(log)) == (0, old), case
+        assert not [name for name in files.names_in(PARTITION) if name.endswith(".installing")], case
+        outcomes.add((log.start_offset, log.end_offset))
+        directory.close()
+
+    assert outcomes >= {(0, sum(counts)), (500, 500), (500, 502)}

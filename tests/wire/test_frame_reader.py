@@ -37,7 +37,7 @@ def test_reader_tells_the_size_of_the_frame_that_comes_as_soon_as_it_is_known() 
 
     for data in (b"\x00\x00\x00", b"\x05", b"abcd", b"e", framed(b"whole") + framed(bytes(7))[:-1]):
         list(reader.receive(data))
-        sizes.append(reader.coming_bytes)
+        sizes.append(reader.announced_bytes)
 
     assert sizes == [0, 5, 5, 0, 7]
 

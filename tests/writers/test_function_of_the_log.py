@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from raft.errors import ErrorCode
+from raft.storage.producer_snapshot import decode_producer_snapshot, encode_producer_snapshot
 from raft.types import FIRST_SINK_PRODUCER_ID, BatchHeader, Offset
-from raft.writers import Accepted, Refused, Repeated, Verdict, WriterTable
+from raft.writers import Accepted, Refused, Repeated, Verdict, WriterExpiry, WriterTable
 from tests.writers.headers import SINK, produced
 
 MAX_PRODUCERS = 2
+EXPIRY = WriterExpiry(producer_ms=12, writer_ms=30)
+LATEST_MS = 253_402_300_799_999
 PRODUCERS = (1, 2, 3)
 SINKS = (SINK, SINK + 1)
 
@@ -25,6 +29,7 @@ batches = st.builds(
     by=st.sampled_from([None, *PRODUCERS, *SINKS]),
     is_control=st.sampled_from([False, False, False, True]),
     content=st.sampled_from([None, 1, 2]),
+    time_ms=st.sampled_from([-1, 0, 10, 15, 20, 25, 30, 45, 60, 1 << 60]),
 )
 
 PROBES = {
@@ -37,9 +42,31 @@ PROBES = {
 def writes_of(log: list[BatchHeader], writer: int) -> list[BatchHeader]:
     """What of the log a leader remembers of a writer, oldest first."""
     remembered: dict[int, list[BatchHeader]] = {}
+    last_times: dict[int, int] = {}
+    now_ms = first_ms = -1
     for header in log:
-        if header.producer_id is None or header.is_control:
+        if header.is_control:
             continue
+        if header.max_timestamp_ms <= LATEST_MS:
+            now_ms = max(now_ms, header.max_timestamp_ms)
+        first_ms = now_ms if first_ms < 0 else first_ms
+        if header.producer_id is not None:
+            _count_in(remembered, header)
+            last_times[header.producer_id] = now_ms
+        for known, last_ms in last_times.items():
+            if known in remembered and now_ms - max(last_ms, first_ms) >= _expiration_ms(remembered[known][-1]):
+                del remembered[known]
+    return remembered.get(writer, [])
+
+
+def _expiration_ms(last: BatchHeader) -> int:
+    is_sink = last.producer_id is not None and last.producer_id >= FIRST_SINK_PRODUCER_ID
+    is_stream = is_sink and (last.producer_epoch, last.base_sequence) > (0, 0)
+    return EXPIRY.writer_ms if is_stream else EXPIRY.producer_ms
+
+
+def _count_in(remembered: dict[int, list[BatchHeader]], header: BatchHeader) -> None:
+    if header.producer_id is not None:
         of_this_epoch = [
             old
             for old in remembered.pop(header.producer_id, [])
@@ -49,7 +76,6 @@ def writes_of(log: list[BatchHeader], writer: int) -> list[BatchHeader]:
         producers = [known for known in remembered if known < FIRST_SINK_PRODUCER_ID]
         if len(producers) > MAX_PRODUCERS:
             del remembered[producers[0]]
-    return remembered.get(writer, [])
 
 
 def without_message(verdict: Verdict) -> Verdict:
@@ -87,7 +113,7 @@ class TableAgainstLog(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.table = WriterTable(max_producers=MAX_PRODUCERS)
+        self.table = WriterTable(max_producers=MAX_PRODUCERS, expiry=EXPIRY)
         self.log: list[BatchHeader] = []
         self.committed = 0
 
@@ -116,6 +142,21 @@ class TableAgainstLog(RuleBasedStateMachine):
         self.log = self.log[:kept]
         self.table.truncated(end)
 
+    @rule(known=st.integers(0, 6))
+    def start_again(self, known: int) -> None:
+        """From a snapshot of the committed part, with a checkpointed high watermark that may be lower."""
+        cut = min(known, self.committed)
+        self.table = WriterTable(max_producers=MAX_PRODUCERS, expiry=EXPIRY)
+        for header in self.log[:cut]:
+            self.table.appended(header)
+        end = self.log[cut - 1].end_offset if cut else Offset(0)
+        image = decode_producer_snapshot(encode_producer_snapshot(self.table.image(end)), end_offset=end)
+        self.table = WriterTable(max_producers=MAX_PRODUCERS, expiry=EXPIRY)
+        self.table.restore(image)
+        self.table.committed(end)
+        for header in self.log[cut:]:
+            self.table.appended(header)
+
     @rule(more=st.integers(0, 3))
     def commit(self, more: int) -> None:
         self.committed = min(len(self.log), self.committed + more)
@@ -123,9 +164,11 @@ class TableAgainstLog(RuleBasedStateMachine):
 
     @invariant()
     def every_batch_is_judged_as_by_rereading_the_log(self) -> None:
-        fresh = WriterTable(max_producers=MAX_PRODUCERS)
+        fresh = WriterTable(max_producers=MAX_PRODUCERS, expiry=EXPIRY)
         for header in self.log:
             fresh.appended(header)
+        end = self.log[-1].end_offset if self.log else Offset(0)
+        assert self.table.image(end) == fresh.image(end)
         for writer, probes in PROBES.items():
             writes = writes_of(self.log, writer)
             for probe in probes:
@@ -134,7 +177,7 @@ class TableAgainstLog(RuleBasedStateMachine):
                 assert without_message(verdict) == verdict_after(writes, probe)
 
 
-TestTableAgainstLog = TableAgainstLog.TestCase
+TestTableAgainstLog = pytest.mark.rule("CLIENT-8", "CLIENT-13")(TableAgainstLog.TestCase)
 # Fifteen steps are short enough to read; to shrink them takes minutes.
 TestTableAgainstLog.settings = settings(
     max_examples=100, stateful_step_count=15, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate]

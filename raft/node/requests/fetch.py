@@ -9,9 +9,12 @@ from raft.core.effects import ReadRange, Reply
 from raft.core.events import RequestReceived
 from raft.core.messages import ClientFetchRequest, FetchResponse
 from raft.errors import DecodeError, ErrorCode
+from raft.node.budget import Permit
+from raft.node.caller import Caller
 from raft.node.requests.context import Context
 from raft.node.respond import Respond
-from raft.records.split import walk_headers
+from raft.storage.spans import skip_to
+from raft.types import Offset
 from raft.wire.mapping.fetches import (
     FIRST_BY_TOPIC_ID,
     client_fetch_from_wire,
@@ -24,10 +27,13 @@ from raft.wire.messages import fetch as wire
 from raft.wire.messages.nodes import BrokerEndpoint
 
 LONGEST_WAIT_MS = 60_000
-"""However long a fetch may wait: that of somebody who went away unnoticed is kept no longer than this."""
+"""Longest time for which a fetch is parked: its client may have gone away unnoticed."""
+
+MOST_MIN_BYTES = 1 << 20
+"""Most bytes that a fetch is parked for; with so many it is answered, even if it asks for more (`min_bytes`)."""
 
 
-def client_fetch(context: Context, request: wire.FetchRequest, version: int, respond: Respond) -> None:
+def client_fetch(context: Context, caller: Caller, request: wire.FetchRequest, version: int, respond: Respond) -> None:
     """Answer the Fetch of a client: committed records only, once there are `min_bytes` of them or time is over."""
     ours = _our_partition(context, request, version)
     if ours is None:
@@ -36,7 +42,7 @@ def client_fetch(context: Context, request: wire.FetchRequest, version: int, res
     asked = client_fetch_from_wire(request, ours)
     max_bytes = min(asked.max_bytes, context.config.message_max_bytes)
     asked = replace(asked, max_bytes=max_bytes, max_wait_ms=_wait_ms(request))
-    _ClientFetch(context, request, version, respond).ask(asked)
+    _ClientFetch(context, caller, request, version, respond, asked).ask()
 
 
 def _wait_ms(request: wire.FetchRequest) -> int:
@@ -99,44 +105,92 @@ def _unknown(
 class _ClientFetch:
     """One client's Fetch on its way; asked again while it has found less than `min_bytes` and has time."""
 
-    def __init__(self, context: Context, request: wire.FetchRequest, version: int, respond: Respond) -> None:
+    def __init__(
+        self,
+        context: Context,
+        caller: Caller,
+        request: wire.FetchRequest,
+        version: int,
+        respond: Respond,
+        asked: ClientFetchRequest,
+    ) -> None:
         self._context = context
+        self._caller = caller
         self._request = request
         self._version = version
         self._respond = respond
+        self._asked = asked
+        self._min_bytes = min(request.min_bytes, MOST_MIN_BYTES, asked.max_bytes)
         self._deadline_ms = context.engine.now_ms() + _wait_ms(request)
+        self._permit: Permit | None = None
         self._is_forgotten = False
 
-    def ask(self, asked: ClientFetchRequest) -> None:
+    def ask(self) -> None:
         """Put the question to the core."""
-        self._asked = asked
         request_id = self._context.engine.expect_reply(self._on_reply)
         self._respond.when_gone(lambda: self._forget(request_id))
-        self._context.engine.submit(RequestReceived(request_id=request_id, request=asked))
+        self._context.engine.submit(RequestReceived(request_id=request_id, request=self._asked))
 
     def _forget(self, request_id: int) -> None:
+        """The client is gone."""
         self._is_forgotten = True
         self._context.engine.abandon(request_id)
+        if self._permit is not None:
+            self._context.answers.release(self._permit)
 
-    def _on_reply(self, reply: Reply, records: bytes) -> None:
-        if self._is_forgotten:
-            return
-        response = reply.response
+    def _on_reply(self, reply: Reply) -> None:
+        response, read = reply.response, reply.read
         assert isinstance(response, FetchResponse), "the answer to a fetch"
-        left_ms = self._deadline_ms - self._context.engine.now_ms()
-        if reply.read is not None and left_ms > 0 and self._wants_more(records, reply.read):
-            self.ask(replace(self._asked, max_wait_ms=left_ms, wait_until_past=reply.read.end_offset))
+        if read is None:
+            self._answer(response, b"")
             return
-        partition = fetch_partition_to_wire(response, records, self._version)
-        endpoints = fetch_endpoints_to_wire(response, self._version)
-        self._respond(_response(self._context, self._request, self._version, partition, endpoints))
+        committed_bytes = self._context.engine.core.committed_bytes
 
-    def _wants_more(self, records: bytes, read: ReadRange) -> bool:
-        """Whether there is less than the client waits for: all there is was read, and it is not enough."""
-        if len(records) >= self._request.min_bytes:
-            return False
+        def on_read(found: tuple[bytes, bool]) -> None:
+            self._on_read(response, *found, committed_bytes)
+
+        # What is committed stays in the log, so the read may wait until there is memory for its answer.
+        self._permit = self._context.answers.ask(
+            read.max_bytes, lambda: self._context.engine.read_log(lambda: self._read(read), on_read)
+        )
+
+    def _on_read(self, response: FetchResponse, records: bytes, is_everything: bool, committed_bytes: int) -> None:
+        assert self._permit is not None, "asked for before the read"
+        answers = self._context.answers
+        answers.shrink(self._permit, len(records))
+        if self._is_forgotten or self._is_asked_again(records, is_everything, committed_bytes):
+            answers.release(self._permit)
+        else:
+            self._answer(response, records)
+
+    def _read(self, read: ReadRange) -> tuple[bytes, bool]:
+        """Read the records, on the log's thread, and say whether that is all that is committed."""
+        log = self._context.log
+        if read.start_offset < log.start_offset:
+            return b"", False  # A snapshot has taken the place of the log's start meanwhile.
+        records = log.read(read.start_offset, max_bytes=read.max_bytes, end_offset=read.end_offset)
+        if len(records) >= self._min_bytes:
+            return records, False
         try:
-            headers = list(walk_headers(records))
+            return records, skip_to(records, Offset(read.end_offset - 1)) < len(records)
         except DecodeError:
-            return False  # Damaged on this disk: the client will see that by the checksum.
-        return not headers or headers[-1].end_offset >= read.end_offset
+            return records, False  # Damaged on this disk: the client will see that by the checksum.
+
+    def _is_asked_again(self, records: bytes, is_everything: bool, committed_bytes: int) -> bool:
+        """Ask again if there is less than the client waits for: once so much more is committed, or its time is over."""
+        left_ms = self._deadline_ms - self._context.engine.now_ms()
+        if not records:
+            self._asked = replace(self._asked, max_wait_ms=max(left_ms, 0))  # it is gone, as the core will say
+        elif is_everything and left_ms > 0:
+            missing_bytes = self._min_bytes - len(records)
+            self._asked = replace(self._asked, max_wait_ms=left_ms, wait_until_bytes=committed_bytes + missing_bytes)
+        else:
+            return False
+        self.ask()
+        return True
+
+    def _answer(self, response: FetchResponse, records: bytes) -> None:
+        partition = fetch_partition_to_wire(response, records, self._version)
+        reachable = replace(response, leader_endpoints=self._context.leader_endpoints(self._caller))
+        endpoints = fetch_endpoints_to_wire(reachable, self._version)
+        self._respond(_response(self._context, self._request, self._version, partition, endpoints), self._permit)

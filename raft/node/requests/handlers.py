@@ -8,13 +8,15 @@ from raft.codec import Message
 from raft.core import messages as core
 from raft.core.effects import Reply
 from raft.core.events import RequestReceived
+from raft.node.caller import Caller
+from raft.node.relay import is_relayed
+from raft.node.requests.allowed import is_allowed
 from raft.node.requests.context import Context
 from raft.node.requests.fetch import LONGEST_WAIT_MS, client_fetch
 from raft.node.requests.metadata import describe_cluster, metadata
 from raft.node.requests.offsets import list_offsets, offset_for_leader_epoch
 from raft.node.requests.produce import init_producer_id, produce
-from raft.node.requests.quorum import describe_quorum, fetch_snapshot, update_raft_voter
-from raft.node.requests.relay import is_relayed, relay_to_leader
+from raft.node.requests.quorum import describe_quorum, fetch_snapshot, relayed, update_raft_voter
 from raft.node.requests.versions import api_versions
 from raft.node.respond import Respond
 from raft.wire.frames import ReceivedRequest
@@ -33,37 +35,45 @@ from raft.wire.messages.produce import ProduceRequest
 from raft.wire.messages.update_raft_voter import UpdateRaftVoterRequest
 
 
-def handle(context: Context, received: ReceivedRequest, respond: Respond) -> None:
+def handle(context: Context, caller: Caller, received: ReceivedRequest, respond: Respond) -> None:
     """Begin a request; `respond` gets its answer, at once or later."""
     message, version = received.message, received.header.request_api_version
+    if not is_allowed(context, caller, message, version, respond):
+        return
     match message:
         case ProduceRequest():
-            produce(context, message, version, respond)
+            produce(context, caller, message, version, respond)
         case FetchRequest() if fetching_replica(message, version) is None:
-            client_fetch(context, message, version, respond)
+            client_fetch(context, caller, message, version, respond)
         case ListOffsetsRequest():
             list_offsets(context, message, version, respond)
         case DescribeQuorumRequest() if context.known_leader is not None and not is_relayed(received.header):
-            relay_to_leader(context.known_leader, message, version, respond, describe_quorum(context, message, version))
+            context.relay.ask(
+                context.known_leader,
+                message,
+                version,
+                answered=lambda answer: respond(relayed(context, caller, answer)),
+                otherwise=lambda: respond(describe_quorum(context, caller, message, version)),
+            )
         case _:
-            answer = _at_once(context, message, version)
+            answer = _at_once(context, caller, message, version)
             if answer is not None:
                 respond(answer)
             else:
                 _ask_core(context, message, version, respond)
 
 
-def _at_once(context: Context, message: Message, version: int) -> Message | None:
+def _at_once(context: Context, caller: Caller, message: Message, version: int) -> Message | None:
     """The answers that need nobody else; None for requests of replicas, which are the core's."""
     match message:
         case ApiVersionsRequest():
             return api_versions(version)
         case MetadataRequest():
-            return metadata(context, message, version)
+            return metadata(context, caller, message, version)
         case DescribeClusterRequest():
-            return describe_cluster(context, message)
+            return describe_cluster(context, caller, message)
         case DescribeQuorumRequest():
-            return describe_quorum(context, message, version)
+            return describe_quorum(context, caller, message, version)
         case OffsetForLeaderEpochRequest():
             return offset_for_leader_epoch(context, message)
         case InitProducerIdRequest():
@@ -79,10 +89,16 @@ def _at_once(context: Context, message: Message, version: int) -> Message | None
 def _ask_core(context: Context, message: Message, version: int, respond: Respond) -> None:
     """Hand the core what another replica asks."""
 
-    def on_reply(reply: Reply, records: bytes) -> None:
+    def on_reply(reply: Reply) -> None:
         response = reply.response
         assert not isinstance(response, core.AppendResponse), "replicas do not append"
-        respond(response_to_wire(message, response, records, context.ours, version))
+        if reply.read is None:
+            respond(response_to_wire(message, response, b"", context.ours, version))
+        else:
+            context.engine.read_range(
+                reply.read,
+                lambda records: respond(response_to_wire(message, response, records, context.ours, version)),
+            )
 
     request = request_from_wire(message, version, context.ours)
     if isinstance(request, core.FetchRequest):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from raft.errors import ErrorCode
+from raft.node.caller import Caller
 from raft.node.requests.context import Context
 from raft.types import ZERO_UUID
 from raft.wire.mapping.partition import INDEX, or_minus_one
@@ -23,7 +24,7 @@ from raft.wire.messages.metadata import (
 _FIRST_BY_TOPIC_ID = 12
 
 
-def metadata(context: Context, request: MetadataRequest, version: int) -> MetadataResponse:
+def metadata(context: Context, caller: Caller, request: MetadataRequest, version: int) -> MetadataResponse:
     """Answer Metadata. Topics None asks for all, no topics for the nodes only; in version 0 that asks for all too."""
     wants_all = request.topics is None or (version == 0 and not request.topics)
     topics = (
@@ -34,7 +35,7 @@ def metadata(context: Context, request: MetadataRequest, version: int) -> Metada
     return MetadataResponse(
         brokers=tuple(
             MetadataResponseBroker(node_id=node_id, host=endpoint.host, port=endpoint.port)
-            for node_id, endpoint in sorted(context.nodes().items())
+            for node_id, endpoint in sorted(context.nodes(caller).items())
         ),
         cluster_id=context.cluster_id,
         controller_id=or_minus_one(context.serving_leader),
@@ -79,7 +80,7 @@ def _our_topic(context: Context) -> MetadataResponseTopic:
     )
 
 
-def describe_cluster(context: Context, request: DescribeClusterRequest) -> DescribeClusterResponse:
+def describe_cluster(context: Context, caller: Caller, request: DescribeClusterRequest) -> DescribeClusterResponse:
     """Answer DescribeCluster: each node is broker and controller alike, the controller is the leader."""
     return DescribeClusterResponse(
         error_code=ErrorCode.NONE,
@@ -88,6 +89,6 @@ def describe_cluster(context: Context, request: DescribeClusterRequest) -> Descr
         controller_id=or_minus_one(context.serving_leader),
         brokers=tuple(
             DescribeClusterBroker(broker_id=node_id, host=endpoint.host, port=endpoint.port)
-            for node_id, endpoint in sorted(context.nodes().items())
+            for node_id, endpoint in sorted(context.nodes(caller).items())
         ),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -10,11 +11,12 @@ from raft.core.effects import Reply
 from raft.core.events import AppendRequested
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode, RequestError
+from raft.node.caller import Caller
 from raft.node.requests.context import Context
 from raft.node.respond import Respond
 from raft.records.header import is_compressed
 from raft.records.produced import read_produced_batch
-from raft.types import Batch
+from raft.types import Batch, BatchHeader
 from raft.wire.mapping.partition import or_minus_one
 from raft.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from raft.wire.messages.nodes import BrokerEndpoint, LeaderIdAndEpoch
@@ -85,14 +87,15 @@ class _Answers:
         self._respond(ProduceResponse(responses=topics, node_endpoints=self._endpoints))
 
 
-def produce(context: Context, request: ProduceRequest, version: int, respond: Respond) -> None:
+def produce(context: Context, caller: Caller, request: ProduceRequest, version: int, respond: Respond) -> None:
     """Answer Produce: acknowledged when committed, whatever `acks` says."""
+    origin = respond.origin
     answers = _Answers(request, version, respond)
     answers.respond_if_whole()
     context.admissions.admit(
-        respond.origin,
+        origin,
         lambda: _check(context, request, version),
-        lambda checked: _begin(context, request, version, answers, checked),
+        lambda checked: _begin(context, caller, request, version, answers, checked),
         is_quick=_is_quick(request),
     )
 
@@ -118,13 +121,18 @@ def _check(context: Context, request: ProduceRequest, version: int) -> list[_Che
 
 
 def _begin(
-    context: Context, request: ProduceRequest, version: int, answers: _Answers, checked: Sequence[_Checked]
+    context: Context,
+    caller: Caller,
+    request: ProduceRequest,
+    version: int,
+    answers: _Answers,
+    checked: Sequence[_Checked],
 ) -> None:
     for one in checked:
         if isinstance(one.outcome, RequestError):
             answers.give(one.place, _refusal(one.partition, one.outcome))
         else:
-            on_reply = _on_appended(context, answers, one.place, one.partition, version)
+            on_reply = _on_appended(context, caller, answers, one.place, one.partition, version)
             _append(context, request, one.outcome, on_reply)
 
 
@@ -147,29 +155,51 @@ def _admit(
         raise RequestError(code, "another topic or partition than the one hosted here")
     if request.transactional_id is not None:
         raise RequestError(ErrorCode.INVALID_TXN_STATE, "there are no transactions yet")
-    return read_produced_batch(
+    batch = read_produced_batch(
         partition.records or b"",
         max_batch_bytes=context.config.message_max_bytes,
         strict=context.config.records_strict,
     )
+    _check_timestamp(
+        batch.header, now_ms=int(time.time() * 1000), after_max_ms=context.config.message_timestamp_after_max_ms
+    )
+    return batch
+
+
+def _check_timestamp(header: BatchHeader, *, now_ms: int, after_max_ms: int) -> None:
+    """Refuse records from the future: they would move log time ahead, and every writer would be forgotten.
+
+    Raises:
+        RequestError: in Kafka's words.
+
+    Source: Kafka LogValidator.validateTimestamp.
+    """
+    latest_ms = now_ms + after_max_ms
+    if header.max_timestamp_ms > latest_ms:
+        raise RequestError(
+            ErrorCode.INVALID_TIMESTAMP,
+            f"Timestamp {header.max_timestamp_ms} of message with offset {header.last_offset} is out of range. The "
+            f"timestamp should be within [0, {latest_ms}]. Check the client's clock, or raise "
+            "log.message.timestamp.after.max.ms",
+        )
 
 
 def _refusal(index: int, error: RequestError) -> ProduceResponsePartition:
     return ProduceResponsePartition(index=index, error_code=error.code, base_offset=-1, error_message=str(error))
 
 
-def _append(context: Context, request: ProduceRequest, batch: Batch, on_reply: Callable[[Reply, bytes], None]) -> None:
+def _append(context: Context, request: ProduceRequest, batch: Batch, on_reply: Callable[[Reply], None]) -> None:
     request_id = context.engine.expect_reply(on_reply)
     timeout_ms = max(request.timeout_ms, 0)
     context.engine.submit(AppendRequested(request_id=request_id, batch=batch, timeout_ms=timeout_ms))
 
 
 def _on_appended(
-    context: Context, answers: _Answers, place: tuple[int, int], index: int, version: int
-) -> Callable[[Reply, bytes], None]:
+    context: Context, caller: Caller, answers: _Answers, place: tuple[int, int], index: int, version: int
+) -> Callable[[Reply], None]:
     speaks_of_leader = version >= _FIRST_WITH_LEADER
 
-    def give(reply: Reply, _records: bytes) -> None:
+    def give(reply: Reply) -> None:
         response = reply.response
         assert isinstance(response, AppendResponse), "the answer to an append"
         is_lost = response.error == ErrorCode.NOT_LEADER_OR_FOLLOWER and speaks_of_leader
@@ -184,7 +214,7 @@ def _on_appended(
             if is_lost
             else LeaderIdAndEpoch(),
         )
-        endpoints = response.leader_endpoints[:1] if is_lost and leader is not None else ()
+        endpoints = context.leader_endpoints(caller)[:1] if is_lost and leader is not None else ()
         answers.give(
             place,
             answer,

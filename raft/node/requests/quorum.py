@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from raft.codec import Message
 from raft.core.progress import ReplicaProgress
 from raft.core.roles import Leader
 from raft.errors import ErrorCode
+from raft.node.caller import Caller
 from raft.node.requests.context import Context
 from raft.types import ReplicaKey
 from raft.wire.mapping.partition import INDEX, directory_uuid, or_minus_one
@@ -33,7 +37,9 @@ _FIRST_WITH_DIRECTORY = 2
 """Older versions say neither directories nor endpoints."""
 
 
-def describe_quorum(context: Context, request: DescribeQuorumRequest, version: int) -> DescribeQuorumResponse:
+def describe_quorum(
+    context: Context, caller: Caller, request: DescribeQuorumRequest, version: int
+) -> DescribeQuorumResponse:
     """Answer DescribeQuorum; only the leader knows how far the others are (DESCRIBE-1)."""
     topics = tuple(
         DescribeQuorumResponseTopic(
@@ -49,15 +55,23 @@ def describe_quorum(context: Context, request: DescribeQuorumRequest, version: i
         error_code=ErrorCode.NONE,
         error_message=None,
         topics=topics,
-        nodes=_nodes(context) if version >= _FIRST_WITH_DIRECTORY else (),
+        nodes=_nodes(context, caller) if version >= _FIRST_WITH_DIRECTORY else (),
     )
 
 
-def _nodes(context: Context) -> tuple[DescribeQuorumNode, ...]:
-    name = context.config.listener.name
+def relayed(context: Context, caller: Caller, answer: Message) -> Message:
+    """The leader's answer to another node, with the voters' listeners of the kind that this client came in by."""
+    if not isinstance(answer, DescribeQuorumResponse) or not answer.nodes:
+        return answer
+    return replace(answer, nodes=_nodes(context, caller))
+
+
+def _nodes(context: Context, caller: Caller) -> tuple[DescribeQuorumNode, ...]:
+    name = caller.listener.name
+    voters = context.config.voters if caller.for_clients is None else caller.for_clients.voters
     return tuple(
         DescribeQuorumNode(node_id=node_id, listeners=(Listener(name=name, host=endpoint.host, port=endpoint.port),))
-        for node_id, endpoint in sorted(context.config.voters.items())
+        for node_id, endpoint in sorted(voters.items())
     )
 
 

@@ -74,18 +74,17 @@ class StaleElectionStates(_Tampering):
 
 
 class UnnoticedRot(_Tampering):
-    """Changes a bit of a batch that was flushed, but that the recovery point does not cover yet."""
+    """Changes a bit of the last batch of a log, when it was flushed but the recovery point does not cover it yet."""
 
     kind = Fault.UNNOTICED_ROT
 
     def _strike(self) -> bool:
         dice = self._dice
         victim = self._take_down()
-        covered = len(victim.written.places_below(victim.recovery_point))
-        batches = victim.written.places_below(victim.written.durable_end)[covered:]
-        if not batches:
+        end_offset = victim.written.look()
+        if end_offset <= victim.recovery_point:
             return False
-        place = dice.pick(batches)
+        place = victim.written.places_below(end_offset)[-1]
         position = place.checked_from + dice.draw(place.end_position - place.checked_from)
         self._prey.story.tell(str(victim), "has a bit that changes at byte %s of %s", position, place.segment)
         victim.files.flip_bit(place.segment, position, dice.draw(_BITS_OF_BYTE))

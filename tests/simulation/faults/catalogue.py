@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tests.simulation.faults.beyond import LostDisks, StaleElectionStates, UnnoticedRot
 from tests.simulation.faults.clocks import ClockJumps, Stalls
-from tests.simulation.faults.connections import HalfOpenConnections, Misdirections, Resets
+from tests.simulation.faults.connections import HalfOpenConnections, Misdirections, Refusals, Resets
 from tests.simulation.faults.crashes import Blackouts, Crashes
 from tests.simulation.faults.disks import BitRot, DiskErrors
 from tests.simulation.faults.nemesis import Nemesis
 from tests.simulation.faults.partitions import FlappingLinks, Partitions
-from tests.simulation.faults.strangers import Strangers
+from tests.simulation.faults.strangers import Forgers, Strangers
 from tests.simulation.faults.successions import Successions
 from tests.simulation.faults.wishes import Farewells, Resignations
 
@@ -25,8 +25,10 @@ NEMESES: tuple[type[Nemesis], ...] = (
     Successions,
     Resets,
     HalfOpenConnections,
+    Refusals,
     Misdirections,
     Strangers,
+    Forgers,
     DiskErrors,
     BitRot,
     LostDisks,

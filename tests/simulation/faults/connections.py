@@ -40,6 +40,23 @@ class HalfOpenConnections(Nemesis):
         return True
 
 
+class Refusals(Nemesis):
+    """Lets a firewall refuse the connections of one node to another for a while, though the other runs."""
+
+    kind = Fault.REFUSAL
+
+    def _strike(self) -> bool:
+        prey = self._prey
+        if len(prey.machines) < 2:
+            return False
+        sender, receiver = self._dice.some(prey.machines, 2)
+        duration_ms = self._dice.between(prey.plan.faults.partition_ms)
+        prey.story.tell("network", "refuses the connections of %s to %s for %s ms", sender, receiver, duration_ms)
+        prey.post_office.refuse(sender.node_id, receiver.node_id)
+        prey.timeline.after(duration_ms, lambda: prey.post_office.admit(sender.node_id, receiver.node_id))
+        return True
+
+
 class Misdirections(Nemesis):
     """Lets the address of one node lead to another for a while, as an old entry in a table of names does."""
 

@@ -47,7 +47,7 @@ class DiskErrors(Nemesis):
 
 
 class BitRot(Nemesis):
-    """Changes a bit of a batch below the recovery point, on a machine that is down.
+    """Changes a bit of a batch below the recovery point, or of one that others follow, on a machine that is down.
 
     Such damage has to be found at the next start, and the operator then restores the bit. Of a batch only the epoch is
     left alone: no checksum covers it (LOG-2), and one that neither rises nor falls too much cannot be told from a right
@@ -62,7 +62,9 @@ class BitRot(Nemesis):
         if not rotting:
             return False
         victim = dice.pick(rotting)
-        batches = victim.written.places_below(victim.recovery_point)
+        batches = victim.written.places_below(victim.written.durable_end)
+        covered = len(victim.written.places_below(victim.recovery_point))
+        batches = batches[: max(covered, len(batches) - 1)]
         if not batches:
             return False
         place = dice.pick(batches)

@@ -1,11 +1,13 @@
-"""Nodes of another cluster that were given our addresses."""
+"""Requests that no node of this quorum has sent: of another cluster, or of an epoch that no election has reached."""
 
 from __future__ import annotations
 
+from raft.core.epochs import HIGHEST_ADOPTED_EPOCH, LARGEST_STEP, LAST_EPOCH
 from raft.core.messages import BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest, Request, VoteRequest
 from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from tests.simulation.faults.kinds import Fault
 from tests.simulation.faults.nemesis import Nemesis
+from tests.simulation.starting import CLUSTER_ID
 
 STRANGERS_EPOCH = Epoch(1_000_000)
 """Where the other cluster is: whoever believes a stranger gives himself away."""
@@ -60,3 +62,43 @@ class Strangers(Nemesis):
                     candidate_log_end=OffsetAndEpoch(epoch=Epoch(STRANGERS_EPOCH - 1), offset=Offset(1_000_000)),
                     pre_vote=self._dice.draw(2) == 0,
                 )
+
+
+class Forgers(Nemesis):
+    """Sends requests in the voters' names, of epochs that would leave the quorum without one to elect a leader in."""
+
+    kind = Fault.FORGERY
+
+    def _strike(self) -> bool:
+        prey = self._prey
+        receiver, request = self._dice.pick(prey.machines), self._draw_request()
+
+        def deliver() -> None:
+            # A node that is new may be far behind its quorum, and believes more (EPOCH-1).
+            if receiver.process is not None and receiver.process.core.epoch:
+                receiver.process.receive(request, lambda _response, _records: None)
+
+        prey.network.carry(_STRANGERS_ADDRESS, receiver.node_id, deliver)
+        return True
+
+    def _draw_request(self) -> Request:
+        sender = self._dice.pick([machine.node_id for machine in self._prey.machines])
+        epoch = Epoch(self._dice.pick((2 * LARGEST_STEP, HIGHEST_ADOPTED_EPOCH + 1, LAST_EPOCH)))
+        match self._dice.draw(3):
+            case 0:
+                return BeginQuorumEpochRequest(cluster_id=CLUSTER_ID, epoch=epoch, leader_id=NodeId(sender))
+            case 1:
+                return EndQuorumEpochRequest(cluster_id=CLUSTER_ID, epoch=epoch, leader_id=NodeId(sender))
+            case _:
+                return VoteRequest(
+                    cluster_id=CLUSTER_ID,
+                    epoch=epoch,
+                    candidate=ReplicaKey(sender),
+                    candidate_log_end=OffsetAndEpoch(epoch=Epoch(epoch - 1), offset=Offset(1_000_000)),
+                    pre_vote=self._dice.draw(2) == 0,
+                )
+
+
+def is_forged(request: Request) -> bool:
+    """Whether a request is one of `Forgers`: no election of a run gets that far."""
+    return request.cluster_id == CLUSTER_ID and request.epoch > LARGEST_STEP

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.commitment import (
+    CheckpointIsCommitted,
     CommittedIsDurable,
     CommittedNeverChanges,
     HighWatermarkNeverFalls,
@@ -70,6 +71,7 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
         NothingIsMadeUp(committed),
         WritersKeepTheirOrder(committed),
         CommittedNeverChanges(committed),
+        CheckpointIsCommitted(committed),
         LeadersAreComplete(committed, machines),
         AnswersAreTrue(committed),
         HistoryIsLinearizable(),

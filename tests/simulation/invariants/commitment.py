@@ -90,25 +90,52 @@ class CommittedNeverChanges(Invariant):
 
 
 class LeadersAreComplete(Invariant):
-    """A leader has every committed record, when it is elected and when an older leader still commits some."""
+    """A leader has every record that leaders of lower epochs committed, when it is elected and when one of those still
+    commits some. One whose last vote comes late may lack what a leader of a higher epoch has committed meanwhile.
+    """
 
     rules = ("TEST-10",)
 
     def __init__(self, committed: CommittedLog, machines: Sequence[Machine]) -> None:
         self._committed = committed
         self._machines = machines
+        self._ends: dict[Epoch, Offset] = {}
 
     def changed_role(self, step: Step) -> None:
         if step.begins_reign:
-            self._check(step.machine)
+            epoch = step.machine.core.epoch
+            self._check(step.machine, max((end for by, end in self._ends.items() if by < epoch), default=Offset(0)))
 
     def moved_high_watermark(self, step: Step) -> None:
         if step.high_watermark == self._committed.end_offset:
+            if step.reign is not None:
+                self._ends[step.reign.epoch] = step.high_watermark
             for machine in self._machines:
                 if machine.is_leader and machine.core.epoch >= step.role_after.epoch:
-                    self._check(machine)
+                    self._check(machine, step.high_watermark)
 
-    def _check(self, leader: Machine) -> None:
-        end_offset, log = self._committed.end_offset, leader.log
-        is_complete = log.chain_at(end_offset) == self._committed.twin.chain
+    def _check(self, leader: Machine, end_offset: Offset) -> None:
+        is_complete = leader.log.chain_at(end_offset) == self._committed.twin.chain_at(end_offset)
         self.require(is_complete, "%s leads epoch %s and lacks some of %s", leader, leader.core.epoch, end_offset)
+
+
+class CheckpointIsCommitted(Invariant):
+    """The high watermark that a disk holds is one: all below it is committed, and is on that disk."""
+
+    rules = ("LOG-21",)
+
+    def __init__(self, committed: CommittedLog) -> None:
+        self._committed = committed
+
+    def checkpointed(self, machine: Machine) -> None:
+        self._check(machine)
+
+    def started(self, machine: Machine) -> None:
+        self._check(machine)
+
+    def _check(self, machine: Machine) -> None:
+        offset, written = machine.checkpointed_high_watermark, machine.written
+        self.require(offset <= written.durable_end, "%s notes %s, durable is %s", machine, offset, written.durable_end)
+        chain = written.twin.chain_at(offset)
+        is_committed = offset <= self._committed.end_offset and chain == self._committed.twin.chain_at(offset)
+        self.require(is_committed, "%s notes %s, committed is %s", machine, offset, self._committed.end_offset)

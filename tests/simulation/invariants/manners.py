@@ -7,7 +7,7 @@ from raft.core.events import AppendRequested
 from raft.core.messages import ClientFetchRequest, Request, RequestRefused, VoteRequest, VoteResponse
 from raft.errors import ErrorCode, error_name
 from raft.types import Epoch, NodeId
-from tests.simulation.faults.strangers import STRANGERS_EPOCH
+from tests.simulation.faults.strangers import STRANGERS_EPOCH, is_forged
 from tests.simulation.invariants.observer import Invariant
 from tests.simulation.machine import Machine
 from tests.simulation.starting import CLUSTER_ID
@@ -28,6 +28,8 @@ class NoAnswerKills(Invariant):
         self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
     ) -> None:
         response = reply.response
+        if isinstance(asked, Request) and is_forged(asked):
+            return
         self.require(response.error not in _DEADLY, "%s answers %s to %s", machine, error_name(response.error), asked)
         if isinstance(response, VoteResponse) and response.error == ErrorCode.NONE:
             assert isinstance(asked, VoteRequest), "the answer to a vote"
@@ -44,9 +46,9 @@ class NoAnswerKills(Invariant):
 
 
 class StrangersChangeNothing(Invariant):
-    """Whoever is of another cluster is turned away, and what he says of epochs is not believed."""
+    """Requests of another cluster are turned away, those of impossible epochs too, and neither epoch is believed."""
 
-    rules = ("CLUSTERID-2", "CLUSTERID-3", "SCENARIO-39")
+    rules = ("CLUSTERID-2", "CLUSTERID-3", "SCENARIO-39", "EPOCH-1")
 
     def changed_role(self, step: Step) -> None:
         epoch = step.role_after.epoch
@@ -55,7 +57,12 @@ class StrangersChangeNothing(Invariant):
     def replied(
         self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
     ) -> None:
-        if isinstance(asked, ClientFetchRequest | AppendRequested) or asked.cluster_id == CLUSTER_ID:
+        if isinstance(asked, ClientFetchRequest | AppendRequested):
+            return
+        if is_forged(asked):
+            is_refused = reply.response.error == ErrorCode.INVALID_REQUEST
+            self.require(is_refused, "%s answers %s to a forged request", machine, reply.response)
+        if asked.cluster_id == CLUSTER_ID:
             return
         is_refused = reply.response == RequestRefused(error=ErrorCode.INCONSISTENT_CLUSTER_ID)
         self.require(is_refused, "%s answers %s to a stranger", machine, reply.response)

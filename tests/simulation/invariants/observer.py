@@ -48,6 +48,9 @@ class Observer:
     def flushed(self, machine: Machine) -> None:
         """More of a log is on a disk."""
 
+    def checkpointed(self, machine: Machine) -> None:
+        """The checkpoints of a log are on a disk."""
+
     def sent(self, machine: Machine, order: Send) -> None:
         """A request leaves a node."""
 

@@ -43,6 +43,7 @@ class Watch(Observer):
         self._for_stored = those_who_care("stored")
         self._for_wrote = those_who_care("wrote")
         self._for_flushed = those_who_care("flushed")
+        self._for_checkpointed = those_who_care("checkpointed")
         self._for_sent = those_who_care("sent")
         self._for_replied = those_who_care("replied")
         self._for_asked = those_who_care("asked")
@@ -96,6 +97,10 @@ class Watch(Observer):
 
     def flushed(self, machine: Machine) -> None:
         for tell in self._for_flushed:
+            tell(machine)
+
+    def checkpointed(self, machine: Machine) -> None:
+        for tell in self._for_checkpointed:
             tell(machine)
 
     def sent(self, machine: Machine, order: Send) -> None:

@@ -7,7 +7,7 @@ from raft.core.events import AppendRequested
 from raft.core.messages import AppendResponse, ClientFetchRequest, Request
 from raft.errors import ErrorCode, error_name
 from raft.records.header import CHECKED_FROM
-from raft.types import FIRST_SINK_PRODUCER_ID, Batch, BatchHeader
+from raft.types import FIRST_SINK_PRODUCER_ID, Batch, BatchHeader, Offset
 from raft.writers import WriterTable
 from raft.writers.keys import version_of
 from tests.simulation.committed_log import CommittedLog
@@ -128,4 +128,5 @@ def _content(table: WriterTable) -> object:
     """What a table knows, and in which order it would forget. What it takes to undo it is left out: a fresh table could
     undo everything, one in use only what is not committed.
     """
-    return list(table._producers.items()), table._sinks
+    image = table.image(Offset(0))
+    return image.log_time_ms, list(image.histories.items())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 
 import pytest
 
 from raft.core import fetching, machine
-from raft.core.appending import on_append
+from raft.core.appending import on_appends
 from raft.core.events import AppendRequested
 from raft.core.fetching import _client_error, on_client_fetch
 from raft.core.messages import ClientFetchRequest
@@ -18,9 +19,10 @@ from raft.errors import ErrorCode
 from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import Record
-from raft.types import Batch, BatchHeader
+from raft.types import FIRST_SINK_PRODUCER_ID, Batch, BatchHeader
 from raft.writers import Accepted, Refused, Repeated, WriterTable, table
-from raft.writers.table import Verdict, _Written
+from raft.writers.table import Verdict
+from raft.writers.written import Written
 from tests.simulation.mutations.mutation import mutation
 
 
@@ -68,7 +70,8 @@ def newer_version_taken_for_repeated(patch: pytest.MonkeyPatch) -> None:
     judge = WriterTable.judge
 
     def judge_by_writer_only(writers: WriterTable, header: BatchHeader) -> Verdict:
-        history = writers._sinks.get(header.producer_id or 0)
+        is_keyed = (header.producer_id or 0) >= FIRST_SINK_PRODUCER_ID
+        history = writers._remembered(header.producer_id or 0) if is_keyed else None
         verdict = judge(writers, header)
         if history is None or not isinstance(verdict, Accepted):
             return verdict
@@ -88,7 +91,7 @@ def only_record_counts_compared(patch: pytest.MonkeyPatch) -> None:
     """Other rows under a written key are acknowledged if there are as many."""
     judge = table._judge_repeated_key
 
-    def judge_by_count(written: _Written, header: BatchHeader, version: int) -> Verdict:
+    def judge_by_count(written: Written, header: BatchHeader, version: int) -> Verdict:
         is_same = written.record_count == header.record_count
         return _repeated(written) if is_same else judge(written, header, version)
 
@@ -105,7 +108,7 @@ def other_content_written(patch: pytest.MonkeyPatch) -> None:
 def repeated_write_taken_for_other_content(patch: pytest.MonkeyPatch) -> None:
     """A write that comes again is refused as if it had other rows."""
 
-    def refuse(written: _Written, *_: object) -> Verdict:
+    def refuse(written: Written, *_: object) -> Verdict:
         return Refused(
             error=ErrorCode.DUPLICATE_RESOURCE, base_offset=written.base_offset, end_offset=written.end_offset
         )
@@ -113,18 +116,33 @@ def repeated_write_taken_for_other_content(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(table, "_judge_repeated_key", refuse)
 
 
+@mutation(breaks=("CLIENT-8",), caught_by=("WrittenOnce",))
+def appends_together_are_judged_by_the_log_before_all_of_them(patch: pytest.MonkeyPatch) -> None:
+    """Of appends that come together, each is judged against the log as it was before the first of them."""
+
+    def append_unseen(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
+        writers = state.writers
+        state.writers = deepcopy(writers)
+        verdicts = iter([writers.judge(event.batch.header) for event in events])
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(WriterTable, "judge", lambda _table, _header: next(verdicts))
+            on_appends(state, events, now_ms)
+
+    patch.setattr(machine, "on_appends", append_unseen)
+
+
 @mutation(breaks=("CLIENT-6",), caught_by=("NothingIsMadeUp",))
 def record_of_nobody(patch: pytest.MonkeyPatch) -> None:
     """A leader adds a record of its own to what clients write."""
 
-    def append_more(state: State, event: AppendRequested, now_ms: int) -> None:
+    def append_more(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
         end_before = state.log.end_offset
-        on_append(state, event, now_ms)
+        on_appends(state, events, now_ms)
         if state.log.end_offset > end_before:
             payload = build_batch([Record(value=b"by the way")], base_offset=state.log.end_offset, epoch=state.epoch)
             state.append((Batch(header=read_header(payload), payload=payload),))
 
-    patch.setattr(machine, "on_append", append_more)
+    patch.setattr(machine, "on_appends", append_more)
 
 
 @mutation(breaks=("CLIENT-2", "FETCH-29"), caught_by=("ReadsAreCommitted",))
@@ -162,7 +180,7 @@ def deposed_leader_serves_readers(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(machine, "on_client_fetch", serve)
 
 
-def _repeated(written: _Written) -> Repeated:
+def _repeated(written: Written) -> Repeated:
     return Repeated(base_offset=written.base_offset, end_offset=written.end_offset)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pytest
 
 from raft.core import RaftCore, appending, commits, fetching, following
-from raft.core.appending import on_append
+from raft.core.appending import on_appends
 from raft.core.commits import commit, maybe_advance_high_watermark
 from raft.core.effects import Effect, Reply, Send
 from raft.core.events import AppendRequested, Event
@@ -91,27 +91,28 @@ def leader_counts_what_it_has_not_flushed(patch: pytest.MonkeyPatch) -> None:
 @mutation(breaks=("HW-7",), caught_by=("CommittedIsDurable",))
 def sole_voter_does_not_wait_for_its_disk(patch: pytest.MonkeyPatch) -> None:
     """A quorum of one commits what it appends, before it is flushed."""
-    append = appending.on_append
+    append = appending.on_appends
 
-    def append_and_commit(state: State, event: AppendRequested, now_ms: int) -> None:
-        append(state, event, now_ms)
+    def append_and_commit(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
+        append(state, events, now_ms)
         if isinstance(state.role, Leader) and state.config.is_only_voter and state.high_watermark is not None:
             commit(state, state.log.end_offset)
 
-    patch.setattr("raft.core.machine.on_append", append_and_commit)
+    patch.setattr("raft.core.machine.on_appends", append_and_commit)
 
 
 @mutation(breaks=("HW-6", "CLIENT-6"), caught_by=("AnswersAreTrue",))
 def acknowledged_before_it_is_committed(patch: pytest.MonkeyPatch) -> None:
     """A leader acknowledges an append as soon as it is in its own log."""
 
-    def append_and_answer(state: State, event: AppendRequested, now_ms: int) -> None:
-        on_append(state, event, now_ms)
-        waiting = state.appends.pop(event.request_id, None)
-        if waiting is not None:
-            state.answer_append(event.request_id, waiting.error, waiting.base_offset)
+    def append_and_answer(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
+        on_appends(state, events, now_ms)
+        for event in events:
+            waiting = state.appends.take(event.request_id)
+            if waiting is not None:
+                state.answer_append(event.request_id, waiting.error, waiting.base_offset)
 
-    patch.setattr("raft.core.machine.on_append", append_and_answer)
+    patch.setattr("raft.core.machine.on_appends", append_and_answer)
 
 
 @mutation(breaks=("FETCH-9", "TEST-12"), caught_by=("CommittedIsDurable",))
@@ -151,15 +152,19 @@ def follower_commits_what_it_does_not_have(patch: pytest.MonkeyPatch) -> None:
 def repeated_append_acknowledged_at_once(patch: pytest.MonkeyPatch) -> None:
     """An append that is in the log already is acknowledged, though what is there may still be cut off."""
 
-    def append_or_answer(state: State, event: AppendRequested, now_ms: int) -> None:
-        end_before = state.log.end_offset
-        on_append(state, event, now_ms)
-        waiting = state.appends.get(event.request_id)
-        if waiting is not None and state.log.end_offset == end_before and waiting.error == ErrorCode.NONE:
-            del state.appends[event.request_id]
-            state.answer_append(event.request_id, waiting.error, waiting.base_offset)
+    def append_or_answer(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
+        for event in events:
+            end_before = state.log.end_offset
+            on_appends(state, (event,), now_ms)
+            waiting = state.appends.take(event.request_id)
+            if waiting is None:
+                continue
+            if state.log.end_offset == end_before and waiting.error == ErrorCode.NONE:
+                state.answer_append(event.request_id, waiting.error, waiting.base_offset)
+            else:
+                state.appends.add(waiting)
 
-    patch.setattr("raft.core.machine.on_append", append_or_answer)
+    patch.setattr("raft.core.machine.on_appends", append_or_answer)
 
 
 @mutation(breaks=("STATE-5", "VOTE-20"), caught_by=("StoredBeforeSent",))
@@ -171,3 +176,15 @@ def effects_out_of_order(patch: pytest.MonkeyPatch) -> None:
         return sorted(handle(core, event, now_ms), key=lambda effect: not isinstance(effect, Send | Reply))
 
     patch.setattr(RaftCore, "handle", handle_in_a_hurry)
+
+
+@mutation(breaks=("LOG-21",), caught_by=("CheckpointIsCommitted",))
+def high_watermark_checkpointed_ahead_of_the_commit(patch: pytest.MonkeyPatch) -> None:
+    """The checkpointed high watermark is what is on the disk, whether it is committed or not."""
+    patch.setattr(RaftCore, "durable_high_watermark", property(lambda core: core.durable_end))
+
+
+@mutation(breaks=("LOG-21",), caught_by=("CheckpointIsCommitted",))
+def high_watermark_checkpointed_ahead_of_the_disk(patch: pytest.MonkeyPatch) -> None:
+    """The checkpointed high watermark is what is committed, though a cut, or a flush, is still under way here."""
+    patch.setattr(RaftCore, "durable_high_watermark", property(lambda core: core._state.known_committed))

@@ -57,7 +57,7 @@ def full_segment_not_flushed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "_roll", roll_unflushed)
 
 
-@mutation(breaks=("DIVERGE-6", "LOG-6"), caught_by=("RecoveredLog", "LogsMatch"))
+@mutation(breaks=("DIVERGE-6", "LOG-6"), caught_by=("RecoveredLog", "LogsMatch", "DamageIsRefused"))
 def cut_not_flushed(patch: pytest.MonkeyPatch) -> None:
     """A truncation is not on the disk when new records are written behind it: a crash brings the old ones back."""
     patch.setattr(Segment, "cut_bytes", lambda segment, size_bytes: segment._file.truncate(size_bytes))
@@ -73,6 +73,12 @@ def recovery_point_not_taken_back(patch: pytest.MonkeyPatch) -> None:
 def damage_cut_off_like_a_torn_write(patch: pytest.MonkeyPatch) -> None:
     """A node that finds flushed records damaged cuts its log there, and goes on as if it had never had them."""
     patch.setattr(Recovery, "_check_nothing_is_lost", lambda _recovery, _damage: None)
+
+
+@mutation(breaks=("LOG-19",), caught_by=("DamageIsRefused",))
+def damage_cut_off_though_whole_batches_follow(patch: pytest.MonkeyPatch) -> None:
+    """A node that finds damage above its recovery point cuts its log there without a look at what follows."""
+    patch.setattr(Recovery, "_check_nothing_follows", lambda _recovery, _damage, _later: None)
 
 
 @mutation(breaks=("LOG-13", "LOG-6"), caught_by=("RecoveredLog",))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from raft.core import CoreConfig, checks, elections, machine, timers
+from raft.core import CoreConfig, checks, elections, failover, machine, timers
 from raft.core.checks import _vote_error
 from raft.core.config import Draw
 from raft.core.elections import _would_grant
@@ -19,7 +19,7 @@ from raft.core.roles import Follower, Leader, Prospective, Role
 from raft.core.startup import starting_role
 from raft.core.state import State
 from raft.errors import ErrorCode
-from raft.types import ElectionState
+from raft.types import ElectionState, Epoch
 from tests.simulation.mutations.mutation import mutation
 
 
@@ -45,6 +45,29 @@ def no_pre_vote(patch: pytest.MonkeyPatch) -> None:
             become_candidate(state, now_ms=now_ms, reason=reason)
 
     patch.setattr(timers, "become_prospective", stand_at_once)
+
+
+@mutation(breaks=("FAILOVER-1",), caught_by=("LeadershipIsStable",))
+def refused_connection_starts_an_election_at_once(patch: pytest.MonkeyPatch) -> None:
+    """A follower whose connections are refused raises its epoch without pre-votes, though the leader lives."""
+
+    def stand_at_once(state: State, *, now_ms: int, reason: str) -> None:
+        become_prospective(state, now_ms=now_ms, reason=reason)
+        if isinstance(state.role, Prospective):
+            become_candidate(state, now_ms=now_ms, reason=reason)
+
+    patch.setattr(failover, "become_prospective", stand_at_once)
+
+
+@mutation(breaks=("EPOCH-1",), caught_by=("StrangersChangeNothing",))
+def any_epoch_is_adopted(patch: pytest.MonkeyPatch) -> None:
+    """A node adopts whatever epoch a request names."""
+
+    def believe(epoch: int, *, ours: Epoch) -> bool:
+        return epoch >= ours
+
+    for module in (checks, elections):
+        patch.setattr(module, "can_be_adopted", believe)
 
 
 @mutation(breaks=("PREVOTE-6", "SCENARIO-6"), caught_by=("Recovers",))

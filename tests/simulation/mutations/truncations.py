@@ -41,7 +41,7 @@ def leader_does_not_compare_logs(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(LogView, "agreement", lambda _view, _fetch_offset, _last_fetched_epoch: Agreement.VALID)
 
 
-@mutation(breaks=("TEST-9",), caught_by=("LeadersOnlyAppend",))
+@mutation(breaks=("TEST-9",), caught_by=("LeadersOnlyAppend", "LeadersAreComplete"))
 def new_leader_cleans_up(patch: pytest.MonkeyPatch) -> None:
     """A new leader cuts off what it does not know to be committed, before it begins its epoch."""
 

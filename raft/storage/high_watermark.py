@@ -1,0 +1,17 @@
+"""The file `replication-offset-checkpoint`: an offset below which the log is known to be committed, and is on the disk.
+
+It is a lower bound of the high watermark, and may lie well below it. It tells a node that starts which part of its log
+will never be cut; the high watermark itself is unknown until a leader says it or a majority has fetched (HW-4, HW-5).
+
+Source: rule LOG-21; Kafka ReplicaManager.checkpointHighWatermarks.
+"""
+
+from __future__ import annotations
+
+from raft.storage.offset_checkpoint import OffsetCheckpoint
+
+HIGH_WATERMARK_NAME = "replication-offset-checkpoint"
+
+
+class HighWatermarkCheckpoint(OffsetCheckpoint):
+    """The checkpointed high watermark of one partition."""

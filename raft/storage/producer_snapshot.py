@@ -1,0 +1,155 @@
+"""One file `<end offset>.snapshot`: the table of writers as the log below that offset makes it.
+
+    size  field                     form
+    2     version                   int16    1
+    4     checksum                  uint32   CRC-32C of everything from here on
+    4     number of producers       int32
+    46    for each                  int64 producer id, int16 epoch, int32 last sequence, int64 last offset, int32 offset
+                                    delta, int64 timestamp, int32 coordinator epoch (-1), int64 first offset of the
+                                    transaction under way (-1)
+
+So far it is Kafka's ProducerSnapshot, version 1, whose readers ignore what follows. Ours need more: Kafka remembers the
+last batch only.
+
+    4     mark                      "KSPK"
+    2     version                   int16    1
+    8     log time                  int64    -1 for none
+    8     first log time            int64    -1 for none
+          for each producer         int8 number of remembered batches, then each, oldest first:
+    43    a batch                   int16 epoch, int32 sequence, int32 record count, int64 base offset, int64 end
+                                    offset, int64 log time, int8 1 if there is a content checksum, uint64 that or 0
+
+Producers stand in the order of their last writes. A file without our part was written by Kafka and cannot be used.
+
+Source: rule LOG-22; Kafka ProducerStateManager.writeSnapshot, readSnapshot.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from crc32c import crc32c
+
+from raft.errors import DecodeError
+from raft.types import Offset
+from raft.writers import History, TableImage, Written
+from raft.writers.written import SEQUENCES
+
+_VERSION = 1
+_HEAD = struct.Struct(">hI")
+_COUNT = struct.Struct(">i")
+_PRODUCER = struct.Struct(">qhiqiqiq")
+_MARK = b"KSPK"
+_OUR_VERSION = 1
+_OUR_HEAD = struct.Struct(">4shqq")
+_BATCH_COUNT = struct.Struct(">b")
+_BATCH = struct.Struct(">hiiqqqbQ")
+_NONE = -1
+
+
+def encode_producer_snapshot(image: TableImage) -> bytes:
+    """Return the file that holds this table."""
+    entries = sorted(image.histories.items(), key=lambda entry: entry[1][-1].base_offset)
+    pieces = [_COUNT.pack(len(entries))]
+    pieces += [_kafkas_entry(producer_id, history[-1]) for producer_id, history in entries]
+    pieces.append(_OUR_HEAD.pack(_MARK, _OUR_VERSION, image.log_time_ms, image.first_log_time_ms))
+    for _producer_id, history in entries:
+        pieces.append(_BATCH_COUNT.pack(len(history)))
+        pieces += [_our_entry(written) for written in history]
+    body = b"".join(pieces)
+    return _HEAD.pack(_VERSION, crc32c(body)) + body
+
+
+def decode_producer_snapshot(content: bytes, *, end_offset: Offset) -> TableImage:
+    """Return the table that a file holds.
+
+    Args:
+        content: the file.
+        end_offset: the offset in its name.
+
+    Raises:
+        DecodeError: it is damaged, of another version, or Kafka's own, without what this project adds.
+    """
+    try:
+        return _decode(content, end_offset)
+    except (struct.error, IndexError) as error:
+        raise DecodeError(f"producer snapshot is cut short: {error}") from error
+
+
+def _decode(content: bytes, end_offset: Offset) -> TableImage:
+    version, expected = _HEAD.unpack_from(content)
+    if version != _VERSION:
+        raise DecodeError(f"producer snapshot of version {version}, expected {_VERSION}")
+    actual = crc32c(memoryview(content)[_HEAD.size :])
+    if actual != expected:
+        raise DecodeError(f"producer snapshot with checksum {expected:08x} in its head, {actual:08x} of its bytes")
+    (count,) = _COUNT.unpack_from(content, _HEAD.size)
+    position = _HEAD.size + _COUNT.size
+    if not 0 <= count <= (len(content) - position) // _PRODUCER.size:
+        raise DecodeError(f"producer snapshot with {count} producers in {len(content)} bytes")
+    producer_ids = [_PRODUCER.unpack_from(content, position + at * _PRODUCER.size)[0] for at in range(count)]
+    position += count * _PRODUCER.size
+    if content[position : position + len(_MARK)] != _MARK:
+        raise DecodeError("producer snapshot of Kafka's, which says too little of the batches before the last")
+    _mark, our_version, log_time_ms, first_log_time_ms = _OUR_HEAD.unpack_from(content, position)
+    if our_version != _OUR_VERSION:
+        raise DecodeError(f"producer snapshot whose second part is of version {our_version}, expected {_OUR_VERSION}")
+    position += _OUR_HEAD.size
+    histories: dict[int, History] = {}
+    for producer_id in producer_ids:
+        (batches,) = _BATCH_COUNT.unpack_from(content, position)
+        position += _BATCH_COUNT.size
+        if batches < 1 or producer_id in histories:
+            raise DecodeError(f"producer snapshot with {batches} batches of producer id {producer_id}")
+        histories[producer_id] = tuple(
+            _written(_BATCH.unpack_from(content, position + at * _BATCH.size), end_offset) for at in range(batches)
+        )
+        position += batches * _BATCH.size
+    if position != len(content):
+        raise DecodeError(f"producer snapshot with {len(content) - position} bytes behind its end")
+    return TableImage(
+        end_offset=end_offset, log_time_ms=log_time_ms, first_log_time_ms=first_log_time_ms, histories=histories
+    )
+
+
+def _kafkas_entry(producer_id: int, last: Written) -> bytes:
+    last_sequence = (last.sequence + last.record_count - 1) % SEQUENCES
+    return _PRODUCER.pack(
+        producer_id,
+        last.epoch,
+        last_sequence,
+        last.end_offset - 1,
+        last.end_offset - last.base_offset - 1,
+        last.log_time_ms,
+        _NONE,
+        _NONE,
+    )
+
+
+def _our_entry(written: Written) -> bytes:
+    checksum = written.content_checksum
+    return _BATCH.pack(
+        written.epoch,
+        written.sequence,
+        written.record_count,
+        written.base_offset,
+        written.end_offset,
+        written.log_time_ms,
+        checksum is not None,
+        checksum or 0,
+    )
+
+
+def _written(fields: tuple[int, ...], end_offset: Offset) -> Written:
+    epoch, sequence, record_count, base_offset, batch_end, log_time_ms, has_checksum, checksum = fields
+    if not 0 <= base_offset < batch_end <= end_offset or record_count < 0:
+        raise DecodeError(f"producer snapshot up to {end_offset} with a batch from {base_offset} to {batch_end}")
+    return Written(
+        epoch=epoch,
+        sequence=sequence,
+        record_count=record_count,
+        base_offset=Offset(base_offset),
+        end_offset=Offset(batch_end),
+        log_time_ms=log_time_ms,
+        content_checksum=checksum if has_checksum else None,
+    )

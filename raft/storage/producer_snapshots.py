@@ -1,0 +1,73 @@
+"""The producer snapshots of one partition: with the newest one a start need not count in the batches below it.
+
+Source: rule LOG-22; Kafka ProducerStateManager, LogFileUtils.producerSnapshotFile.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+
+from raft.errors import DecodeError
+from raft.storage.atomic_file import replace_file
+from raft.storage.files import Files, join
+from raft.storage.producer_snapshot import decode_producer_snapshot, encode_producer_snapshot
+from raft.types import Offset
+from raft.writers import TableImage
+
+_logger = logging.getLogger(__name__)
+
+KEPT_SNAPSHOTS = 2
+"""The newest, and the one before for when it is damaged."""
+
+_SNAPSHOT_FILE = re.compile(r"([0-9]{20})\.snapshot")
+
+
+class ProducerSnapshots:
+    """The files. One thread at a time uses them.
+
+    Args:
+        files: where they lie.
+        directory: the partition's folder.
+    """
+
+    def __init__(self, files: Files, directory: str) -> None:
+        self._files = files
+        self._directory = directory
+
+    def write(self, image: TableImage) -> None:
+        """Return when a table is on the disk; older files than are kept are gone."""
+        replace_file(self._files, self._name(image.end_offset), encode_producer_snapshot(image))
+        for end_offset in self._end_offsets()[:-KEPT_SNAPSHOTS]:
+            self._files.remove(self._name(end_offset))
+
+    def newest(self, *, at_most: Offset) -> TableImage | None:
+        """Return the newest table that can be read, of those no later than an offset. A damaged one is passed over."""
+        for end_offset in reversed(self._end_offsets()):
+            if end_offset > at_most:
+                continue
+            name = self._name(end_offset)
+            try:
+                return decode_producer_snapshot(self._files.read(name), end_offset=end_offset)
+            except DecodeError as error:
+                _logger.warning("%s is not used: %s; writers are read from the log instead", name, error)
+        return None
+
+    def remove_after(self, end_offset: Offset) -> None:
+        """Return when no table is left, on the disk too, that counts batches from an offset on."""
+        later = [found for found in self._end_offsets() if found > end_offset]
+        for found in later:
+            self._files.remove(self._name(found))
+        if later:
+            self._files.sync_directory(self._directory)
+
+    def remove_all(self) -> None:
+        """Return when no table is left, on the disk too."""
+        self.remove_after(Offset(-1))
+
+    def _end_offsets(self) -> list[Offset]:
+        matches = map(_SNAPSHOT_FILE.fullmatch, self._files.names_in(self._directory))
+        return [Offset(int(match[1])) for match in matches if match]
+
+    def _name(self, end_offset: Offset) -> str:
+        return join(self._directory, f"{end_offset:020d}.snapshot")

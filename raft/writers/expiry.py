@@ -1,0 +1,46 @@
+"""When a writer is forgotten: in log time, so that every node forgets it at the same record.
+
+Log time is the largest timestamp of all batches up to a point of the log. It is not the time of any clock: a node that
+judged by its own clock would accept a repeated write that another node still knows, and two leaders in succession would
+write it twice. A client whose clock runs ahead moves log time ahead with it, by no more than the leader allows:
+`log.message.timestamp.after.max.ms`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from raft.types import BatchHeader
+
+PRODUCER_ID_EXPIRATION_MS = 86_400_000
+"""One day, as Kafka's producer.id.expiration.ms."""
+
+WRITER_EXPIRATION_MS = 2_592_000_000
+"""Thirty days. A streaming query that stands still for longer, and then repeats its last micro-batch, writes it again;
+a query that is down for a vacation must not. One remembered write of a query takes some 350 bytes."""
+
+NO_LOG_TIME_MS = -1
+"""Log time of a log without timestamps."""
+
+LATEST_TIMESTAMP_MS = 253_402_300_799_999
+"""The end of the year 9999. What lies beyond is no time in milliseconds: a client wrote micro- or nanoseconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriterExpiry:
+    """How long writers are remembered after their last write, in log time. All nodes of a quorum need the same.
+
+    Fields:
+        producer_ms: idempotent producers, and writers that wrote version 0 of their key and no other: plain batch
+            writes, each of which draws a name of its own.
+        writer_ms: writers with a higher version, such as streaming queries.
+    """
+
+    producer_ms: int = PRODUCER_ID_EXPIRATION_MS
+    writer_ms: int = WRITER_EXPIRATION_MS
+
+
+def log_time_after(log_time_ms: int, header: BatchHeader) -> int:
+    """Return log time once a batch is appended; a timestamp that is missing or impossible does not count."""
+    timestamp_ms = header.max_timestamp_ms
+    return timestamp_ms if log_time_ms < timestamp_ms <= LATEST_TIMESTAMP_MS else log_time_ms

@@ -1,0 +1,41 @@
+"""How many bytes are committed (CLIENT-2)."""
+
+from __future__ import annotations
+
+from raft.core.committed_bytes import CommittedBytes
+from raft.types import BatchHeader, Epoch, Offset
+
+
+def header(offset: int, size_bytes: int) -> BatchHeader:
+    return BatchHeader(
+        base_offset=Offset(offset), last_offset=Offset(offset), epoch=Epoch(1), size_bytes=size_bytes, record_count=1
+    )
+
+
+def test_bytes_count_once_their_batch_is_committed() -> None:
+    counted = CommittedBytes()
+    for offset, size_bytes in ((0, 10), (1, 20), (2, 40)):
+        counted.append(header(offset, size_bytes))
+
+    totals = []
+    for high_watermark in (0, 1, 3, 3):
+        counted.commit(Offset(high_watermark))
+        totals.append(counted.total)
+
+    assert totals == [0, 10, 70, 70]
+
+
+def test_bytes_that_were_cut_off_never_count() -> None:
+    counted = CommittedBytes()
+    for offset, size_bytes in ((0, 10), (1, 20), (2, 40)):
+        counted.append(header(offset, size_bytes))
+    counted.commit(Offset(1))
+
+    counted.truncate(Offset(2))
+    counted.append(header(2, 5))
+    counted.commit(Offset(3))
+    counted.truncate(Offset(3))
+    counted.append(header(3, 1))
+    counted.commit(Offset(4))
+
+    assert counted.total == 10 + 20 + 5 + 1
