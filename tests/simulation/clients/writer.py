@@ -15,7 +15,7 @@ from tests.simulation.plan import ClientPlan
 from tests.simulation.timeline import Timeline
 
 _BACKOFF_MS = (10, 80)
-_SETTLED = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
+_SETTLED = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER, ErrorCode.DUPLICATE_RESOURCE)
 
 
 @dataclass(slots=True, eq=False)
