@@ -46,7 +46,10 @@ class KeyedWriter(Writer):
         key = WriteKey(self.name, self._next_version)
         self._next_version += 1 + self._dice.draw(_LONGEST_STEP)
         payload = build_batch(
-            [Record(value=f"{key.writer_id}/{key.version}/{row}".encode()) for row in range(1 + self._dice.draw(2))],
+            [
+                Record(value=f"{key.writer_id}/{key.version}/{row}".encode(), timestamp_ms=self._wall_clock_ms)
+                for row in range(1 + self._dice.draw(2))
+            ],
             producer_id=key.producer_id,
             producer_epoch=key.producer_epoch,
             base_sequence=key.base_sequence,
