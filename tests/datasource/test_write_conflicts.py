@@ -58,9 +58,9 @@ def write_batch(*values: str, **options: str) -> None:
 
 def write_stream(*values: str, **options: str) -> None:
     task = collect_rows(
-        [pa.RecordBatch.from_pydict({Query(query_id="query", checkpoint_location=None): list(values)})],
+        [pa.RecordBatch.from_pydict({"value": list(values)})],
         1 << 20,
-        "a query",
+        Query(query_id="a query", checkpoint_location=None),
     )
     KraftStreamWriter(WriteOptions.of(SERVERS | options)).commit([task], 7)
 

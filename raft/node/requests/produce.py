@@ -89,7 +89,6 @@ class _Answers:
 
 def produce(context: Context, caller: Caller, request: ProduceRequest, version: int, respond: Respond) -> None:
     """Answer Produce: acknowledged when committed, whatever `acks` says."""
-    origin = respond.origin
     answers = _Answers(request, version, respond)
     answers.respond_if_whole()
     context.admissions.admit(

@@ -57,7 +57,10 @@ class KeyedWriter(Writer):
     def _make_batch(self, version: int, word: str) -> Batch:
         key = WriteKey(self.name, version)
         payload = build_batch(
-            [Record(value=f"{key.writer_id}/{version}/{word} {row}".encode()) for row in range(1 + self._dice.draw(2))],
+            [
+                Record(value=f"{key.writer_id}/{version}/{word} {row}".encode(), timestamp_ms=self._wall_clock_ms)
+                for row in range(1 + self._dice.draw(2))
+            ],
             producer_id=key.producer_id,
             producer_epoch=key.producer_epoch,
             base_sequence=key.base_sequence,

@@ -12,7 +12,7 @@ from raft.writers import WriterTable
 from raft.writers.keys import version_of
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.observer import Invariant
-from tests.simulation.log_twin import write_id_of
+from tests.simulation.log_twin import LogTwin, write_id_of
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
 
@@ -103,10 +103,13 @@ class AnswersAreTrue(Invariant):
 class WriterTableFollowsLog(Invariant):
     """Each node's table of writers is what its log makes of it, however it came to be."""
 
-    rules = ("CLIENT-8",)
+    rules = ("CLIENT-8", "CLIENT-12", "LOG-22")
 
     def __init__(self) -> None:
         self._appends = 0
+
+    def started(self, machine: Machine) -> None:
+        self._compare(machine, machine.written.twin)
 
     def cut(self, step: Step) -> None:
         self._check(step)
@@ -117,11 +120,14 @@ class WriterTableFollowsLog(Invariant):
             self._check(step)
 
     def _check(self, step: Step) -> None:
+        self._compare(step.machine, step.log)
+
+    def _compare(self, machine: Machine, log: LogTwin) -> None:
         fresh = WriterTable()
-        for entry in step.log.entries:
+        for entry in log.entries:
             fresh.appended(entry.header)
-        is_same = _content(step.machine.writers) == _content(fresh)
-        self.require(is_same, "%s: the table is not that of its log up to %s", step.machine, step.log.end_offset)
+        is_same = _content(machine.writers) == _content(fresh)
+        self.require(is_same, "%s: the table is not that of its log up to %s", machine, log.end_offset)
 
 
 def _content(table: WriterTable) -> object:

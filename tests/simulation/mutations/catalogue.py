@@ -12,6 +12,7 @@ from tests.simulation.mutations import (
     messages,
     truncations,
     votes,
+    writers,
 )
 from tests.simulation.mutations.mutation import Mutation
 
@@ -63,6 +64,13 @@ MUTATIONS: tuple[Mutation, ...] = (
     truncations.new_leader_cleans_up,
     truncations.epochs_not_cut,
     truncations.writers_not_cut,
+    writers.snapshot_forgets_a_writer,
+    writers.snapshot_of_what_may_be_cut_off,
+    writers.snapshot_not_removed_by_a_truncation,
+    writers.expiry_by_the_nodes_own_clock,
+    writers.undo_dropped_too_early,
+    writers.writers_never_forgotten,
+    writers.control_batches_move_log_time,
     clients.key_judged_without_the_uncommitted_tail,
     clients.gap_in_a_producers_sequence,
     clients.older_version_of_a_key_written,
