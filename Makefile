@@ -9,7 +9,7 @@ INPUTS ?= 1000000
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix bench sim soak lock clean
+.PHONY: help setup demo test check fix bench profile sim soak lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,9 +26,12 @@ demo: $(READY) ## Metadata changes through a quorum into Spark and back, the lea
 test: check ## Everything that CI runs
 	$(BIN)/pytest -n $(JOBS) --dist loadscope --no-loadscope-reorder
 
-bench: $(READY) ## Side-by-side figures; those of Spark and the quorum are kept under benchmarks/results
+bench: $(READY) ## Beside Kafka and etcd, into benchmarks/results: make bench ONLY=sink,append BASELINE=../before
+	bash scripts/ensure_etcd.sh || true
+	$(BIN)/python -m benchmarks.run $(if $(ONLY),--only $(ONLY)) $(if $(BASELINE),--baseline $(BASELINE))
+
+profile: $(READY) ## Where the time of appends, columns and codec goes
 	$(BIN)/python -m benchmarks.append
-	$(BIN)/python -m benchmarks.backfill
 	$(BIN)/python -m benchmarks.columns
 	$(BIN)/python -m benchmarks.codec
 
@@ -50,7 +53,7 @@ fix: $(READY) ## Mend what ruff can mend by itself
 	$(BIN)/ruff format .
 
 clean: ## Remove everything that make made
-	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis build dist
+	rm -rf $(VENV) .cache benchmarks/work .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis build dist
 	rm -f raft/records/libscanner.* datasource/columns/libkernel.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -5,7 +5,7 @@ python -m benchmarks.append [--quick]
 Every voter is a process of its own. The machine's own figures come from the same run: fdatasync after as many bytes as
 an append writes, and a round trip on loopback between two processes. A commit needs at least two round trips (client to
 leader, leader to follower) and one flush on a majority; the ratio to that sum is the figure to look at. Where the rest
-of the time goes, `benchmarks.where` finds out.
+of the time goes, `benchmarks.where` finds out. How an append compares with one to etcd, `benchmarks.run` measures.
 """
 
 from __future__ import annotations

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import platform
-import subprocess
 from pathlib import Path
+
+from benchmarks.checkout import Checkout
 
 Figures = dict[str, float]
 
@@ -19,7 +20,7 @@ def record(name: str, command: str, figures: Figures, *, keep: bool) -> None:
     for label, value in figures.items():
         print(f"{label:<{width}}  {value:12.3f}")
     if keep:
-        text = {"command": command, "machine": machine(), "commit": commit(), "figures": figures}
+        text = {"command": command, "machine": machine(), "commit": Checkout.this().commit, "figures": figures}
         FOLDER.mkdir(exist_ok=True)
         (FOLDER / f"{name}.json").write_text(json.dumps(text, indent=2) + "\n")
 
@@ -33,9 +34,3 @@ def machine() -> str:
     return (
         f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.release()}, Python {platform.python_version()}"
     )
-
-
-def commit() -> str:
-    """The commit that was measured."""
-    answer = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    return answer.stdout.strip()

@@ -31,6 +31,7 @@ _TOGETHER = {
     "java": "java",
     "spark": "spark",
     "kraft_spark": "spark",
+    "benchmarks": "benchmarks",
     "examples": "examples",
     "simulation": "simulation",
 }

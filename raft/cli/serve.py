@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from raft.cli import garbage
 from raft.cli.parent import exit_with_parent
 from raft.config import NodeConfig, parse_overrides, read_properties
 from raft.errors import ConfigError
@@ -58,6 +59,7 @@ async def _serve(config: NodeConfig) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stopping.asked)
+        garbage.settle()
         # Who waits for this word may send a signal at once.
         _logger.info("node %s of cluster %s listens on %s", config.node_id, node.cluster_id, config.listener)
         await node.wait_until_ended()

@@ -166,10 +166,10 @@ class Session:
             others = [server for server in self._servers if server != leader.endpoint]
             if others:
                 timeout_ms = min(self.settings.patience_ms, deadline.left_ms(now_ms))
-                sighting = yield from self._look(others[turn % len(others)], timeout_ms, silent=leader.endpoint)
+                server = others[turn % len(others)]
                 turn += 1
-                newer = sighting.leader
-                if newer is not None and self._is_newer(newer, than=leader):
+                newer = yield from self._newer_leader(server, timeout_ms, than=leader)
+                if newer is not None:
                     self._follow(newer)
                     return (yield GiveUp(endpoint=leader.endpoint))
             outcome = yield Await(endpoint=leader.endpoint, patience_ms=pause_ms)
@@ -177,6 +177,14 @@ class Session:
                 return outcome
             now_ms = outcome.now_ms
             pause_ms = min(2 * pause_ms, self.settings.patience_ms // 2)
+
+    def _newer_leader(self, server: Endpoint, timeout_ms: int, *, than: Leader) -> Operation[Leader | None]:
+        try:
+            sighting = yield from self._look(server, timeout_ms, silent=than.endpoint)
+        except ConfigError:
+            return None  # another cluster's node, in the place of one of ours, is no reason to leave the leader
+        found = sighting.leader
+        return found if found is not None and self._is_newer(found, than=than) else None
 
     def _is_newer(self, found: Leader, *, than: Leader) -> bool:
         return found.epoch > than.epoch and found.epoch >= self.epoch and found.endpoint != than.endpoint

@@ -50,13 +50,17 @@ INLINE uint64_t load_little_endian(const uint8_t *bytes, size_t size) {
 /* MurmurHash64A with seed 0; see `murmur.py`. */
 INLINE uint64_t murmur_hash(const uint8_t *bytes, int64_t size) {
     uint64_t hashed = (uint64_t)size * MULTIPLIER;
+    bool has_words = size >= 8;
     for (; size >= 8; bytes += 8, size -= 8) {
         uint64_t mixed = load_little_endian(bytes, 8) * MULTIPLIER;
         mixed = (mixed ^ mixed >> SHIFT) * MULTIPLIER;
         hashed = (hashed ^ mixed) * MULTIPLIER;
     }
     if (size > 0) {
-        hashed = (hashed ^ load_little_endian(bytes, (size_t)size)) * MULTIPLIER;
+        /* The end of the last eight bytes: to copy so many as are left takes a call. */
+        uint64_t rest = has_words ? load_little_endian(bytes + size - 8, 8) >> (64 - 8 * size)
+                                  : load_little_endian(bytes, (size_t)size);
+        hashed = (hashed ^ rest) * MULTIPLIER;
     }
     hashed = (hashed ^ hashed >> SHIFT) * MULTIPLIER;
     return hashed ^ hashed >> SHIFT;

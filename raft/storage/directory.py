@@ -140,8 +140,8 @@ class ReplicaDirectory:
             start = snapshots.latest() or LOG_BEGIN
             on_batch = None
             if writers is not None:
-                # Below the recovery point all is there, or the start is refused: no snapshot counts what is cut off.
-                on_batch = _filled(writers, producer_snapshots.newest(at_most=recovery_point.offset))
+                # A batch above may be cut off, and a snapshot that counts it in cannot undo it.
+                on_batch = _filled(writers, producer_snapshots.newest(at_most=high_watermark.offset))
                 writers.committed(high_watermark.offset)
             log = Log.open(files, partition, config or LogConfig(), recovery_point, on_batch, start=start)
             producer_snapshots.remove_after(log.end_offset)

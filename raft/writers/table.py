@@ -167,8 +167,10 @@ class WriterTable:
             self._first_log_time_ms = self._log_time_ms
         if header.producer_id is not None:
             self._count_in(header.producer_id, header, undo)
-        self._forget_expired(undo)
-        changes = header.producer_id is not None or self._log_time_ms != undo.log_time_ms
+        moves_log_time = self._log_time_ms != undo.log_time_ms
+        if moves_log_time:
+            self._forget_expired(undo)
+        changes = header.producer_id is not None or moves_log_time
         # What is known to be committed is never cut: a start reads a whole log, and needs to undo its tail only.
         if changes and header.base_offset >= self._committed:
             self._undo.append(undo)

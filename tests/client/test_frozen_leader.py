@@ -7,7 +7,7 @@ import pytest
 from raft.client import calls
 from raft.client.session import Session
 from raft.codec import Message
-from raft.errors import ConfigError, QuorumUnavailableError
+from raft.errors import QuorumUnavailableError
 from raft.types import Offset
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from raft.wire.messages.produce import (
@@ -134,11 +134,12 @@ def test_reader_is_patient_for_as_long_as_the_node_may_hold_its_request() -> Non
     assert table.asked[1].patience_ms == 800
 
 
-def test_another_cluster_in_the_place_of_a_node_is_refused_in_between() -> None:
-    table = Table({PLACES[1]: node(None), PLACES[3]: node(knows=metadata(2, epoch=4, cluster_id="another"))})
+def test_node_of_another_cluster_in_the_place_of_one_of_ours_is_no_reason_to_leave_the_leader() -> None:
+    stranger = node(knows=metadata(2, epoch=4, cluster_id="another"))
+    table = Table({PLACES[1]: node(Late(appended(), after_ms=900)), PLACES[2]: stranger, PLACES[3]: stranger})
 
-    with pytest.raises(ConfigError, match="has cluster id another"):
-        append(session(1), table)
+    assert append(session(1), table) == 7
+    assert table.given_up == []
 
 
 def test_server_that_is_silent_from_the_start_is_passed_over_and_gets_more_time_in_each_round() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from raft.types import Uuid
 from tests.java.processes import Finished, Server, run_to_end
 from tests.java.seats import Seat
 
-_SMALL_JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dfile.encoding=UTF-8")
+SMALL_JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dfile.encoding=UTF-8")
 
 
 class MainClass(StrEnum):
@@ -90,11 +91,13 @@ class JavaServer(Server):
         super().__init__(main_class.name, command, log_file=log_file)
 
 
-def java_command(jars: Path, main_class: MainClass, *arguments: str, log_level: str) -> list[str]:
-    """Return the command that runs a class of Kafka's in a small JVM."""
+def java_command(
+    jars: Path, main_class: MainClass, *arguments: str, log_level: str, jvm: Sequence[str] = SMALL_JVM
+) -> list[str]:
+    """Return the command that runs a class of Kafka's, in a small JVM unless other options of a JVM are given."""
     return [
         "java",
-        *_SMALL_JVM,
+        *jvm,
         f"-Dorg.slf4j.simpleLogger.defaultLogLevel={log_level}",
         "-Dorg.slf4j.simpleLogger.showDateTime=true",
         "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",

@@ -52,6 +52,7 @@ class Rest:
         leader = self._settle(world.machines)
         self._stay(leader)
         self._do_without_followers(leader)
+        self._forget_writers()
         self._outlive_power_cut()
 
     def _draw_absent(self) -> list[Machine]:
@@ -120,6 +121,17 @@ class Rest:
         if (now_leading, now_leading.core.epoch) != (leader, epoch):
             detail = f"{leader} led epoch {epoch}, now {now_leading} leads {now_leading.core.epoch}, for no reason"
             raise BrokenInvariantError("LeadershipIsStable", ("TEST-11",), detail)
+
+    def _forget_writers(self) -> None:
+        """All nodes forget all writers but the last at the same record."""
+        world = self._world
+        world.let_a_month_pass()
+        self._settle(world.machines)
+        for machine in world.machines:
+            remembered = machine.core.writers_image().histories
+            if len(remembered) != 1:
+                detail = f"{machine} remembers {len(remembered)} writers, all but one of which wrote a month ago"
+                raise BrokenInvariantError("WritersAreForgotten", ("CLIENT-12",), detail)
 
     def _outlive_power_cut(self) -> None:
         """Cut the power of all machines and look at what is on their disks: everything that was committed."""

@@ -6,6 +6,7 @@ from raft.types import NodeId
 from tests.simulation.chronicle import Chronicle
 from tests.simulation.clients.caller import Caller
 from tests.simulation.clients.keyed_writer import KeyedWriter
+from tests.simulation.clients.latecomer import Latecomer
 from tests.simulation.clients.producer import Producer
 from tests.simulation.clients.reader import Reader
 from tests.simulation.clients.writer import Writer
@@ -98,6 +99,22 @@ class World:
             machine.leave_in_peace()
         for writer in self.writers:
             writer.make_last()
+
+    def let_a_month_pass(self) -> None:
+        """Have something written with a timestamp so late that every writer before it is forgotten."""
+        self.story.tell("world", "lets a month pass")
+        name = "latecomer"
+        dice = Dice(self.plan.seed, name)
+        late = Latecomer(
+            name,
+            self._make_caller(dice),
+            timeline=self.timeline,
+            dice=dice,
+            plan=self.plan.clients,
+            watch=self._watch,
+        )
+        self.writers.append(late)
+        late.make_last()
 
     def keep_down(self, node_ids: frozenset[NodeId]) -> None:
         """Let these nodes be down, and all others up, until told otherwise."""

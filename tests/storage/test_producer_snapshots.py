@@ -110,7 +110,7 @@ def table_of(headers: list[BatchHeader]) -> WriterTable:
     return table
 
 
-def run(files: MemoryFiles, batches: list[Batch]) -> None:
+def run(files: MemoryFiles, batches: list[Batch], *, committed: int = 12) -> None:
     """Append one batch after the other, with a snapshot wherever a segment was begun."""
     table = WriterTable()
     directory = opened(files, config=SMALL, writers=table)
@@ -119,6 +119,7 @@ def run(files: MemoryFiles, batches: list[Batch]) -> None:
         if directory.append([batch]):
             directory.write_producer_snapshot(table.image(batch.header.end_offset))
             directory.log.flush()
+            directory.note_committed(Offset(min(batch.header.end_offset, committed)))
             directory.write_checkpoints()
     directory.close()
 
@@ -181,10 +182,26 @@ def test_snapshot_above_a_cut_is_gone_before_the_offsets_are_written_again() -> 
 
 
 @pytest.mark.rule("LOG-22")
-def test_snapshot_above_the_recovery_point_is_not_used() -> None:
+def test_batches_that_may_be_cut_off_can_be_undone_though_a_snapshot_counts_them() -> None:
+    files = MemoryFiles()
+    run(files, WRITTEN, committed=5)
+    assert int(snapshots(files)[0][:20]) > 5
+    table = WriterTable()
+    directory = opened(files, config=SMALL, writers=table)
+
+    directory.truncate(Offset(5))
+    table.truncated(Offset(5))
+
+    assert table.image(Offset(5)) == table_of([batch.header for batch in WRITTEN[:5]]).image(Offset(5))
+    assert not snapshots(files)
+
+
+@pytest.mark.rule("LOG-22")
+def test_snapshot_past_the_end_of_the_log_is_gone_after_a_start() -> None:
     files = MemoryFiles()
     run(files, WRITTEN)
-    files.lose(f"{PARTITION}/recovery-point-offset-checkpoint")
+    for name in ("recovery-point-offset-checkpoint", "replication-offset-checkpoint"):
+        files.lose(f"{PARTITION}/{name}")
     log = next(name for name in reversed(files.names_in(PARTITION)) if name.endswith(".log"))
     last = int(log[:20])
     files.lose(f"{PARTITION}/{log}")
@@ -225,10 +242,11 @@ def test_table_is_that_of_the_log_when_the_power_is_cut_at_any_call() -> None:
             if directory.append([batch]):
                 directory.write_producer_snapshot(run_on.image(batch.header.end_offset))
                 directory.log.flush()
+                directory.note_committed(batch.header.end_offset)
                 directory.write_checkpoints()
         directory.close()
 
-    for case, files in crash_at_every_call(lambda files: run(files, WRITTEN), cut_and_go_on):
+    for case, files in crash_at_every_call(lambda files: run(files, WRITTEN, committed=5), cut_and_go_on):
         table = WriterTable()
         directory = opened(files, config=SMALL, writers=table)
         end = directory.log.end_offset

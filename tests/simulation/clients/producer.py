@@ -44,7 +44,9 @@ class Producer(Writer):
         self._next_sequence += 1 + self._dice.draw(_MOST_RECORDS)
         payload = build_batch(
             [
-                Record(value=b"record %d of producer %d" % (number, self._producer_id))
+                Record(
+                    value=b"record %d of producer %d" % (number, self._producer_id), timestamp_ms=self._wall_clock_ms
+                )
                 for number in range(sequence, self._next_sequence)
             ],
             producer_id=self._producer_id,

@@ -14,8 +14,11 @@ from tests.simulation.invariants.observer import Observer
 from tests.simulation.plan import ClientPlan
 from tests.simulation.timeline import Timeline
 
+WALL_CLOCK_MS = 1_700_000_000_000
+"""What clocks of clients show when the run begins."""
+
 _BACKOFF_MS = (10, 80)
-_SETTLED = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
+_SETTLED = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER, ErrorCode.DUPLICATE_RESOURCE)
 
 
 @dataclass(slots=True, eq=False)
@@ -56,6 +59,11 @@ class Writer(ABC):
         if self._is_making:
             self._make_more()
             self._timeline.after(self._dice.between(self._plan.pause_ms), self.begin)
+
+    @property
+    def _wall_clock_ms(self) -> int:
+        """What its clock shows: the timestamp of its records."""
+        return WALL_CLOCK_MS + self._timeline.now_ms
 
     def make_last(self) -> None:
         """Make one more write, then no others."""

@@ -12,7 +12,7 @@ from raft.writers import WriterTable
 from raft.writers.keys import version_of
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.observer import Invariant
-from tests.simulation.log_twin import write_id_of
+from tests.simulation.log_twin import LogTwin, write_id_of
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
 
@@ -41,7 +41,7 @@ class WrittenOnce(Invariant):
 class AnswersAreTrue(Invariant):
     """What a client is told of its write is so: acknowledged is committed, where told; overtaken is overtaken."""
 
-    rules = ("HW-6", "TEST-8", "CLIENT-6", "CLIENT-8")
+    rules = ("HW-6", "TEST-8", "CLIENT-6", "CLIENT-8", "CLIENT-11")
 
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
@@ -58,6 +58,8 @@ class AnswersAreTrue(Invariant):
             self._check_acknowledged(machine, asked.batch, response)
         elif response.error == ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
             self._check_overtaken(machine, header)
+        elif response.error == ErrorCode.DUPLICATE_RESOURCE:
+            self._check_other_content(machine, asked.batch)
         elif response.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
             is_sink = header.producer_id is not None and header.producer_id >= FIRST_SINK_PRODUCER_ID
             self.require(not is_sink, "%s looks for order among the keyed writes of %s", machine, header)
@@ -82,6 +84,15 @@ class AnswersAreTrue(Invariant):
         is_same = entry.payload[CHECKED_FROM:] == batch.payload[CHECKED_FROM:]
         self.require(is_same, "%s acknowledges %s, other records are there", machine, write_id)
 
+    def _check_other_content(self, machine: Machine, batch: Batch) -> None:
+        write_id = write_id_of(batch.header)
+        assert write_id is not None, "every client here names its writes"
+        entry = self._committed.find(write_id)
+        if entry is None:
+            self.fail(f"{machine} refuses {write_id} for what was written under it, and nothing of it is committed")
+        is_other = entry.payload[CHECKED_FROM:] != batch.payload[CHECKED_FROM:]
+        self.require(is_other, "%s refuses %s, whose own records are there", machine, write_id)
+
     def _check_overtaken(self, machine: Machine, header: BatchHeader) -> None:
         version = version_of(header.producer_epoch, header.base_sequence)
         newest = self._committed.newest_version(header.producer_id or 0)
@@ -92,10 +103,13 @@ class AnswersAreTrue(Invariant):
 class WriterTableFollowsLog(Invariant):
     """Each node's table of writers is what its log makes of it, however it came to be."""
 
-    rules = ("CLIENT-8",)
+    rules = ("CLIENT-8", "CLIENT-12", "LOG-22")
 
     def __init__(self) -> None:
         self._appends = 0
+
+    def started(self, machine: Machine) -> None:
+        self._compare(machine, machine.written.twin)
 
     def cut(self, step: Step) -> None:
         self._check(step)
@@ -106,11 +120,14 @@ class WriterTableFollowsLog(Invariant):
             self._check(step)
 
     def _check(self, step: Step) -> None:
+        self._compare(step.machine, step.log)
+
+    def _compare(self, machine: Machine, log: LogTwin) -> None:
         fresh = WriterTable()
-        for entry in step.log.entries:
+        for entry in log.entries:
             fresh.appended(entry.header)
-        is_same = _content(step.machine.writers) == _content(fresh)
-        self.require(is_same, "%s: the table is not that of its log up to %s", step.machine, step.log.end_offset)
+        is_same = _content(machine.writers) == _content(fresh)
+        self.require(is_same, "%s: the table is not that of its log up to %s", machine, log.end_offset)
 
 
 def _content(table: WriterTable) -> object:

@@ -20,8 +20,9 @@ from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import Record
 from raft.types import FIRST_SINK_PRODUCER_ID, Batch, BatchHeader
-from raft.writers import Accepted, Refused, Repeated, WriterTable
+from raft.writers import Accepted, Refused, Repeated, WriterTable, table
 from raft.writers.table import Verdict
+from raft.writers.written import Written
 from tests.simulation.mutations.mutation import mutation
 
 
@@ -30,11 +31,11 @@ def key_judged_without_the_uncommitted_tail(patch: pytest.MonkeyPatch) -> None:
     """A write counts as new as long as it is not committed, though it may lie in the log already."""
     judge = WriterTable.judge
 
-    def judge_by_what_is_committed(table: WriterTable, header: BatchHeader) -> Verdict:
-        if table._undo:
-            table = deepcopy(table)
-            table.truncated(table._undo[0].base_offset)
-        return judge(table, header)
+    def judge_by_what_is_committed(writers: WriterTable, header: BatchHeader) -> Verdict:
+        if writers._undo:
+            writers = deepcopy(writers)
+            writers.truncated(writers._undo[0].base_offset)
+        return judge(writers, header)
 
     patch.setattr(WriterTable, "judge", judge_by_what_is_committed)
 
@@ -56,8 +57,8 @@ def older_version_refused_too_early(patch: pytest.MonkeyPatch) -> None:
     """A write of an older version is called overtaken while the newer one may still be cut off."""
     judge = WriterTable.judge
 
-    def judge_at_once(table: WriterTable, header: BatchHeader) -> Verdict:
-        verdict = judge(table, header)
+    def judge_at_once(writers: WriterTable, header: BatchHeader) -> Verdict:
+        verdict = judge(writers, header)
         return replace(verdict, base_offset=None, end_offset=None) if isinstance(verdict, Refused) else verdict
 
     patch.setattr(WriterTable, "judge", judge_at_once)
@@ -68,15 +69,51 @@ def newer_version_taken_for_repeated(patch: pytest.MonkeyPatch) -> None:
     """A new version of a key is answered with the offset of the last one, and not written."""
     judge = WriterTable.judge
 
-    def judge_by_writer_only(table: WriterTable, header: BatchHeader) -> Verdict:
+    def judge_by_writer_only(writers: WriterTable, header: BatchHeader) -> Verdict:
         is_keyed = (header.producer_id or 0) >= FIRST_SINK_PRODUCER_ID
-        history = table._remembered(header.producer_id or 0) if is_keyed else None
-        verdict = judge(table, header)
+        history = writers._remembered(header.producer_id or 0) if is_keyed else None
+        verdict = judge(writers, header)
         if history is None or not isinstance(verdict, Accepted):
             return verdict
         return Repeated(base_offset=history[-1].base_offset, end_offset=history[-1].end_offset)
 
     patch.setattr(WriterTable, "judge", judge_by_writer_only)
+
+
+@mutation(breaks=("CLIENT-11",), caught_by=("AnswersAreTrue",))
+def other_content_taken_for_repeated(patch: pytest.MonkeyPatch) -> None:
+    """Other rows under a written key are acknowledged, and are not in the log."""
+    patch.setattr(table, "_judge_repeated_key", lambda written, *_: _repeated(written))
+
+
+@mutation(breaks=("CLIENT-11",), caught_by=("AnswersAreTrue",))
+def only_record_counts_compared(patch: pytest.MonkeyPatch) -> None:
+    """Other rows under a written key are acknowledged if there are as many."""
+    judge = table._judge_repeated_key
+
+    def judge_by_count(written: Written, header: BatchHeader, version: int) -> Verdict:
+        is_same = written.record_count == header.record_count
+        return _repeated(written) if is_same else judge(written, header, version)
+
+    patch.setattr(table, "_judge_repeated_key", judge_by_count)
+
+
+@mutation(breaks=("CLIENT-11",), caught_by=("WrittenOnce", "WritersKeepTheirOrder"))
+def other_content_written(patch: pytest.MonkeyPatch) -> None:
+    """Other rows under a written key are written as well."""
+    _take_what_is_refused(patch, ErrorCode.DUPLICATE_RESOURCE)
+
+
+@mutation(breaks=("CLIENT-8",), caught_by=("AnswersAreTrue",))
+def repeated_write_taken_for_other_content(patch: pytest.MonkeyPatch) -> None:
+    """A write that comes again is refused as if it had other rows."""
+
+    def refuse(written: Written, *_: object) -> Verdict:
+        return Refused(
+            error=ErrorCode.DUPLICATE_RESOURCE, base_offset=written.base_offset, end_offset=written.end_offset
+        )
+
+    patch.setattr(table, "_judge_repeated_key", refuse)
 
 
 @mutation(breaks=("CLIENT-8",), caught_by=("WrittenOnce",))
@@ -143,12 +180,16 @@ def deposed_leader_serves_readers(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(machine, "on_client_fetch", serve)
 
 
+def _repeated(written: Written) -> Repeated:
+    return Repeated(base_offset=written.base_offset, end_offset=written.end_offset)
+
+
 def _take_what_is_refused(patch: pytest.MonkeyPatch, error: ErrorCode) -> None:
     """Let the table accept every batch that it would refuse with this error."""
     judge = WriterTable.judge
 
-    def judge_mildly(table: WriterTable, header: BatchHeader) -> Verdict:
-        verdict = judge(table, header)
+    def judge_mildly(writers: WriterTable, header: BatchHeader) -> Verdict:
+        verdict = judge(writers, header)
         return Accepted() if isinstance(verdict, Refused) and verdict.error == error else verdict
 
     patch.setattr(WriterTable, "judge", judge_mildly)

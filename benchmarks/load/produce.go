@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+)
+
+const mostAnswerBytes = 1 << 20
+
+// produce sends one Produce request over and over, each client on a connection of its own.
+func produce(arguments []string) (Summary, error) {
+	flags := flag.NewFlagSet("produce", flag.ContinueOnError)
+	address := flags.String("address", "", "the leader, host:port")
+	frameFile := flags.String("frame", "", "file with the whole request, its size included")
+	errorAt := flags.Int("error-at", 0, "where the error code of the only partition stands in the answer, without its size")
+	clients := flags.Int("clients", 1, "how many")
+	total := flags.Int("total", 1, "appends of all clients together")
+	if err := flags.Parse(arguments); err != nil {
+		return Summary{}, err
+	}
+	frame, err := os.ReadFile(*frameFile)
+	if err != nil {
+		return Summary{}, err
+	}
+	appends := make([]Append, *clients)
+	for i := range appends {
+		connection, err := net.Dial("tcp", *address)
+		if err != nil {
+			return Summary{}, err
+		}
+		defer connection.Close()
+		appends[i] = producer(connection, frame, *errorAt)
+	}
+	return measure(appends, *total / *clients)
+}
+
+func producer(connection net.Conn, frame []byte, errorAt int) Append {
+	var size [4]byte
+	var answer []byte
+	return func(int) error {
+		if _, err := connection.Write(frame); err != nil {
+			return err
+		}
+		if _, err := io.ReadFull(connection, size[:]); err != nil {
+			return err
+		}
+		length := int(binary.BigEndian.Uint32(size[:]))
+		if length < errorAt+2 || length > mostAnswerBytes {
+			return fmt.Errorf("an answer of %d bytes: expected %d to %d", length, errorAt+2, mostAnswerBytes)
+		}
+		if cap(answer) < length {
+			answer = make([]byte, length)
+		}
+		answer = answer[:length]
+		if _, err := io.ReadFull(connection, answer); err != nil {
+			return err
+		}
+		if code := int16(binary.BigEndian.Uint16(answer[errorAt:])); code != 0 {
+			return fmt.Errorf("the append was refused with Kafka's error code %d", code)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,131 @@
+"""Three members of etcd, with the default configuration: each flushes its log before it acknowledges."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import urllib.request
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from benchmarks.servers.missing import require_programs
+from tests.java.processes import Server
+from tests.node.harness.properties import free_ports
+from tests.node.harness.waiting import eventually
+
+_HOST = "127.0.0.1"
+_MEMBERS = 3
+_READY_S = 60
+
+
+class Etcd:
+    """The members; one that is killed stays dead until it is started again. The end of the block kills all.
+
+    Args:
+        folder: holds their data; must not be there yet.
+
+    Raises:
+        MissingPeerError: etcd is not installed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        require_programs("etcd", needed_for="etcd", advice="run `sudo apt-get install etcd-server`, then this again")
+        folder.mkdir(parents=True)
+        ports = free_ports(2 * _MEMBERS)
+        self._ports, peer_ports = ports[:_MEMBERS], ports[_MEMBERS:]
+        program = shutil.which("etcd")
+        assert program is not None, "it was found just now"
+        names = [f"member-{number}" for number in range(1, _MEMBERS + 1)]
+        peers = [f"http://{_HOST}:{port}" for port in peer_ports]
+        cluster = ",".join(f"{name}={peer}" for name, peer in zip(names, peers, strict=True))
+        self._servers = []
+        for name, port, peer in zip(names, self._ports, peers, strict=True):
+            arguments = {
+                "--name": name,
+                "--data-dir": str(folder / name),
+                "--listen-client-urls": f"http://{_HOST}:{port}",
+                "--advertise-client-urls": f"http://{_HOST}:{port}",
+                "--listen-peer-urls": peer,
+                "--initial-advertise-peer-urls": peer,
+                "--initial-cluster": cluster,
+                "--initial-cluster-state": "new",
+            }
+            words = [word for pair in arguments.items() for word in pair]
+            # A variable ETCD_... of the user's would change, or forbid, what is said here.
+            command = ["env", "--ignore-environment", program, *words]
+            self._servers.append(Server(name, command, log_file=folder / f"{name}.log"))
+
+    def __enter__(self) -> Self:
+        try:
+            for server in self._servers:
+                server.start()
+            self.settle()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def servers(self) -> str:
+        """All members, as clients take them: host:port,..."""
+        return ",".join(f"{_HOST}:{port}" for port in self._ports)
+
+    def leader_process(self) -> Server:
+        """Return the member that leads."""
+        return eventually(self._leader, "etcd has a leader", within_s=_READY_S)
+
+    def settle(self) -> None:
+        """Start what does not run, and wait until all members have applied the whole log.
+
+        Raises:
+            AssertionError: they have not.
+        """
+        for server in self._servers:
+            if server.pid is None:
+                server.start()
+        eventually(self._is_settled, "all members of etcd have the whole log", within_s=_READY_S)
+
+    def stop(self) -> None:
+        """End all members at once."""
+        for server in self._servers:
+            server.kill()
+
+    def _leader(self) -> Server | None:
+        for server, port in zip(self._servers, self._ports, strict=True):
+            status = _status(port)
+            if status is not None and status.get("leader") == status["header"]["member_id"]:
+                return server
+        return None
+
+    def _is_settled(self) -> bool:
+        statuses = [_status(port) for port in self._ports]
+        found = {(status["leader"], status["raftAppliedIndex"]) for status in statuses if status and "leader" in status}
+        return None not in statuses and len(found) == 1
+
+
+def etcd_version() -> str:
+    """Return the version of the installed etcd.
+
+    Raises:
+        FileNotFoundError: none is installed.
+    """
+    said = subprocess.run(["etcd", "--version"], capture_output=True, text=True, check=True)
+    return said.stdout.splitlines()[0].removeprefix("etcd Version: ")
+
+
+def _status(port: int) -> dict[str, Any] | None:
+    """What a member says of itself; None while it does not answer."""
+    request = urllib.request.Request(f"http://{_HOST}:{port}/v3/maintenance/status", data=b"{}")
+    try:
+        with urllib.request.urlopen(request, timeout=1) as answer:
+            status: dict[str, Any] = json.load(answer)
+            return status
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,28 @@
+"""The other end of `benchmarks.program`: answers calls until standard input ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+
+
+def answer_calls(functions: Mapping[str, Callable[..., object]]) -> None:
+    """Answer calls of these functions, by name, one after the other."""
+    # Whatever else is printed, by a JVM too, must not be taken for an answer.
+    with os.fdopen(os.dup(1), "w") as answers:
+        os.dup2(2, 1)
+        for line in sys.stdin:
+            print(json.dumps(_answer(functions, json.loads(line))), file=answers, flush=True)
+
+
+def _answer(functions: Mapping[str, Callable[..., object]], call: Mapping[str, object]) -> dict[str, object]:
+    arguments = call["arguments"]
+    assert isinstance(arguments, dict), "arguments are an object"
+    try:
+        return {"result": functions[str(call["name"])](**arguments)}
+    except Exception:
+        # Whatever it is, the caller is told; the program lives on for the other works.
+        return {"error": traceback.format_exc()}

@@ -1,0 +1,169 @@
+"""What works are measured on: servers and Spark applications, started when a work first asks for them."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from enum import Enum
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from benchmarks.checkout import Checkout
+from benchmarks.contest import OURS
+from benchmarks.generator import Generator
+from benchmarks.program import Program
+from benchmarks.servers.broker import Broker
+from benchmarks.servers.etcd import Etcd
+from benchmarks.servers.jars import fetched_jars
+from benchmarks.servers.missing import MissingPeerError
+from benchmarks.servers.quorum import Quorum
+from benchmarks.sizes import Sizes
+from tests.java.kafka import Kafka
+
+Found = TypeVar("Found")
+
+
+class Service(Enum):
+    """What lives on from work to work, while the next one needs it too."""
+
+    BROKER = "Kafka's broker"
+    ETCD = "etcd"
+    SPARK = "Spark"
+
+
+class Stage:
+    """Starts servers and programs; the end of the block stops all of them and removes their files.
+
+    All data lies in one folder, so that all flush to the same disk.
+
+    Args:
+        folder: made here; must not be there yet.
+        checkouts: whose code is measured, by contestant.
+        sizes: how much is measured.
+    """
+
+    def __init__(self, folder: Path, checkouts: Mapping[str, Checkout], sizes: Sizes) -> None:
+        self.checkouts = checkouts
+        self.sizes = sizes
+        self.missing: list[str] = []
+        self._folder = folder
+        self._numbers = itertools.count()
+        self._services: dict[Service, tuple[ExitStack, dict[str, Any]]] = {}
+        self._work = ExitStack()
+
+    def __enter__(self) -> Self:
+        (self._folder / "packages").mkdir(parents=True)
+        # A program of another checkout's Python finds these benchmarks here, and everything else in that checkout.
+        (self._folder / "packages" / "benchmarks").symlink_to(Path(__file__).parent)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            with ExitStack() as stack:
+                for ending, _ in self._services.values():
+                    stack.push(ending)
+                stack.push(self._work)
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    @contextmanager
+    def work(self, services: Collection[Service]) -> Iterator[None]:
+        """Enclose a work: services that it does not need are stopped before, and its own servers after it."""
+        for service in [service for service in self._services if service not in services]:
+            self._services.pop(service)[0].close()
+        self.missing = []
+        try:
+            yield
+        finally:
+            self._work.close()
+
+    def new_folder(self, name: str) -> Path:
+        """Return a path that nothing else uses; it is not made."""
+        return self._folder / f"{next(self._numbers)}-{name}"
+
+    def find(self, look: Callable[[], Found]) -> Found | None:
+        """Return what a function finds, or None where a peer is missing; the reason is kept in `missing`."""
+        try:
+            return look()
+        except MissingPeerError as error:
+            if str(error) not in self.missing:
+                self.missing.append(str(error))
+            return None
+
+    def broker(self) -> Broker:
+        """Return Kafka's broker, which lives on from work to work.
+
+        Raises:
+            MissingPeerError: Kafka cannot be had.
+        """
+        return self._service(Service.BROKER, "", lambda: Broker(self.kafka(), self.new_folder("broker")))
+
+    def etcd(self) -> Etcd:
+        """Return etcd, which lives on from work to work.
+
+        Raises:
+            MissingPeerError: it is not installed.
+        """
+        return self._service(Service.ETCD, "", lambda: Etcd(self.new_folder("etcd")))
+
+    def spark(self, contestant: str) -> Program:
+        """Return a Spark application that runs a checkout's connector, and ours with Kafka's beside it."""
+        return self._service(Service.SPARK, contestant, lambda: self._spark(contestant))
+
+    def kafka(self) -> Kafka:
+        """Return Kafka's programs.
+
+        Raises:
+            MissingPeerError: they cannot be had.
+        """
+        return Kafka(fetched_jars("programs"))
+
+    def generator(self) -> Generator:
+        """Return the load generator.
+
+        Raises:
+            MissingPeerError: it cannot be built.
+        """
+        return Generator.build(self._folder)
+
+    def quorum(self, contestant: str) -> Quorum:
+        """Start a new quorum of a checkout's, for the work that runs now."""
+        quorum = Quorum(self.checkouts[contestant], self.new_folder(f"quorum-{contestant}"))
+        return self._work.enter_context(quorum)
+
+    def program(self, contestant: str, module: str, *arguments: str) -> Program:
+        """Start one of `benchmarks.side` with a checkout's code, for the work that runs now."""
+        return self._work.enter_context(self._program(contestant, module, *arguments))
+
+    def enter(self, program: Program) -> Program:
+        """Stop a program when the work that runs now is done."""
+        return self._work.enter_context(program)
+
+    def _spark(self, contestant: str) -> Program:
+        folder = self.new_folder(f"spark-{contestant}")
+        jars = self.find(lambda: fetched_jars("connector")) if contestant == OURS else None
+        names = ",".join(str(jar) for jar in sorted(jars.glob("*.jar"))) if jars else ""
+        folder.mkdir()
+        return self._program(contestant, "spark_application", str(folder), names)
+
+    def _program(self, contestant: str, module: str, *arguments: str) -> Program:
+        checkout = self.checkouts[contestant]
+        return Program(
+            f"{contestant}: {module}",
+            [str(checkout.python), "-P", "-m", f"benchmarks.side.{module}", *arguments],
+            log_file=self._folder / f"{contestant}-{module}.log",
+            environment={"PYTHONPATH": str(self._folder / "packages"), "PYSPARK_PYTHON": str(checkout.python)},
+            folder=self._folder,
+        )
+
+    def _service(self, service: Service, name: str, make: Callable[[], AbstractContextManager[Found]]) -> Found:
+        stack, running = self._services.setdefault(service, (ExitStack(), {}))
+        if name not in running:
+            running[name] = stack.enter_context(make())
+        found: Found = running[name]
+        return found

@@ -1,0 +1,67 @@
+"""A TCP connection that is waited for in several parts, and to the first address that accepts."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from raft.client.connecting import Connecting
+from raft.types import Endpoint
+from tests.node.harness.properties import HOST, free_ports
+
+WITHIN_S = 20.0
+
+
+@pytest.fixture
+def listening() -> Iterator[socket.socket]:
+    """A socket that lets one connection wait to be accepted."""
+    with socket.create_server((HOST, 0), backlog=0) as server:
+        yield server
+
+
+def addresses(monkeypatch: pytest.MonkeyPatch, *found: tuple[str, int]) -> Endpoint:
+    """An endpoint whose name has these addresses."""
+    entries = [(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", address) for address in found]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_options: entries)
+    return Endpoint("several.invalid", 9093)
+
+
+def test_next_address_is_tried_when_one_refuses(monkeypatch: pytest.MonkeyPatch, listening: socket.socket) -> None:
+    accepting = listening.getsockname()
+    endpoint = addresses(monkeypatch, (HOST, free_ports(1)[0]), ("255.255.255.255", 1), accepting)
+
+    with Connecting(endpoint).wait(time.monotonic() + WITHIN_S) as opened:
+        assert opened.getpeername() == accepting
+
+
+def test_last_address_says_why_there_is_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    refusing = (HOST, free_ports(1)[0])
+    endpoint = addresses(monkeypatch, refusing, refusing)
+
+    with pytest.raises(ConnectionRefusedError):
+        Connecting(endpoint).wait(time.monotonic() + WITHIN_S)
+
+
+def test_wait_that_ends_early_is_gone_on_with(listening: socket.socket) -> None:
+    place = listening.getsockname()
+    with socket.create_connection(place):
+        connecting = Connecting(Endpoint(*place))
+        with pytest.raises(TimeoutError):
+            connecting.wait(time.monotonic() + 0.05)
+        listening.accept()[0].close()
+
+        connecting.wait(time.monotonic() + WITHIN_S).close()
+
+
+def test_connection_that_is_given_up_is_closed(listening: socket.socket) -> None:
+    place = listening.getsockname()
+    with socket.create_connection(place):
+        connecting = Connecting(Endpoint(*place))
+        with pytest.raises(TimeoutError):
+            connecting.wait(time.monotonic() + 0.05)
+
+        connecting.close()
+        connecting.close()
