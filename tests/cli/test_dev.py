@@ -147,4 +147,4 @@ def test_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     done = kraft("dev", "--data-dir", str(below))
 
     assert (done.exit_code, done.output) == (1, "")
-    assert done.errors == f"kraft: cannot make {below}: Not a directory\n"
+    assert done.errors == f"kraft: cannot make folder {below}: Not a directory\n"

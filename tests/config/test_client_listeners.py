@@ -50,7 +50,6 @@ def test_other_voters_are_where_the_configuration_says() -> None:
     [
         pytest.param("1@one:1,2@two:2", id="one voter less"),
         pytest.param("1@one:1,2@two:2,3@three:3,4@four:4", id="one voter more"),
-        pytest.param("1@one:1,2@two:2,3@two:2", id="two voters at one place"),
     ],
 )
 def test_places_of_others_than_the_voters_are_refused(places: str) -> None:

@@ -124,7 +124,7 @@ def test_voter_reads_its_configuration_as_it_was_meant_in_a_directory_of_any_nam
 def test_directory_with_a_comma_is_refused(tmp_path: Path) -> None:
     layout = Layout(data_dir=tmp_path / "a,b", cluster_id="c", ports={ONE: 9093}, voter_ports={ONE: 9094})
 
-    with pytest.raises(ConfigError, match=r"^log\.dirs=.*/a,b/node-1/log: allowed is a path without commas"):
+    with pytest.raises(ConfigError, match=r"^log\.dirs=.*/a,b/node-1/log: allowed is one directory"):
         check_properties(voter_properties(layout, ONE, {}))
 
 

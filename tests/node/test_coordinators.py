@@ -63,12 +63,6 @@ def test_each_of_several_keys_is_answered_once(alone: NodesInProcess) -> None:
     assert [key for key, *_ in found] == ["a", "b"]
 
 
-def test_no_more_than_a_thousand_keys_are_answered(alone: NodesInProcess) -> None:
-    found = find(alone, FIRST_WITH_SEVERAL_KEYS, *(str(at) for at in range(5_000)))
-
-    assert [key for key, *_ in found] == [str(at) for at in range(1_000)]
-
-
 @pytest.mark.parametrize("version", [*JOIN_GROUP.versions])
 def test_nobody_joins_a_group(alone: NodesInProcess, version: int) -> None:
     request = JoinGroupRequest(

@@ -10,7 +10,7 @@ import pytest
 from raft.core import messages as core
 from raft.core.events import Failure
 from raft.errors import ErrorCode
-from raft.node.outbound import OutboundConnection
+from raft.node.outbound import OutboundConnection, is_refusal
 from raft.types import Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from raft.wire.apis import FETCH, VOTE
 from raft.wire.frames import encode_response
@@ -201,7 +201,7 @@ def test_requests_fail_when_nobody_listens(thread: LoopThread) -> None:
 
     caller.connect()
 
-    assert caller.failed == [(1, Failure.DISCONNECTED), (2, Failure.DISCONNECTED)]
+    assert caller.failed == [(1, Failure.CONNECTION_REFUSED), (2, Failure.CONNECTION_REFUSED)]
     assert caller.connection.is_closed
 
 
@@ -332,3 +332,18 @@ def test_requests_to_an_endpoint_that_cannot_be_fail(thread: LoopThread, endpoin
     caller.connect()
 
     assert caller.failed == [(1, Failure.DISCONNECTED)]
+
+
+@pytest.mark.parametrize(
+    ("error", "refused"),
+    [
+        (ConnectionRefusedError(111, "Connect call failed ('127.0.0.1', 9093)"), True),
+        (OSError("Multiple exceptions: [Errno 111] Connect call failed, [Errno 111] Connect call failed"), True),
+        (OSError("Multiple exceptions: [Errno 111] Connect call failed, [Errno 101] Network is unreachable"), False),
+        (OSError(113, "No route to host"), False),
+        (TimeoutError(), False),
+        (ValueError("[Errno 111]"), False),
+    ],
+)
+def test_refusal_is_told_from_other_failures_to_connect(error: Exception, refused: bool) -> None:
+    assert is_refusal(error) is refused

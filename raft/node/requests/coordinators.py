@@ -12,6 +12,7 @@ call, chosen by what the clients do with it:
 from __future__ import annotations
 
 from raft.errors import ErrorCode
+from raft.node.caller import Caller
 from raft.node.requests.context import Context
 from raft.wire.messages.find_coordinator import (
     GROUP,
@@ -24,14 +25,13 @@ from raft.wire.messages.join_group import JoinGroupResponse
 
 _FIRST_WITH_SEVERAL_KEYS = 4
 
-_MOST_KEYS = 1_000
-"""An answer takes many times the bytes of a short key, so the keys that one request may name are limited."""
 
-
-def find_coordinator(context: Context, request: FindCoordinatorRequest, version: int) -> FindCoordinatorResponse:
+def find_coordinator(
+    context: Context, caller: Caller, request: FindCoordinatorRequest, version: int
+) -> FindCoordinatorResponse:
     """Answer FindCoordinator, on every node."""
     if version < _FIRST_WITH_SEVERAL_KEYS:
-        found = _coordinator(context, request.key, request.key_type)
+        found = _coordinator(context, caller, request.key, request.key_type)
         return FindCoordinatorResponse(
             error_code=found.error_code,
             error_message=found.error_message,
@@ -39,9 +39,10 @@ def find_coordinator(context: Context, request: FindCoordinatorRequest, version:
             host=found.host,
             port=found.port,
         )
-    keys = list(dict.fromkeys(request.coordinator_keys))[:_MOST_KEYS]
     return FindCoordinatorResponse(
-        coordinators=tuple(_coordinator(context, key, request.key_type) for key in keys),
+        coordinators=tuple(
+            _coordinator(context, caller, key, request.key_type) for key in dict.fromkeys(request.coordinator_keys)
+        ),
     )
 
 
@@ -52,9 +53,9 @@ def join_group() -> JoinGroupResponse:
     )
 
 
-def _coordinator(context: Context, key: str, key_type: int) -> Coordinator:
+def _coordinator(context: Context, caller: Caller, key: str, key_type: int) -> Coordinator:
     if key_type == GROUP:
-        here = context.config.advertised
+        here = context.nodes(caller)[context.node_id]
         return Coordinator(
             key=key,
             node_id=context.node_id,

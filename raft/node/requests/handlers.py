@@ -80,7 +80,7 @@ def _at_once(context: Context, caller: Caller, message: Message, version: int) -
         case DescribeQuorumRequest():
             return describe_quorum(context, caller, message, version)
         case FindCoordinatorRequest():
-            return find_coordinator(context, message, version)
+            return find_coordinator(context, caller, message, version)
         case JoinGroupRequest():
             return join_group()
         case InitProducerIdRequest():
