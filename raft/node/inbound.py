@@ -341,9 +341,6 @@ class InboundConnection(asyncio.Protocol):
         slots = self._slots
         if slots[0] is not slot:
             return
-        if not self._is_flush_due:
-            self._is_flush_due = True
-            self._loop.call_soon(self._flush)
         freed_bytes = 0
         while slots and slots[0].is_filled:
             done = slots.popleft()
@@ -351,6 +348,12 @@ class InboundConnection(asyncio.Protocol):
             freed_bytes += done.size_bytes
             if done.permit is not None:
                 self._held.append(done.permit)
+        if not slots:
+            self._flush()
+        elif not self._is_flush_due:
+            # More answers may come in this turn of the loop, and leave together.
+            self._is_flush_due = True
+            self._loop.call_soon(self._flush)
         # Last of all: it may begin a request of this very connection, whose answer comes after these.
         self._service.requests.give_back(freed_bytes)
 
@@ -360,13 +363,15 @@ class InboundConnection(asyncio.Protocol):
         if self._transport is None or self._is_closed:
             return
         self.last_progress_s = self._loop.time()
-        self._transport.writelines(unsent)
+        if unsent:
+            self._transport.writelines(unsent)
         if self._is_write_paused:
             self._held_since_s = self.last_progress_s
         else:
             self._release_held()
         if self._unread:
-            self._work()
+            # Later, because a request that is answered at once would come back here, as often as there are requests.
+            self._loop.call_soon(self._work)
 
     def _release_held(self) -> None:
         held, self._held = self._held, []
