@@ -25,7 +25,7 @@ from tests.simulation.sightings import Sight
 from tests.simulation.starting import DIRECTORY
 from tests.simulation.world import World
 
-_SEEDS = range(16)
+_SEEDS = range(24)
 
 _KNOWN_ENDS = {
     # One without memory elects one that lacks records, or leads again what it led before; or its leader counts what it
@@ -36,10 +36,13 @@ _KNOWN_ENDS = {
         "OneLeaderPerEpoch",
         "ElectedByMajority",
         "NoNodeHalts",
+        # Where it was the only voter.
+        "HighWatermarkNeverFalls",
     },
     # It stands again for an epoch that it led, or that its log has records of, which others call invalid.
     Fault.STALE_ELECTION_STATE: {"NoNodeHalts", "NoAnswerKills"},
-    Fault.UNNOTICED_ROT: {"LeadersAreComplete"},
+    # Where whole batches follow the damage, the node refuses to start, and says so to an operator.
+    Fault.UNNOTICED_ROT: {"LeadersAreComplete", "NodesStartAgain"},
 }
 
 

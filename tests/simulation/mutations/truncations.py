@@ -35,7 +35,10 @@ def truncation_not_far_enough(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(LogView, "cut_for", cut_for)
 
 
-@mutation(breaks=("DIVERGE-1", "DIVERGE-3"), caught_by=("LogsMatch", "CommittedNeverChanges", "CommittedIsDurable"))
+@mutation(
+    breaks=("DIVERGE-1", "DIVERGE-3"),
+    caught_by=("LogsMatch", "CommittedNeverChanges", "CommittedIsDurable", "OwnEpochCommits"),
+)
 def leader_does_not_compare_logs(patch: pytest.MonkeyPatch) -> None:
     """A leader serves whoever asks from the offset that he names, whatever lies before it in his log."""
     patch.setattr(LogView, "agreement", lambda _view, _fetch_offset, _last_fetched_epoch: Agreement.VALID)
