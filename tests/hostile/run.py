@@ -10,6 +10,7 @@ from pathlib import Path
 
 from raft.client import Client
 from raft.errors import RaftError
+from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 from tests.hostile.appender import Appender
 from tests.hostile.committed import values_of
 from tests.hostile.neighbour import Neighbour
@@ -21,9 +22,10 @@ from tests.node.harness.batches import batch_of
 from tests.soak.history import History, now_ns
 from tests.soak.replicas import Replica, differences
 
-ALLOWANCE_BYTES = 3 * QUEUED_MAX_REQUEST_BYTES
-"""Memory that a node's documented limits let strangers take: `queued.max.request.bytes` of requests that are under way,
-of large frames that have come in part, and of answers."""
+ALLOWANCE_BYTES = 3 * QUEUED_MAX_REQUEST_BYTES + 2 * DEFAULT_MAX_DECOMPRESSED_BYTES
+"""Memory that the limits of a node let strangers take for a while, however small the node is otherwise:
+`queued.max.request.bytes` of requests that are under way, of large frames that have come in part, and of answers; and
+a decompressed batch on each of the two threads that read records, one that admits them and one that searches them."""
 
 _FILLING_BYTES = 1 << 20
 _FILLINGS = 12

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import zlib
-from functools import cache
 
 from raft.records.batch import build_batch
 from raft.records.compression import Compression
 from raft.records.record import Record
 from tests.columns.batches import sealed
-from tests.hostile.attacks.attack import Attack
+from tests.hostile.attacks.attack import Attack, Means
 from tests.hostile.stranger import Stranger
 from tests.node.harness.batches import batch_of, with_codec
 from tests.node.harness.requests import produce_request
@@ -25,9 +24,13 @@ class CraftedBatches(Attack):
     width = 4
     pause_s = 0.7
 
+    def __init__(self, means: Means) -> None:
+        super().__init__(means)
+        self._crafted = _crafted()
+
     async def round(self, stranger: Stranger) -> None:
         for _ in range(3):
-            batch = self.dice.choice((*_crafted(), self._garbage()))
+            batch = self.dice.choice((*self._crafted, self._garbage()))
             await stranger.ask(produce_request(batch, acks=self.dice.choice((1, -1))), 9)
 
     def _garbage(self) -> bytes:
@@ -35,7 +38,6 @@ class CraftedBatches(Attack):
         return sealed(batch_of(b"x")[:_HEADER_BYTES] + self.dice.randbytes(self.dice.randrange(2000)))
 
 
-@cache
 def _crafted() -> tuple[bytes, ...]:
     plain = batch_of(b"neighbour")
     header_key = build_batch([Record(value=b"neighbour", headers=(("kk", b"v"),))])

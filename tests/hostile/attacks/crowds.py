@@ -49,7 +49,7 @@ class CrowdThatSpokeOnce(Attack):
 class CrowdThatWaits(Attack):
     """Fetches that wait at the end of the log for 2 GiB, as long as they may: each commit concerns all of them."""
 
-    width = 150
+    width = 600
     pause_s = 0.1
 
     async def round(self, stranger: Stranger) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from raft.records.batch import build_batch
 from raft.records.compression import Compression
 from raft.records.record import Record
@@ -53,7 +51,6 @@ class TimeSearches(Attack):
             await stranger.frame()
 
 
-@cache
 def _slow_to_search() -> bytes:
     early, late = Record(value=bytes(63 << 20), timestamp_ms=1), Record(value=None, timestamp_ms=_LATE_MS)
     return build_batch([early, late], compression=Compression.ZSTD)
