@@ -34,17 +34,37 @@ def on_client_fetch(state: State, request_id: int, request: ClientFetchRequest, 
 
 
 def wake_fetches(state: State, now_ms: int, *, high_watermark_moved: bool) -> None:
-    """There is news: judge every parked fetch again. A moved high watermark is an answer for replicas (FETCH-12).
+    """There is news: judge the parked fetches again that it can concern. A moved high watermark is an answer for
+    replicas (FETCH-12).
 
     A fetch that wakes up is no sign of life: only its arrival was.
     """
-    for fetch in state.parked.take_all():
+    for fetch in _concerned(state, high_watermark_moved=high_watermark_moved):
+        state.parked.take(fetch.request_id)
         match fetch.request:
             case FetchRequest() as request:
                 if not _turn_away(state, fetch.request_id, request):
                     _answer_or_park(state, fetch, request, now_ms, is_news=high_watermark_moved)
             case ClientFetchRequest() as request:
                 _serve_client(state, fetch, request, now_ms)
+
+
+def _concerned(state: State, *, high_watermark_moved: bool) -> list[ParkedFetch]:
+    """All replicas' fetches, and those of clients for which enough is committed now, or whose offset is gone.
+
+    Clients may park a fetch on each of their connections, for more bytes than will come. What an append costs must not
+    grow with their number, so this only compares two numbers for each.
+    """
+    if not high_watermark_moved:  # What is not committed is no news for a client.
+        return [fetch for fetch in state.parked if isinstance(fetch.request, FetchRequest)]
+    committed_bytes, log_start = state.committed_bytes.total, state.log.start_offset
+    return [
+        fetch
+        for fetch in state.parked
+        if isinstance(request := fetch.request, FetchRequest)
+        or request.wait_until_bytes <= committed_bytes
+        or request.fetch_offset < log_start
+    ]
 
 
 def end_overdue_fetches(state: State, now_ms: int) -> None:

@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from raft.core.effects import Reply
 from raft.errors import ErrorCode
 from tests.core.builder import Node, a_candidate, a_follower, a_leader, a_log, a_prospective, a_resigned, an_unattached
+from tests.core.calls import calls_of
 from tests.core.orders import reads, replies
 from tests.core.wording import append_of, batch, begin_request, client_fetch, fetch_answer, fetch_request
 
@@ -225,6 +227,39 @@ def test_client_is_answered_when_so_many_bytes_are_committed(missing_bytes: int,
 
     answer = fetch_answer(epoch=5, leader=1, high_watermark=11)
     assert effects == ([] if waits else [replies(answer, read=reads(4, 11))])
+
+
+@pytest.mark.rule("CLIENT-2", "FETCH-12")
+def test_work_of_an_append_does_not_grow_with_the_clients_that_wait_for_more() -> None:
+    def calls_with(clients: int) -> int:
+        node = a_leader_with_a_tail()
+        for number in range(clients):
+            node.hears(client_fetch(4, wait_until_bytes=1 << 40, max_wait_ms=1000), request_id=1000 + number)
+        return calls_of(lambda: _append_and_commit(node))
+
+    assert calls_with(500) == calls_with(1)
+
+
+def _append_and_commit(node: Node) -> None:
+    node.handle(append_of(), now_ms=1)
+    node.has_flushed()
+    node.hears(fetch_request(by=2, epoch=5, offset=15, last_epoch=5), request_id=99)
+    assert node.core.high_watermark == 15
+
+
+@pytest.mark.rule("CLIENT-2", "FETCH-12")
+def test_commit_wakes_those_clients_alone_that_have_waited_for_no_more() -> None:
+    node = a_leader_with_a_tail()
+    enough, too_much = node.core.committed_bytes + 1, 1 << 40
+    for request_id, wait_until_bytes in [(1, too_much), (2, enough), (3, too_much)]:
+        node.hears(client_fetch(4, wait_until_bytes=wait_until_bytes), request_id=request_id)
+    node.has_flushed()
+
+    effects = node.hears(fetch_request(by=2, epoch=5, offset=14, last_epoch=5), request_id=99)
+
+    answer = fetch_answer(epoch=5, leader=1, high_watermark=14)
+    assert replies(answer, to=2, read=reads(4, 14)) in effects
+    assert not {1, 3} & {effect.request_id for effect in effects if isinstance(effect, Reply)}
 
 
 @pytest.mark.rule("CLIENT-2")

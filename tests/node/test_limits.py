@@ -10,7 +10,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from raft.errors import ErrorCode
 from raft.node.inbound import MAX_REQUEST_BYTES
+from raft.records.batch import build_batch
+from raft.records.compression import Compression
+from raft.records.record import Record
 from raft.types import Endpoint
 from raft.wire.frames import encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -408,6 +412,23 @@ def test_client_that_reads_no_answers_costs_a_bounded_amount_of_memory(tmp_path:
     # One answer of at most 8 MiB, several times while it is put together.
     assert highest_bytes - before_bytes < 64 << 20
     assert is_other_served
+
+
+@pytest.mark.parametrize("codec", [Compression.GZIP, Compression.ZSTD])
+@pytest.mark.rule("CLIENT-6")
+def test_refused_batches_that_decompress_to_too_much_leave_no_memory_behind(tmp_path: Path, codec: Compression) -> None:
+    bomb = build_batch([Record(value=bytes(65 << 20))], compression=codec)
+    (properties,) = voters_properties(tmp_path, voters=1).values()
+    with NodeProcess(properties, tmp_path / "process").start() as node:
+        node.wait_until_it_says(" -> Leader")
+        process = psutil.Process(node.pid)
+        before_bytes = process.memory_info().rss
+        with Wire(node.endpoint) as wire:
+            answers = [produced(wire.ask(produce_request(bomb), 9, ProduceResponse)) for _ in range(8)]
+        grown_bytes = process.memory_info().rss - before_bytes
+
+    assert {answer.error_code for answer in answers} == {ErrorCode.MESSAGE_TOO_LARGE}
+    assert grown_bytes < 160 << 20, "of 8 times 64 MiB that were decompressed one after the other"
 
 
 def _ask_and_never_read(deaf: Wire, process: psutil.Process, max_bytes: int) -> int:

@@ -37,11 +37,15 @@ _QUICK_BYTES = 256 << 10
 
 
 class _Checked(NamedTuple):
-    """What came of the batch for one partition."""
+    """What came of the batch for one partition: the batch to append, or the answer that refuses it.
+
+    The error itself is not kept. It refers to the frames that it passed, which hold the records that were decompressed,
+    and one of these frames would refer to it: they would stay in memory until a collection of cyclic garbage.
+    """
 
     place: tuple[int, int]
     partition: int
-    outcome: Batch | RequestError
+    outcome: Batch | ProduceResponsePartition
 
 
 class _Answers:
@@ -110,11 +114,11 @@ def _check(context: Context, request: ProduceRequest, version: int) -> list[_Che
     checked: list[_Checked] = []
     for topic_at, topic in enumerate(request.topic_data):
         for partition_at, partition in enumerate(topic.partition_data):
-            outcome: Batch | RequestError
+            outcome: Batch | ProduceResponsePartition
             try:
                 outcome = _admit(context, request, topic, partition, version)
             except RequestError as error:
-                outcome = error
+                outcome = _refusal(partition.index, error)
             checked.append(_Checked(place=(topic_at, partition_at), partition=partition.index, outcome=outcome))
     return checked
 
@@ -128,8 +132,8 @@ def _begin(
     checked: Sequence[_Checked],
 ) -> None:
     for one in checked:
-        if isinstance(one.outcome, RequestError):
-            answers.give(one.place, _refusal(one.partition, one.outcome))
+        if isinstance(one.outcome, ProduceResponsePartition):
+            answers.give(one.place, one.outcome)
         else:
             on_reply = _on_appended(context, caller, answers, one.place, one.partition, version)
             _append(context, request, one.outcome, on_reply)

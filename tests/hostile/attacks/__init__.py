@@ -1,0 +1,1 @@
+"""What the neighbour does, each kind in a class of its own."""

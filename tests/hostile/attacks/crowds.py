@@ -1,0 +1,61 @@
+"""Connections for their number's sake: they fill `max.connections`."""
+
+from __future__ import annotations
+
+from raft.types import Endpoint
+from raft.wire.apis import LIST_OFFSETS
+from raft.wire.frames import decode_response
+from raft.wire.messages.api_versions import ApiVersionsRequest
+from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
+from tests.hostile.attacks.attack import Attack
+from tests.hostile.stranger import Stranger
+from tests.node.harness.requests import fetch_request, list_offsets_request, listed
+
+_DAY_MS = 86_400_000
+_MOST = (1 << 31) - 1
+_VERSION = 4
+
+
+class SilentCrowd(Attack):
+    """Connections that never say anything."""
+
+    width = 500
+    pause_s = 0.1
+
+    async def round(self, stranger: Stranger) -> None:
+        await stranger.is_closed(within_s=self.dice.uniform(1, 4))
+
+
+class SilentCrowdOfVoters(SilentCrowd):
+    """The same on the listeners for voters."""
+
+    width = 150
+
+    def target(self) -> Endpoint:
+        return self.dice.choice(self.scene.voter_endpoints)
+
+
+class CrowdThatSpokeOnce(Attack):
+    """Connections that ask one thing and stay."""
+
+    width = 200
+    pause_s = 0.1
+
+    async def round(self, stranger: Stranger) -> None:
+        await stranger.ask(ApiVersionsRequest(), 3)
+        await stranger.is_closed(within_s=self.dice.uniform(2, 6))
+
+
+class CrowdThatWaits(Attack):
+    """Fetches that wait at the end of the log for 2 GiB, as long as they may: each commit concerns all of them."""
+
+    width = 600
+    pause_s = 0.1
+
+    async def round(self, stranger: Stranger) -> None:
+        answer = await stranger.ask(list_offsets_request(LATEST_TIMESTAMP), _VERSION)
+        end_offset = listed(decode_response(answer, LIST_OFFSETS, _VERSION)[1]).offset
+        await stranger.send_request(
+            fetch_request(max(end_offset, 0), max_wait_ms=_DAY_MS, min_bytes=_MOST, max_bytes=_MOST), 12
+        )
+        await stranger.is_closed(within_s=self.dice.uniform(4, 10))

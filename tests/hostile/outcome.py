@@ -1,0 +1,59 @@
+"""What came of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tests.hostile.phase import Phase
+from tests.hostile.quorum import Sight
+from tests.hostile.tally import Tally
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """Figures of a run, and what is wrong with it.
+
+    Fields:
+        quiet, hostile: what the honest clients saw without and with the neighbour.
+        begin, quiet_end, end: the quorum before, between and after.
+        tally: what the neighbour did.
+        wrong: what is wrong, whatever the times are.
+    """
+
+    quiet: Phase
+    hostile: Phase
+    begin: Sight
+    quiet_end: Sight
+    end: Sight
+    tally: Tally
+    wrong: Sequence[str] = ()
+
+    @property
+    def p99_ratio(self) -> float:
+        """99th percentile of the appends with the neighbour, in parts of that without it."""
+        return self.hostile.p99_ms / self.quiet.p99_ms
+
+    def __str__(self) -> str:
+        quiet, end = self.quiet_end, self.end
+        memory = ", ".join(
+            f"node {node_id} {quiet.peak_bytes[node_id] >> 20} -> {peak_bytes >> 20} MiB"
+            for node_id, peak_bytes in end.peak_bytes.items()
+        )
+        logged = ", ".join(
+            f"node {node_id} {logged_bytes - quiet.logged_bytes[node_id]} B"
+            for node_id, logged_bytes in end.logged_bytes.items()
+        )
+        tally = self.tally
+        rows = [
+            ("quiet", self.quiet),
+            ("hostile", self.hostile),
+            ("p99", f"{self.p99_ratio:.1f} times the quiet one"),
+            ("leader", f"node {end.leader[0]}, epoch {end.leader[1]}; {end.role_changes - quiet.role_changes} changes"),
+            ("peak memory", memory),
+            ("logged", logged),
+            ("connections", f"{tally.connections}, {tally.open_at_most} at once, {tally.refused} not opened"),
+            ("closed by the nodes", f"{tally.closed_by_node} rounds"),
+            *((name, f"{rounds} rounds") for name, rounds in tally.rounds.items()),
+        ]
+        return "\n".join(f"{name:>22}  {figure}" for name, figure in rows)

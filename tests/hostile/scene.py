@@ -1,0 +1,65 @@
+"""What the neighbour knows of the quorum that it attacks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from raft.types import Endpoint
+from tests.node.harness.properties import HOST
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """The attacked quorum.
+
+    Fields:
+        client_ports: port of each node's listener for clients, by node id.
+        voter_ports: the same of its listener for voters.
+        leader_id: the leader when the attack begins.
+    """
+
+    client_ports: Mapping[int, int]
+    voter_ports: Mapping[int, int]
+    leader_id: int
+
+    @property
+    def client_endpoints(self) -> tuple[Endpoint, ...]:
+        """The listeners for clients."""
+        return tuple(Endpoint(HOST, port) for port in self.client_ports.values())
+
+    @property
+    def voter_endpoints(self) -> tuple[Endpoint, ...]:
+        """The listeners for voters."""
+        return tuple(Endpoint(HOST, port) for port in self.voter_ports.values())
+
+    @property
+    def leader(self) -> Endpoint:
+        """The leader's listener for clients."""
+        return Endpoint(HOST, self.client_ports[self.leader_id])
+
+    @property
+    def followers(self) -> tuple[Endpoint, ...]:
+        """The followers' listeners for clients."""
+        return tuple(Endpoint(HOST, port) for node_id, port in self.client_ports.items() if node_id != self.leader_id)
+
+    def to_json(self) -> str:
+        """The form on the attacker's command line."""
+        return json.dumps(
+            {
+                "client_ports": dict(self.client_ports),
+                "voter_ports": dict(self.voter_ports),
+                "leader_id": self.leader_id,
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Scene:
+        """Read what `to_json` wrote."""
+        read = json.loads(text)
+        return cls(
+            client_ports={int(node_id): port for node_id, port in read["client_ports"].items()},
+            voter_ports={int(node_id): port for node_id, port in read["voter_ports"].items()},
+            leader_id=read["leader_id"],
+        )
