@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import sys
 from pathlib import Path
 
 import psutil
@@ -12,6 +13,8 @@ from raft.types import Offset
 from tests.node.harness.batches import batch_of
 from tests.node.harness.processes import NodeProcess, client_of
 from tests.node.harness.properties import voters_properties
+from tests.node.harness.requests import fetch_request
+from tests.node.harness.wire import Wire
 
 WARM_UP = 500_000
 RECORDS = 1_000_000
@@ -63,3 +66,35 @@ def _read(client: Client) -> int:
         batches = len(records) // len(BATCH)
         offset = Offset((1 if offset == 0 else offset) + 1000 * batches)
     return size_bytes
+
+
+WITHOUT_COLLECTOR = (sys.executable, "-c", "import gc; gc.disable(); from raft.cli.main import main; main()", "serve")
+"""`kraft serve` with the collector of cyclic garbage switched off: what only it would free stays."""
+
+LARGE_BYTES = 4 << 20
+
+
+def test_large_appends_and_answers_that_nobody_reads_are_freed_without_the_collector(tmp_path: Path) -> None:
+    (properties,) = voters_properties(tmp_path, voters=1).values()
+    large = batch_of(b"x" * LARGE_BYTES)
+    with (
+        NodeProcess(properties, tmp_path / "process", command=WITHOUT_COLLECTOR).start() as node,
+        client_of(node) as client,
+    ):
+        node.wait_until_serving()
+        process = psutil.Process(node.pid)
+        for _ in range(5):
+            client.append(large)
+        before_bytes = process.memory_info().rss
+
+        for _ in range(30):
+            client.append(large)
+        for _ in range(30):
+            with Wire(node.endpoint) as gives_up:
+                gives_up.send(fetch_request(1, max_bytes=LARGE_BYTES + 1000), 12)
+                assert len(gives_up.first_bytes()) > 0
+
+        grown_bytes = process.memory_info().rss - before_bytes
+
+    # 30 appends and as many answers are 240 MiB.
+    assert grown_bytes < 80 << 20

@@ -77,6 +77,10 @@ class Wire:
         """Expect no answer to the oldest request that has none yet."""
         self._asked.pop(0)
 
+    def first_bytes(self) -> bytes:
+        """Take what comes first of the next answer, and not the rest."""
+        return self._socket.recv(1 << 10)
+
     def frame(self) -> bytes:
         """Take one frame, without its size."""
         return self._exactly(int.from_bytes(self._exactly(4), "big"))
