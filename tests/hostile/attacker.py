@@ -29,6 +29,7 @@ BEGINS = "the attack begins"
 _NICENESS = 10
 _DESCRIPTORS = 8_000
 _CONNECT_S = 5.0
+_ALL_BEGIN_S = 2.5
 
 
 class Attacker:
@@ -60,7 +61,7 @@ class Attacker:
                 raise outcome
 
     async def _repeat(self, attack: Attack) -> None:
-        await asyncio.sleep(self._dice.uniform(0, 1))
+        await asyncio.sleep(self._dice.uniform(0, _ALL_BEGIN_S))
         while True:
             await self._once(attack)
             await asyncio.sleep(attack.pause_s * self._dice.uniform(0.5, 1.5))

@@ -23,7 +23,7 @@ class SilentCrowd(Attack):
     pause_s = 0.1
 
     async def round(self, stranger: Stranger) -> None:
-        await stranger.is_closed(within_s=self.dice.uniform(1, 4))
+        await stranger.is_closed(within_s=self.dice.uniform(2, 6))
 
 
 class SilentCrowdOfVoters(SilentCrowd):
@@ -43,7 +43,7 @@ class CrowdThatSpokeOnce(Attack):
 
     async def round(self, stranger: Stranger) -> None:
         await stranger.ask(ApiVersionsRequest(), 3)
-        await stranger.is_closed(within_s=self.dice.uniform(2, 6))
+        await stranger.is_closed(within_s=self.dice.uniform(3, 8))
 
 
 class CrowdThatWaits(Attack):
@@ -58,4 +58,4 @@ class CrowdThatWaits(Attack):
         await stranger.send_request(
             fetch_request(max(end_offset, 0), max_wait_ms=_DAY_MS, min_bytes=_MOST, max_bytes=_MOST), 12
         )
-        await stranger.is_closed(within_s=self.dice.uniform(4, 10))
+        await stranger.is_closed(within_s=self.dice.uniform(5, 12))
