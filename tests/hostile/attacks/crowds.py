@@ -20,7 +20,7 @@ class SilentCrowd(Attack):
     """Connections that never say anything."""
 
     width = 500
-    pause_s = 0.1
+    pause_s = 2.0
 
     async def round(self, stranger: Stranger) -> None:
         await stranger.is_closed(within_s=self.dice.uniform(2, 6))
@@ -39,7 +39,7 @@ class CrowdThatSpokeOnce(Attack):
     """Connections that ask one thing and stay."""
 
     width = 200
-    pause_s = 0.1
+    pause_s = 2.0
 
     async def round(self, stranger: Stranger) -> None:
         await stranger.ask(ApiVersionsRequest(), 3)
@@ -50,7 +50,7 @@ class CrowdThatWaits(Attack):
     """Fetches that wait at the end of the log for 2 GiB, as long as they may: each commit concerns all of them."""
 
     width = 600
-    pause_s = 0.1
+    pause_s = 2.0
 
     async def round(self, stranger: Stranger) -> None:
         answer = await stranger.ask(list_offsets_request(LATEST_TIMESTAMP), _VERSION)
