@@ -38,8 +38,9 @@ profile: $(READY) ## Where the time of appends, columns and codec goes
 sim: $(READY) ## Replay one run of the simulator and print its story: make sim SEED=7
 	$(BIN)/python -m tests.simulation --seed $(SEED)
 
-soak: $(READY) ## Real nodes under faults, then decoders under random bytes: make soak MINUTES=10 INPUTS=1000000
+soak: $(READY) ## Real nodes under faults, then under attack, then decoders under random bytes: make soak MINUTES=10 INPUTS=1000000
 	$(BIN)/python -m tests.soak --minutes $(MINUTES) --seed $(SEED)
+	$(BIN)/python -m tests.hostile --seconds 20 --seed $(SEED)
 	$(BIN)/python -m tests.fuzz --inputs $(INPUTS) --seed $(SEED)
 
 check: $(READY) ## Style, types and import rules; reads only

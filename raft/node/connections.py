@@ -50,6 +50,8 @@ class Connections:
         self._large_frames = large_frames
         self._answers = answers
         self._open: set[InboundConnection] = set()
+        self._silent: dict[InboundConnection, None] = {}
+        """Those that had sent no request when they were last looked at, the oldest first."""
         self._by_address: Counter[str] = Counter()
         self._closings = FaultLog(_logger, level=logging.INFO)
         self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
@@ -82,10 +84,12 @@ class Connections:
             quiet = self._quiet_for_longest() or connection
             quiet.drop(f"max.connections={self._max_connections} are open and it was quiet for longest")
         self._open.add(connection)
+        self._silent[connection] = None
 
     def closed(self, connection: InboundConnection, reason: str | None) -> None:
         """See `Registry.closed`."""
         self._open.discard(connection)
+        self._silent.pop(connection, None)
         address = connection.caller.address
         self._by_address[address] -= 1
         if not self._by_address[address]:
@@ -96,9 +100,15 @@ class Connections:
             )
 
     def _quiet_for_longest(self) -> InboundConnection | None:
+        # Opening many connections costs a stranger little, so each must not cost the node a look at all the others.
+        while self._silent:
+            oldest = next(iter(self._silent))
+            if not oldest.has_spoken and not oldest.is_closing:
+                return oldest
+            del self._silent[oldest]
         return min(
             (connection for connection in self._open if not connection.is_peer and not connection.is_closing),
-            key=lambda connection: (connection.has_spoken, connection.is_busy, connection.last_progress_s),
+            key=lambda connection: (connection.is_busy, connection.last_progress_s),
             default=None,
         )
 

@@ -3,7 +3,7 @@
     python -m tests.hostile.attacker SCENE SEED SECONDS [ATTACK,...]
 
 SCENE as `Scene.to_json` writes it. It prints `BEGINS` when the attack begins, and at the end a `Tally` as JSON.
-It runs at a lower priority: a neighbour has a machine of its own, and here it must not take the nodes' processors.
+It runs at the lowest priority: a neighbour has a machine of its own, and here it must not take the nodes' processors.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from tests.hostile.tally import Tally
 
 BEGINS = "the attack begins"
 
-_NICENESS = 10
+_NICENESS = 19
 _DESCRIPTORS = 8_000
 _CONNECT_S = 5.0
+_ALL_BEGIN_S = 2.5
 
 
 class Attacker:
@@ -60,7 +61,7 @@ class Attacker:
                 raise outcome
 
     async def _repeat(self, attack: Attack) -> None:
-        await asyncio.sleep(self._dice.uniform(0, 1))
+        await asyncio.sleep(self._dice.uniform(0, _ALL_BEGIN_S))
         while True:
             await self._once(attack)
             await asyncio.sleep(attack.pause_s * self._dice.uniform(0.5, 1.5))

@@ -20,10 +20,10 @@ class SilentCrowd(Attack):
     """Connections that never say anything."""
 
     width = 500
-    pause_s = 0.1
+    pause_s = 2.0
 
     async def round(self, stranger: Stranger) -> None:
-        await stranger.is_closed(within_s=self.dice.uniform(1, 4))
+        await stranger.is_closed(within_s=self.dice.uniform(2, 6))
 
 
 class SilentCrowdOfVoters(SilentCrowd):
@@ -39,18 +39,18 @@ class CrowdThatSpokeOnce(Attack):
     """Connections that ask one thing and stay."""
 
     width = 200
-    pause_s = 0.1
+    pause_s = 2.0
 
     async def round(self, stranger: Stranger) -> None:
         await stranger.ask(ApiVersionsRequest(), 3)
-        await stranger.is_closed(within_s=self.dice.uniform(2, 6))
+        await stranger.is_closed(within_s=self.dice.uniform(3, 8))
 
 
 class CrowdThatWaits(Attack):
     """Fetches that wait at the end of the log for 2 GiB, as long as they may: each commit concerns all of them."""
 
     width = 600
-    pause_s = 0.1
+    pause_s = 2.0
 
     async def round(self, stranger: Stranger) -> None:
         answer = await stranger.ask(list_offsets_request(LATEST_TIMESTAMP), _VERSION)
@@ -58,4 +58,4 @@ class CrowdThatWaits(Attack):
         await stranger.send_request(
             fetch_request(max(end_offset, 0), max_wait_ms=_DAY_MS, min_bytes=_MOST, max_bytes=_MOST), 12
         )
-        await stranger.is_closed(within_s=self.dice.uniform(4, 10))
+        await stranger.is_closed(within_s=self.dice.uniform(5, 12))

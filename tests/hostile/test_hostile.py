@@ -1,0 +1,154 @@
+"""The neighbour in short: every kind of attack. And what a verdict finds, and how the command tells of a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from raft.types import Offset
+from tests.hostile import __main__ as command
+from tests.hostile.attacks.every import ATTACKS
+from tests.hostile.outcome import Outcome
+from tests.hostile.phase import Phase
+from tests.hostile.quorum import Sight
+from tests.hostile.run import Plan, run
+from tests.hostile.scene import Scene
+from tests.hostile.tally import Tally
+from tests.hostile.verdict import complaints, history_complaints, late
+from tests.node.harness.processes import left_behind
+from tests.soak.history import Append
+
+SHORT = Plan(seed=1, duration_s=8)
+MS = 1_000_000
+MIB = 1 << 20
+
+
+def sight(*, leader: tuple[int, int] = (1, 1), peak_mib: int = 50, role_changes: int = 5, logged: int = 100) -> Sight:
+    return Sight(leader=leader, peak_bytes={1: peak_mib * MIB}, role_changes=role_changes, logged_bytes={1: logged})
+
+
+CALM = Phase(appends=100, clients=4, p50_ms=5, p99_ms=10, slowest_ms=20, longest_gap_ms=8)
+FINE = Outcome(
+    quiet=CALM,
+    hostile=replace(CALM, p99_ms=20),
+    begin=sight(),
+    quiet_end=sight(),
+    end=sight(peak_mib=80),
+    tally=Tally(rounds=Counter(SilentCrowd=7), connections=7, open_at_most=3),
+)
+
+
+def append(client: str, number: int, *, invoked_ms: int, answered_ms: int | None, offset: int | None) -> Append:
+    return Append(
+        client=client,
+        value=f"{client}-{number}".encode(),
+        invoked_ns=invoked_ms * MS,
+        answered_ns=None if answered_ms is None else answered_ms * MS,
+        offset=None if offset is None else Offset(offset),
+    )
+
+
+@pytest.mark.rule("CALLER-1", "TEST-8")
+def test_honest_clients_of_real_nodes_go_on_beside_a_hostile_neighbour(tmp_path: Path) -> None:
+    outcome = run(SHORT, tmp_path)
+
+    print(outcome)
+    assert not outcome.wrong, "\n".join([str(outcome), *outcome.wrong, f"the nodes' words are in {tmp_path}"])
+    assert set(outcome.tally.rounds) == set(ATTACKS)
+    assert outcome.hostile.clients == SHORT.clients
+    assert not left_behind(tmp_path)
+
+
+def test_phase_counts_what_was_acknowledged_in_it() -> None:
+    appends = [
+        append("a", 0, invoked_ms=0, answered_ms=5, offset=0),
+        append("a", 1, invoked_ms=8, answered_ms=10, offset=1),
+        append("b", 0, invoked_ms=9, answered_ms=13, offset=2),
+        append("b", 1, invoked_ms=14, answered_ms=None, offset=None),
+        append("a", 2, invoked_ms=19, answered_ms=25, offset=3),
+    ]
+
+    phase = Phase.of(appends, begin_ns=9 * MS, end_ns=20 * MS)
+
+    assert phase == Phase(appends=2, clients=2, p50_ms=4, p99_ms=4, slowest_ms=4, longest_gap_ms=7)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        pytest.param({}, [], id="fine"),
+        pytest.param({"end": sight(leader=(2, 2))}, ["leader and epoch were (1, 1) and are (2, 2)"], id="new leader"),
+        pytest.param({"end": sight(role_changes=6)}, ["1 role changes"], id="pre-vote"),
+        pytest.param({"end": sight(peak_mib=86)}, ["node 1 took 86 MiB, 50 MiB before"], id="memory"),
+        pytest.param({"end": sight(logged=1 << 20)}, ["node 1 logged 1048476 bytes"], id="log of events"),
+        pytest.param({"hostile": replace(CALM, clients=3)}, ["appends of 3 clients went on, of 4"], id="client"),
+    ],
+)
+def test_verdict_says_what_is_wrong_with_the_nodes(changed: Mapping[str, object], words: list[str]) -> None:
+    found = [*complaints(replace(FINE, **changed), allowance_bytes=10 * MIB)]  # type: ignore[arg-type]
+
+    assert len(found) == len(words)
+    assert all(expected in sentence for expected, sentence in zip(words, found, strict=True))
+
+
+def test_verdict_says_which_times_are_too_long() -> None:
+    slow = replace(FINE, hostile=replace(CALM, p99_ms=51, longest_gap_ms=2_001))
+
+    assert [*late(FINE)] == []
+    assert [sentence[:14] for sentence in late(slow)] == ["p99 of appends", "no append for "]
+
+
+def test_verdict_finds_appends_that_are_lost_doubled_or_out_of_order() -> None:
+    first = append("a", 0, invoked_ms=1, answered_ms=2, offset=0)
+    second = append("a", 1, invoked_ms=3, answered_ms=4, offset=1)
+    zero, one = (Offset(0), b"a-0"), (Offset(1), b"a-1")
+
+    assert [*history_complaints([first, second], [zero, one])] == []
+    assert [*history_complaints([first, second], [zero])], "lost"
+    assert [*history_complaints([first, second], [zero, one, (Offset(2), b"a-1")])], "doubled"
+    assert [*history_complaints([first, second], [(Offset(0), b"a-1"), (Offset(1), b"a-0")])], "exchanged"
+
+
+def test_what_the_attacker_is_told_and_tells_survives_the_way() -> None:
+    scene = Scene(client_ports={1: 10, 2: 20}, voter_ports={1: 11, 2: 21}, leader_id=2)
+
+    assert Scene.from_json(scene.to_json()) == scene
+    assert Tally.from_json(FINE.tally.to_json()) == FINE.tally
+    assert (scene.leader.port, [follower.port for follower in scene.followers]) == (20, [10])
+
+
+@pytest.mark.parametrize(
+    ("outcome", "exit_code"),
+    [
+        pytest.param(FINE, 0, id="all is well"),
+        pytest.param(replace(FINE, wrong=["an append is lost"]), 1, id="something is lost"),
+        pytest.param(replace(FINE, hostile=replace(CALM, p99_ms=51)), 1, id="too slow"),
+    ],
+)
+def test_command_tells_figures_and_verdict_and_keeps_what_a_bad_run_leaves(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], outcome: Outcome, exit_code: int
+) -> None:
+    seen: list[tuple[Plan, Path]] = []
+
+    def pretend(plan: Plan, folder: Path) -> Outcome:
+        seen.append((plan, folder))
+        return outcome
+
+    monkeypatch.setattr(command, "run", pretend)
+
+    assert command.main(["--seconds", "5", "--seed", "3", "--attacks", "SilentCrowd"]) == exit_code
+
+    ((plan, folder),) = seen
+    said = capsys.readouterr().out
+    assert plan == Plan(seed=3, duration_s=5, attacks=["SilentCrowd"])
+    assert "SilentCrowd  7 rounds\n" in said
+    assert folder.exists() is (str(folder) in said) is (exit_code == 1)
+    if exit_code:
+        assert "again: python -m tests.hostile --seconds 5 --seed 3" in said
+        folder.rmdir()
+    else:
+        assert "nothing is wrong" in said

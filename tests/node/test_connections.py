@@ -1,0 +1,88 @@
+"""Which connection has to go when there are too many, and what it takes to find it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import cast
+
+import pytest
+
+from raft.node.budget import AnswerBudget
+from raft.node.caller import Caller
+from raft.node.connections import Connections
+from raft.node.inbound import InboundConnection
+from raft.node.incoming import LargeFrames
+from raft.types import Endpoint
+from tests.core.calls import calls_of
+
+CALLER = Caller(listener=Endpoint("localhost", 9093), for_clients=None, address="192.0.2.1")
+
+
+@dataclass(eq=False)
+class Stub:
+    """As much of an inbound connection as its registry looks at."""
+
+    name: str
+    last_progress_s: float
+    has_spoken: bool = False
+    is_busy: bool = False
+    is_peer: bool = False
+    is_closing: bool = False
+    caller: Caller = field(default=CALLER)
+
+    def drop(self, reason: str | None = None) -> None:
+        self.is_closing = True
+
+
+def registry(most: int) -> Connections:
+    return Connections(
+        max_connections=most,
+        max_connections_per_ip=1 << 30,
+        max_idle_s=600,
+        large_frames=LargeFrames(1 << 20, lambda: 0.0),
+        answers=AnswerBudget(1 << 20),
+    )
+
+
+def open_all(connections: Connections, *stubs: Stub) -> None:
+    for stub in stubs:
+        connections.opened(cast("InboundConnection", stub))
+
+
+@pytest.mark.parametrize(
+    ("open_ones", "dropped"),
+    [
+        pytest.param([Stub("spoke", 1, True), Stub("silent", 5), Stub("later", 6)], "silent", id="never spoke"),
+        pytest.param([Stub("busy", 1, True, True), Stub("idle", 5, True)], "idle", id="nothing under way"),
+        pytest.param([Stub("late", 5, True), Stub("early", 3, True)], "early", id="quiet for longest"),
+        pytest.param([Stub("voter", 1, True, is_peer=True), Stub("client", 2, True)], "client", id="no voter"),
+        pytest.param([Stub("going", 1, is_closing=True), Stub("silent", 2)], "silent", id="not one that ends anyway"),
+    ],
+)
+def test_connection_that_matters_least_makes_room(open_ones: list[Stub], dropped: str) -> None:
+    connections = registry(len(open_ones))
+    open_all(connections, *open_ones)
+    before = [stub for stub in open_ones if stub.is_closing]
+
+    open_all(connections, Stub("new", 10))
+
+    assert [stub.name for stub in open_ones if stub.is_closing and stub not in before] == [dropped]
+
+
+def test_new_one_goes_when_all_others_are_voters() -> None:
+    connections = registry(1)
+    open_all(connections, Stub("voter", 1, True, is_peer=True))
+    new = Stub("new", 10)
+
+    open_all(connections, new)
+
+    assert new.is_closing
+
+
+def test_work_of_a_new_connection_does_not_grow_with_the_silent_ones() -> None:
+    def calls_with(silent: int) -> int:
+        connections = registry(silent)
+        open_all(connections, *(Stub("silent", number) for number in range(silent)))
+        return calls_of(lambda: open_all(connections, Stub("new", silent)))
+
+    assert calls_with(1000) == calls_with(10)
