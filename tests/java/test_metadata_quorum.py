@@ -67,7 +67,7 @@ def test_quorum_tool_prints_our_status_when_asked_for_it(kafka: Kafka, settled_q
     ours.pop("MaxFollowerLagTimeMs")
     assert theirs == ours
     assert [voter["endpoints"] for voter in theirs["CurrentVoters"]] == [
-        [f"CONTROLLER://{server}"] for server in servers.split(",")
+        [f"CLIENT://{server}"] for server in servers.split(",")
     ]
 
 

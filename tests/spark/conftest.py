@@ -21,7 +21,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def quorum(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalQuorum]:
     """Three voters. Its one log grows from test to test: a test's own records begin where it begins to write."""
-    with LocalQuorum.start(tmp_path_factory.mktemp("quorum")) as quorum:
+    # Some tests write records of times that are far ahead.
+    settings = {"log.message.timestamp.after.max.ms": str((1 << 63) - 1)}
+    with LocalQuorum.start(tmp_path_factory.mktemp("quorum"), settings=settings) as quorum:
         yield quorum
 
 

@@ -8,7 +8,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from raft.local import LocalQuorum
@@ -46,12 +46,17 @@ def behind_proxy(data_dir: Path, passes: Callable[[int], bool]) -> Iterator[tupl
     """A quorum of one voter that clients reach through a proxy only."""
     port = _free_port()
     with ProduceProxy(Endpoint("127.0.0.1", port), passes) as proxy:
-        settings = {"advertised.listeners": f"CONTROLLER://{proxy.endpoint}"}
+        settings = {"advertised.listeners": f"CLIENT://{proxy.endpoint}"}
         with LocalQuorum.start(data_dir, voters=1, base_port=port, settings=settings) as quorum:
             yield quorum, proxy
 
 
 def _free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port that nobody listens on, nor on the next one, which the voter has for other voters."""
+    while True:
+        with closing(socket.socket()) as probe, closing(socket.socket()) as next_probe:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
+            with suppress(OSError, OverflowError):
+                next_probe.bind(("127.0.0.1", port + 1))
+                return port
