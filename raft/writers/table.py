@@ -12,7 +12,7 @@ of the log.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 
 from raft.errors import ErrorCode
@@ -58,8 +58,9 @@ class Refused:
 Verdict = Accepted | Repeated | Refused
 
 
-_Kind = dict[int, History]
-"""Writers of one kind, by producer id; those that wrote longest ago come first."""
+_Kind = OrderedDict[int, History]
+"""Writers of one kind, by producer id; those that wrote longest ago come first. A plain dict is slow at its front: the
+first key is looked for among all those that were removed from there."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -106,9 +107,9 @@ class WriterTable:
         self._expiry = expiry or WriterExpiry()
         self._log_time_ms = NO_LOG_TIME_MS
         self._first_log_time_ms = NO_LOG_TIME_MS
-        self._producers: _Kind = {}
-        self._one_off: _Kind = {}
-        self._streams: _Kind = {}
+        self._producers: _Kind = OrderedDict()
+        self._one_off: _Kind = OrderedDict()
+        self._streams: _Kind = OrderedDict()
         self._committed = Offset(0)
         self._undo: deque[_Undo] = deque()
 
@@ -259,8 +260,7 @@ class WriterTable:
         return self._log_time_ms - max(history[-1].log_time_ms, self._first_log_time_ms)
 
     def _forget_oldest(self, kind: _Kind, undo: _Undo) -> None:
-        oldest = next(iter(kind))
-        undo.forgotten.append((oldest, kind.pop(oldest)))
+        undo.forgotten.append(kind.popitem(last=False))
 
     def _put_back(self, undo: _Undo) -> None:
         for producer_id, history in undo.forgotten:
