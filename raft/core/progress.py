@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
 
 from raft.core.quorum import VoterSet
@@ -69,7 +70,7 @@ class QuorumProgress:
         self._begin_interval_ms = begin_interval_ms
         self._fetched: set[NodeId] = set()
         self.voters = {voter: ReplicaProgress() for voter in voters.others(leader)}
-        self.observers: dict[ReplicaKey, ReplicaProgress] = {}
+        self.observers: OrderedDict[ReplicaKey, ReplicaProgress] = OrderedDict()
         self.begin_deadline_ms = now_ms
         self.check_quorum_deadline_ms = now_ms + check_quorum_ms if self.voters else None
 
@@ -99,13 +100,13 @@ class QuorumProgress:
         before = self.observers.pop(observer, ReplicaProgress())
         self.observers[observer] = before.after_fetch(fetch_offset, leader_end=leader_end, now_ms=now_ms)
         if len(self.observers) > MAX_OBSERVERS:
-            del self.observers[next(iter(self.observers))]
+            self.observers.popitem(last=False)
         self.forget_silent_observers(now_ms)
 
     def forget_silent_observers(self, now_ms: int) -> None:
         """Drop observers without a fetch for `OBSERVER_SESSION_MS`. They stand in the order of their last fetches."""
         while (deadline_ms := self.observer_deadline_ms) is not None and deadline_ms <= now_ms:
-            del self.observers[next(iter(self.observers))]
+            self.observers.popitem(last=False)
 
     @property
     def observer_deadline_ms(self) -> int | None:
