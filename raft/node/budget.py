@@ -81,7 +81,7 @@ class AnswerBudget:
             self._let_go_on()
 
     def release(self, permit: Permit) -> None:
-        """The answer has left, or nobody wants it any more; a second time does nothing."""
+        """The answer has left, or its client is gone; a second call does nothing."""
         if permit.proceed is not None:
             permit.proceed = None
             self._waiting.remove(permit)

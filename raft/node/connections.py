@@ -1,8 +1,8 @@
 """The open connections of a node, of all its listeners: how many there may be, and which have to end.
 
 When there are too many, the one that has been quiet for longest makes room for the new one: first those that never
-sent a request, then those without one under way. The connections of voters stay. So nobody keeps others out by opening
-connections, and a voter that starts again always comes in.
+sent a request, then those without one under way. The connections of voters stay. So a client cannot keep others out by
+opening connections, and a voter that starts again always comes in.
 
 Source: Kafka SocketServer.ConnectionQuotas, whose listener for brokers closes another listener's least recently used.
 """

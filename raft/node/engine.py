@@ -152,8 +152,8 @@ class Engine:
     def read_range(self, read: ReadRange, done: Callable[[bytes], None]) -> None:
         """Read records on the disk thread; `done` gets them on the loop.
 
-        Called by whoever gets a reply, at once, it reads the log as it was when the core decided on the reply. Later
-        only what is committed is sure to be there.
+        Called as soon as a reply arrives, it reads the log as it was when the core decided on the reply. Called later,
+        it can count on committed records only.
         """
         self._disk.do(
             lambda: self._directory.log.read(read.start_offset, max_bytes=read.max_bytes, end_offset=read.end_offset),

@@ -37,7 +37,7 @@ MAX_UNDER_WAY = 100
 """Requests of one connection that may wait for their answers."""
 
 MAX_REQUEST_BYTES = 1 << 16
-"""Largest request but Produce that is read: a node hosts one partition, so that nobody has more to ask."""
+"""Largest request but Produce that is read: a node hosts one partition, so no client needs more."""
 
 STALLED_S = 30.0
 """A connection that neither ends a frame nor reads its answers for so long is dropped."""

@@ -3,8 +3,8 @@
 What counts is what has come of a frame, not the size that its first bytes announce: twelve bytes can announce a hundred
 mebibytes. While too much has come, only the oldest of them is read on, so that one after the other is completed.
 
-A frame that then holds up the others has to come at a certain rate, or its connection is dropped. So nobody can stop
-the large appends of others by beginning one and not going on with it.
+A frame that then holds up the others has to come at a certain rate, or its connection is dropped. So a client
+cannot stop the large appends of others by beginning one and not going on with it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether a request may be made by whoever makes it.
+"""Whether a caller may make a request.
 
 Requests in a voter's name are Vote, BeginQuorumEpoch, EndQuorumEpoch, UpdateRaftVoter, and a Fetch or FetchSnapshot
 with a voter's replica id. They decide who leads and what is committed, so they are taken only on the voters' listener,
