@@ -177,7 +177,7 @@ class _ClientFetch:
             return records, False  # Damaged on this disk: the client will see that by the checksum.
 
     def _is_asked_again(self, records: bytes, is_everything: bool, committed_bytes: int) -> bool:
-        """Ask the core again if there is less than `min_bytes`: to reply once the rest is committed, or at the deadline."""
+        """Ask the core again if there is less than `min_bytes`: it replies once the rest is committed or time is up."""
         left_ms = self._deadline_ms - self._context.engine.now_ms()
         if not records:
             self._asked = replace(self._asked, max_wait_ms=max(left_ms, 0))  # it is gone, as the core will say
