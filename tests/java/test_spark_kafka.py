@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from tests.java.installation import installed_connector
 from tests.java.kraft import TOPIC
 from tests.java.librdkafka import consume, produce
 from tests.java.processes import run_to_end
-from tests.java.samples import SOME_TIME_MS, records_of_every_kind
+from tests.java.samples import records_of_every_kind
 from tests.java.spark_application import MOST_OFFSETS_A_BATCH
 
 pytestmark = [pytest.mark.java, pytest.mark.spark]
@@ -23,6 +24,7 @@ pytestmark = [pytest.mark.java, pytest.mark.spark]
 _COUNT = 100
 _MIDDLE = 37
 _LONGEST_S = 200
+_AHEAD_MS = 30 * 60 * 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +48,10 @@ class Copied:
 def copied(quorum: LocalQuorum, tmp_path_factory: pytest.TempPathFactory) -> Copied:
     jars = ",".join(str(jar) for jar in installed_connector())
     servers = quorum.bootstrap_servers
-    # Later than anything else in the log, so that a time of theirs is found among them.
-    records = records_of_every_kind(_COUNT, "spark", first_timestamp_ms=SOME_TIME_MS * 2)
+    # Later than anything else in the log, so that a time of theirs is found among them, and
+    # no further ahead of the clock than a leader takes by default.
+    later_ms = time.time_ns() // 1_000_000 + _AHEAD_MS
+    records = records_of_every_kind(_COUNT, "spark", first_timestamp_ms=later_ms)
     originals = produce(servers, records, {"compression.type": "zstd"})
     start, middle, last = originals[0], originals[_MIDDLE], originals[-1]
     numbers = [start.offset, middle.offset, last.offset + 1, middle.timestamp_ms]
