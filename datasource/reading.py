@@ -15,7 +15,7 @@ from raft.client import Client
 from raft.errors import LowerEpochError, OffsetOutOfRangeError, QuorumUnavailableError
 from raft.types import Offset
 
-_FETCH_BYTES = 2 << 20
+_FETCH_BYTES = 4 << 20
 _FETCH_WAIT_MS = 500
 
 

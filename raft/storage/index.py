@@ -55,6 +55,11 @@ class OffsetIndex:
         slot = bisect_right(self._relative_offsets, offset - self._base_offset) - 1
         return self._positions[slot] if slot >= 0 else 0
 
+    def begin_up_to(self, position: int) -> int:
+        """Return where the last indexed batch begins that begins at `position` or before it; 0 for the first."""
+        slot = bisect_right(self._positions, position) - 1
+        return self._positions[slot] if slot >= 0 else 0
+
     def cut(self, end_offset: Offset) -> None:
         """Drop the batches that hold `end_offset` or lie behind it."""
         kept = bisect_left(self._relative_offsets, end_offset - self._base_offset)

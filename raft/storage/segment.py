@@ -93,6 +93,11 @@ class Segment:
         """Return what `Log.read` returns, as far as this segment goes."""
         position = self.locate(start_offset)
         room = max(max_bytes, self._batch_bytes_at(position))
+        # A batch begins where the index says, so a read up to there is made of whole batches: nothing that is read has
+        # to be thrown away, nor the rest be copied for that. What fits in besides is less than the index's interval.
+        whole = self.indexes.begin_up_to(position + room) - position
+        if 0 < whole and position + room < self.size_bytes:
+            room = whole
         data = self._read(position, room)
         with self._damage_named(position):
             return data[: take_until(data, 0, max_bytes=room, end_offset=end_offset)]
