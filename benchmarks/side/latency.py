@@ -14,6 +14,10 @@ from benchmarks.side.appends import Append
 _FIRST = 5
 """Appends that do not count: the first batches of a query are slower."""
 
+_PAUSE_S = (0.3, 0.4)
+"""Between a sighting and the next append. By then the trigger has ended, and the query waits for records; without a
+spread, each append would come at the same moment of the query's own rhythm."""
+
 _LONGEST_S = 30.0
 _SEED = 8
 
@@ -73,8 +77,7 @@ def latencies(
             if number >= _FIRST:
                 # A function may see a record before its writer hears of it: that is no time at all.
                 times_ms.append(max(0.0, seen_s - acknowledged_s) * 1000)
-            # Without it, each append would come at the same moment of the query's own rhythm.
-            time.sleep(pauses.uniform(0.05, 0.25))
+            time.sleep(pauses.uniform(*_PAUSE_S))
     finally:
         query.stop()
     cuts = statistics.quantiles(times_ms, n=10, method="inclusive")
