@@ -14,13 +14,17 @@ Draw = Callable[[int], int]
 FETCH_MAX_WAIT_MS = 500
 """How long a leader may hold our fetch (TIMER-6)."""
 
+HIGH_WATERMARK_LINGER_MS = 10
+"""How long a node's core holds back an answer that says nothing but a higher high watermark (LINGER-1)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoreConfig:
     """One node's place in the quorum, and its timeouts (rules, section 4; names without `controller.quorum.`).
 
     `bootstrap_servers` are asked for the leader; while empty, the voters are. A fetch timeout is drawn from
-    `fetch_timeout_ms` up to `fetch_timeout_spread_ms` more.
+    `fetch_timeout_ms` up to `fetch_timeout_spread_ms` more. A replica's fetch with nothing to be told but a higher high
+    watermark is answered after `high_watermark_linger_ms`.
     """
 
     replica: ReplicaKey
@@ -30,6 +34,7 @@ class CoreConfig:
     election_timeout_ms: int = 1000
     fetch_timeout_ms: int = 2000
     fetch_timeout_spread_ms: int = 0
+    high_watermark_linger_ms: int = 0
     election_backoff_max_ms: int = 1000
     request_timeout_ms: int = 2000
     retry_backoff_ms: int = 20

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from raft.core.checks import partition_error, whole_request_refusal
 from raft.core.commits import maybe_advance_high_watermark
 from raft.core.effects import ReadRange
@@ -35,7 +37,7 @@ def on_client_fetch(state: State, request_id: int, request: ClientFetchRequest, 
 
 def wake_fetches(state: State, now_ms: int, *, high_watermark_moved: bool) -> None:
     """There is news: judge the parked fetches again that it can concern. A moved high watermark is an answer for
-    replicas (FETCH-12).
+    replicas, at once or soon (FETCH-12, LINGER-1).
 
     A fetch that wakes up is no sign of life: only its arrival was.
     """
@@ -131,7 +133,12 @@ def _answer_or_park(state: State, fetch: ParkedFetch, request: FetchRequest, now
     if request.fetch_offset < end_offset:
         read = ReadRange(start_offset=request.fetch_offset, end_offset=end_offset, max_bytes=request.max_bytes)
         state.reply(fetch.request_id, state.fetch_response(), read)
-    elif is_news or fetch.deadline_ms <= now_ms or _knows_less(state, request):
+        return
+    if is_news or _knows_less(state, request):
+        # The next append may come soon, and its answer says the same (LINGER-1).
+        linger_end_ms = now_ms + state.config.high_watermark_linger_ms
+        fetch = replace(fetch, deadline_ms=min(fetch.deadline_ms, linger_end_ms))
+    if fetch.deadline_ms <= now_ms:
         state.reply(fetch.request_id, state.fetch_response())
     else:
         state.parked.add(fetch)

@@ -10,6 +10,7 @@ from types import TracebackType
 
 from raft.config import ClientListener, NodeConfig
 from raft.core import CoreConfig, RaftCore
+from raft.core.config import HIGH_WATERMARK_LINGER_MS
 from raft.core.events import Event, ShutdownRequested
 from raft.core.log_view import LogView
 from raft.core.quorum import VoterSet
@@ -226,6 +227,7 @@ class Node:
             election_timeout_ms=config.election_timeout_ms,
             fetch_timeout_ms=config.fetch_timeout_ms,
             fetch_timeout_spread_ms=config.fetch_timeout_ms // 10,
+            high_watermark_linger_ms=HIGH_WATERMARK_LINGER_MS,
             election_backoff_max_ms=config.election_backoff_max_ms,
             request_timeout_ms=config.request_timeout_ms,
             retry_backoff_ms=config.retry_backoff_ms,

@@ -96,7 +96,7 @@ class Segment:
         # A batch begins where the index says, so a read up to there is made of whole batches: nothing that is read has
         # to be thrown away, nor the rest be copied for that. What fits in besides is less than the index's interval.
         whole = self.indexes.begin_up_to(position + room) - position
-        if 0 < whole and position + room < self.size_bytes:
+        if whole > 0 and position + room < self.size_bytes:
             room = whole
         data = self._read(position, room)
         with self._damage_named(position):

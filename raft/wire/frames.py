@@ -72,6 +72,9 @@ class FrameReader:
             DecodeError: a size is negative or above the limit, as soon as it is seen and after all frames before it.
                 The stream has no frames any more; close the connection.
         """
+        if self._is_one_frame(data):
+            yield data[_SIZE.size :]
+            return
         rest = memoryview(data)
         while True:
             if self._frame_bytes is None:
@@ -89,6 +92,13 @@ class FrameReader:
             # Its value is handed over, not copied: a large frame that comes in many parts is copied once.
             frame, self._content, self._frame_bytes = self._content.getvalue(), BytesIO(), None
             yield frame
+
+    def _is_one_frame(self, data: bytes) -> bool:
+        """Whether this is exactly one frame, as most requests and answers come in: then it need not be put together."""
+        if self.has_partial_frame or len(data) < _SIZE.size:
+            return False
+        (size,) = _SIZE.unpack_from(data)
+        return bool(size == len(data) - _SIZE.size and size <= self._max_frame_bytes)
 
     def _take_size(self, data: memoryview) -> memoryview:
         """Take what is missing of the next frame's size off; return the rest."""

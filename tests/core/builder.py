@@ -302,6 +302,7 @@ def a_leader(
     high_watermark_known: bool = False,
     log: LogView | None = None,
     headers: Iterable[BatchHeader] = (),
+    linger_ms: int = 0,
 ) -> Node:
     """A leader that was just elected by a bare majority, the lowest ids. Its announcements are under way.
 
@@ -312,6 +313,7 @@ def a_leader(
     others = [voter for voter in voters if voter != US]
     needed = (len(others) + 1) // 2
     config = a_config(voter_set_with_directories(), directory="disk-1") if disks_known else a_config(voters)
+    config = replace(config, high_watermark_linger_ms=linger_ms)
     node = a_node(epoch=epoch, voted=US, config=config, log=log, headers=headers)
     for voter in others[:needed]:
         node.gets(vote_answer(epoch=epoch, granted=True), of=voter, now_ms=0)

@@ -151,3 +151,41 @@ def test_parked_fetch_ends_with_an_error_at_the_new_epoch_when_leadership_is_los
     effects = node.hears(vote_request(epoch=6, log_end=(5, 11)), now_ms=200)
 
     assert effects[2] == replies(fetch_answer(epoch=6, leader=None, high_watermark=11, error=NOT_LEADER))
+
+
+@pytest.mark.rule("LINGER-1")
+def test_answer_that_says_only_a_higher_high_watermark_is_held_back_for_a_while() -> None:
+    node = a_leader(epoch=5, voters=FIVE, linger_ms=10)
+    node.hears(fetch_request(by=2, epoch=5, offset=11, last_epoch=5), request_id=1, now_ms=100)
+
+    # The second follower's fetch commits the leader's first record, which both fetches have not heard of.
+    later = fetch_request(by=4, epoch=5, offset=11, last_epoch=5, wants_high_watermark=True)
+    assert node.hears(later, request_id=2, now_ms=103) == []
+    assert node.core.deadline_ms == 113
+    assert node.waits(until=112) == []
+
+    news = fetch_answer(epoch=5, leader=1, high_watermark=11)
+    assert node.waits(until=113) == [replies(news, to=1), replies(news, to=2)]
+
+
+@pytest.mark.rule("LINGER-1")
+def test_records_that_come_meanwhile_take_the_high_watermark_with_them() -> None:
+    node = a_leader(epoch=5, voters=FIVE, linger_ms=10)
+    node.hears(fetch_request(by=2, epoch=5, offset=11, last_epoch=5), request_id=1, now_ms=100)
+    node.hears(fetch_request(by=4, epoch=5, offset=11, last_epoch=5), request_id=2, now_ms=103)
+
+    effects = node.handle(append_of(), now_ms=105)
+
+    news = fetch_answer(epoch=5, leader=1, high_watermark=11)
+    assert effects[2:] == [replies(news, to=1, read=reads(11, 12)), replies(news, to=2, read=reads(11, 12))]
+    assert node.waits(until=113) == []
+
+
+@pytest.mark.rule("LINGER-1", "FETCH-11")
+def test_fetch_that_waits_no_longer_than_that_is_answered_in_its_own_time() -> None:
+    node = a_leader(epoch=5, high_watermark_known=True, linger_ms=10)
+
+    effects = node.hears(voter_2_at(11, max_wait_ms=4, high_watermark=10, wants_high_watermark=True), now_ms=100)
+
+    assert effects == []
+    assert node.waits(until=104) == [replies(fetch_answer(epoch=5, leader=1, high_watermark=11))]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from raft.core.config import HIGH_WATERMARK_LINGER_MS
 from raft.types import NodeId
 from tests.simulation.dice import Dice
 from tests.simulation.faults.kinds import BY_REQUEST, Fault
@@ -53,7 +54,7 @@ def draw_plan(seed: int) -> Plan:
     dice = Dice(seed, "plan")
     nodes, observers = dice.pick((3, 3, 3, 3, 3, 5, 5, 5, 4, 1)), dice.pick((0, 0, 1, 1, 2))
     voters = tuple(NodeId(number) for number in range(1, nodes + 1))
-    timeouts = _draw_timeouts(dice)
+    timeouts = _draw_timeouts(dice, seed)
     network, faults, wire = _draw_network(dice), _draw_faults(dice, timeouts), _draw_wire(dice, voters)
     if dice.chance(_CALM_PERCENT):
         network, faults = CALM_NETWORK, _only_by_request(faults)
@@ -73,7 +74,7 @@ def draw_plan(seed: int) -> Plan:
     )
 
 
-def _draw_timeouts(dice: Dice) -> TimeoutPlan:
+def _draw_timeouts(dice: Dice, seed: int) -> TimeoutPlan:
     election_ms = dice.pick((150, 300, 600, 1000))
     # Followers' fetches may be held for half a second (FETCH_MAX_WAIT_MS): shorter timeouts would keep failing them.
     fetch_ms = dice.pick((800, 1200, 2000))
@@ -83,6 +84,7 @@ def _draw_timeouts(dice: Dice) -> TimeoutPlan:
         request_ms=dice.pick((700, 1000, 2000)),
         backoff_max_ms=dice.pick((0, election_ms, 1000)),
         timer_grain_ms=dice.pick((1, 1, 1, 16)),
+        linger_ms=Dice(seed, "linger").pick((0, HIGH_WATERMARK_LINGER_MS, 10 * HIGH_WATERMARK_LINGER_MS)),
     )
 
 

@@ -18,6 +18,7 @@ class TimeoutPlan:
 
     Fields:
         timer_grain_ms: timers go off only at multiples of this.
+        linger_ms: how long leaders hold an answer back that says only a higher high watermark.
     """
 
     election_ms: int
@@ -25,6 +26,7 @@ class TimeoutPlan:
     request_ms: int
     backoff_max_ms: int
     timer_grain_ms: int
+    linger_ms: int
 
     @property
     def round_ms(self) -> int:

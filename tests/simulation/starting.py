@@ -51,6 +51,7 @@ def core_config(directory: ReplicaDirectory, node_id: NodeId, plan: Plan) -> Cor
         election_timeout_ms=timeouts.election_ms,
         fetch_timeout_ms=timeouts.fetch_ms,
         fetch_timeout_spread_ms=timeouts.fetch_ms // 10,
+        high_watermark_linger_ms=timeouts.linger_ms,
         request_timeout_ms=timeouts.request_ms,
         election_backoff_max_ms=timeouts.backoff_max_ms,
         fetch_max_bytes=plan.fetch_max_bytes,

@@ -28,13 +28,14 @@ from tests.simulation.world import World
 _SEEDS = range(24)
 
 _KNOWN_ENDS = {
-    # One without memory elects one that lacks records, or leads again what it led before; or its leader counts what it
-    # had. That a node halts is the best of all ends: it has found out.
+    # One without memory elects one that lacks records, or leads again what it led before, with another log; or its
+    # leader counts what it had. That a node halts is the best of all ends: it has found out.
     Fault.LOST_DISK: {
         "LeadersAreComplete",
         "CommittedIsDurable",
         "OneLeaderPerEpoch",
         "ElectedByMajority",
+        "LogsMatch",
         "NoNodeHalts",
         # Where it was the only voter.
         "HighWatermarkNeverFalls",

@@ -33,7 +33,7 @@ from tests.simulation.invariants.manners import NoAnswerKills, StrangersChangeNo
 from tests.simulation.invariants.observer import Invariant
 from tests.simulation.invariants.persistence import OnlyDurableIsFetched, RoleIsStored, StoredBeforeSent
 from tests.simulation.invariants.reads import ReadersAreNotSentBack, ReadersGoForward, ReadsAreCommitted
-from tests.simulation.invariants.timers import LeadersAreHeard, OnlyFetchesKeepLeaders
+from tests.simulation.invariants.timers import LeadersAreHeard, OnlyFetchesKeepLeaders, ReplicasHearSoon
 from tests.simulation.invariants.writes import AnswersAreTrue, WriterTableFollowsLog, WrittenOnce
 from tests.simulation.machine import Machine
 from tests.simulation.plan import Plan
@@ -53,6 +53,7 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
         ObserversOnlyFollow(),
         OnlyFetchesKeepLeaders(plan),
         LeadersAreHeard(plan),
+        ReplicasHearSoon(plan),
         RoleIsStored(),
         StoredBeforeSent(),
         StrangersChangeNothing(),

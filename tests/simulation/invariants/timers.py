@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from raft.core.events import RequestReceived, ResponseReceived
+from raft.core.effects import Reply
+from raft.core.events import RequestAbandoned, RequestReceived, ResponseReceived
 from raft.core.messages import EndQuorumEpochRequest, FetchRequest, FetchResponse
 from raft.core.roles import Follower, Leader
 from raft.errors import ErrorCode
-from raft.types import NodeId
+from raft.types import NodeId, Offset
 from tests.simulation.invariants.observer import Invariant
+from tests.simulation.machine import Machine
 from tests.simulation.plan import Plan
 from tests.simulation.step import Step
 
@@ -70,6 +72,51 @@ class LeadersAreHeard(Invariant):
         majority_ms = sorted(reign.heard_ms.values(), reverse=True)[len(self._voters) // 2]
         is_heard = now_ms - majority_ms <= self._patience_ms + reign.longest_gap_ms
         self.require(is_heard, "%s leads, without a majority for %s ms", step.machine, now_ms - majority_ms)
+
+
+class ReplicasHearSoon(Invariant):
+    """A replica's fetch that waits at a leader hears of a higher high watermark no later than the leader may linger."""
+
+    rules = ("FETCH-11", "FETCH-12", "LINGER-1")
+
+    def __init__(self, plan: Plan) -> None:
+        self._linger_ms = plan.timeouts.linger_ms
+        self._waiting: dict[NodeId, dict[int, _WaitingFetch]] = {}
+
+    def started(self, machine: Machine) -> None:
+        self._waiting.pop(machine.node_id, None)
+
+    def handled(self, step: Step) -> None:
+        waiting = self._waiting.setdefault(step.machine.node_id, {})
+        match step.event:
+            case RequestReceived(request_id=request_id, request=FetchRequest() as request):
+                # Who does not say what it knows hears only of what moves while it waits, and no more by its own fetch.
+                known = request.high_watermark if request.wants_high_watermark else step.high_watermark
+                waiting[request_id] = _WaitingFetch(known)
+            case RequestAbandoned(request_id=request_id):
+                waiting.pop(request_id, None)
+            case _:
+                pass
+        for effect in step.effects:
+            if isinstance(effect, Reply):
+                waiting.pop(effect.request_id, None)
+        for fetch in waiting.values():
+            if fetch.news_since_ms is None and fetch.has_news(step):
+                fetch.news_since_ms = step.now_ms
+            since_ms = step.now_ms if fetch.news_since_ms is None else fetch.news_since_ms
+            is_soon = step.now_ms - since_ms < max(self._linger_ms, 1)
+            self.require(is_soon, "%s leaves a fetch without its news since %s ms", step.machine, since_ms)
+
+
+@dataclass(slots=True)
+class _WaitingFetch:
+    """A replica's fetch at a leader, and since when there is a higher high watermark than it knows."""
+
+    known: Offset | None
+    news_since_ms: int | None = None
+
+    def has_news(self, step: Step) -> bool:
+        return step.high_watermark is not None and (self.known is None or self.known < step.high_watermark)
 
 
 @dataclass(slots=True)

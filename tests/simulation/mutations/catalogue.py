@@ -41,6 +41,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     leaders.no_check_quorum,
     leaders.dead_connection_is_kept,
     leaders.back_off_never_ends,
+    leaders.answer_lingers_anew_with_each_commit,
+    leaders.parked_fetch_hears_of_no_commit,
     commits.high_watermark_on_a_record_of_an_older_epoch,
     commits.high_watermark_at_the_start_of_the_epoch,
     commits.one_voter_less_commits,

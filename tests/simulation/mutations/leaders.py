@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from raft.core import CoreConfig, answers, machine
+from raft.core import CoreConfig, answers, fetching, machine
 from raft.core.answers import _is_settled_by_epoch_or_error, _PartitionResponse
 from raft.core.effects import Disconnect, Effect
 from raft.core.elections import on_begin_quorum_epoch
-from raft.core.messages import BeginQuorumEpochRequest, FetchResponse
+from raft.core.fetching import _answer_or_park, wake_fetches
+from raft.core.messages import BeginQuorumEpochRequest, FetchRequest, FetchResponse
+from raft.core.parking import ParkedFetch
 from raft.core.peers import Peers, Pending
 from raft.core.roles import Follower
 from raft.core.state import State
@@ -68,3 +70,28 @@ def back_off_never_ends(patch: pytest.MonkeyPatch) -> None:
 def _give_more_time(state: State, now_ms: int) -> None:
     if isinstance(state.role, Follower) and state.role.fetch_deadline_ms is not None:
         state.role = replace(state.role, fetch_deadline_ms=now_ms + state.config.fetch_timeout_ms)
+
+
+@mutation(breaks=("LINGER-1",), caught_by=("ReplicasHearSoon",))
+def answer_lingers_anew_with_each_commit(patch: pytest.MonkeyPatch) -> None:
+    """A leader puts off the answer that says only a higher high watermark, as often as that moves."""
+
+    def answer_or_park(state: State, fetch: ParkedFetch, request: FetchRequest, now_ms: int, *, is_news: bool) -> None:
+        if is_news and request.fetch_offset >= state.log.end_offset:
+            state.parked.add(replace(fetch, deadline_ms=now_ms + state.config.high_watermark_linger_ms))
+        else:
+            _answer_or_park(state, fetch, request, now_ms, is_news=is_news)
+
+    patch.setattr(fetching, "_answer_or_park", answer_or_park)
+
+
+@mutation(breaks=("FETCH-12", "LINGER-1"), caught_by=("ReplicasHearSoon",))
+def parked_fetch_hears_of_no_commit(patch: pytest.MonkeyPatch) -> None:
+    """A leader tells a higher high watermark to those only that ask after it has moved."""
+
+    def wake(state: State, now_ms: int, *, high_watermark_moved: bool) -> None:
+        if not high_watermark_moved:
+            wake_fetches(state, now_ms, high_watermark_moved=False)
+
+    patch.setattr(machine, "wake_fetches", wake)
+    patch.setattr(fetching, "wake_fetches", wake)
