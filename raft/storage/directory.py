@@ -138,15 +138,25 @@ class ReplicaDirectory:
                 remove_log(files, partition, recovery_point)
                 snapshots.finish_install(interrupted)
             start = snapshots.latest() or LOG_BEGIN
-            on_batch = None
-            if writers is not None:
-                # A batch above may be cut off, and a snapshot that counts it in cannot undo it.
-                on_batch = _filled(writers, producer_snapshots.newest(at_most=high_watermark.offset))
-                writers.committed(high_watermark.offset)
-            log = Log.open(files, partition, config or LogConfig(), recovery_point, on_batch, start=start)
+
+            def open_log() -> Log:
+                on_batch = None
+                if writers is not None:
+                    # A batch above may be cut off, and a snapshot that counts it in cannot undo it.
+                    on_batch = _filled(writers, producer_snapshots.newest(at_most=high_watermark.offset))
+                    writers.committed(high_watermark.offset)
+                return Log.open(files, partition, config or LogConfig(), recovery_point, on_batch, start=start)
+
+            log = open_log()
             producer_snapshots.remove_after(log.end_offset)
-            # An operator may have cut the log's end off, as a refused start says; nothing else brings it below.
-            high_watermark.retreat(log.end_offset)
+            if log.end_offset < high_watermark.offset:
+                # An operator may have cut the log's end off, as a refused start says; nothing else brings it below. The
+                # snapshot may have counted in what was cut.
+                high_watermark.retreat(log.end_offset)
+                if writers is not None:
+                    log.close()
+                    writers.forget_everything()
+                    log = open_log()
             snapshots.remove_before(start.offset)
             return cls(
                 lock=lock,

@@ -215,6 +215,22 @@ def test_snapshot_past_the_end_of_the_log_is_gone_after_a_start() -> None:
 
 
 @pytest.mark.rule("LOG-22")
+def test_table_forgets_committed_batches_that_were_cut_off_by_hand() -> None:
+    files = MemoryFiles()
+    run(files, WRITTEN)
+    files.lose(f"{PARTITION}/recovery-point-offset-checkpoint")
+    last = max(int(name[:20]) for name in files.names_in(PARTITION) if name.endswith(".log"))
+    assert int(snapshots(files)[-1][:20]) > last, "the newest snapshot counts in what is cut"
+    files.lose(f"{PARTITION}/{last:020d}.log")
+    table = WriterTable()
+
+    directory = opened(files, config=SMALL, writers=table)
+
+    assert directory.log.end_offset == directory.committed_offset == last
+    assert table.image(Offset(last)) == table_of([batch.header for batch in WRITTEN[:last]]).image(Offset(last))
+
+
+@pytest.mark.rule("LOG-22")
 def test_snapshots_go_when_another_log_begins() -> None:
     files = MemoryFiles()
     run(files, WRITTEN)
