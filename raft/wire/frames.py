@@ -12,7 +12,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from io import BytesIO
 from typing import Any
 
 from raft.codec import Message, decode, decode_prefix, encode_pieces
@@ -29,8 +28,15 @@ _SIZE = struct.Struct(">i")
 _REQUEST_START = struct.Struct(">hhi")
 
 
+_SMALL_PART_BYTES = 4096
+"""Parts of a frame that are smaller are put together at once: one by one, each would take more memory than it has
+bytes."""
+
+
 class FrameReader:
     """Cuts a stream of bytes into frames.
+
+    What comes in is kept as it came, and put together when a frame is complete, so that a large one is copied once.
 
     Args:
         max_frame_bytes: the largest frame that is let in.
@@ -40,7 +46,8 @@ class FrameReader:
         self._max_frame_bytes = max_frame_bytes
         self._size = b""
         self._frame_bytes: int | None = None
-        self._content = BytesIO()
+        self._parts: list[bytes] = []
+        self._came_bytes = 0
 
     @property
     def has_partial_frame(self) -> bool:
@@ -55,15 +62,14 @@ class FrameReader:
     @property
     def came_bytes(self) -> int:
         """How much has come of the frame that has begun to come in."""
-        return self._content.tell()
+        return self._came_bytes
 
     @property
     def begin(self) -> bytes:
         """The first two bytes, which hold a request's API key, of the frame that has begun to come in; fewer if no
         more have come.
         """
-        with self._content.getbuffer() as content:
-            return bytes(content[:2])
+        return self._parts[0][:2] if self._parts else b""
 
     def receive(self, data: bytes) -> Iterator[bytes]:
         """Take what came in, and hand out the frames that are complete, without their sizes; to be iterated to its end.
@@ -75,22 +81,22 @@ class FrameReader:
         if self._is_one_frame(data):
             yield data[_SIZE.size :]
             return
-        rest = memoryview(data)
+        position = 0
         while True:
             if self._frame_bytes is None:
-                rest = self._take_size(rest)
+                position = self._take_size(data, position)
                 if self._frame_bytes is None:
                     return
             size = self._frame_bytes
             if not 0 <= size <= self._max_frame_bytes:
                 raise DecodeError(f"a frame of {size} bytes, where up to {self._max_frame_bytes} are allowed")
-            missing_bytes = size - self._content.tell()
-            self._content.write(rest[:missing_bytes])
-            if len(rest) < missing_bytes:
+            end = min(len(data), position + size - self._came_bytes)
+            self._keep(data[position:end])
+            position = end
+            if self._came_bytes < size:
                 return
-            rest = rest[missing_bytes:]
-            # Its value is handed over, not copied: a large frame that comes in many parts is copied once.
-            frame, self._content, self._frame_bytes = self._content.getvalue(), BytesIO(), None
+            frame = b"".join(self._parts)
+            self._parts, self._came_bytes, self._frame_bytes = [], 0, None
             yield frame
 
     def _is_one_frame(self, data: bytes) -> bool:
@@ -100,14 +106,21 @@ class FrameReader:
         (size,) = _SIZE.unpack_from(data)
         return bool(size == len(data) - _SIZE.size and size <= self._max_frame_bytes)
 
-    def _take_size(self, data: memoryview) -> memoryview:
-        """Take what is missing of the next frame's size off; return the rest."""
-        missing_bytes = _SIZE.size - len(self._size)
-        self._size += data[:missing_bytes]
+    def _keep(self, part: bytes) -> None:
+        self._came_bytes += len(part)
+        if self._parts and len(self._parts[-1]) < _SMALL_PART_BYTES:
+            self._parts[-1] += part
+        else:
+            self._parts.append(part)
+
+    def _take_size(self, data: bytes, position: int) -> int:
+        """Take what is missing of the next frame's size from `position` on; return where the rest begins."""
+        end = position + _SIZE.size - len(self._size)
+        self._size += data[position:end]
         if len(self._size) == _SIZE.size:
             (self._frame_bytes,) = _SIZE.unpack(self._size)
             self._size = b""
-        return data[missing_bytes:]
+        return min(end, len(data))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
