@@ -88,6 +88,7 @@ def test_first_batch_from_latest_reads_the_same_when_it_is_replayed(
         frames.write(frames.values(values).coalesce(1))
         offset = json.loads(checkpoint.offset(0))
         offset |= {"offset": offset["offset"] + 4}
+        offset.pop("checksum", None)  # that of the batch before the old offset, if there is one
         checkpoint.write_offset(0, json.dumps(offset))
     frames.write(frames.values(["later"]))
 
