@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 
 import psutil
@@ -24,6 +25,8 @@ class Application:
         command = [sys.executable, "-m", module, *map(str, arguments)]
         # The standard output is for what it says to the tests, line by line.
         self.process = psutil.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        # Of two threads that wait for one process, the later one hears no exit code, and would keep that.
+        self._one_waits = threading.Lock()
 
     def line(self) -> str:
         """The next line that it says; "" when it is over."""
@@ -33,14 +36,17 @@ class Application:
 
     def kill(self) -> None:
         """Kill all of it; Python first, whose end the JVM would take for a reason to leave in good order."""
-        family = [self.process, *self.process.children(recursive=True)]
-        for process in family:
+        descendants = self.process.children(recursive=True)
+        for process in (self.process, *descendants):
             process.kill()
-        psutil.wait_procs(family)
+        psutil.wait_procs(descendants)
+        with self._one_waits:
+            self.process.wait()
 
     def wait(self) -> int:
         """Wait for its end; return its exit code."""
-        code: int = self.process.wait(_LIMIT_S)
+        with self._one_waits:
+            code: int = self.process.wait(_LIMIT_S)
         assert self.process.stdout is not None, "a pipe"
         self.process.stdout.close()
         return code
