@@ -63,6 +63,10 @@ async def _serve(config: NodeConfig) -> None:
         # Who waits for this word may send a signal at once.
         _logger.info("node %s of cluster %s listens on %s", config.node_id, node.cluster_id, config.listener)
         await node.wait_until_ended()
+        # It only closes its files now, and then exits with 0: a further signal must not make that a death by a signal.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_IGN)
 
 
 class _Stopping:

@@ -272,17 +272,21 @@ def test_example_configuration_warns_of_the_missing_cluster_id_alone() -> None:
     assert example.listener == Endpoint("localhost", 9093, "CONTROLLER")
 
 
+_SHOWN_WITH_DEFAULTS = (
+    *("#controller.", "#metadata.", "#message.", "#queued.", "#max.", "#connections."),
+    *("#producer.", "#raft.writer.", "#log.message."),
+)
+
+
 def test_example_configuration_shows_every_default_as_it_is() -> None:
     text = (CONF / "node.properties").read_text()
     shown = dict(
-        line.removeprefix("#").split("=", 1)
-        for line in text.splitlines()
-        if line.startswith(("#controller.", "#metadata.", "#message.", "#queued.", "#max.", "#connections."))
+        line.removeprefix("#").split("=", 1) for line in text.splitlines() if line.startswith(_SHOWN_WITH_DEFAULTS)
     )
     plain = read_properties(CONF / "node.properties")
 
     assert NodeConfig.from_properties(plain | shown) == NodeConfig.from_properties(plain)
-    assert len(shown) == 11
+    assert len(shown) == 15
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from tests.node.harness.batches import batch_of
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.properties import CLUSTER_ID, HOST, TOPIC, Properties, free_ports, voters_properties
 from tests.node.harness.requests import fetch_request, fetched, produce_request, produced
+from tests.node.harness.waiting import eventually
 from tests.node.harness.wire import Wire
 
 REFUSED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
@@ -80,6 +81,9 @@ def trio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodesInProcess]:
     directory = tmp_path_factory.mktemp("trio")
     with NodesInProcess(with_client_listeners(voters_properties(directory, voters=3))) as nodes:
         nodes.start().wait_for_leader()
+        # Followers hear of the first commit a little later than it happens (LINGER-1).
+        cores = [node.core for node in nodes.running.values()]
+        eventually(lambda: all(core.high_watermark for core in cores), "all nodes know what is committed")
         yield nodes
 
 
