@@ -17,7 +17,7 @@ from tests.node.harness.waiting import eventually
 
 _VOTERS = 3
 _MORE_BYTES_A_SECOND_THAN_IT_CAN = 150_000_000
-"""What it is asked for. Asked for thirty times as much, its log has stood still for two minutes."""
+"""What it is asked for. At such rates its log stands still now and then; asked for 5 GB a second, for two minutes."""
 
 _START_S = 120
 

@@ -57,16 +57,19 @@ async def _serve(config: NodeConfig) -> None:
     async with Node(config) as node:
         stopping = _Stopping(node)
         loop = asyncio.get_running_loop()
-        # Not the loop's own handlers: when those are taken away, a signal kills for a moment.
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stopping.asked))
+        # Not `loop.add_signal_handler`: between the removal of such a handler and the next one a signal kills the node.
+        _on_stop_signals(lambda *_: loop.call_soon_threadsafe(stopping.asked))
         garbage.settle()
         # Who waits for this word may send a signal at once.
         _logger.info("node %s of cluster %s listens on %s", config.node_id, node.cluster_id, config.listener)
         await node.wait_until_ended()
-        # It only closes its files now, and then exits with 0: a further signal must not make that a death by a signal.
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, signal.SIG_IGN)
+        # What is left is to close its files and exit with 0, whatever signals come.
+        _on_stop_signals(signal.SIG_IGN)
+
+
+def _on_stop_signals(handler: Callable[..., object] | signal.Handlers) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handler)
 
 
 class _Stopping:

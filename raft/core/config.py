@@ -15,7 +15,7 @@ FETCH_MAX_WAIT_MS = 500
 """How long a leader may hold our fetch (TIMER-6)."""
 
 HIGH_WATERMARK_LINGER_MS = 10
-"""How long a node's core holds back an answer that says nothing but a higher high watermark (LINGER-1)."""
+"""How long a node's leader delays an answer that only tells of a higher high watermark (LINGER-1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +23,8 @@ class CoreConfig:
     """One node's place in the quorum, and its timeouts (rules, section 4; names without `controller.quorum.`).
 
     `bootstrap_servers` are asked for the leader; while empty, the voters are. A fetch timeout is drawn from
-    `fetch_timeout_ms` up to `fetch_timeout_spread_ms` more. A replica's fetch with nothing to be told but a higher high
-    watermark is answered after `high_watermark_linger_ms`.
+    `fetch_timeout_ms` up to `fetch_timeout_spread_ms` more. A leader delays an answer that only tells of a higher high
+    watermark by `high_watermark_linger_ms`.
     """
 
     replica: ReplicaKey

@@ -155,7 +155,6 @@ class ReplicaDirectory:
                 high_watermark.retreat(log.end_offset)
                 if writers is not None:
                     log.close()
-                    writers.forget_everything()
                     log = open_log()
             snapshots.remove_before(start.offset)
             return cls(
@@ -264,8 +263,9 @@ class ReplicaDirectory:
 
 
 def _filled(writers: WriterTable, image: TableImage | None) -> Callable[[BatchHeader], None]:
-    """Begin a table with a snapshot, if there is one; return what counts in the batches behind it."""
+    """Begin a table anew, with a snapshot if there is one; return what counts in the batches behind it."""
     if image is None:
+        writers.forget_everything()
         return writers.appended
     writers.restore(image)
 

@@ -55,8 +55,8 @@ class OffsetIndex:
         slot = bisect_right(self._relative_offsets, offset - self._base_offset) - 1
         return self._positions[slot] if slot >= 0 else 0
 
-    def begin_up_to(self, position: int) -> int:
-        """Return where the last indexed batch begins that begins at `position` or before it; 0 for the first."""
+    def position_up_to(self, position: int) -> int:
+        """Return the position of the last indexed batch that begins at `position` or before; 0 for the first."""
         slot = bisect_right(self._positions, position) - 1
         return self._positions[slot] if slot >= 0 else 0
 

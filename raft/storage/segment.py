@@ -93,9 +93,9 @@ class Segment:
         """Return what `Log.read` returns, as far as this segment goes."""
         position = self.locate(start_offset)
         room = max(max_bytes, self._batch_bytes_at(position))
-        # A batch begins where the index says, so a read up to there is made of whole batches: nothing that is read has
-        # to be thrown away, nor the rest be copied for that. What fits in besides is less than the index's interval.
-        whole = self.indexes.begin_up_to(position + room) - position
+        # Read up to the last indexed batch: these are whole batches, of which nothing has to be cut off, which would
+        # copy the rest. Smaller batches that would fit in too are left for the next read, less than an index interval.
+        whole = self.indexes.position_up_to(position + room) - position
         if whole > 0 and position + room < self.size_bytes:
             room = whole
         data = self._read(position, room)

@@ -48,9 +48,9 @@ class SegmentIndexes:
         """See `OffsetIndex.position_before`."""
         return self._offsets.position_before(offset)
 
-    def begin_up_to(self, position: int) -> int:
-        """See `OffsetIndex.begin_up_to`."""
-        return self._offsets.begin_up_to(position)
+    def position_up_to(self, position: int) -> int:
+        """See `OffsetIndex.position_up_to`."""
+        return self._offsets.position_up_to(position)
 
     def position_before_timestamp(self, timestamp_ms: int) -> int:
         """Return the position of an indexed batch before which nothing has this timestamp or a later one.

@@ -90,7 +90,7 @@ class ReplicasHearSoon(Invariant):
         waiting = self._waiting.setdefault(step.machine.node_id, {})
         match step.event:
             case RequestReceived(request_id=request_id, request=FetchRequest() as request):
-                # Who does not say what it knows hears only of what moves while it waits, and no more by its own fetch.
+                # A replica that does not say what it knows only hears of what moves after its fetch has come in.
                 known = request.high_watermark if request.wants_high_watermark else step.high_watermark
                 waiting[request_id] = _WaitingFetch(known)
             case RequestAbandoned(request_id=request_id):
@@ -101,11 +101,12 @@ class ReplicasHearSoon(Invariant):
             if isinstance(effect, Reply):
                 waiting.pop(effect.request_id, None)
         for fetch in waiting.values():
-            if fetch.news_since_ms is None and fetch.has_news(step):
+            if not fetch.has_news(step):
+                continue
+            if fetch.news_since_ms is None:
                 fetch.news_since_ms = step.now_ms
-            since_ms = step.now_ms if fetch.news_since_ms is None else fetch.news_since_ms
-            is_soon = step.now_ms - since_ms < max(self._linger_ms, 1)
-            self.require(is_soon, "%s leaves a fetch without its news since %s ms", step.machine, since_ms)
+            is_soon = step.now_ms - fetch.news_since_ms < self._linger_ms
+            self.require(is_soon, "%s has left a fetch without its news since %s ms", step.machine, fetch.news_since_ms)
 
 
 @dataclass(slots=True)
