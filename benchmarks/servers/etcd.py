@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from benchmarks.servers.missing import require_programs
+from raft.local.ports import free_ports
 from tests.java.processes import Server
-from tests.node.harness.properties import free_ports
 from tests.node.harness.waiting import eventually
 
 _HOST = "127.0.0.1"

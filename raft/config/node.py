@@ -81,7 +81,7 @@ class NodeConfig:
         max_connections_per_ip: connections from one address; more are refused.
         verify_voter_addresses: take a voter's requests only from the addresses that its entry in the voters has.
         producer_id_expiration_ms: how long an idempotent producer, or a plain batch write, is remembered after its
-            last write, in log time; every node of the quorum needs the same.
+            last write, in log time, unless it is one of the newest; every node of the quorum needs the same.
         writer_expiration_ms: the same of streaming queries and other writers of several versions.
         message_timestamp_after_max_ms: how far a record's timestamp may lie ahead of the leader's clock.
         records_strict: refuse records that a Java node's reader would not survive.

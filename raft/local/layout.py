@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import json
 import secrets
-import socket
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from raft.errors import ConfigError
+from raft.local.ports import free_ports, is_free
 from raft.storage.atomic_file import replace_file
 from raft.storage.disk import DiskFiles
 from raft.storage.meta_properties import directory_id_of
@@ -64,10 +63,10 @@ class Layout:
             raise ConfigError(f"{data_dir} holds a quorum of {len(known.ports)} voters; {voters} are wanted")
         if base_port is not None:
             drawn = list(range(base_port, base_port + 2 * voters))
-        elif known is not None and known.voter_ports and all(_is_free(port) for port in known._all_ports()):
+        elif known is not None and known.voter_ports and all(is_free(port) for port in known._all_ports()):
             drawn = known._all_ports()
         else:
-            drawn = _free_ports(2 * voters)
+            drawn = free_ports(2 * voters)
         node_ids = [NodeId(at + 1) for at in range(voters)]
         # A cluster id is drawn as a directory id is: 16 random bytes in Kafka's form.
         cluster_id = known.cluster_id if known is not None else directory_id_of(secrets.token_bytes(16))
@@ -139,25 +138,3 @@ def _read(data_dir: Path) -> Layout | None:
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(f"{path} does not describe a quorum: {error!r}") from error
-
-
-def _is_free(port: int) -> bool:
-    with closing(socket.socket()) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((_LOOPBACK, port))
-        except OSError:
-            return False
-        return True
-
-
-def _free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on; all are held until the last is found, so that they differ."""
-    probes = [socket.socket() for _ in range(count)]
-    try:
-        for probe in probes:
-            probe.bind((_LOOPBACK, 0))
-        return [probe.getsockname()[1] for probe in probes]
-    finally:
-        for probe in probes:
-            probe.close()

@@ -4,6 +4,10 @@ Log time is the largest timestamp of all batches up to a point of the log. It is
 judged by its own clock would accept a repeated write that another node still knows, and two leaders in succession would
 write it twice. A client whose clock runs ahead moves log time ahead with it, by no more than the leader allows:
 `log.message.timestamp.after.max.ms`.
+
+Log time can also leap. Clients may write old timestamps, say of events that they copy from elsewhere; the first record
+of today then brings log time forward by years, over writes of a moment ago. So the newest writers are kept whatever
+their age: a client that repeats such a write is still recognized.
 """
 
 from __future__ import annotations
@@ -18,6 +22,9 @@ PRODUCER_ID_EXPIRATION_MS = 86_400_000
 WRITER_EXPIRATION_MS = 2_592_000_000
 """Thirty days. A streaming query that stands still for longer, and then repeats its last micro-batch, writes it again;
 a query that is down for a vacation must not. One remembered write of a query takes some 350 bytes."""
+
+NEWEST_WRITERS_KEPT = 1_000
+"""Many more than write at once, and at most 350 kB of each kind."""
 
 NO_LOG_TIME_MS = -1
 """Log time of a log without timestamps."""
@@ -34,10 +41,12 @@ class WriterExpiry:
         producer_ms: idempotent producers, and writers that wrote version 0 of their key and no other: plain batch
             writes, each of which draws a name of its own.
         writer_ms: writers with a higher version, such as streaming queries.
+        newest_kept: so many writers of each kind are not forgotten by time: those that wrote last.
     """
 
     producer_ms: int = PRODUCER_ID_EXPIRATION_MS
     writer_ms: int = WRITER_EXPIRATION_MS
+    newest_kept: int = NEWEST_WRITERS_KEPT
 
 
 def log_time_after(log_time_ms: int, header: BatchHeader) -> int:

@@ -6,8 +6,8 @@ tail included: a client cannot know whether a lost append is still in there and 
 
 Three kinds of writers are kept apart, each in the order of their last writes, because they are forgotten at different
 times: idempotent producers, keyed writers that wrote version 0 only, and keyed writers that wrote others. A writer is
-forgotten when a batch is appended whose log time is so much later (`raft.writers.expiry`). So that, too, is a function
-of the log.
+forgotten when a batch is appended whose log time is so much later, unless it is one of the newest of its kind
+(`raft.writers.expiry`). So that, too, is a function of the log.
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ class WriterTable:
             (self._one_off, self._expiry.producer_ms),
             (self._streams, self._expiry.writer_ms),
         ):
-            while kind and self._age_ms(next(iter(kind.values()))) >= expiration_ms:
+            while len(kind) > self._expiry.newest_kept and self._age_ms(next(iter(kind.values()))) >= expiration_ms:
                 self._forget_oldest(kind, undo)
 
     def _age_ms(self, history: History) -> int:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from raft.local.ports import free_ports
 from tests.cli.running import Here, kraft
-from tests.node.harness.properties import free_ports
 
 NOBODY = f"127.0.0.1:{free_ports(1)[0]}"
 

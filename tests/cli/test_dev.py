@@ -14,11 +14,11 @@ import pytest
 
 from raft.client import Client, ClientSettings
 from raft.config.values import addresses
+from raft.local.ports import free_ports
 from tests.cli.running import PATIENCE_S, kraft, start_kraft
 from tests.node.harness.appenders import read_all
 from tests.node.harness.batches import batch_of
 from tests.node.harness.processes import hangup
-from tests.node.harness.properties import free_ports
 from tests.node.harness.waiting import eventually
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from raft.local.ports import free_ports
 from tests.cli.running import PATIENCE_S, start_kraft
 from tests.node.harness.processes import KRAFT, NodeProcess, client_of
-from tests.node.harness.properties import free_ports, voters_properties, write_properties
+from tests.node.harness.properties import voters_properties, write_properties
 
 
 @pytest.fixture

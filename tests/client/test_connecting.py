@@ -9,8 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from raft.client.connecting import Connecting
+from raft.local.ports import free_ports
 from raft.types import Endpoint
-from tests.node.harness.properties import HOST, free_ports
+from tests.node.harness.properties import HOST
 
 WITHIN_S = 20.0
 

@@ -23,6 +23,7 @@ from raft.errors import (
     QuorumUnavailableError,
     RequestError,
 )
+from raft.local.ports import free_ports
 from raft.types import Endpoint, Epoch, Offset, OffsetAndEpoch
 from raft.wire.frames import encode_response
 from raft.wire.messages.api_versions import ApiVersionsResponse
@@ -32,7 +33,7 @@ from tests.node.harness.batches import batch_of, values_in
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.pair import leading_pair
 from tests.node.harness.peer import serving_all
-from tests.node.harness.properties import CLUSTER_ID, HOST, free_ports, voters_properties
+from tests.node.harness.properties import CLUSTER_ID, HOST, voters_properties
 
 LATEST = -1
 

@@ -10,9 +10,10 @@ from typing import Self
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from raft.local.ports import free_ports
 from raft.types import Endpoint
 from tests.java.kafka import Kafka, MainClass
-from tests.node.harness.properties import free_ports, write_properties
+from tests.node.harness.properties import write_properties
 from tests.node.harness.waiting import eventually
 
 CONTROLLER_ID = 3000

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from raft.local.ports import free_ports
 from raft.records.split import split_batches
 from raft.types import Batch, Endpoint, Offset
 from tests.java.cluster import CLUSTER_ID, CONTROLLER_ID
 from tests.java.processes import Server
 from tests.node.harness.processes import KRAFT
-from tests.node.harness.properties import free_ports, write_properties
+from tests.node.harness.properties import write_properties
 from tests.node.harness.waiting import eventually
 
 OBSERVER_ID = 99

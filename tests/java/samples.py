@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -12,6 +14,17 @@ SOME_TIME_MS = 1_700_000_000_000
 
 _KEYS = (None, b"", b"a key", "Schlüssel".encode())
 _HEADERS = ((), (("first", b"1"), ("second", None), ("first", b"")))
+
+_MINUTE_MS = 60_000
+_minutes = itertools.count(1)
+
+
+def later_ms() -> int:
+    """Return a time that is later than any in the log, a minute later with each call.
+
+    Tests share a log, control records have times too, and a leader takes what lies an hour ahead of its clock.
+    """
+    return time.time_ns() // 1_000_000 + next(_minutes) * _MINUTE_MS
 
 
 def records_of_every_kind(count: int, name: str, *, first_timestamp_ms: int = SOME_TIME_MS) -> list[Record]:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from raft.local.ports import free_ports
 from raft.types import Endpoint, NodeId
 from tests.java.processes import Server
 from tests.node.harness.processes import KRAFT
-from tests.node.harness.properties import free_ports, write_properties
+from tests.node.harness.properties import write_properties
 
 RAFT_SERVER_TOPIC = {
     "raft.topic.name": "__raft_performance_test",

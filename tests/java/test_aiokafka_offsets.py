@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -11,15 +10,14 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from raft.local import LocalQuorum
 from tests.java.kraft import TOPIC, end_offset
 from tests.java.librdkafka import produce
-from tests.java.samples import records_of_every_kind
+from tests.java.samples import later_ms, records_of_every_kind
 
 pytestmark = pytest.mark.java
 
 
 @pytest.mark.rule("CLIENT-5")
 def test_aiokafka_finds_beginning_end_and_times(quorum: LocalQuorum) -> None:
-    # Later than anything else in the log: control records have times too.
-    first_ms = int(time.time() * 1000) + 3_600_000
+    first_ms = later_ms()
     written = produce(quorum.bootstrap_servers, records_of_every_kind(10, "offsets", first_timestamp_ms=first_ms), {})
     partition = TopicPartition(TOPIC, 0)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from raft.local.ports import free_ports
 from raft.types import Endpoint
 from tests.java.processes import Server, is_listening
-from tests.node.harness.properties import free_ports
 from tests.node.harness.waiting import eventually
 
 _DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(60)"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,7 @@ from tests.java.installation import installed_connector
 from tests.java.kraft import TOPIC
 from tests.java.librdkafka import consume, produce
 from tests.java.processes import run_to_end
-from tests.java.samples import records_of_every_kind
+from tests.java.samples import later_ms, records_of_every_kind
 from tests.java.spark_application import MOST_OFFSETS_A_BATCH
 
 pytestmark = [pytest.mark.java, pytest.mark.spark]
@@ -24,7 +23,6 @@ pytestmark = [pytest.mark.java, pytest.mark.spark]
 _COUNT = 100
 _MIDDLE = 37
 _LONGEST_S = 200
-_AHEAD_MS = 30 * 60 * 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +46,7 @@ class Copied:
 def copied(quorum: LocalQuorum, tmp_path_factory: pytest.TempPathFactory) -> Copied:
     jars = ",".join(str(jar) for jar in installed_connector())
     servers = quorum.bootstrap_servers
-    # Later than anything else in the log, so that a time of theirs is found among them, and
-    # no further ahead of the clock than a leader takes by default.
-    later_ms = time.time_ns() // 1_000_000 + _AHEAD_MS
-    records = records_of_every_kind(_COUNT, "spark", first_timestamp_ms=later_ms)
+    records = records_of_every_kind(_COUNT, "spark", first_timestamp_ms=later_ms())
     originals = produce(servers, records, {"compression.type": "zstd"})
     start, middle, last = originals[0], originals[_MIDDLE], originals[-1]
     numbers = [start.offset, middle.offset, last.offset + 1, middle.timestamp_ms]

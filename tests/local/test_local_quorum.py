@@ -18,6 +18,7 @@ import pytest
 from raft.errors import ConfigError, QuorumUnavailableError
 from raft.local import LocalQuorum, lock
 from raft.local import quorum as module
+from raft.local.ports import free_ports
 from raft.local.voter import VoterProcess
 from raft.storage.directory_lock import LOCK_FILE_NAME
 from raft.storage.disk import DiskFiles
@@ -27,7 +28,7 @@ from tests.local.endings import wait_for_ends
 from tests.node.harness.appenders import Appenders, read_all
 from tests.node.harness.batches import batch_of
 from tests.node.harness.processes import ROOT, hangup
-from tests.node.harness.properties import HOST, free_ports
+from tests.node.harness.properties import HOST
 from tests.node.harness.waiting import eventually
 
 
@@ -183,7 +184,7 @@ def test_start_waits_for_an_owner_that_is_on_its_way_out(tmp_path: Path) -> None
 
 
 def test_wanted_port_is_used(tmp_path: Path) -> None:
-    (port,) = free_ports(1)
+    (port,) = free_ports(1, in_a_row=2)
 
     with LocalQuorum.start(tmp_path, voters=1, base_port=port, settings=QUICK) as quorum:
         assert ports_of(quorum) == [port]
@@ -192,7 +193,7 @@ def test_wanted_port_is_used(tmp_path: Path) -> None:
 def test_voter_that_refuses_to_start_is_told_of_and_not_started_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (port,) = free_ports(1)
+    (port,) = free_ports(1, in_a_row=2)
     with closing(socket.socket()) as taken:
         taken.bind((HOST, port))
         with pytest.raises(ConfigError, match=f"^voter 1 does not start: kraft: cannot listen on {HOST}:{port}: "):

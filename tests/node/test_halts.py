@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from raft.local.ports import free_ports
 from raft.wire.messages.begin_quorum_epoch import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochRequestPartition,
@@ -15,7 +16,7 @@ from raft.wire.messages.begin_quorum_epoch import (
 from raft.wire.messages.fetch import FetchResponse
 from tests.node.harness.batches import batch_of
 from tests.node.harness.processes import NodeProcess, client_of
-from tests.node.harness.properties import CLUSTER_ID, TOPIC, free_ports, node_properties, voters_properties
+from tests.node.harness.properties import CLUSTER_ID, TOPIC, node_properties, voters_properties
 from tests.node.harness.requests import fetch_request
 from tests.node.harness.waiting import eventually
 from tests.node.harness.wire import Wire

@@ -13,6 +13,7 @@ from raft.client import Client, ClientSettings
 from raft.codec import Message
 from raft.config import NodeConfig
 from raft.errors import ErrorCode
+from raft.local.ports import free_ports
 from raft.node.voter_addresses import VoterAddresses
 from raft.types import ZERO_UUID, Endpoint, NodeId
 from raft.wire.messages import begin_quorum_epoch as begin
@@ -26,7 +27,7 @@ from raft.wire.messages.metadata import MetadataRequest, MetadataResponse
 from raft.wire.messages.produce import ProduceResponse
 from tests.node.harness.batches import batch_of
 from tests.node.harness.loop import NodesInProcess
-from tests.node.harness.properties import CLUSTER_ID, HOST, TOPIC, Properties, free_ports, voters_properties
+from tests.node.harness.properties import CLUSTER_ID, HOST, TOPIC, Properties, voters_properties
 from tests.node.harness.requests import fetch_request, fetched, produce_request, produced
 from tests.node.harness.waiting import eventually
 from tests.node.harness.wire import Wire

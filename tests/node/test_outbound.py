@@ -10,6 +10,7 @@ import pytest
 from raft.core import messages as core
 from raft.core.events import Failure
 from raft.errors import ErrorCode
+from raft.local.ports import free_ports
 from raft.node.outbound import OutboundConnection, is_refusal
 from raft.types import Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from raft.wire.apis import FETCH, VOTE
@@ -19,7 +20,7 @@ from raft.wire.messages.api_versions import ApiVersion, ApiVersionsResponse, Sup
 from raft.wire.messages.vote import VoteResponse
 from tests.node.harness.loop import LoopThread
 from tests.node.harness.peer import OURS, Peer, friendly, serving_all
-from tests.node.harness.properties import HOST, free_ports
+from tests.node.harness.properties import HOST
 from tests.node.harness.waiting import eventually
 
 VOTE_REQUEST = core.VoteRequest(

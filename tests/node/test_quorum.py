@@ -11,6 +11,7 @@ import pytest
 from raft.core import messages as core
 from raft.core.roles import Follower, Leader
 from raft.errors import ErrorCode
+from raft.local.ports import free_ports
 from raft.records.control import leader_change_batch
 from raft.records.split import split_batches
 from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch
@@ -19,7 +20,7 @@ from tests.node.harness.batches import batch_of, values_in
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.pair import Pair
 from tests.node.harness.peer import Answer, friendly
-from tests.node.harness.properties import free_ports, node_properties, voters_properties
+from tests.node.harness.properties import node_properties, voters_properties
 from tests.node.harness.requests import produce_request, produced
 from tests.node.harness.waiting import eventually
 

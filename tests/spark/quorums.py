@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from raft.local import LocalQuorum
+from raft.local.ports import free_ports
 from raft.types import Endpoint, NodeId
 from tests.spark.produce_proxy import ProduceProxy
 
@@ -44,19 +44,9 @@ def remove_log(data_dir: Path) -> None:
 @contextmanager
 def behind_proxy(data_dir: Path, passes: Callable[[int], bool]) -> Iterator[tuple[LocalQuorum, ProduceProxy]]:
     """A quorum of one voter that clients reach through a proxy only."""
-    port = _free_port()
+    # The voter has the next port for other voters.
+    (port,) = free_ports(1, in_a_row=2)
     with ProduceProxy(Endpoint("127.0.0.1", port), passes) as proxy:
         settings = {"advertised.listeners": f"CLIENT://{proxy.endpoint}"}
         with LocalQuorum.start(data_dir, voters=1, base_port=port, settings=settings) as quorum:
             yield quorum, proxy
-
-
-def _free_port() -> int:
-    """A port that nobody listens on, nor on the next one, which the voter has for other voters."""
-    while True:
-        with closing(socket.socket()) as probe, closing(socket.socket()) as next_probe:
-            probe.bind(("127.0.0.1", 0))
-            port = int(probe.getsockname()[1])
-            with suppress(OSError, OverflowError):
-                next_probe.bind(("127.0.0.1", port + 1))
-                return port

@@ -14,8 +14,8 @@ DAY_MS = 86_400_000
 NOW_MS = 1_700_000_000_000
 
 
-def table_of(*headers: BatchHeader) -> WriterTable:
-    table = WriterTable()
+def table_of(*headers: BatchHeader, newest_kept: int = 0) -> WriterTable:
+    table = WriterTable(expiry=WriterExpiry(newest_kept=newest_kept))
     for header in headers:
         table.appended(header)
     return table
@@ -39,6 +39,36 @@ def test_writer_is_forgotten_when_log_time_has_passed(write: BatchHeader, expira
     assert isinstance(table_of(write, passing(NOW_MS + expiration_ms - 1)).judge(write), Repeated)
 
     assert table_of(write, passing(NOW_MS + expiration_ms)).judge(write) == Accepted()
+
+
+@pytest.mark.parametrize("kept", [1, 2])
+@pytest.mark.rule("CLIENT-13")
+def test_newest_writers_of_each_kind_are_kept_when_log_time_leaps(kept: int) -> None:
+    writes = {
+        (kind, number): write
+        for number in range(3)
+        for kind, write in {
+            "producer": produced(0, by=1 + number, at=3 * number, time_ms=0),
+            "one-off": keyed(0, writer=f"one-off {number}", at=3 * number + 1, time_ms=0),
+            "stream": keyed(1, writer=f"stream {number}", at=3 * number + 2, time_ms=0),
+        }.items()
+    }
+
+    table = table_of(*writes.values(), passing(NOW_MS), newest_kept=kept)
+
+    known = {which for which, write in writes.items() if isinstance(table.judge(write), Repeated)}
+    assert known == {(kind, number) for kind, number in writes if number >= 3 - kept}
+
+
+@pytest.mark.rule("CLIENT-13")
+def test_thousand_writers_are_kept_unless_told_otherwise() -> None:
+    table = WriterTable()
+    for number in range(1_001):
+        table.appended(produced(0, by=number, at=number, time_ms=0))
+    table.appended(passing(NOW_MS, at=1_001))
+
+    assert isinstance(table.judge(produced(0, by=1)), Repeated)
+    assert table.judge(produced(0, by=0)) == Accepted()
 
 
 @pytest.mark.rule("CLIENT-13")

@@ -16,7 +16,7 @@ from raft.writers import Accepted, Refused, Repeated, Verdict, WriterExpiry, Wri
 from tests.writers.headers import SINK, produced
 
 MAX_PRODUCERS = 2
-EXPIRY = WriterExpiry(producer_ms=12, writer_ms=30)
+EXPIRY = WriterExpiry(producer_ms=12, writer_ms=30, newest_kept=1)
 LATEST_MS = 253_402_300_799_999
 PRODUCERS = (1, 2, 3)
 SINKS = (SINK, SINK + 1)
@@ -47,22 +47,32 @@ def writes_of(log: list[BatchHeader], writer: int) -> list[BatchHeader]:
     for header in log:
         if header.is_control:
             continue
+        before_ms = now_ms
         if header.max_timestamp_ms <= LATEST_MS:
             now_ms = max(now_ms, header.max_timestamp_ms)
         first_ms = now_ms if first_ms < 0 else first_ms
         if header.producer_id is not None:
             _count_in(remembered, header)
             last_times[header.producer_id] = now_ms
-        for known, last_ms in last_times.items():
-            if known in remembered and now_ms - max(last_ms, first_ms) >= _expiration_ms(remembered[known][-1]):
-                del remembered[known]
+        if now_ms > before_ms:
+            for of_this_kind in _kinds(remembered):
+                for known in of_this_kind[: -EXPIRY.newest_kept]:
+                    age_ms = now_ms - max(last_times[known], first_ms)
+                    if age_ms >= (EXPIRY.writer_ms if _is_stream(remembered[known][-1]) else EXPIRY.producer_ms):
+                        del remembered[known]
     return remembered.get(writer, [])
 
 
-def _expiration_ms(last: BatchHeader) -> int:
+def _kinds(remembered: dict[int, list[BatchHeader]]) -> list[list[int]]:
+    """Producers, one-off writers and streams, each in the order of their last writes."""
+    producers = [known for known in remembered if known < FIRST_SINK_PRODUCER_ID]
+    streams = [known for known in remembered if known not in producers and _is_stream(remembered[known][-1])]
+    return [producers, streams, [known for known in remembered if known not in (*producers, *streams)]]
+
+
+def _is_stream(last: BatchHeader) -> bool:
     is_sink = last.producer_id is not None and last.producer_id >= FIRST_SINK_PRODUCER_ID
-    is_stream = is_sink and (last.producer_epoch, last.base_sequence) > (0, 0)
-    return EXPIRY.writer_ms if is_stream else EXPIRY.producer_ms
+    return is_sink and (last.producer_epoch, last.base_sequence) > (0, 0)
 
 
 def _count_in(remembered: dict[int, list[BatchHeader]], header: BatchHeader) -> None:

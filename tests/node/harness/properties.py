@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Mapping
 from pathlib import Path
+
+from raft.local.ports import free_ports
 
 CLUSTER_ID = "kq5mZl0zT0uJwXUxQKo9gQ"
 TOPIC = "__cluster_metadata"
 HOST = "127.0.0.1"
 
 Properties = dict[str, str]
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody uses now; held together until the last is found, so that they differ."""
-    probes = [socket.socket() for _ in range(count)]
-    try:
-        for probe in probes:
-            probe.bind((HOST, 0))
-        return [probe.getsockname()[1] for probe in probes]
-    finally:
-        for probe in probes:
-            probe.close()
 
 
 def write_properties(path: Path, properties: Mapping[str, str]) -> Path:
