@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from raft.core.config import HIGH_WATERMARK_LINGER_MS
 from raft.types import NodeId
+from raft.writers.expiry import NEWEST_WRITERS_KEPT
 from tests.simulation.dice import Dice
 from tests.simulation.faults.kinds import BY_REQUEST, Fault
 from tests.simulation.plan import (
@@ -26,6 +27,7 @@ from tests.simulation.plan import (
 
 _CALM_PERCENT = 8
 _UNREST_EVENTS = 7_000
+_LATEST_LEAP_MS = 10_000
 
 _HALF_ROUNDS: Mapping[Fault, tuple[int | None, ...]] = {
     Fault.CRASH: (None, 1, 2, 4),
@@ -68,7 +70,7 @@ def draw_plan(seed: int) -> Plan:
         wire=wire,
         disk=_draw_disk(dice),
         faults=faults,
-        clients=_draw_clients(dice),
+        clients=_draw_clients(dice, seed),
         unrest_ms=30 * timeouts.election_ms + 12 * timeouts.fetch_ms,
         unrest_events=_UNREST_EVENTS,
     )
@@ -137,7 +139,9 @@ def _only_by_request(faults: FaultPlan) -> FaultPlan:
     return replace(faults, every_ms=every_ms)
 
 
-def _draw_clients(dice: Dice) -> ClientPlan:
+def _draw_clients(dice: Dice, seed: int) -> ClientPlan:
+    of_time = Dice(seed, "log time")
+    newest_kept = of_time.pick((0, 0, NEWEST_WRITERS_KEPT))
     return ClientPlan(
         producers=dice.pick((1, 1, 2, 3)),
         window=dice.pick((1, 2, 5)),
@@ -146,4 +150,6 @@ def _draw_clients(dice: Dice) -> ClientPlan:
         pause_ms=dice.pick(((0, 50), (20, 200), (100, 600))),
         patience_ms=dice.pick((200, 600, 1500)),
         timeout_ms=dice.pick(((100, 1000), (1000, 3000))),
+        newest_kept=newest_kept,
+        clocks_leap_at_ms=of_time.draw(_LATEST_LEAP_MS) if newest_kept else None,
     )

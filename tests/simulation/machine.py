@@ -24,7 +24,7 @@ from tests.simulation.plan import calmed
 from tests.simulation.platter import Platter
 from tests.simulation.process import Process
 from tests.simulation.sightings import Moment, Sight
-from tests.simulation.starting import DIRECTORY, TOPIC, core_config, open_directory, view_of
+from tests.simulation.starting import DIRECTORY, TOPIC, core_config, empty_writer_table, open_directory, view_of
 from tests.simulation.surroundings import Surroundings
 from tests.simulation.written_log import WrittenLog
 
@@ -52,7 +52,7 @@ class Machine:
         self.written = WrittenLog(self.files, DIRECTORY)
         self.stored = ElectionState(epoch=Epoch(0))
         self.life = 0
-        self.writers = WriterTable()
+        self.writers = empty_writer_table(surroundings.plan)
         self.process: Process | None = None
         self._surroundings = surroundings
         self._dice = Dice(surroundings.plan.seed, f"machine {node_id}")
@@ -98,12 +98,16 @@ class Machine:
         name = f"{DIRECTORY}/{HIGH_WATERMARK_NAME}"
         return HighWatermarkCheckpoint(self.files.after_power_cut(name), name, topic=TOPIC, partition=0).offset
 
+    def empty_writer_table(self) -> WriterTable:
+        """A table of writers as the node begins with."""
+        return empty_writer_table(self._surroundings.plan)
+
     def start(self) -> None:
         """Start the node with what is on the disk; nothing happens to one that runs."""
         if self.process is not None:
             return
         self.life += 1
-        self.writers = WriterTable()
+        self.writers = self.empty_writer_table()
         try:
             directory = self._open_directory()
         except PowerCutError:

@@ -120,6 +120,9 @@ class ClientPlan:
         pause_ms: between two writes of one.
         patience_ms: how long a client waits for an answer before it asks elsewhere.
         timeout_ms: how long a node may hold an append.
+        newest_kept: so many writers of each kind the nodes do not forget by time (`WriterExpiry`).
+        clocks_leap_at_ms: when the clients' clocks go forward by more time than writers are remembered for; None for
+            never.
     """
 
     producers: int
@@ -129,6 +132,8 @@ class ClientPlan:
     pause_ms: Bounds
     patience_ms: int
     timeout_ms: Bounds
+    newest_kept: int
+    clocks_leap_at_ms: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

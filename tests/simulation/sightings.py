@@ -49,6 +49,7 @@ class Sight(StrEnum):
     PRODUCER_SNAPSHOT = "a table of writers was written down"
     REPEATED_APPEND_RECOGNISED = "an append that was there already was recognised"
     UNCOMMITTED_APPEND_RECOGNISED = "an append was recognised that was there already, uncommitted"
+    CLOCKS_LEAPT = "the clocks of clients leapt by more time than writers are remembered for"
     OTHER_CONTENT_REFUSED = "other rows under a written key were refused"
     OLDER_WRITE_REFUSED = "a key's older version was refused"
     APPEND_OUT_OF_ORDER = "an append was refused because one before it was missing"

@@ -9,7 +9,7 @@ from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
 from raft.storage.files import Files
 from raft.storage.log import Log, LogConfig
 from raft.types import ZERO_UUID, Endpoint, NodeId, ReplicaKey
-from raft.writers import WriterTable
+from raft.writers import WriterExpiry, WriterTable
 from tests.simulation.plan import Plan
 
 DEAD_ADDRESS = Endpoint("nobody", 9000)
@@ -38,6 +38,11 @@ def open_directory(
     )
     config = LogConfig(segment_bytes=plan.disk.segment_bytes, tail_bytes=plan.disk.tail_bytes)
     return ReplicaDirectory.open(files, identity, entropy=entropy, config=config, writers=writers)
+
+
+def empty_writer_table(plan: Plan) -> WriterTable:
+    """Return a table of writers as each node begins with."""
+    return WriterTable(expiry=WriterExpiry(newest_kept=plan.clients.newest_kept))
 
 
 def core_config(directory: ReplicaDirectory, node_id: NodeId, plan: Plan) -> CoreConfig:

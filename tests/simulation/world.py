@@ -22,7 +22,7 @@ from tests.simulation.network import Address, Network
 from tests.simulation.onlooker import Onlooker
 from tests.simulation.plan import Plan
 from tests.simulation.post_office import PostOffice
-from tests.simulation.sightings import Sightings
+from tests.simulation.sightings import Sight, Sightings
 from tests.simulation.starting import endpoint_of
 from tests.simulation.story import Story
 from tests.simulation.surroundings import Surroundings
@@ -87,6 +87,9 @@ class World:
             self.timeline.after(self._downtimes.between((0, 500)), client.begin)
         for nemesis in self._nemeses:
             nemesis.begin()
+        leap_at_ms = self.plan.clients.clocks_leap_at_ms
+        if leap_at_ms is not None:
+            self.timeline.at(leap_at_ms, self._note_leap)
 
     def calm_down(self) -> None:
         """Let no fault strike any more, and each client make one more write."""
@@ -124,6 +127,11 @@ class World:
                 machine.start()
             elif machine.process is not None:
                 machine.cut_power()
+
+    def _note_leap(self) -> None:
+        self.story.tell("world", "has the clocks of its clients leap")
+        has_written = any(machine.process and machine.core.writers_image().histories for machine in self.machines)
+        self.sightings.count(Sight.CLOCKS_LEAPT, has_written)
 
     def _on_down(self, machine: Machine) -> None:
         self.post_office.forget_connections(machine.node_id)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode
 from raft.types import Batch
+from raft.writers.expiry import WRITER_EXPIRATION_MS
 from tests.simulation.clients.caller import Caller
 from tests.simulation.dice import Dice
 from tests.simulation.invariants.observer import Observer
@@ -16,6 +17,9 @@ from tests.simulation.timeline import Timeline
 
 WALL_CLOCK_MS = 1_700_000_000_000
 """What clocks of clients show when the run begins."""
+
+LEAP_MS = 2 * WRITER_EXPIRATION_MS
+"""How far they go forward, if they do."""
 
 _BACKOFF_MS = (10, 80)
 _SETTLED = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER, ErrorCode.DUPLICATE_RESOURCE)
@@ -63,7 +67,9 @@ class Writer(ABC):
     @property
     def _wall_clock_ms(self) -> int:
         """What its clock shows: the timestamp of its records."""
-        return WALL_CLOCK_MS + self._timeline.now_ms
+        now_ms, leap_at_ms = self._timeline.now_ms, self._plan.clocks_leap_at_ms
+        has_leapt = leap_at_ms is not None and now_ms >= leap_at_ms
+        return WALL_CLOCK_MS + now_ms + (LEAP_MS if has_leapt else 0)
 
     def make_last(self) -> None:
         """Make one more write, then no others."""

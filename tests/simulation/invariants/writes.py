@@ -103,7 +103,7 @@ class AnswersAreTrue(Invariant):
 class WriterTableFollowsLog(Invariant):
     """Each node's table of writers is what its log makes of it, however it came to be."""
 
-    rules = ("CLIENT-8", "CLIENT-12", "LOG-22")
+    rules = ("CLIENT-8", "CLIENT-13", "LOG-22")
 
     def __init__(self) -> None:
         self._appends = 0
@@ -123,7 +123,7 @@ class WriterTableFollowsLog(Invariant):
         self._compare(step.machine, step.log)
 
     def _compare(self, machine: Machine, log: LogTwin) -> None:
-        fresh = WriterTable()
+        fresh = machine.empty_writer_table()
         for entry in log.entries:
             fresh.appended(entry.header)
         is_same = _content(machine.writers) == _content(fresh)

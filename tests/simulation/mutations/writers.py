@@ -10,7 +10,7 @@ import pytest
 from raft.core.state import State
 from raft.storage.producer_snapshots import ProducerSnapshots
 from raft.types import BatchHeader, Offset
-from raft.writers import TableImage, WriterTable, table
+from raft.writers import TableImage, WriterExpiry, WriterTable, table
 from tests.simulation.mutations.mutation import mutation
 
 
@@ -44,7 +44,7 @@ def snapshot_not_removed_by_a_truncation(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ProducerSnapshots, "remove_after", lambda _snapshots, _end_offset: None)
 
 
-@mutation(breaks=("CLIENT-12",), caught_by=("WriterTableFollowsLog", "WritersAreForgotten"))
+@mutation(breaks=("CLIENT-13",), caught_by=("WriterTableFollowsLog", "WritersAreForgotten"))
 def expiry_by_the_nodes_own_clock(patch: pytest.MonkeyPatch) -> None:
     """Each node dates a write by when it comes to read it: every table has its own times, and forgets at its own."""
     ticks = count(1_700_000_000_000)
@@ -63,13 +63,24 @@ def undo_dropped_too_early(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(State, "append", append_for_good)
 
 
-@mutation(breaks=("CLIENT-12",), caught_by=("WritersAreForgotten",))
+@mutation(breaks=("CLIENT-13",), caught_by=("WritersAreForgotten",))
 def writers_never_forgotten(patch: pytest.MonkeyPatch) -> None:
     """However late it is in the log, every writer is remembered."""
     patch.setattr(WriterTable, "_forget_expired", lambda _table, _undo: None)
 
 
-@mutation(breaks=("CLIENT-12",), caught_by=("WriterTableFollowsLog",))
+@mutation(breaks=("CLIENT-13",), caught_by=("WrittenOnce", "WritersAreForgotten", "Recovers", "AnswersAreTrue"))
+def newest_writers_not_kept(patch: pytest.MonkeyPatch) -> None:
+    """When log time leaps, every writer is forgotten, those that wrote a moment ago too."""
+    new_table = WriterTable.__init__
+
+    def without_newest(writers: WriterTable, *, expiry: WriterExpiry) -> None:
+        new_table(writers, expiry=replace(expiry, newest_kept=0))
+
+    patch.setattr(WriterTable, "__init__", without_newest)
+
+
+@mutation(breaks=("CLIENT-13",), caught_by=("WriterTableFollowsLog",))
 def control_batches_move_log_time(patch: pytest.MonkeyPatch) -> None:
     """A follower counts the time of a leader's control batch, which the leader's own core has never seen."""
     appended = WriterTable.appended
