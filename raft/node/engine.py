@@ -41,6 +41,7 @@ from raft.errors import NodeHaltedError
 from raft.node.checkpoint_pace import CheckpointPace
 from raft.node.disk import DiskThread, FlushOrder, FlushThread
 from raft.node.faults import FaultLog
+from raft.node.piecewise import PiecewiseRead
 from raft.records.control import leader_change_batch
 from raft.records.split import split_batches
 from raft.storage.directory import ReplicaDirectory
@@ -159,6 +160,16 @@ class Engine:
             lambda: self._directory.log.read(read.start_offset, max_bytes=read.max_bytes, end_offset=read.end_offset),
             done,
         )
+
+    def read_in_pieces(self, read: ReadRange, look: Callable[[bytes], Found], done: Callable[[Found], None]) -> None:
+        """Read committed records on the disk thread, a piece at a time: appends and followers' reads come between.
+
+        Args:
+            read: which ones.
+            look: looks at them on the disk thread; there are none if a snapshot has taken their place.
+            done: gets what `look` found, on the loop.
+        """
+        PiecewiseRead(self._directory.log, self._disk, read, look, done).begin()
 
     def read_log(self, work: Callable[[], Found], done: Callable[[Found], None]) -> None:
         """Look something up in the log on the disk thread; `done` gets it on the loop."""

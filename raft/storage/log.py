@@ -14,6 +14,7 @@ Source: rules LOG-5, LOG-6, LOG-10 to LOG-14, LOG-17; Kafka UnifiedLog, KafkaRaf
 from __future__ import annotations
 
 import logging
+import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -246,19 +247,34 @@ class Log:
             CorruptBatchError: the file is not what was written; names it, and the byte.
         """
         assert start_offset >= self._start.offset, f"{start_offset} lies before the log"
-        end_offset = min(end_offset, self._end_offset)
-        if start_offset >= end_offset:
-            return b""
-        recent = self._tail.read(start_offset, max_bytes=max_bytes, end_offset=end_offset)
-        if recent is not None:
-            return recent
-        return self._segment_of(start_offset).read(start_offset, max_bytes=max_bytes, end_offset=end_offset)
+        pieces = self.pieces(start_offset, max_bytes=max_bytes, end_offset=end_offset, piece_bytes=sys.maxsize)
+        return next(pieces, b"")
 
-    def head_of(self, offset: Offset) -> BatchHead:
-        """Return the head of the batch that holds `offset`; no more of the batch is read.
+    def pieces(self, start_offset: Offset, *, max_bytes: int, end_offset: Offset, piece_bytes: int) -> Iterator[bytes]:
+        """Yield what `read` returns piece by piece, so that other work on the log can come between them.
 
         Args:
-            offset: of a record in the log.
+            start_offset: see `read`.
+            max_bytes: see `read`.
+            end_offset: see `read`; all before it is committed.
+            piece_bytes: most that one piece takes, which may end within a batch.
+        """
+        end_offset = min(end_offset, self._end_offset)
+        if start_offset < self._start.offset or start_offset >= end_offset:
+            return
+        recent = self._tail.read(start_offset, max_bytes=max_bytes, end_offset=end_offset)
+        if recent is not None:
+            yield recent
+            return
+        segment = self._segment_of(start_offset)
+        span = segment.span(start_offset, max_bytes=max_bytes, end_offset=end_offset)
+        for position in span[::piece_bytes]:
+            if start_offset < self._start.offset:
+                return  # a snapshot has taken the place of the log's start
+            yield segment.read_at(position, min(piece_bytes, span.stop - position))
+
+    def head_of(self, offset: Offset) -> BatchHead:
+        """Return the head of the batch that holds the record at `offset`; no more of the batch is read.
 
         Raises:
             CorruptBatchError: the file is not what was written; names it, and the byte.

@@ -21,7 +21,7 @@ from raft.records.split import walk_headers
 from raft.storage.batch_search import BatchSearch, FoundBatch
 from raft.storage.files import Files, join
 from raft.storage.segment_indexes import INDEX_INTERVAL_BYTES, SegmentIndexes
-from raft.storage.spans import PLACE_BYTES, place_at, skip_to, take_until
+from raft.storage.spans import PLACE_BYTES, place_at, skip_to
 from raft.types import BatchHeader, Offset
 
 LOG_SUFFIX = ".log"
@@ -91,22 +91,32 @@ class Segment:
 
     def read(self, start_offset: Offset, *, max_bytes: int, end_offset: Offset) -> bytes:
         """Return what `Log.read` returns, as far as this segment goes."""
-        position = self.locate(start_offset)
-        room = max(max_bytes, self._batch_bytes_at(position))
-        # Read up to the last indexed batch: these are whole batches, of which nothing has to be cut off, which would
-        # copy the rest. Smaller batches that would fit in too are left for the next read, less than an index interval.
-        whole = self.indexes.position_up_to(position + room) - position
-        if whole > 0 and position + room < self.size_bytes:
-            room = whole
-        data = self._read(position, room)
-        with self._damage_named(position):
-            return data[: take_until(data, 0, max_bytes=room, end_offset=end_offset)]
+        span = self.span(start_offset, max_bytes=max_bytes, end_offset=end_offset)
+        return self.read_at(span.start, len(span))
+
+    def span(self, start_offset: Offset, *, max_bytes: int, end_offset: Offset) -> range:
+        """Return the positions of the bytes that `read` returns."""
+        start = self.locate(start_offset)
+        limit = min(start + max(max_bytes, self._batch_bytes_at(start)), self.size_bytes)
+        # Up to an indexed batch that begins within both bounds, every batch lies within them.
+        known = min(self.indexes.position_up_to(limit), self.indexes.position_before(end_offset))
+        return range(start, self._end_within(max(start, known), limit, end_offset))
+
+    def read_at(self, position: int, size_bytes: int) -> bytes:
+        """Return the bytes at a position; fewer if the file ends before."""
+        if self._sealed_bytes is None:
+            return self._file.read(position, size_bytes)
+        file = self._files.open(self._name)
+        try:
+            return file.read(position, size_bytes)
+        finally:
+            file.close()
 
     def locate(self, offset: Offset) -> int:
         """Return where the batch begins that holds `offset`, or the end of the segment if none here does."""
         position = self.indexes.position_before(offset)
         while position < self.size_bytes:
-            window = self._read(position, _LOCATE_BYTES)
+            window = self.read_at(position, _LOCATE_BYTES)
             with self._damage_named(position):
                 skipped = skip_to(window, offset)
                 if skipped + PLACE_BYTES <= len(window):
@@ -119,7 +129,7 @@ class Segment:
 
     def batch_at(self, position: int) -> bytes:
         """Return the bytes of the batch that begins at `position`."""
-        return self._read(position, self._batch_bytes_at(position))
+        return self.read_at(position, self._batch_bytes_at(position))
 
     def head_of(self, offset: Offset) -> BatchHead:
         """Return the head of the batch that holds `offset`, which is in this segment.
@@ -129,7 +139,7 @@ class Segment:
         """
         position = self.locate(offset)
         with self._damage_named(position):
-            return read_head(self._read(position, HEADER.size))
+            return read_head(self.read_at(position, HEADER.size))
 
     def walk(self, position: int = 0) -> Iterator[BatchHeader]:
         """Yield the headers of the batches from `position` on, their checksums verified.
@@ -139,7 +149,7 @@ class Segment:
         """
         wanted_bytes = _WALK_BYTES
         while position < self.size_bytes:
-            data = self._read(position, wanted_bytes)
+            data = self.read_at(position, wanted_bytes)
             begin = position
             try:
                 for header in walk_headers(data):
@@ -152,7 +162,7 @@ class Segment:
 
     def find_whole_batch(self, search: BatchSearch, position: int) -> FoundBatch | None:
         """Return the first whole batch that a search finds from `position` on, or None."""
-        return search.find(self._read, position, self.size_bytes)
+        return search.find(self.read_at, position, self.size_bytes)
 
     def cut(self, end_offset: Offset) -> None:
         """Return when everything from `end_offset` on is gone, on the disk too.
@@ -210,17 +220,24 @@ class Segment:
         self._file.close()
         self._files.remove(self._name)
 
-    def _read(self, position: int, size_bytes: int) -> bytes:
-        if self._sealed_bytes is None:
-            return self._file.read(position, size_bytes)
-        file = self._files.open(self._name)
-        try:
-            return file.read(position, size_bytes)
-        finally:
-            file.close()
+    def _end_within(self, position: int, limit: int, end_offset: Offset) -> int:
+        """Return where the last batch from `position` on ends that lies before both bounds; `position` for none."""
+        while position + PLACE_BYTES <= limit:
+            window = self.read_at(position, min(_LOCATE_BYTES, limit - position))
+            at = 0
+            with self._damage_named(position):
+                while at + PLACE_BYTES <= len(window):
+                    last_offset, size_bytes = place_at(window, at)
+                    if last_offset >= end_offset or position + at + size_bytes > limit:
+                        return position + at
+                    at += size_bytes
+            if not at:
+                break  # the file shrank under our feet
+            position += at
+        return position
 
     def _batch_bytes_at(self, position: int) -> int:
-        head = self._read(position, PLACE_BYTES)
+        head = self.read_at(position, PLACE_BYTES)
         left_bytes = self.size_bytes - position
         with self._damage_named(position):
             _last_offset, batch_bytes = place_at(head, 0) if len(head) == PLACE_BYTES else (0, left_bytes + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 
 from raft.records.header import HEADER
 from raft.storage.spans import place_at, skip_to, take_until
@@ -19,46 +19,52 @@ class Tail:
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._base_offsets: list[Offset] = []
+        self._positions: list[int] = []
         self._pieces: list[bytes] = []
-        self._size_bytes = 0
+        self._end_position = 0
 
     def append(self, base_offset: Offset, piece: bytes) -> None:
         """Keep whole batches that follow those kept before."""
         self._base_offsets.append(base_offset)
+        self._positions.append(self._end_position)
         self._pieces.append(piece)
-        self._size_bytes += len(piece)
-        if self._size_bytes > self._max_bytes:
+        self._end_position += len(piece)
+        if self._end_position - self._positions[0] > self._max_bytes:
             self._make_room()
 
     def cut(self, end_offset: Offset) -> None:
         """Forget everything from `end_offset` on."""
         while self._base_offsets and self._base_offsets[-1] >= end_offset:
             self._base_offsets.pop()
-            self._size_bytes -= len(self._pieces.pop())
+            self._pieces.pop()
+            self._end_position = self._positions.pop()
         if self._pieces:
             piece = self._pieces[-1]
             kept = piece[: take_until(piece, 0, max_bytes=len(piece), end_offset=end_offset)]
-            self._size_bytes -= len(piece) - len(kept)
             self._pieces[-1] = kept
+            self._end_position = self._positions[-1] + len(kept)
 
     def read(self, start_offset: Offset, *, max_bytes: int, end_offset: Offset) -> bytes | None:
-        """Return what `Log.read` returns, or None if the batch with start_offset is no longer here."""
+        """Return what `Log.read` returns, or None if the batch with start_offset is no longer here.
+
+        Only the first piece and the last one are looked into: small appends are many pieces.
+        """
         if not self._base_offsets or start_offset < self._base_offsets[0]:
             return None
-        at = bisect_right(self._base_offsets, start_offset) - 1
-        piece = self._pieces[at]
+        first = bisect_right(self._base_offsets, start_offset) - 1
+        piece = self._pieces[first]
         position = skip_to(piece, start_offset)
         _last_offset, first_bytes = place_at(piece, position)
         room = max(max_bytes, first_bytes)
-        parts: list[bytes] = []
-        while True:
-            taken_until = take_until(piece, position, max_bytes=room, end_offset=end_offset)
-            parts.append(piece[position:taken_until])
-            room -= taken_until - position
-            at += 1
-            if taken_until < len(piece) or at == len(self._pieces):
-                return b"".join(parts)
-            piece, position = self._pieces[at], 0
+        limit = self._positions[first] + position + room
+        # The pieces before the last one end within both bounds, as the next piece begins there.
+        last = min(bisect_right(self._positions, limit), bisect_right(self._base_offsets, end_offset)) - 1
+        if last == first:
+            return piece[position : take_until(piece, position, max_bytes=room, end_offset=end_offset)]
+        last_piece = self._pieces[last]
+        room = limit - self._positions[last]
+        last_part = last_piece[: take_until(last_piece, 0, max_bytes=room, end_offset=end_offset)]
+        return b"".join([piece[position:], *self._pieces[first + 1 : last], last_part])
 
     def head(self, offset: Offset) -> bytes | None:
         """Return the first bytes of the batch that holds `offset`, or None if it is no longer here."""
@@ -70,9 +76,7 @@ class Tail:
 
     def _make_room(self) -> None:
         # A quarter at a time: taking pieces from the front of a list moves all others.
-        dropped = 0
-        while self._size_bytes > self._max_bytes * 3 // 4 and dropped < len(self._pieces):
-            self._size_bytes -= len(self._pieces[dropped])
-            dropped += 1
+        dropped = bisect_left(self._positions, self._end_position - self._max_bytes * 3 // 4)
         del self._base_offsets[:dropped]
+        del self._positions[:dropped]
         del self._pieces[:dropped]

@@ -1,5 +1,6 @@
 import errno
 import logging
+import random
 
 import pytest
 
@@ -9,6 +10,7 @@ from raft.records.split import split_batches
 from raft.storage.files import Files
 from raft.storage.log import Log
 from raft.storage.memory import Call, MemoryFiles, PowerCutError
+from raft.storage.segment_indexes import INDEX_INTERVAL_BYTES
 from raft.types import Batch, BatchHeader, Epoch, EpochStart, Offset
 from tests.records.samples import with_field
 from tests.storage.logs import (
@@ -499,3 +501,28 @@ def test_log_says_nothing_when_all_is_well(caplog: pytest.LogCaptureFixture) -> 
     open_log(files).close()
 
     assert caplog.text == ""
+
+
+def test_small_batches_are_returned_within_all_bounds(tail_bytes: int) -> None:
+    written = batches([1 + number % 3 for number in range(400)])
+    log = open_log(MemoryFiles(), tail_bytes=tail_bytes)
+    for at in range(0, len(written), 7):
+        log.append(written[at : at + 7])
+    dice = random.Random(5)
+
+    for _ in range(300):
+        first = dice.randrange(len(written))
+        last = dice.randrange(first, len(written))
+        start = Offset(dice.randint(written[first].header.base_offset, written[first].header.last_offset))
+        end = Offset(dice.randint(start + 1, written[last].header.end_offset))
+        max_bytes = dice.choice((1, 300, 5_000, 20_000, 1 << 20))
+
+        read = log.read(start, max_bytes=max_bytes, end_offset=end)
+
+        in_bounds = [batch for batch in written[first:] if batch.header.end_offset <= end]
+        count = len(split_batches(read)) if read else 0
+        assert read == b"".join(batch.payload for batch in in_bounds[:count])
+        assert len(read) <= max_bytes or count == 1
+        # What is left out is less than lies between two entries of the index.
+        size_bytes = sum(batch.header.size_bytes for batch in in_bounds)
+        assert len(read) > min(size_bytes, max_bytes) - 2 * INDEX_INTERVAL_BYTES

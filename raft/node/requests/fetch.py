@@ -151,7 +151,8 @@ class _ClientFetch:
 
         # What is committed stays in the log, so the read may wait until there is memory for its answer.
         self._permit = self._context.answers.ask(
-            read.max_bytes, lambda: self._context.engine.read_log(lambda: self._read(read), on_read)
+            read.max_bytes,
+            lambda: self._context.engine.read_in_pieces(read, lambda records: self._look(records, read), on_read),
         )
 
     def _on_read(self, response: FetchResponse, records: bytes, is_everything: bool, committed_bytes: int) -> None:
@@ -163,13 +164,9 @@ class _ClientFetch:
         else:
             self._answer(response, records)
 
-    def _read(self, read: ReadRange) -> tuple[bytes, bool]:
-        """Read the records, on the log's thread, and say whether that is all that is committed."""
-        log = self._context.log
-        if read.start_offset < log.start_offset:
-            return b"", False  # A snapshot has taken the place of the log's start meanwhile.
-        records = log.read(read.start_offset, max_bytes=read.max_bytes, end_offset=read.end_offset)
-        if len(records) >= self._min_bytes:
+    def _look(self, records: bytes, read: ReadRange) -> tuple[bytes, bool]:
+        """Say, on the disk thread, whether the records are too few and all that is committed."""
+        if not records or len(records) >= self._min_bytes:
             return records, False
         try:
             return records, skip_to(records, Offset(read.end_offset - 1)) < len(records)
