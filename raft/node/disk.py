@@ -1,8 +1,9 @@
 """The two threads that touch the disk, so that the loop never waits for it.
 
 The *disk thread* does one job after the other: append, cut, read, store. What the core ordered first is on the log
-first, and a read sees the log as it was when the core decided on it. The *flush thread* brings the log to the platter
-meanwhile; orders that come while it is busy share the next flush (group commit).
+first, and a replica's read sees the log as it was when the core decided on it. Clients' reads come after these jobs,
+one at a time: they read what is committed, which stays. The *flush thread* brings the log to the platter meanwhile;
+orders that come while it is busy share the next flush (group commit).
 
 A refusal of the disk ends the node: what is on the platter after a failed write or flush is anybody's guess, and a
 flush that is tried again may report success for bytes that the kernel has dropped (LOG-17).
@@ -12,7 +13,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
@@ -34,6 +36,9 @@ class _Job(Generic[Result]):
     done: Callable[[Result], None] | None
 
 
+_WAKE_UP: _Job[object] = _Job(lambda: None, None)
+
+
 class DiskThread:
     """Does jobs in the order in which they were given.
 
@@ -46,6 +51,7 @@ class DiskThread:
         self._post = post
         self._failed = failed
         self._jobs: SimpleQueue[_Job[object] | None] = SimpleQueue()
+        self._later: deque[_Job[object]] = deque()
         self._thread = threading.Thread(target=self._run, name="disk", daemon=True)
 
     def start(self) -> None:
@@ -56,8 +62,16 @@ class DiskThread:
         """Queue a job; `done` gets its result on the loop."""
         self._jobs.put(_Job(work, done))  # type: ignore[arg-type]  # the pair fits together
 
+    def do_later(self, work: Callable[[], Result], done: Callable[[Result], None] | None = None) -> None:
+        """Queue a job that can wait: those given to `do` go first, also when they come later.
+
+        One such job is done after each turn of the others, so that none waits for ever.
+        """
+        self._later.append(_Job(work, done))  # type: ignore[arg-type]  # the pair fits together
+        self._jobs.put(_WAKE_UP)
+
     def stop(self) -> None:
-        """Finish what is queued, then end."""
+        """Finish what is queued and cannot wait, then end."""
         self._jobs.put(None)
         self._thread.join()
 
@@ -72,11 +86,16 @@ class DiskThread:
 
     def _do_waiting_jobs(self) -> bool:
         jobs, is_last = self._waiting_jobs()
+        self._do(jobs)
+        if self._later and not is_last:
+            self._do([self._later.popleft()])
+        return not is_last
+
+    def _do(self, jobs: Sequence[_Job[object]]) -> None:
         results = [(job.done, job.work()) for job in jobs]
         reports = [(done, result) for done, result in results if done is not None]
         if reports:
             self._post(lambda: self._report(reports))
-        return not is_last
 
     def _report(self, reports: list[tuple[Callable[[object], None], object]]) -> None:
         """Hand out results, on the loop. One that is not taken must not keep the others from whoever waits for them."""
@@ -87,8 +106,10 @@ class DiskThread:
                 self._failed(error)
 
     def _waiting_jobs(self) -> tuple[list[_Job[object]], bool]:
-        """Wait for jobs; return them, and whether the thread is to end after them."""
+        """Wait for jobs, unless some can be done later; return them, and whether the thread is to end after them."""
         jobs: list[_Job[object]] = []
+        if self._later and self._jobs.empty():
+            return jobs, False
         while (job := self._jobs.get()) is not None:
             jobs.append(job)
             if self._jobs.empty():

@@ -162,7 +162,7 @@ class Engine:
         )
 
     def read_in_pieces(self, read: ReadRange, look: Callable[[bytes], Found], done: Callable[[Found], None]) -> None:
-        """Read committed records on the disk thread, a piece at a time: appends and followers' reads come between.
+        """Read committed records on the disk thread, a piece at a time: appends and followers' reads come first.
 
         Args:
             read: which ones.
@@ -172,8 +172,10 @@ class Engine:
         PiecewiseRead(self._directory.log, self._disk, read, look, done).begin()
 
     def read_log(self, work: Callable[[], Found], done: Callable[[Found], None]) -> None:
-        """Look something up in the log on the disk thread; `done` gets it on the loop."""
-        self._disk.do(work, done)
+        """Look up something committed in the log on the disk thread, after what is more urgent; `done` gets it on the
+        loop.
+        """
+        self._disk.do_later(work, done)
 
     # The loop's side
 

@@ -1,4 +1,4 @@
-"""Large reads on the disk thread, a piece at a time, so that appends and followers' reads come between."""
+"""Clients' reads on the disk thread, a piece at a time, so that appends and followers' reads come between."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ class PiecewiseRead(Generic[Found]):
 
     def begin(self) -> None:
         """Queue the first piece."""
-        self._disk.do(self._read_next)
+        self._disk.do_later(self._read_next)
 
     def _read_next(self) -> None:
         piece = next(self._pieces, b"")
         self._found.append(piece)
         if len(piece) == _PIECE_BYTES:
-            self._disk.do(self._read_next)
+            self._disk.do_later(self._read_next)
         else:
-            self._disk.do(self._conclude, self._done)
+            self._disk.do_later(self._conclude, self._done)
 
     def _conclude(self) -> Found:
         is_there = self._start_offset >= self._log.start_offset

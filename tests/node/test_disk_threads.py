@@ -8,10 +8,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from raft.core.effects import ReadRange
 from raft.errors import StorageError
 from raft.node.checkpoint_pace import CheckpointPace
 from raft.node.disk import DiskThread, FlushOrder, FlushThread
+from raft.node.piecewise import PiecewiseRead
+from raft.storage.memory import MemoryFiles
 from raft.types import Offset
+from tests.storage.logs import batches, open_log
 
 PATIENCE_S = 5.0
 
@@ -79,6 +83,46 @@ def test_disk_does_jobs_in_order_and_tells_the_loop(loop: Loop, disk: DiskThread
     loop.run_once()
 
     assert told == ["record"]
+
+
+def test_jobs_that_can_wait_come_after_the_others_one_at_a_time(loop: Loop, disk: DiskThread) -> None:
+    done: list[str] = []
+    gate = threading.Event()
+
+    def first_later() -> None:
+        done.append("later 1")
+        disk.do(lambda: done.append("urgent 2"))
+
+    disk.do(lambda: gate.wait(PATIENCE_S))
+    disk.do_later(first_later)
+    disk.do_later(lambda: done.append("later 2"), lambda _: done.append("told of 2"))
+    disk.do(lambda: done.append("urgent 1"))
+    gate.set()
+    loop.run_once()
+
+    assert done == ["urgent 1", "later 1", "urgent 2", "later 2", "told of 2"]
+
+
+def test_read_in_pieces_gives_all_of_them_together_and_others_come_between(loop: Loop, disk: DiskThread) -> None:
+    log = open_log(MemoryFiles(), tail_bytes=0, segment_bytes=1 << 30)
+    written = batches([1] * 3, value=b"x" * 1_500_000)
+    log.append(written)
+    between: list[Offset] = []
+    found: list[bytes] = []
+
+    def look(records: bytes) -> bytes:
+        assert between, "a job that was queued after the read came before its end"
+        return records
+
+    gate = threading.Event()
+    disk.do(lambda: gate.wait(PATIENCE_S))
+    read = ReadRange(start_offset=Offset(0), end_offset=Offset(3), max_bytes=1 << 30)
+    PiecewiseRead(log, disk, read, look, found.append).begin()
+    disk.do(lambda: between.append(log.end_offset))
+    gate.set()
+    loop.run_once()
+
+    assert found == [b"".join(batch.payload for batch in written)]
 
 
 def test_results_of_jobs_that_waited_together_come_together(loop: Loop, disk: DiskThread) -> None:

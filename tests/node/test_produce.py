@@ -199,6 +199,14 @@ def test_follower_names_the_leader(following: Pair, version: int) -> None:
         assert answer.node_endpoints == ()
 
 
+@pytest.mark.rule("CLIENT-6", "CLIENT-12")
+def test_follower_reads_nothing_of_what_is_not_for_it(following: Pair) -> None:
+    with following.wire() as wire:
+        answer = wire.ask(produce_request(b"no batch at all"), PRODUCE.versions.highest, ProduceResponse)
+
+    assert produced(answer).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
 @pytest.mark.rule("HW-6", "CLIENT-6")
 def test_batch_is_acknowledged_only_when_it_is_committed(leading: Pair) -> None:
     start = leading.commit()

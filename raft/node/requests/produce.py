@@ -37,7 +37,8 @@ _QUICK_BYTES = 256 << 10
 
 
 class _Checked(NamedTuple):
-    """What came of the batch for one partition: the batch to append, or the answer that refuses it.
+    """What came of the batch for one partition: the batch to append, the answer that refuses it, or None where another
+    node leads.
 
     The error itself is not kept. It refers to the frames that it passed, which hold the records that were decompressed,
     and one of these frames would refer to it: they would stay in memory until a collection of cyclic garbage.
@@ -45,7 +46,7 @@ class _Checked(NamedTuple):
 
     place: tuple[int, int]
     partition: int
-    outcome: Batch | ProduceResponsePartition
+    outcome: Batch | ProduceResponsePartition | None
 
 
 class _Answers:
@@ -99,7 +100,7 @@ def produce(context: Context, caller: Caller, request: ProduceRequest, version: 
         caller,
         lambda: _check(context, request, version),
         lambda checked: _begin(context, caller, request, version, answers, checked),
-        is_quick=_is_quick(request),
+        is_quick=not context.is_leader or _is_quick(request),
     )
 
 
@@ -114,7 +115,7 @@ def _check(context: Context, request: ProduceRequest, version: int) -> list[_Che
     checked: list[_Checked] = []
     for topic_at, topic in enumerate(request.topic_data):
         for partition_at, partition in enumerate(topic.partition_data):
-            outcome: Batch | ProduceResponsePartition
+            outcome: Batch | ProduceResponsePartition | None
             try:
                 outcome = _admit(context, request, topic, partition, version)
             except RequestError as error:
@@ -134,9 +135,13 @@ def _begin(
     for one in checked:
         if isinstance(one.outcome, ProduceResponsePartition):
             answers.give(one.place, one.outcome)
+            continue
+        give = _giver(context, caller, answers, one.place, one.partition, version)
+        if one.outcome is None:
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            give(AppendResponse(error=error, epoch=context.epoch, leader_id=context.serving_leader))
         else:
-            on_reply = _on_appended(context, caller, answers, one.place, one.partition, version)
-            _append(context, request, one.outcome, on_reply)
+            _append(context, request, one.outcome, give)
 
 
 def _admit(
@@ -145,8 +150,8 @@ def _admit(
     topic: ProduceRequestTopic,
     partition: ProduceRequestPartition,
     version: int,
-) -> Batch:
-    """Return the batch, if it may be appended.
+) -> Batch | None:
+    """Return the batch, if it may be appended; None if that is for another node to say.
 
     Raises:
         RequestError: it may not, with Kafka's code.
@@ -158,6 +163,9 @@ def _admit(
         raise RequestError(code, "another topic or partition than the one hosted here")
     if request.transactional_id is not None:
         raise RequestError(ErrorCode.INVALID_TXN_STATE, "there are no transactions yet")
+    if not context.is_leader:
+        # Nothing of it is read, let alone decompressed: any stranger could keep all nodes busy with that.
+        return None
     batch = read_produced_batch(
         partition.records or b"",
         max_batch_bytes=context.config.message_max_bytes,
@@ -191,20 +199,23 @@ def _refusal(index: int, error: RequestError) -> ProduceResponsePartition:
     return ProduceResponsePartition(index=index, error_code=error.code, base_offset=-1, error_message=str(error))
 
 
-def _append(context: Context, request: ProduceRequest, batch: Batch, on_reply: Callable[[Reply], None]) -> None:
+def _append(context: Context, request: ProduceRequest, batch: Batch, give: Callable[[AppendResponse], None]) -> None:
+    def on_reply(reply: Reply) -> None:
+        assert isinstance(reply.response, AppendResponse), "the answer to an append"
+        give(reply.response)
+
     request_id = context.engine.expect_reply(on_reply)
     timeout_ms = max(request.timeout_ms, 0)
     context.engine.submit(AppendRequested(request_id=request_id, batch=batch, timeout_ms=timeout_ms))
 
 
-def _on_appended(
+def _giver(
     context: Context, caller: Caller, answers: _Answers, place: tuple[int, int], index: int, version: int
-) -> Callable[[Reply], None]:
+) -> Callable[[AppendResponse], None]:
+    """What turns the core's answer into that of one partition."""
     speaks_of_leader = version >= _FIRST_WITH_LEADER
 
-    def give(reply: Reply) -> None:
-        response = reply.response
-        assert isinstance(response, AppendResponse), "the answer to an append"
+    def give(response: AppendResponse) -> None:
         is_lost = response.error == ErrorCode.NOT_LEADER_OR_FOLLOWER and speaks_of_leader
         leader = context.serving_leader
         answer = ProduceResponsePartition(
