@@ -51,6 +51,8 @@ class Rest:
         world.keep_down(frozenset())
         leader = self._settle(world.machines)
         self._stay(leader)
+        self._refuse_a_follower(leader)
+        self._stay(leader)
         self._do_without_followers(leader)
         self._forget_writers()
         self._outlive_power_cut()
@@ -115,6 +117,19 @@ class Rest:
             world.timeline.run(world.timeline.now_ms + 2 * timeouts.round_ms // turns)
             world.network.mend(cut)
             world.timeline.run(world.timeline.now_ms + dice.draw(timeouts.fetch_ms) // turns)
+        self._require_same(leader, epoch, self._settle(world.machines))
+
+    def _refuse_a_follower(self, leader: Machine) -> None:
+        """A firewall refuses one follower's connections to the leader, which the other voters still hear."""
+        world = self._world
+        followers = [machine for machine in world.machines if machine.is_voter and machine is not leader]
+        if len(followers) < 2:
+            return  # without its only follower a leader has no majority
+        refused, epoch = Dice(world.plan.seed, "refused follower").pick(followers), leader.core.epoch
+        world.story.tell("network", "refuses the connections of %s to %s", refused, leader)
+        world.post_office.refuse(refused.node_id, leader.node_id)
+        world.timeline.run(world.timeline.now_ms + world.plan.timeouts.round_ms)
+        world.post_office.admit(refused.node_id, leader.node_id)
         self._require_same(leader, epoch, self._settle(world.machines))
 
     def _require_same(self, leader: Machine, epoch: Epoch, now_leading: Machine) -> None:

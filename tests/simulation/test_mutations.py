@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
 
 import pytest
 
+from tests.simulation import mutations
 from tests.simulation.fixed_seeds import FIXED_SEEDS
 from tests.simulation.invariants.commitment import LeadersAreComplete
 from tests.simulation.invariants.elections import ElectedByMajority, OneVotePerEpoch
@@ -56,6 +59,13 @@ def test_invariant_catches_planted_bug_when_those_before_it_look_away(
 
     assert caught is not None
     assert caught.broken.invariant == invariant
+
+
+def test_every_planted_bug_is_in_the_catalogue() -> None:
+    modules = [import_module(f"{mutations.__name__}.{module.name}") for module in iter_modules(mutations.__path__)]
+    planted = {bug.name for module in modules for bug in vars(module).values() if isinstance(bug, Mutation)}
+
+    assert planted == {mutation.name for mutation in MUTATIONS}
 
 
 def test_every_invariant_has_a_bug_that_it_catches() -> None:

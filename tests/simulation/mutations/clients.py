@@ -121,9 +121,7 @@ def appends_together_are_judged_by_the_log_before_all_of_them(patch: pytest.Monk
     """Of appends that come together, each is judged against the log as it was before the first of them."""
 
     def append_unseen(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
-        writers = state.writers
-        state.writers = deepcopy(writers)
-        verdicts = iter([writers.judge(event.batch.header) for event in events])
+        verdicts = iter([state.writers.judge(event.batch.header) for event in events])
         with pytest.MonkeyPatch.context() as inner:
             inner.setattr(WriterTable, "judge", lambda _table, _header: next(verdicts))
             on_appends(state, events, now_ms)
