@@ -1,11 +1,11 @@
 """The two threads that touch the disk, so that the loop never waits for it.
 
 The *disk thread* does one job after the other: append, cut, read, store. What the core ordered first is on the log
-first, and a replica's read sees the log as it was when the core decided on it. Clients' reads come after these jobs,
-one at a time: they read what is committed, which stays. The *flush thread* brings the log to the platter meanwhile;
-orders that come while it is busy share the next flush (group commit).
+first, and a replica's read sees the log as it was when the core decided on it. Clients' reads run after these jobs, one
+at a time: committed records do not change, so they can wait. The *flush thread* flushes the log meanwhile; orders that
+come while it is busy share the next flush (group commit).
 
-A refusal of the disk ends the node: what is on the platter after a failed write or flush is anybody's guess, and a
+A refusal of the disk ends the node: what is on the disk after a failed write or flush is anybody's guess, and a
 flush that is tried again may report success for bytes that the kernel has dropped (LOG-17).
 """
 
@@ -40,7 +40,7 @@ _WAKE_UP: _Job[object] = _Job(lambda: None, None)
 
 
 class DiskThread:
-    """Does jobs in the order in which they were given.
+    """Does jobs in the order in which they were given; those that can wait, in their own order, after the others.
 
     Args:
         post: how results get back to the loop; those of jobs that waited together come back together.
@@ -63,9 +63,9 @@ class DiskThread:
         self._jobs.put(_Job(work, done))  # type: ignore[arg-type]  # the pair fits together
 
     def do_later(self, work: Callable[[], Result], done: Callable[[Result], None] | None = None) -> None:
-        """Queue a job that can wait: those given to `do` go first, also when they come later.
+        """Queue a job that can wait: jobs given to `do` run first, even if they are given later.
 
-        One such job is done after each turn of the others, so that none waits for ever.
+        One such job runs each time that the jobs given to `do` have been done, so that it does not wait for ever.
         """
         self._later.append(_Job(work, done))  # type: ignore[arg-type]  # the pair fits together
         self._jobs.put(_WAKE_UP)

@@ -162,19 +162,14 @@ class Engine:
         )
 
     def read_in_pieces(self, read: ReadRange, look: Callable[[bytes], Found], done: Callable[[Found], None]) -> None:
-        """Read committed records on the disk thread, a piece at a time: appends and followers' reads come first.
+        """Read committed records for a client on the disk thread, after appends and followers' reads.
 
-        Args:
-            read: which ones.
-            look: looks at them on the disk thread; there are none if a snapshot has taken their place.
-            done: gets what `look` found, on the loop.
+        The arguments are those of `PiecewiseRead`.
         """
-        PiecewiseRead(self._directory.log, self._disk, read, look, done).begin()
+        PiecewiseRead(self._directory.log, self._disk, read, look, done).read_next()
 
     def read_log(self, work: Callable[[], Found], done: Callable[[Found], None]) -> None:
-        """Look up something committed in the log on the disk thread, after what is more urgent; `done` gets it on the
-        loop.
-        """
+        """Look up something committed, on the disk thread after appends and followers' reads; `done` gets it."""
         self._disk.do_later(work, done)
 
     # The loop's side

@@ -1,4 +1,4 @@
-"""Clients' reads on the disk thread, a piece at a time, so that appends and followers' reads come between."""
+"""Reads for clients on the disk thread, one piece at a time, so that appends and followers' reads run in between."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _PIECE_BYTES = 1 << 20
 
 
 class PiecewiseRead(Generic[Found]):
-    """One read of committed records. Nothing refers to it but the job that it has queued.
+    """One read of committed records. Only its queued job refers to it, so its memory is freed with that job.
 
     Args:
         log: what to read.
-        disk: where each piece is a job of its own.
+        disk: runs one job for each piece.
         read: which records.
-        look: looks at all of them on the disk thread; there are none if a snapshot has taken their place.
-        done: gets what `look` found, on the loop.
+        look: called with all of them on the disk thread; with none if a snapshot has replaced them.
+        done: called on the loop with what `look` returned.
     """
 
     def __init__(
@@ -43,18 +43,21 @@ class PiecewiseRead(Generic[Found]):
             read.start_offset, max_bytes=read.max_bytes, end_offset=read.end_offset, piece_bytes=_PIECE_BYTES
         )
 
-    def begin(self) -> None:
-        """Queue the first piece."""
-        self._disk.do_later(self._read_next)
+    def read_next(self) -> None:
+        """Queue the next piece, at the beginning the first one."""
+        self._disk.do_later(self._read_piece, self._on_piece)
 
-    def _read_next(self) -> None:
+    def _read_piece(self) -> tuple[Found] | None:
+        """Return what `look` returned, after the last piece; None before."""
         piece = next(self._pieces, b"")
         self._found.append(piece)
         if len(piece) == _PIECE_BYTES:
-            self._disk.do_later(self._read_next)
-        else:
-            self._disk.do_later(self._conclude, self._done)
-
-    def _conclude(self) -> Found:
+            return None
         is_there = self._start_offset >= self._log.start_offset
-        return self._look(b"".join(self._found) if is_there else b"")
+        return (self._look(b"".join(self._found) if is_there else b""),)
+
+    def _on_piece(self, found: tuple[Found] | None) -> None:
+        if found is None:
+            self.read_next()
+        else:
+            self._done(found[0])

@@ -21,7 +21,7 @@ from raft.records.split import walk_headers
 from raft.storage.batch_search import BatchSearch, FoundBatch
 from raft.storage.files import Files, join
 from raft.storage.segment_indexes import INDEX_INTERVAL_BYTES, SegmentIndexes
-from raft.storage.spans import PLACE_BYTES, place_at, skip_to
+from raft.storage.spans import PLACE_BYTES, place_at, skip_to, take_until
 from raft.types import BatchHeader, Offset
 
 LOG_SUFFIX = ".log"
@@ -89,13 +89,8 @@ class Segment:
             self.indexes.note(header, position)
             position += header.size_bytes
 
-    def read(self, start_offset: Offset, *, max_bytes: int, end_offset: Offset) -> bytes:
-        """Return what `Log.read` returns, as far as this segment goes."""
-        span = self.span(start_offset, max_bytes=max_bytes, end_offset=end_offset)
-        return self.read_at(span.start, len(span))
-
     def span(self, start_offset: Offset, *, max_bytes: int, end_offset: Offset) -> range:
-        """Return the positions of the bytes that `read` returns."""
+        """Return the positions of what `Log.read` returns, as far as this segment goes; `read_at` reads it."""
         start = self.locate(start_offset)
         limit = min(start + max(max_bytes, self._batch_bytes_at(start)), self.size_bytes)
         # Up to an indexed batch that begins within both bounds, every batch lies within them.
@@ -221,19 +216,19 @@ class Segment:
         self._files.remove(self._name)
 
     def _end_within(self, position: int, limit: int, end_offset: Offset) -> int:
-        """Return where the last batch from `position` on ends that lies before both bounds; `position` for none."""
+        """Return where the last batch from `position` on ends that lies within both bounds; `position` for none."""
         while position + PLACE_BYTES <= limit:
             window = self.read_at(position, min(_LOCATE_BYTES, limit - position))
-            at = 0
-            with self._damage_named(position):
-                while at + PLACE_BYTES <= len(window):
-                    last_offset, size_bytes = place_at(window, at)
-                    if last_offset >= end_offset or position + at + size_bytes > limit:
-                        return position + at
-                    at += size_bytes
-            if not at:
+            if len(window) < PLACE_BYTES:
                 break  # the file shrank under our feet
-            position += at
+            with self._damage_named(position):
+                taken = take_until(window, 0, max_bytes=len(window), end_offset=end_offset)
+                if not taken:
+                    # The next batch is larger than the window, or the first one outside the bounds.
+                    last_offset, taken = place_at(window, 0)
+                    if last_offset >= end_offset or position + taken > limit:
+                        break
+            position += taken
         return position
 
     def _batch_bytes_at(self, position: int) -> int:

@@ -117,10 +117,11 @@ def test_read_in_pieces_gives_all_of_them_together_and_others_come_between(loop:
     gate = threading.Event()
     disk.do(lambda: gate.wait(PATIENCE_S))
     read = ReadRange(start_offset=Offset(0), end_offset=Offset(3), max_bytes=1 << 30)
-    PiecewiseRead(log, disk, read, look, found.append).begin()
+    PiecewiseRead(log, disk, read, look, found.append).read_next()
     disk.do(lambda: between.append(log.end_offset))
     gate.set()
-    loop.run_once()
+    while not found:
+        loop.run_once()
 
     assert found == [b"".join(batch.payload for batch in written)]
 

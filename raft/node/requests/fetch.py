@@ -165,7 +165,7 @@ class _ClientFetch:
             self._answer(response, records)
 
     def _look(self, records: bytes, read: ReadRange) -> tuple[bytes, bool]:
-        """Say, on the disk thread, whether the records are too few and all that is committed."""
+        """Return the records, and whether they are too few but all that is committed; on the disk thread."""
         if not records or len(records) >= self._min_bytes:
             return records, False
         try:

@@ -37,8 +37,8 @@ _QUICK_BYTES = 256 << 10
 
 
 class _Checked(NamedTuple):
-    """What came of the batch for one partition: the batch to append, the answer that refuses it, or None where another
-    node leads.
+    """What came of the batch for one partition: the batch to append, the answer that refuses it, or None where this
+    node does not lead.
 
     The error itself is not kept. It refers to the frames that it passed, which hold the records that were decompressed,
     and one of these frames would refer to it: they would stay in memory until a collection of cyclic garbage.
@@ -151,7 +151,7 @@ def _admit(
     partition: ProduceRequestPartition,
     version: int,
 ) -> Batch | None:
-    """Return the batch, if it may be appended; None if that is for another node to say.
+    """Return the batch, if it may be appended; None if this node does not lead.
 
     Raises:
         RequestError: it may not, with Kafka's code.
@@ -164,7 +164,7 @@ def _admit(
     if request.transactional_id is not None:
         raise RequestError(ErrorCode.INVALID_TXN_STATE, "there are no transactions yet")
     if not context.is_leader:
-        # Nothing of it is read, let alone decompressed: any stranger could keep all nodes busy with that.
+        # The batch is refused in any case. To validate it first would cost CPU that any client can demand.
         return None
     batch = read_produced_batch(
         partition.records or b"",
@@ -212,7 +212,7 @@ def _append(context: Context, request: ProduceRequest, batch: Batch, give: Calla
 def _giver(
     context: Context, caller: Caller, answers: _Answers, place: tuple[int, int], index: int, version: int
 ) -> Callable[[AppendResponse], None]:
-    """What turns the core's answer into that of one partition."""
+    """Return a function that takes the core's answer and gives one partition its own."""
     speaks_of_leader = version >= _FIRST_WITH_LEADER
 
     def give(response: AppendResponse) -> None:
