@@ -51,8 +51,8 @@ class Layout:
                 free ones.
 
         Raises:
-            ConfigError: there are not so many ports from `base_port` on, the directory holds another number of voters,
-                or it is not a quorum's.
+            ConfigError: there are not so many ports from `base_port` on, or not so many free ones; the directory holds
+                another number of voters, or it is not a quorum's.
             StorageError: the disk refuses.
         """
         last_base_port = _LAST_PORT - 2 * voters + 1

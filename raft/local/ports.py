@@ -6,35 +6,37 @@ import secrets
 import socket
 from contextlib import closing
 
+from raft.errors import ConfigError
+
 _LOOPBACK = "127.0.0.1"
 _PORTS = range(20_000, 32_768)
-"""Below the range from which Linux, macOS and Windows take the ports of outgoing connections: none of those takes a
-voter's port while the voter is down."""
+"""Below the range from which Linux, macOS and Windows by default take the ports of outgoing connections. So no
+connection takes a voter's port while the voter is down."""
 _ATTEMPTS = 10_000
 
 
 def free_ports(count: int, *, in_a_row: int = 1) -> list[int]:
-    """Return different ports that nobody listens on now.
+    """Return different ports that no process listens on.
 
     Args:
         count: how many.
-        in_a_row: the ports that follow each are free, too, until there are so many.
+        in_a_row: how many consecutive ports are free from each returned port on, itself included.
 
     Raises:
-        OSError: there are not so many.
+        ConfigError: fewer are free.
     """
     found: list[int] = []
     taken: set[int] = set()
     for _ in range(_ATTEMPTS):
         if len(found) == count:
             return found
-        # Not the first free ones: another process may look for ports at the same time.
-        first = _PORTS[secrets.randbelow(len(_PORTS) - in_a_row)]
+        # Drawn at random, because another process may look for ports at the same time.
+        first = _PORTS[secrets.randbelow(len(_PORTS) - in_a_row + 1)]
         row = range(first, first + in_a_row)
         if taken.isdisjoint(row) and all(is_free(port) for port in row):
             found.append(first)
             taken.update(row)
-    raise OSError(f"no {count} free ports on {_LOOPBACK} from {_PORTS.start} to {_PORTS.stop - 1}")
+    raise ConfigError(f"fewer than {count} free ports on {_LOOPBACK} from {_PORTS[0]} to {_PORTS[-1]}; set base_port")
 
 
 def is_free(port: int) -> bool:

@@ -1,0 +1,36 @@
+"""Ports for local voters."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import closing
+from itertools import pairwise
+
+import pytest
+
+from raft.errors import ConfigError
+from raft.local import ports
+from raft.local.ports import free_ports, is_free
+from tests.node.harness.properties import HOST
+
+
+def test_free_ports_differ_and_so_do_those_that_follow_them() -> None:
+    found = sorted(free_ports(50, in_a_row=3))
+
+    assert all(later - earlier >= 3 for earlier, later in pairwise(found))
+
+
+def test_port_with_a_listener_is_not_free_and_not_returned(monkeypatch: pytest.MonkeyPatch) -> None:
+    (first,) = free_ports(1, in_a_row=3)
+    monkeypatch.setattr(ports, "_PORTS", range(first, first + 3))
+    with closing(socket.create_server((HOST, first + 1))):
+        assert not is_free(first + 1)
+        assert sorted(free_ports(2)) == [first, first + 2]
+
+
+def test_too_few_free_ports_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    (first,) = free_ports(1, in_a_row=2)
+    monkeypatch.setattr(ports, "_PORTS", range(first, first + 2))
+
+    with pytest.raises(ConfigError, match=f"^fewer than 3 free ports on {HOST} from {first} to {first + 1}; "):
+        free_ports(3)
