@@ -30,7 +30,7 @@ def growth_bytes_a_second(
 ) -> float:
     """Start a quorum, let it write, and end it; return how fast the log grows on all but the slowest voter.
 
-    A quorum that stands still is given up for a new one.
+    If its log stops growing, a new quorum is measured instead.
 
     Args:
         kafka: the programs.
@@ -40,7 +40,7 @@ def growth_bytes_a_second(
         measured_s: how long it is measured, at least.
 
     Raises:
-        AssertionError: each of several quorums stood still, or none started.
+        AssertionError: the last of several attempts failed too: the quorum did not start, or its log did not grow.
     """
     folder.mkdir()
     for attempt in range(1, _ATTEMPTS):

@@ -29,8 +29,8 @@ _REQUEST_START = struct.Struct(">hhi")
 
 
 _SMALL_PART_BYTES = 4096
-"""Parts of a frame that are smaller are put together at once: one by one, each would take more memory than it has
-bytes."""
+"""A part that follows a smaller one is appended to it: one object for each of many small parts would take more memory
+than their bytes."""
 
 
 class FrameReader:

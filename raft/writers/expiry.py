@@ -5,9 +5,9 @@ judged by its own clock would accept a repeated write that another node still kn
 write it twice. A client whose clock runs ahead moves log time ahead with it, by no more than the leader allows:
 `log.message.timestamp.after.max.ms`.
 
-Log time can also leap. Clients may write old timestamps, say of events that they copy from elsewhere; the first record
-of today then brings log time forward by years, over writes of a moment ago. So the newest writers are kept whatever
-their age: a client that repeats such a write is still recognized.
+Log time can also jump. Clients may write old timestamps, for example of records that they copy from another log. The
+first record with the present time then moves log time forward by years, though the others were written a moment ago. So
+the newest writers are kept whatever their age, and a write that is repeated is still recognized.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WRITER_EXPIRATION_MS = 2_592_000_000
 a query that is down for a vacation must not. One remembered write of a query takes some 350 bytes."""
 
 NEWEST_WRITERS_KEPT = 1_000
-"""Many more than write at once, and at most 350 kB of each kind."""
+"""Of each kind. Far more than usually write at the same time; they take at most 350 kB."""
 
 NO_LOG_TIME_MS = -1
 """Log time of a log without timestamps."""
@@ -41,7 +41,7 @@ class WriterExpiry:
         producer_ms: idempotent producers, and writers that wrote version 0 of their key and no other: plain batch
             writes, each of which draws a name of its own.
         writer_ms: writers with a higher version, such as streaming queries.
-        newest_kept: so many writers of each kind are not forgotten by time: those that wrote last.
+        newest_kept: how many writers of each kind are kept whatever their age: those that wrote last.
     """
 
     producer_ms: int = PRODUCER_ID_EXPIRATION_MS
