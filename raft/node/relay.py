@@ -20,25 +20,19 @@ from dataclasses import dataclass
 
 from raft.codec import Message
 from raft.errors import CONNECT_ERRORS, DecodeError
+from raft.runtime.requests.relay import RELAY_CLIENT_ID
 from raft.types import Endpoint
 from raft.wire.apis import APIS
 from raft.wire.frames import decode_response, encode_request
-from raft.wire.headers import RequestHeader
 
 _logger = logging.getLogger(__name__)
 
-_CLIENT_ID = "raft-relay"
 _LONGEST_S = 2.0
 _MAX_FRAME_BYTES = 1 << 20
 _MOST_WAITING = 1000
 _SIZE = struct.Struct(">i")
 
 _FAILURES = (*CONNECT_ERRORS, asyncio.IncompleteReadError, DecodeError)
-
-
-def is_relayed(header: RequestHeader) -> bool:
-    """Whether a node has handed the request on; it is not handed on twice, or two that err might play ping-pong."""
-    return header.client_id == _CLIENT_ID
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +103,7 @@ class Relay:
 async def _exchange(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: Message, version: int
 ) -> Message:
-    writer.write(encode_request(request, version, correlation_id=0, client_id=_CLIENT_ID))
+    writer.write(encode_request(request, version, correlation_id=0, client_id=RELAY_CLIENT_ID))
     (size,) = _SIZE.unpack(await reader.readexactly(_SIZE.size))
     if not 0 <= size <= _MAX_FRAME_BYTES:
         raise DecodeError(f"an answer of {size} bytes")

@@ -33,11 +33,10 @@ def append(nodes: NodesInProcess, *values: bytes) -> None:
 
 def values_of(nodes: NodesInProcess, node_id: int) -> list[bytes | None]:
     """The data records in a node's own log, committed or not, read on its disk's thread."""
-    log = nodes.running[node_id]._directory.log
     found: list[bytes] = []
     nodes.thread.look(
-        lambda: nodes.running[node_id]._engine.read_log(
-            lambda: log.read(Offset(0), max_bytes=1 << 24, end_offset=log.end_offset), found.append
+        lambda: nodes.running[node_id]._context.disk.search(
+            lambda log: log.read(Offset(0), max_bytes=1 << 24, end_offset=log.end_offset), found.append
         )
     )
     eventually(lambda: found, "it is read")

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from raft.errors import ErrorCode
-from raft.node.requests.batch_plan import plan_batch
-from raft.node.requests.context import Context
-from raft.node.respond import Respond
+from raft.runtime.requests.batch_plan import plan_batch
+from raft.runtime.requests.context import Context
+from raft.runtime.respond import Respond
+from raft.storage.log import Log
 from raft.storage.timestamps import TimestampOffset
 from raft.types import Epoch, Offset
 from raft.wire.messages.list_offsets import (
@@ -59,18 +60,18 @@ def list_offsets(context: Context, request: ListOffsetsRequest, version: int, re
         for topic in request.topics
     ]
 
-    def find() -> ListOffsetsResponse:
+    def find(log: Log) -> ListOffsetsResponse:
         return ListOffsetsResponse(
             topics=tuple(
-                ListOffsetsResponseTopic(name=name, partitions=tuple(find_offset() for find_offset in finders))
+                ListOffsetsResponseTopic(name=name, partitions=tuple(find_offset(log) for find_offset in finders))
                 for name, finders in topics
             )
         )
 
-    context.engine.read_log(find, respond)
+    context.disk.search(find, respond)
 
 
-_Finder = Callable[[], ListOffsetsResponsePartition]
+_Finder = Callable[[Log], ListOffsetsResponsePartition]
 
 
 def _offset_finder(
@@ -85,15 +86,15 @@ def _offset_finder(
             offset=offset,
             leader_epoch=epoch if version >= _FIRST_WITH_EPOCH else _UNKNOWN,
         )
-        return lambda: found
+        return lambda _log: found
 
     # As Kafka answers what is repeated. Each search keeps the thread of the log busy, and a request has room for many.
     error = ErrorCode.INVALID_REQUEST if is_repeated else _offset_error(context, topic, asked)
     if error != ErrorCode.NONE:
         return answer(error=error)
-    log = context.engine.core.log
+    view = context.engine.core.log
     if asked.timestamp in (EARLIEST_TIMESTAMP, _EARLIEST_LOCAL):
-        return answer(offset=log.start_offset, epoch=log.epoch_at(Offset(log.start_offset + 1)))
+        return answer(offset=view.start_offset, epoch=view.epoch_at(Offset(view.start_offset + 1)))
     high_watermark = context.high_watermark
     if high_watermark is None:
         # A new leader that answered with less than its predecessor would send "latest" backwards (CLIENT-4).
@@ -104,8 +105,8 @@ def _offset_finder(
     if asked.timestamp == _LATEST_TIERED:
         return answer()
     if asked.timestamp == _LARGEST_TIMESTAMP:
-        return lambda: _found(asked, version, context.log.find_largest_timestamp(high_watermark))
-    return lambda: _found(asked, version, context.log.find_offset_by_timestamp(asked.timestamp, high_watermark))
+        return lambda log: _found(asked, version, log.find_largest_timestamp(high_watermark))
+    return lambda log: _found(asked, version, log.find_offset_by_timestamp(asked.timestamp, high_watermark))
 
 
 def _found(
@@ -157,12 +158,12 @@ def offset_for_leader_epoch(context: Context, request: OffsetForLeaderEpochReque
         respond(answer)
         return
 
-    def find() -> OffsetForLeaderEpochResponse:
-        plan = plan_batch(context.log, asked[0].batch_plan_request, high_watermark)
+    def find(log: Log) -> OffsetForLeaderEpochResponse:
+        plan = plan_batch(log, asked[0].batch_plan_request, high_watermark)
         planned = replace(topic, partitions=(replace(partition, batch_plan=plan),))
         return replace(answer, topics=(planned,))
 
-    context.engine.read_log(find, respond)
+    context.disk.search(find, respond)
 
 
 def _epoch_end(

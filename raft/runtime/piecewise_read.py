@@ -1,4 +1,4 @@
-"""Reads for clients on the disk thread, one piece at a time, so that appends and followers' reads run in between."""
+"""Reads for clients, one piece at a time, so that appends and reads of followers are done in between."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from raft.core.effects import ReadRange
-from raft.node.disk import DiskThread
+from raft.runtime.job_queue import JobQueue
 from raft.storage.log import Log
 
 Found = TypeVar("Found")
@@ -19,22 +19,22 @@ class PiecewiseRead(Generic[Found]):
 
     Args:
         log: what to read.
-        disk: runs one job for each piece.
+        jobs: does one job for each piece.
         read: which records.
-        look: called with all of them on the disk thread; with none if a snapshot has replaced them.
-        done: called on the loop with what `look` returned.
+        look: called with all of them by the disk's worker; with none if a snapshot has replaced them.
+        done: called on the scheduler with what `look` returned.
     """
 
     def __init__(
         self,
         log: Log,
-        disk: DiskThread,
+        jobs: JobQueue,
         read: ReadRange,
         look: Callable[[bytes], Found],
         done: Callable[[Found], None],
     ) -> None:
         self._log = log
-        self._disk = disk
+        self._jobs = jobs
         self._start_offset = read.start_offset
         self._look = look
         self._done = done
@@ -45,7 +45,7 @@ class PiecewiseRead(Generic[Found]):
 
     def read_next(self) -> None:
         """Queue the next piece, at the beginning the first one."""
-        self._disk.do_later(self._read_piece, self._on_piece)
+        self._jobs.put_later(self._read_piece, self._on_piece)
 
     def _read_piece(self) -> tuple[Found] | None:
         """Return what `look` returned, after the last piece; None before."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from raft.errors import ErrorCode
-from raft.node.caller import Caller
-from raft.node.requests.context import Context
+from raft.runtime.caller import Caller
+from raft.runtime.requests.context import Context
 from raft.types import ZERO_UUID
 from raft.wire.mapping.partition import INDEX, or_minus_one
 from raft.wire.messages.describe_cluster import (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -11,11 +9,11 @@ from raft.core.effects import Reply
 from raft.core.events import AppendRequested
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode, RequestError
-from raft.node.caller import Caller
-from raft.node.requests.context import Context
-from raft.node.respond import Respond
 from raft.records.header import is_compressed
 from raft.records.produced import read_produced_batch
+from raft.runtime.caller import Caller
+from raft.runtime.requests.context import Context
+from raft.runtime.respond import Respond
 from raft.types import Batch, BatchHeader
 from raft.wire.mapping.partition import or_minus_one
 from raft.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -172,7 +170,9 @@ def _admit(
         strict=context.config.records_strict,
     )
     _check_timestamp(
-        batch.header, now_ms=int(time.time() * 1000), after_max_ms=context.config.message_timestamp_after_max_ms
+        batch.header,
+        now_ms=context.scheduler.wall_clock_ms(),
+        after_max_ms=context.config.message_timestamp_after_max_ms,
     )
     return batch
 
@@ -240,10 +240,8 @@ def _giver(
     return give
 
 
-def init_producer_id(request: InitProducerIdRequest) -> InitProducerIdResponse:
+def init_producer_id(context: Context, request: InitProducerIdRequest) -> InitProducerIdResponse:
     """Answer InitProducerId, on every node: ids are drawn, not counted (CLIENT-7)."""
     if request.transactional_id is not None:
         return InitProducerIdResponse(error_code=ErrorCode.INVALID_REQUEST, producer_epoch=-1)
-    return InitProducerIdResponse(
-        error_code=ErrorCode.NONE, producer_id=secrets.randbelow(_PRODUCER_IDS), producer_epoch=0
-    )
+    return InitProducerIdResponse(error_code=ErrorCode.NONE, producer_id=context.draw(_PRODUCER_IDS), producer_epoch=0)

@@ -12,8 +12,8 @@ call, chosen by what the clients do with it:
 from __future__ import annotations
 
 from raft.errors import ErrorCode
-from raft.node.caller import Caller
-from raft.node.requests.context import Context
+from raft.runtime.caller import Caller
+from raft.runtime.requests.context import Context
 from raft.wire.messages.find_coordinator import (
     GROUP,
     TRANSACTION,

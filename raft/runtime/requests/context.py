@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
+from typing import Protocol
 
 from raft.config import NodeConfig
+from raft.core.config import Draw
 from raft.core.roles import Follower, Leader
 from raft.errors import ErrorCode
-from raft.node.admissions import Admissions
-from raft.node.budget import AnswerBudget
-from raft.node.caller import Caller
-from raft.node.engine import Engine
-from raft.node.faults import FaultLog
-from raft.node.relay import Relay
-from raft.node.voter_addresses import VoterAddresses
-from raft.storage.log import Log
+from raft.runtime.admissions import Admissions
+from raft.runtime.caller import Caller
+from raft.runtime.disk import Disk
+from raft.runtime.engine import Engine
+from raft.runtime.fault_log import FaultLog
+from raft.runtime.requests.relay import Relay
+from raft.runtime.response_budget import ResponseBudget
+from raft.runtime.scheduler import Scheduler
 from raft.types import Endpoint, Epoch, NodeId, Offset
 from raft.wire.mapping.partition import INDEX, TopicPartition
+
+
+class VoterAddresses(Protocol):
+    """From which addresses the requests of voters may come."""
+
+    def has(self, node_id: NodeId, address: str) -> bool:
+        """Return whether a request in the name of a voter may come from this address."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,23 +34,32 @@ class Context:
     """One node, as its handlers see it.
 
     Fields:
+        config: of the node.
+        cluster_id: of the cluster it belongs to.
+        ours: the partition it hosts.
+        engine: hands requests to the core.
+        disk: for reads.
+        scheduler: for time.
         admissions: where appends are checked.
-        answers: how many bytes of answers to clients' fetches may be in memory.
+        responses: how many bytes of responses to fetches of clients may be in memory.
         relay: the way to the leader for what only it can answer.
-        refusals: where refused requests are told of.
-        voter_addresses: from where the voters' requests may come; None takes them from anywhere.
+        refusals: where refused requests are logged.
+        voter_addresses: from where requests of voters may come; None takes them from anywhere.
+        draw: random numbers, for producer ids.
     """
 
     config: NodeConfig
     cluster_id: str
     ours: TopicPartition
     engine: Engine
-    log: Log
-    answers: AnswerBudget
-    relay: Relay
-    voter_addresses: VoterAddresses | None
-    refusals: FaultLog
+    disk: Disk
+    scheduler: Scheduler
     admissions: Admissions
+    responses: ResponseBudget
+    relay: Relay
+    refusals: FaultLog
+    voter_addresses: VoterAddresses | None
+    draw: Draw
 
     @property
     def node_id(self) -> NodeId:
@@ -111,8 +129,3 @@ class Context:
     def is_ours_by_name(self, topic: str, partition: int) -> bool:
         """Whether a request means the partition we host."""
         return topic == self.ours.topic_name and partition == INDEX
-
-    @staticmethod
-    def wall_clock_ms() -> int:
-        """The time of day, for records and reports."""
-        return int(time.time() * 1000)

@@ -1,4 +1,4 @@
-"""The answer that a request waits for."""
+"""How a request gets its response."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Callable
 from typing import Protocol
 
 from raft.codec import Message
-from raft.node.budget import Permit
+from raft.runtime.response_budget import Permit
 
 
 class Respond(Protocol):
-    """Takes the answer to one request."""
+    """Takes the response to one request."""
 
     def __call__(self, response: Message | None, permit: Permit | None = None) -> None:
-        """Give the answer, once; None for a request that wants none.
+        """Give the response, once; None for a request that wants none.
 
         Args:
-            response: the answer.
+            response: to send.
             permit: of its bytes; released when the other side has taken them.
         """
         ...
 
     def when_gone(self, forget: Callable[[], None]) -> None:
-        """Call this, instead of what was said before, if the caller goes away before there is an answer."""
+        """Call this, instead of what was given before, if the caller goes away before there is a response."""
         ...
 
     def is_from_peer(self) -> None:
@@ -30,5 +30,5 @@ class Respond(Protocol):
         ...
 
     def hang_up(self, reason: str) -> None:
-        """Close the connection instead of giving an answer."""
+        """Close the connection instead of giving a response."""
         ...

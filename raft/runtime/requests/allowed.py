@@ -12,9 +12,9 @@ from __future__ import annotations
 from raft.codec import Message
 from raft.core.messages import RequestRefused
 from raft.errors import ErrorCode
-from raft.node.caller import Caller
-from raft.node.requests.context import Context
-from raft.node.respond import Respond
+from raft.runtime.caller import Caller
+from raft.runtime.requests.context import Context
+from raft.runtime.respond import Respond
 from raft.types import NodeId
 from raft.wire.mapping.fetches import fetching_replica
 from raft.wire.mapping.peers import response_to_wire

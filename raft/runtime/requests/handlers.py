@@ -8,18 +8,18 @@ from raft.codec import Message
 from raft.core import messages as core
 from raft.core.effects import Reply
 from raft.core.events import RequestReceived
-from raft.node.caller import Caller
-from raft.node.relay import is_relayed
-from raft.node.requests.allowed import is_allowed
-from raft.node.requests.context import Context
-from raft.node.requests.coordinators import find_coordinator, join_group
-from raft.node.requests.fetch import LONGEST_WAIT_MS, client_fetch
-from raft.node.requests.metadata import describe_cluster, metadata
-from raft.node.requests.offsets import list_offsets, offset_for_leader_epoch
-from raft.node.requests.produce import init_producer_id, produce
-from raft.node.requests.quorum import describe_quorum, fetch_snapshot, relayed, update_raft_voter
-from raft.node.requests.versions import api_versions
-from raft.node.respond import Respond
+from raft.runtime.caller import Caller
+from raft.runtime.requests.allowed import is_allowed
+from raft.runtime.requests.context import Context
+from raft.runtime.requests.coordinators import find_coordinator, join_group
+from raft.runtime.requests.fetch import LONGEST_WAIT_MS, client_fetch
+from raft.runtime.requests.metadata import describe_cluster, metadata
+from raft.runtime.requests.offsets import list_offsets, offset_for_leader_epoch
+from raft.runtime.requests.produce import init_producer_id, produce
+from raft.runtime.requests.quorum import describe_quorum, fetch_snapshot, relayed, update_raft_voter
+from raft.runtime.requests.relay import is_relayed
+from raft.runtime.requests.versions import api_versions
+from raft.runtime.respond import Respond
 from raft.wire.frames import ReceivedRequest
 from raft.wire.mapping.fetches import fetching_replica
 from raft.wire.mapping.peers import request_from_wire, response_to_wire
@@ -84,7 +84,7 @@ def _at_once(context: Context, caller: Caller, message: Message, version: int) -
         case JoinGroupRequest():
             return join_group()
         case InitProducerIdRequest():
-            return init_producer_id(message)
+            return init_producer_id(context, message)
         case UpdateRaftVoterRequest():
             return update_raft_voter(context, message)
         case FetchSnapshotRequest():
@@ -102,7 +102,7 @@ def _ask_core(context: Context, message: Message, version: int, respond: Respond
         if reply.read is None:
             respond(response_to_wire(message, response, b"", context.ours, version))
         else:
-            context.engine.read_range(
+            context.disk.read(
                 reply.read,
                 lambda records: respond(response_to_wire(message, response, records, context.ours, version)),
             )

@@ -8,8 +8,8 @@ from raft.codec import Message
 from raft.core.progress import ReplicaProgress
 from raft.core.roles import Leader
 from raft.errors import ErrorCode
-from raft.node.caller import Caller
-from raft.node.requests.context import Context
+from raft.runtime.caller import Caller
+from raft.runtime.requests.context import Context
 from raft.types import ReplicaKey
 from raft.wire.mapping.partition import INDEX, directory_uuid, or_minus_one
 from raft.wire.messages.describe_quorum import (
@@ -106,7 +106,7 @@ def _describe(context: Context, topic: str, partition: int, version: int) -> Des
 
 
 def _voters(context: Context, role: Leader) -> tuple[ReplicaState, ...]:
-    now_ms = context.wall_clock_ms()
+    now_ms = context.scheduler.wall_clock_ms()
     leader = ReplicaState(
         replica_id=context.node_id,
         log_end_offset=context.engine.core.log.end_offset,
@@ -118,8 +118,8 @@ def _voters(context: Context, role: Leader) -> tuple[ReplicaState, ...]:
 
 
 def _observers(context: Context, role: Leader, version: int) -> tuple[ReplicaState, ...]:
-    role.progress.forget_silent_observers(context.engine.now_ms())
-    now_ms = context.wall_clock_ms()
+    role.progress.forget_silent_observers(context.scheduler.now_ms())
+    now_ms = context.scheduler.wall_clock_ms()
     says_directory = version >= _FIRST_WITH_DIRECTORY
     return tuple(
         _state(context, key if says_directory else ReplicaKey(key.node_id), progress, now_ms)
@@ -129,7 +129,7 @@ def _observers(context: Context, role: Leader, version: int) -> tuple[ReplicaSta
 
 def _state(context: Context, key: ReplicaKey, progress: ReplicaProgress, now_ms: int) -> ReplicaState:
     """One replica; the core's times become times of day."""
-    to_wall_clock_ms = now_ms - context.engine.now_ms()
+    to_wall_clock_ms = now_ms - context.scheduler.now_ms()
 
     def wall_clock(time_ms: int | None) -> int:
         return -1 if time_ms is None else time_ms + to_wall_clock_ms

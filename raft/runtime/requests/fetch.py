@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 from raft.core.effects import ReadRange, Reply
 from raft.core.events import RequestReceived
 from raft.core.messages import ClientFetchRequest, FetchResponse
 from raft.errors import DecodeError, ErrorCode
-from raft.node.budget import Permit
-from raft.node.caller import Caller
-from raft.node.requests.context import Context
-from raft.node.respond import Respond
+from raft.runtime.caller import Caller
+from raft.runtime.requests.context import Context
+from raft.runtime.respond import Respond
+from raft.runtime.response_budget import Permit
 from raft.storage.spans import skip_to
 from raft.types import Offset
 from raft.wire.mapping.fetches import (
@@ -60,8 +59,8 @@ def _our_partition(context: Context, request: wire.FetchRequest, version: int) -
 def _answer_without_ours(context: Context, request: wire.FetchRequest, version: int, respond: Respond) -> None:
     """Nothing of ours is asked for: errors at once, or, for an empty session, nothing, after the time asked for."""
     response = _response(context, request, version, None, ())
-    delay_s = 0 if request.topics else _wait_ms(request) / 1000
-    respond.when_gone(asyncio.get_running_loop().call_later(delay_s, respond, response).cancel)
+    due_ms = context.scheduler.now_ms() + (0 if request.topics else _wait_ms(request))
+    respond.when_gone(context.scheduler.at(due_ms, lambda: respond(response)).cancel)
 
 
 def _response(
@@ -121,7 +120,7 @@ class _ClientFetch:
         self._respond = respond
         self._asked = asked
         self._min_bytes = min(request.min_bytes, MOST_MIN_BYTES, asked.max_bytes)
-        self._deadline_ms = context.engine.now_ms() + _wait_ms(request)
+        self._deadline_ms = context.scheduler.now_ms() + _wait_ms(request)
         self._permit: Permit | None = None
         self._is_forgotten = False
 
@@ -136,7 +135,7 @@ class _ClientFetch:
         self._is_forgotten = True
         self._context.engine.abandon(request_id)
         if self._permit is not None:
-            self._context.answers.release(self._permit)
+            self._context.responses.release(self._permit)
 
     def _on_reply(self, reply: Reply) -> None:
         response, read = reply.response, reply.read
@@ -150,17 +149,17 @@ class _ClientFetch:
             self._on_read(response, *found, committed_bytes)
 
         # What is committed stays in the log, so the read may wait until there is memory for its answer.
-        self._permit = self._context.answers.ask(
+        self._permit = self._context.responses.ask(
             read.max_bytes,
-            lambda: self._context.engine.read_in_pieces(read, lambda records: self._look(records, read), on_read),
+            lambda: self._context.disk.read_in_pieces(read, lambda records: self._look(records, read), on_read),
         )
 
     def _on_read(self, response: FetchResponse, records: bytes, is_everything: bool, committed_bytes: int) -> None:
         assert self._permit is not None, "asked for before the read"
-        answers = self._context.answers
-        answers.shrink(self._permit, len(records))
+        responses = self._context.responses
+        responses.shrink(self._permit, len(records))
         if self._is_forgotten or self._is_asked_again(records, is_everything, committed_bytes):
-            answers.release(self._permit)
+            responses.release(self._permit)
         else:
             self._answer(response, records)
 
@@ -175,7 +174,7 @@ class _ClientFetch:
 
     def _is_asked_again(self, records: bytes, is_everything: bool, committed_bytes: int) -> bool:
         """Ask the core again if there is less than `min_bytes`: it replies once the rest is committed or time is up."""
-        left_ms = self._deadline_ms - self._context.engine.now_ms()
+        left_ms = self._deadline_ms - self._context.scheduler.now_ms()
         if not records:
             self._asked = replace(self._asked, max_wait_ms=max(left_ms, 0))  # it is gone, as the core will say
         elif is_everything and left_ms > 0:
