@@ -121,7 +121,7 @@ class Engine:
         self._is_scheduled = False
         while not self._is_storing and not self._is_ended:
             if self._effects:
-                self._do(self._carry_out, self._effects.popleft())
+                self._do(self.carry_out, self._effects.popleft())
             elif self._events:
                 self._do(self._handle, take_next(self._events))
             else:
@@ -160,7 +160,8 @@ class Engine:
         else:
             self._set_timer()
 
-    def _carry_out(self, effect: Effect) -> None:
+    def carry_out(self, effect: Effect) -> None:
+        """Carry out one effect of the core. The engine calls it for each, in their order."""
         match effect:
             case StoreElectionState():
                 self._is_storing = True

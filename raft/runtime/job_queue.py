@@ -42,6 +42,11 @@ class JobQueue:
         self._jobs: deque[_Job[object]] = deque()
         self._later: deque[_Job[object]] = deque()
 
+    @property
+    def has_later(self) -> bool:
+        """Whether a job that can wait has not been done."""
+        return bool(self._later)
+
     def put(self, work: Callable[[], Result], done: Callable[[Result], None] | None = None) -> None:
         """Queue a job; `done` gets its result on the scheduler."""
         self._jobs.append(_Job(work, done))  # type: ignore[arg-type]  # the pair fits together

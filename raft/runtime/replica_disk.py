@@ -71,7 +71,7 @@ class ReplicaDisk:
         self._workers = workers
         self._jobs = JobQueue(post=workers.post, failed=self._failed, wake=workers.job_waits)
         self._flusher = Flusher(
-            flush=directory.log.flush,
+            flush=directory.flush,
             write_checkpoints=directory.write_checkpoints,
             pace=CheckpointPace(checkpoint_interval_s),
         )

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from raft.errors import ConfigError
 from raft.storage.directory_lock import LOCK_FILE_NAME
@@ -97,7 +98,7 @@ class ReplicaDirectory:
         entropy: bytes,
         config: LogConfig | None = None,
         writers: WriterTable | None = None,
-    ) -> ReplicaDirectory:
+    ) -> Self:
         """Lock the directory, make sure that it is ours, and open what is in it; a new one is made ours.
 
         Args:
@@ -203,6 +204,10 @@ class ReplicaDirectory:
         """Return when the state is on the disk; see `ElectionStateFile.write`."""
         self._election_state_file.write(state, kraft_version=kraft_version)
         self.election_state = state
+
+    def flush(self) -> Offset:
+        """See `Log.flush`."""
+        return self.log.flush()
 
     def write_checkpoints(self) -> bool:
         """Return when the disk says what of the log is known to be flushed and to be committed.

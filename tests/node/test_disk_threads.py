@@ -28,11 +28,11 @@ class Loop:
     """Stands for the node's scheduler: keeps what is posted until it is run."""
 
     def __init__(self) -> None:
-        self._posted: queue.Queue[Callable[[], None]] = queue.Queue()
+        self._posted: queue.Queue[Action] = queue.Queue()
         self.failures: list[BaseException] = []
 
-    def post(self, function: Callable[[], None]) -> None:
-        self._posted.put(function)
+    def post(self, action: Action) -> None:
+        self._posted.put(action)
 
     def failed(self, error: BaseException) -> None:
         self.failures.append(error)

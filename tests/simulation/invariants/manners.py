@@ -8,7 +8,7 @@ from raft.core.messages import ClientFetchRequest, Request, RequestRefused, Vote
 from raft.errors import ErrorCode, error_name
 from raft.types import Epoch, NodeId
 from tests.simulation.faults.strangers import STRANGERS_EPOCH, is_forged
-from tests.simulation.invariants.observer import Invariant
+from tests.simulation.invariants.observer import Asked, Invariant
 from tests.simulation.machine import Machine
 from tests.simulation.starting import CLUSTER_ID
 from tests.simulation.step import Step
@@ -25,7 +25,7 @@ class NoAnswerKills(Invariant):
         self._refused: set[tuple[NodeId, int, Epoch, NodeId]] = set()
 
     def replied(
-        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
+        self, machine: Machine, asked: Asked, reply: Reply, records: bytes
     ) -> None:
         response = reply.response
         if isinstance(asked, Request) and is_forged(asked):
@@ -55,7 +55,7 @@ class StrangersChangeNothing(Invariant):
         self.require(epoch < STRANGERS_EPOCH, "%s believes a stranger, and is at epoch %s", step.machine, epoch)
 
     def replied(
-        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
+        self, machine: Machine, asked: Asked, reply: Reply, records: bytes
     ) -> None:
         if isinstance(asked, ClientFetchRequest | AppendRequested):
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, NoReturn
 
-from raft.core.effects import Reply, Send
+from raft.core.effects import Effect, Reply, Send
 from raft.core.events import AppendRequested
 from raft.core.messages import AppendResponse, ClientFetchRequest, Request
 from raft.types import BatchHeader
@@ -13,6 +13,10 @@ from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.log_twin import Entry, LogTwin
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
+
+
+Asked = Request | ClientFetchRequest | AppendRequested
+"""What a core can be asked."""
 
 
 class Observer:
@@ -30,7 +34,7 @@ class Observer:
     def changed_role(self, step: Step) -> None:
         """A core has handled an event that changed something of its role."""
 
-    def cut(self, step: Step) -> None:
+    def truncated(self, step: Step) -> None:
         """A core has handled an event that makes it cut its log."""
 
     def appended(self, step: Step) -> None:
@@ -51,11 +55,14 @@ class Observer:
     def checkpointed(self, machine: Machine) -> None:
         """The checkpoints of a log are on a disk."""
 
+    def carried_out(self, machine: Machine, effect: Effect) -> None:
+        """An engine is about to carry out an effect."""
+
     def sent(self, machine: Machine, order: Send) -> None:
         """A request leaves a node."""
 
     def replied(
-        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
+        self, machine: Machine, asked: Asked, reply: Reply, records: bytes
     ) -> None:
         """An answer leaves a node."""
 

@@ -16,7 +16,7 @@ from raft.core.messages import (
 from raft.core.roles import election_state
 from raft.types import Epoch, NodeId
 from tests.simulation.invariants.elections import stored_vote
-from tests.simulation.invariants.observer import Invariant
+from tests.simulation.invariants.observer import Asked, Invariant
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
 
@@ -40,7 +40,7 @@ class StoredBeforeSent(Invariant):
                 pass
 
     def replied(
-        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
+        self, machine: Machine, asked: Asked, reply: Reply, records: bytes
     ) -> None:
         response = reply.response
         if isinstance(response, RequestRefused):

@@ -8,7 +8,7 @@ from raft.core.messages import ClientFetchRequest, FetchResponse, Request
 from raft.errors import ErrorCode
 from raft.types import Offset
 from tests.simulation.committed_log import CommittedLog
-from tests.simulation.invariants.observer import Invariant
+from tests.simulation.invariants.observer import Asked, Invariant
 from tests.simulation.log_twin import LogTwin
 from tests.simulation.machine import Machine
 
@@ -22,7 +22,7 @@ class ReadsAreCommitted(Invariant):
         self._committed = committed
 
     def replied(
-        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
+        self, machine: Machine, asked: Asked, reply: Reply, records: bytes
     ) -> None:
         if isinstance(asked, ClientFetchRequest) and records:
             position = 0
@@ -41,7 +41,7 @@ class ReadersAreNotSentBack(Invariant):
     rules = ("CLIENT-1", "CLIENT-3")
 
     def replied(
-        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
+        self, machine: Machine, asked: Asked, reply: Reply, records: bytes
     ) -> None:
         if isinstance(asked, ClientFetchRequest):
             response = reply.response

@@ -11,7 +11,7 @@ from raft.types import FIRST_SINK_PRODUCER_ID, Batch, BatchHeader, Offset
 from raft.writers import WriterTable
 from raft.writers.keys import version_of
 from tests.simulation.committed_log import CommittedLog
-from tests.simulation.invariants.observer import Invariant
+from tests.simulation.invariants.observer import Asked, Invariant
 from tests.simulation.log_twin import LogTwin, write_id_of
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
@@ -47,7 +47,7 @@ class AnswersAreTrue(Invariant):
         self._committed = committed
 
     def replied(
-        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
+        self, machine: Machine, asked: Asked, reply: Reply, records: bytes
     ) -> None:
         if not isinstance(asked, AppendRequested):
             return
@@ -111,7 +111,7 @@ class WriterTableFollowsLog(Invariant):
     def started(self, machine: Machine) -> None:
         self._compare(machine, machine.written.twin)
 
-    def cut(self, step: Step) -> None:
+    def truncated(self, step: Step) -> None:
         self._check(step)
 
     def appended(self, step: Step) -> None:
