@@ -16,7 +16,7 @@ from typing import Any
 
 from raft.codec import Message, decode, decode_prefix, encode_pieces
 from raft.errors import DecodeError
-from raft.wire.apis import APIS, Api, Response
+from raft.wire.apis import APIS, Api, Response, api_of
 from raft.wire.headers import RequestHeader, ResponseHeader
 
 MAX_ANSWER_BYTES = (1 << 31) - 1
@@ -180,7 +180,7 @@ def encode_request(request: Message, version: int, *, correlation_id: int, clien
     Raises:
         LocalProtocolError: the version cannot say what the request says (COMPAT-2).
     """
-    api = _api_of(request)
+    api = api_of(request)
     header = RequestHeader(
         request_api_key=api.key, request_api_version=version, correlation_id=correlation_id, client_id=client_id
     )
@@ -200,14 +200,8 @@ def encode_response(response: Message, version: int, *, correlation_id: int) -> 
 def response_pieces(response: Message, version: int, *, correlation_id: int) -> list[bytes]:
     """Write a response like `encode_response`, as pieces to be sent one after the other: records are not copied."""
     header = ResponseHeader(correlation_id=correlation_id)
-    header_version = _api_of(response).response_header_version(version)
+    header_version = api_of(response).response_header_version(version)
     return _framed(encode_pieces(header, header_version) + encode_pieces(response, version))
-
-
-def _api_of(message: Message) -> Api[Any, Any]:
-    key = message.__schema__.api_key
-    assert key is not None, "only requests and responses travel in frames"
-    return APIS[key]
 
 
 def _framed(pieces: list[bytes]) -> list[bytes]:
