@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from raft.core.effects import Reply, ReportFault, RoleChanged, TruncateLog
 from raft.core.events import AppendRequested
-from raft.core.messages import AppendResponse, ClientFetchRequest, Request, VoteRequest, VoteResponse
+from raft.core.messages import AppendResponse, VoteRequest, VoteResponse
 from raft.core.roles import Leader
 from raft.errors import error_name
 from tests.simulation.invariants.observer import Asked, Observer
@@ -39,9 +39,7 @@ class Chronicle(Observer):
         if step.high_watermark != step.high_watermark_before and step.leadership is not None:
             self._story.tell(who, "commits up to %s", step.high_watermark)
 
-    def replied(
-        self, machine: Machine, asked: Asked, reply: Reply, records: bytes
-    ) -> None:
+    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
         match asked, reply.response:
             case VoteRequest(), VoteResponse() as response:
                 self._story.tell(

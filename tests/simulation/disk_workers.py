@@ -1,7 +1,7 @@
 """The two threads of a node that touch its disk, as `raft.node.disk_threads` has them, in virtual time.
 
-The one that does jobs may be late; jobs that can wait come later still. The one that flushes is busy for a while, brings
-everything to the disk that is written by then, and the node is told of it later: by then the log may have been
+The one that does jobs may be late; jobs that can wait come later still. The one that flushes is busy for a while,
+brings everything to the disk that is written by then, and the node is told of it later: by then the log may have been
 truncated, and written again.
 """
 
@@ -19,10 +19,10 @@ from raft.runtime.disk import DiskListener
 from raft.runtime.flusher import Flusher
 from raft.runtime.job_queue import JobQueue
 from raft.runtime.scheduler import Action
+from raft.storage.memory import PowerCutError
 from tests.simulation.broken import ProcessEndedError
 from tests.simulation.dice import Dice
 from tests.simulation.event_loop import EventLoop
-from raft.storage.memory import PowerCutError
 from tests.simulation.plan import DiskPlan
 from tests.simulation.sightings import Sight, Sightings
 from tests.simulation.timeline import Rank, Timeline

@@ -10,7 +10,6 @@ from raft.core.messages import (
     AppendResponse,
     ClientFetchRequest,
     FetchResponse,
-    Request,
     RequestRefused,
     VoteRequest,
     VoteResponse,
@@ -61,9 +60,7 @@ class Onlooker(Observer):
         self._sightings.count(Sight.APPENDS_TOGETHER, isinstance(step.event, AppendsRequested))
         self._sightings.count(Sight.REQUEST_ABANDONED, isinstance(step.event, RequestAbandoned))
 
-    def replied(
-        self, machine: Machine, asked: Asked, reply: Reply, records: bytes
-    ) -> None:
+    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
         match asked, reply.response:
             case VoteRequest(pre_vote=True), VoteResponse(vote_granted=False, error=ErrorCode.NONE):
                 role = machine.core.role

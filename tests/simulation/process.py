@@ -1,4 +1,4 @@
-"""One life of a node: the engine and the request handlers that ship, on a clock, a disk and a network of virtual time."""
+"""One life of a node: the engine and the request handlers that ship, with clock, disk and network of virtual time."""
 
 from __future__ import annotations
 
@@ -90,9 +90,7 @@ class Process:
         self.is_over = False
         self._directory = directory
         timeline, plan, watch = surroundings.timeline, surroundings.plan, surroundings.watch
-        self._loop = EventLoop(
-            timeline, clock, timer_grain_ms=plan.timeouts.timer_grain_ms, rank=machine.node_id
-        )
+        self._loop = EventLoop(timeline, clock, timer_grain_ms=plan.timeouts.timer_grain_ms, rank=machine.node_id)
         core.attach(machine, log, self._loop, timeline, watch)
         self.workers = SimulatedDiskWorkers(
             directory,

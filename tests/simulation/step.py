@@ -14,6 +14,7 @@ from tests.simulation.log_twin import Entry, LogTwin
 if TYPE_CHECKING:
     from tests.simulation.machine import Machine
 
+
 class Step(NamedTuple):
     """What a node made of an event, before any of it is carried out. There are so many that they are plain tuples.
 

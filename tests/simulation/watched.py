@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from raft.core import RaftCore
 from raft.core.effects import AppendBatches, AppendLeaderChange, Effect, ReadRange, Reply, Send, TruncateLog
-from raft.core.events import AppendRequested, Event, RequestReceived
+from raft.core.events import AppendRequested, AppendsRequested, Event, RequestReceived
 from raft.records.control import leader_change_batch
 from raft.records.header import read_header
 from raft.runtime.engine import Engine, OnReply
@@ -55,8 +55,15 @@ class WatchedCore(RaftCore):
 
     def handle(self, event: Event, now_ms: int) -> list[Effect]:
         """See `RaftCore.handle`."""
-        if isinstance(event, RequestReceived | AppendRequested):
-            self._note(event)
+        match event:
+            case RequestReceived():
+                self.asked[event.request_id] = event.request
+            case AppendRequested():
+                self.asked[event.request_id] = event
+            case AppendsRequested():
+                self.asked.update((append.request_id, append) for append in event.appends)
+            case _:
+                pass
         # The time of day stands still until the next event, so that the twin gets the timestamps that the log gets.
         self._loop.wall_ms = WALL_CLOCK_MS + self._timeline.now_ms
         role_before, high_watermark_before = self.role, self.high_watermark
@@ -79,9 +86,6 @@ class WatchedCore(RaftCore):
             )
         )
         return effects
-
-    def _note(self, event: RequestReceived | AppendRequested) -> None:
-        self.asked[event.request_id] = event.request if isinstance(event, RequestReceived) else event
 
     def _follow_log(self, effects: list[Effect]) -> tuple[list[Entry], list[Entry]]:
         truncated: list[Entry] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.simulation.committed_log import CommittedLog
+from tests.simulation.invariants.clients import ClientsAreToldTheTruth, FoundOffsetsAreTrue, PlansAreTrue
 from tests.simulation.invariants.commitment import (
     CheckpointIsCommitted,
     CommittedIsDurable,
@@ -79,4 +80,7 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
         ReadsAreCommitted(committed),
         ReadersAreNotSentBack(),
         ReadersGoForward(committed),
+        ClientsAreToldTheTruth(committed),
+        PlansAreTrue(committed),
+        FoundOffsetsAreTrue(committed),
     ]

@@ -24,9 +24,7 @@ class NoAnswerKills(Invariant):
     def __init__(self) -> None:
         self._refused: set[tuple[NodeId, int, Epoch, NodeId]] = set()
 
-    def replied(
-        self, machine: Machine, asked: Asked, reply: Reply, records: bytes
-    ) -> None:
+    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
         response = reply.response
         if isinstance(asked, Request) and is_forged(asked):
             return
@@ -54,9 +52,7 @@ class StrangersChangeNothing(Invariant):
         epoch = step.role_after.epoch
         self.require(epoch < STRANGERS_EPOCH, "%s believes a stranger, and is at epoch %s", step.machine, epoch)
 
-    def replied(
-        self, machine: Machine, asked: Asked, reply: Reply, records: bytes
-    ) -> None:
+    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
         if isinstance(asked, ClientFetchRequest | AppendRequested):
             return
         if is_forged(asked):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NoReturn
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
+from raft.client.results import BatchPlan, FoundOffset
 from raft.core.effects import Effect, Reply, Send
 from raft.core.events import AppendRequested
 from raft.core.messages import AppendResponse, ClientFetchRequest, Request
-from raft.types import BatchHeader
+from raft.types import Batch, Offset
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.log_twin import Entry, LogTwin
-from tests.simulation.machine import Machine
 from tests.simulation.step import Step
 
+if TYPE_CHECKING:
+    from tests.simulation.machine import Machine
 
 Asked = Request | ClientFetchRequest | AppendRequested
 """What a core can be asked."""
@@ -61,16 +63,20 @@ class Observer:
     def sent(self, machine: Machine, order: Send) -> None:
         """A request leaves a node."""
 
-    def replied(
-        self, machine: Machine, asked: Asked, reply: Reply, records: bytes
-    ) -> None:
+    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
         """An answer leaves a node."""
 
-    def asked(self, client: str, header: BatchHeader) -> None:
+    def asked(self, client: str, batch: Batch) -> None:
         """A client asks for a write for the first time."""
 
-    def told(self, client: str, header: BatchHeader, response: AppendResponse) -> None:
+    def told(self, client: str, batch: Batch, response: AppendResponse) -> None:
         """A client is told for certain what became of its write."""
+
+    def planned(self, reader: str, start_offset: Offset, plan: BatchPlan) -> None:
+        """A client is told how far it can read from an offset."""
+
+    def found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
+        """A client is told which offset a time has."""
 
     def read(self, reader: str, log: LogTwin) -> None:
         """A client has read on; `log` is all it has read."""

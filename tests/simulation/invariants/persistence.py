@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from raft.core.effects import Reply, Send
-from raft.core.events import AppendRequested, Started
+from raft.core.events import Started
 from raft.core.messages import (
     BeginQuorumEpochRequest,
-    ClientFetchRequest,
     FetchRequest,
-    Request,
     RequestRefused,
     VoteRequest,
     VoteResponse,
@@ -39,9 +37,7 @@ class StoredBeforeSent(Invariant):
             case _:
                 pass
 
-    def replied(
-        self, machine: Machine, asked: Asked, reply: Reply, records: bytes
-    ) -> None:
+    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
         response = reply.response
         if isinstance(response, RequestRefused):
             return

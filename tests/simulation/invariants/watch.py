@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from raft.client.results import BatchPlan, FoundOffset
 from raft.core.effects import Effect, Reply, Send
-from raft.core.events import AppendRequested
-from raft.core.messages import AppendResponse, ClientFetchRequest, Request
-from raft.types import BatchHeader
+from raft.core.messages import AppendResponse
+from raft.types import Batch, Offset
 from tests.simulation.invariants.observer import Asked, Observer
 from tests.simulation.log_twin import Entry, LogTwin
 from tests.simulation.machine import Machine
@@ -49,6 +49,8 @@ class Watch(Observer):
         self._for_replied = those_who_care("replied")
         self._for_asked = those_who_care("asked")
         self._for_told = those_who_care("told")
+        self._for_planned = those_who_care("planned")
+        self._for_found = those_who_care("found")
         self._for_read = those_who_care("read")
 
     def started(self, machine: Machine) -> None:
@@ -112,19 +114,25 @@ class Watch(Observer):
         for tell in self._for_sent:
             tell(machine, order)
 
-    def replied(
-        self, machine: Machine, asked: Asked, reply: Reply, records: bytes
-    ) -> None:
+    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
         for tell in self._for_replied:
             tell(machine, asked, reply, records)
 
-    def asked(self, client: str, header: BatchHeader) -> None:
+    def asked(self, client: str, batch: Batch) -> None:
         for tell in self._for_asked:
-            tell(client, header)
+            tell(client, batch)
 
-    def told(self, client: str, header: BatchHeader, response: AppendResponse) -> None:
+    def told(self, client: str, batch: Batch, response: AppendResponse) -> None:
         for tell in self._for_told:
-            tell(client, header, response)
+            tell(client, batch, response)
+
+    def planned(self, reader: str, start_offset: Offset, plan: BatchPlan) -> None:
+        for tell in self._for_planned:
+            tell(reader, start_offset, plan)
+
+    def found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
+        for tell in self._for_found:
+            tell(reader, timestamp, found)
 
     def read(self, reader: str, log: LogTwin) -> None:
         for tell in self._for_read:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from raft.core.effects import Reply
 from raft.core.events import AppendRequested
-from raft.core.messages import AppendResponse, ClientFetchRequest, Request
+from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode, error_name
 from raft.records.header import CHECKED_FROM
 from raft.types import FIRST_SINK_PRODUCER_ID, Batch, BatchHeader, Offset
@@ -46,9 +46,7 @@ class AnswersAreTrue(Invariant):
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
 
-    def replied(
-        self, machine: Machine, asked: Asked, reply: Reply, records: bytes
-    ) -> None:
+    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
         if not isinstance(asked, AppendRequested):
             return
         response = reply.response
