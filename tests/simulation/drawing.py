@@ -88,6 +88,7 @@ def _draw_timeouts(dice: Dice, seed: int) -> TimeoutPlan:
     return TimeoutPlan(
         election_ms=election_ms,
         fetch_ms=fetch_ms,
+        fetch_spread_ms=fetch_ms // 10,
         request_ms=dice.pick((700, 1000, 2000)),
         backoff_max_ms=dice.pick((0, election_ms, 1000)),
         timer_grain_ms=dice.pick((1, 1, 1, 16)),
@@ -104,6 +105,7 @@ def _draw_network(dice: Dice) -> NetworkPlan:
         late_percent=dice.pick((0, 20, 60)),
         late_ms=dice.pick(((100, 1000), (500, 6000))),
         damage_percent=dice.pick((0, 0, 2, 10)),
+        refused_percent=CALM_NETWORK.refused_percent,
     )
 
 

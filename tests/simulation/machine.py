@@ -9,8 +9,10 @@ from typing import NoReturn
 from raft.core import RaftCore
 from raft.core.config import Draw
 from raft.core.effects import Effect
+from raft.core.log_view import LogView
 from raft.core.roles import Leader
 from raft.errors import CorruptBatchError, StorageError
+from raft.storage.directory import ReplicaDirectory
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
 from raft.storage.memory import Call, PowerCutError
@@ -46,6 +48,8 @@ class Machine:
         writers: the core's table of writers.
         process: what runs on it; None while it is down.
         draw: dice of the core.
+        crash_draw: dice for what a power cut leaves of what was not flushed; None for nothing.
+        holds_flushes: whether no flush is done; see `hold_flushes`.
     """
 
     def __init__(self, node_id: NodeId, surroundings: Surroundings) -> None:
@@ -58,6 +62,8 @@ class Machine:
         self.process: Process | None = None
         self._surroundings = surroundings
         self._dice = Dice(surroundings.plan.seed, f"machine {node_id}")
+        self.crash_draw: Draw | None = self._dice.draw
+        self.holds_flushes = False
         self.draw: Draw = Dice(surroundings.plan.seed, f"core {node_id}").draw
         self._disk_plan = surroundings.plan.disk
         self._is_tampered_with = False
@@ -99,6 +105,32 @@ class Machine:
         name = f"{DIRECTORY}/{HIGH_WATERMARK_NAME}"
         return HighWatermarkCheckpoint(self.files.after_power_cut(name), name, topic=TOPIC, partition=0).offset
 
+    def stored_state(self) -> ElectionState | None:
+        """The election state that the disk holds; None if it holds none."""
+        name = f"{DIRECTORY}/{ELECTION_STATE_NAME}"
+        if not self.files.has_survivor(name):
+            return None
+        return ElectionStateFile(self.files.after_power_cut(name), name).read()
+
+    def written_view(self) -> LogView:
+        """The log on the disk, as a core sees it that starts; of a machine that is down, what was flushed."""
+        end_offset = self.written.twin.end_offset if self.process is not None else self.written.durable_end
+        view = LogView()
+        for entry in self.written.twin.between(Offset(0), end_offset):
+            view.append(entry.header)
+        return view
+
+    def open_by_hand(self) -> ReplicaDirectory:
+        """Open the directory of a machine that is down, to change what is in it; `tamper` has to follow."""
+        return open_directory(
+            ReplicaDirectory,
+            self.files,
+            self.node_id,
+            self._surroundings.plan,
+            entropy=self._dice.bytes(_ENTROPY_BYTES),
+            writers=self.empty_writer_table(),
+        )
+
     def empty_writer_table(self) -> WriterTable:
         """A table of writers as the node begins with."""
         return empty_writer_table(self._surroundings.plan)
@@ -130,6 +162,8 @@ class Machine:
         self.process = self._make_process(directory)
         directory.watch(self.written, self._listener(self.process))
         self._surroundings.watch.started(self)
+        if self.holds_flushes:
+            self.process.workers.hold_flushes()
         self.process.start()
 
     def cut_power(self) -> None:
@@ -137,7 +171,7 @@ class Machine:
         self._tell("loses power")
         self._sight(Sight.POWER_CUT)
         self._end()
-        self.files.crash(self._dice.draw)
+        self.files.crash(self.crash_draw)
         self._surroundings.went_down(self)
 
     def kill(self) -> None:
@@ -157,6 +191,18 @@ class Machine:
             self.process.workers.calm_down(self._disk_plan)
             self.process.plan_kill(None)
             self.process.wake()
+
+    def hold_flushes(self) -> None:
+        """Do no flush, in this life and in those to come, until told otherwise."""
+        self.holds_flushes = True
+        if self.process is not None:
+            self.process.workers.hold_flushes()
+
+    def release_flushes(self) -> None:
+        """Do the flushes that wait, and those to come."""
+        self.holds_flushes = False
+        if self.process is not None:
+            self.process.workers.release_flushes()
 
     def tamper(self, files: Platter | None = None) -> None:
         """Let its disk be another, or not be what it was, while it is down: nobody can hold the machine to that."""
@@ -219,6 +265,7 @@ class Machine:
     def _open_directory(self) -> WatchedDirectory:
         durable_end, written_end, size_bytes = self.written.durable_end, self.written.twin.end_offset, self._log_bytes()
         directory = open_directory(
+            WatchedDirectory,
             self.files,
             self.node_id,
             self._surroundings.plan,

@@ -53,6 +53,11 @@ class Network:
         self._cuts.clear()
         self._is_calm = True
 
+    @property
+    def refused_percent(self) -> int:
+        """How often the sender hears of it when no node listens."""
+        return self._plan.refused_percent
+
     def cut(self, links: Iterable[tuple[Address, Address]]) -> Links:
         """Let nothing through from the first to the second of each pair; return what `mend` takes."""
         cut = frozenset(links)

@@ -17,12 +17,14 @@ class TimeoutPlan:
     """The timeouts of all nodes, as in `CoreConfig`, and how exact their timers are.
 
     Fields:
+        fetch_spread_ms: see `CoreConfig`.
         timer_grain_ms: timers go off only at multiples of this.
         linger_ms: how long leaders hold an answer back that says only a higher high watermark.
     """
 
     election_ms: int
     fetch_ms: int
+    fetch_spread_ms: int
     request_ms: int
     backoff_max_ms: int
     timer_grain_ms: int
@@ -44,7 +46,9 @@ class NetworkPlan:
         held_percent: how many are held somewhere for `late_ms`, as by one who reads slowly.
         repeat_percent: how many arrive a second time.
         late_percent, late_ms: how many of these second times come much later, and how much.
-        damage_percent: how many answers to fetches arrive with records cut short or changed.
+        damage_percent: how many responses to fetches arrive with records truncated or changed.
+        refused_percent: how often the sender hears of it when no node listens; else there is silence, as from a machine
+            without power.
     """
 
     delay_ms: Bounds
@@ -54,6 +58,7 @@ class NetworkPlan:
     late_percent: int
     late_ms: Bounds
     damage_percent: int
+    refused_percent: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,13 +117,13 @@ class FaultPlan:
 
     Fields:
         every_ms: mean times between two strokes; a kind that is not there never strikes.
-        down_ms: how long a machine stays down.
+        down_ms: how long a machine stays down; None until it is started.
         partition_ms: how long the network stays divided, in all ways in which it can be.
         stall_ms: how long a process stands still, and how far a clock jumps.
     """
 
     every_ms: Mapping[Fault, int]
-    down_ms: Bounds
+    down_ms: Bounds | None
     partition_ms: Bounds
     stall_ms: Bounds
 
@@ -184,7 +189,14 @@ class Plan:
 
 
 CALM_NETWORK = NetworkPlan(
-    delay_ms=(1, 3), loss_percent=0, held_percent=0, repeat_percent=0, late_percent=0, late_ms=(0, 0), damage_percent=0
+    delay_ms=(1, 3),
+    loss_percent=0,
+    held_percent=0,
+    repeat_percent=0,
+    late_percent=0,
+    late_ms=(0, 0),
+    damage_percent=0,
+    refused_percent=70,
 )
 
 

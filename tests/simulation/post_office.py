@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from raft.codec import Message as WireMessage
 from raft.core.effects import Send
 from raft.core.events import Failure, RequestFailed, ResponseReceived
-from raft.core.messages import FetchRequest, IncomingResponse
+from raft.core.messages import FetchRequest, IncomingResponse, OutgoingRequest
 from raft.errors import LocalProtocolError
 from raft.runtime.caller import Caller
 from raft.types import Endpoint, NodeId
@@ -30,9 +30,6 @@ from tests.simulation.versions import Versions
 if TYPE_CHECKING:
     from tests.simulation.machine import Machine
     from tests.simulation.process import Process
-
-_REFUSED_PERCENT = 70
-"""How often one hears of it when nobody listens; else there is silence, as from a machine without power."""
 
 _REMEMBERED = 200
 _SIZE_BYTES = 4
@@ -107,7 +104,7 @@ class PostOffice:
             self._refuse(round_trip)
         elif frame is None:
             self._sightings.count(Sight.OLD_PEER_CANNOT_PRE_VOTE)
-            self._network.carry(Message(one, one), lambda: self._fail(round_trip, Failure.UNSUPPORTED_VERSION))
+            self._network.carry(Message(one, one), lambda: self.fail(round_trip, Failure.UNSUPPORTED_VERSION))
         else:
             self._carry_there(round_trip, receiver)
 
@@ -116,7 +113,7 @@ class PostOffice:
         self._end_lost_connections(sender.machine.node_id, node_id)
         for round_trip in self._open_round_trips():
             if round_trip.process is sender and round_trip.receiver == node_id:
-                self._fail(round_trip)
+                self.fail(round_trip)
 
     def reset(self, one: NodeId, other: NodeId) -> None:
         """Break the connections between two nodes: requests on them fail, responses on them are lost."""
@@ -125,7 +122,7 @@ class PostOffice:
         for round_trip in self._open_round_trips():
             if {round_trip.sender, round_trip.receiver} == {one, other}:
                 self._sightings.count(Sight.CONNECTION_RESET)
-                self._fail(round_trip)
+                self.fail(round_trip)
 
     def lose(self, connection: Connection) -> None:
         """Let a connection lead nowhere until its sender drops it."""
@@ -161,6 +158,7 @@ class PostOffice:
         *,
         on_response: Callable[[bytes], None],
         on_failure: Callable[[Failure], None] = lambda _: None,
+        request: OutgoingRequest | None = None,
     ) -> RoundTrip:
         """Bring a request to the node that listens at an endpoint.
 
@@ -170,13 +168,16 @@ class PostOffice:
             frame: the request, with its size.
             on_response: gets the frame of the response, without its size.
             on_failure: told if there will be none; silence is possible too.
+            request: what it says, if it is one that nodes make.
 
         Returns:
             What `abandon` takes.
         """
         receiver = self._receiver_at(endpoint)
         address = sender if receiver is None else receiver.node_id
-        round_trip = RoundTrip(sender, address, frame[_SIZE_BYTES:], on_response=on_response, on_failure=on_failure)
+        round_trip = RoundTrip(
+            sender, address, frame[_SIZE_BYTES:], on_response=on_response, on_failure=on_failure, request=request
+        )
         if receiver is None:
             self._turn_away(round_trip)
         else:
@@ -192,7 +193,9 @@ class PostOffice:
 
     def bring_back(self, round_trip: RoundTrip, process: Process, frame: bytes, version: int) -> None:
         """Carry a response back."""
-        message = Message(process.machine.node_id, round_trip.sender, round_trip.request, is_response=True)
+        message = Message(
+            process.machine.node_id, round_trip.sender, round_trip.request, is_response=True, round_trip=round_trip
+        )
         if self.posted is not None and round_trip.request is not None:
             message = message._replace(response=self._read_response(round_trip.request, frame, version))
         fate = self._network.carry(message, lambda: self._arrive(round_trip, frame))
@@ -202,7 +205,7 @@ class PostOffice:
     def hang_up(self, round_trip: RoundTrip, process: Process) -> None:
         """A node has closed the connection of a request."""
         message = Message(process.machine.node_id, round_trip.sender, is_response=True)
-        self._network.carry(message, lambda: self._fail(round_trip))
+        self._network.carry(message, lambda: self.fail(round_trip))
 
     def damaged(self, round_trip: RoundTrip, response: WireMessage) -> WireMessage:
         """Return a response as it leaves a node: perhaps with damaged records, if it goes to another node."""
@@ -229,7 +232,7 @@ class PostOffice:
         return None if receiver is None else self._misdirected.get(receiver.node_id, receiver)
 
     def _carry_there(self, round_trip: RoundTrip, receiver: Machine) -> None:
-        message = Message(round_trip.sender, receiver.node_id, round_trip.request)
+        message = Message(round_trip.sender, receiver.node_id, round_trip.request, round_trip=round_trip)
         fate = self._network.carry(message, lambda: self._deliver(round_trip, receiver), may_repeat=True)
         if self.posted is not None and round_trip.request is not None:
             self.posted(message, fate)
@@ -247,18 +250,19 @@ class PostOffice:
 
     def _turn_away(self, round_trip: RoundTrip) -> None:
         """Nobody listens there: the sender hears of it, or does not."""
-        if self._dice.chance(_REFUSED_PERCENT):
+        if self._dice.chance(self._network.refused_percent):
             self._refuse(round_trip)
 
     def _refuse(self, round_trip: RoundTrip) -> None:
         message = Message(round_trip.receiver, round_trip.sender, is_response=True)
-        self._network.carry(message, lambda: self._fail(round_trip, Failure.CONNECTION_REFUSED))
+        self._network.carry(message, lambda: self.fail(round_trip, Failure.CONNECTION_REFUSED))
 
     def _arrive(self, round_trip: RoundTrip, frame: bytes) -> None:
         if round_trip.is_awaited:
             round_trip.end(frame)
 
-    def _fail(self, round_trip: RoundTrip, failure: Failure = Failure.DISCONNECTED) -> None:
+    def fail(self, round_trip: RoundTrip, failure: Failure = Failure.DISCONNECTED) -> None:
+        """Tell the sender that there will be no response."""
         if round_trip.is_awaited:
             self._tell_that_nobody_waits(round_trip)
             round_trip.fail(failure)

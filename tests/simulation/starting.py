@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
 from raft.config import NodeConfig
 from raft.core import CoreConfig
@@ -15,7 +16,8 @@ from raft.types import Endpoint, NodeId, ReplicaKey, Uuid
 from raft.wire.mapping.partition import TopicPartition
 from raft.writers import WriterExpiry, WriterTable
 from tests.simulation.plan import Plan
-from tests.simulation.watched_directory import WatchedDirectory
+
+AnyDirectory = TypeVar("AnyDirectory", bound=ReplicaDirectory)
 
 DEAD_ADDRESS = Endpoint("nobody", 9000)
 """Where a node may look for its leader, though nobody listens there."""
@@ -40,14 +42,14 @@ def endpoint_of(node_id: NodeId) -> Endpoint:
 
 
 def open_directory(
-    files: Files, node_id: NodeId, plan: Plan, *, entropy: bytes, writers: WriterTable
-) -> WatchedDirectory:
+    kind: type[AnyDirectory], files: Files, node_id: NodeId, plan: Plan, *, entropy: bytes, writers: WriterTable
+) -> AnyDirectory:
     """Open a node's directory, with all that recovery does; see `ReplicaDirectory.open`."""
     identity = ReplicaIdentity(
         topic=TOPIC, topic_id=TOPIC_ID, node_id=node_id, cluster_id=CLUSTER_ID, voters=plan.voters
     )
     config = LogConfig(segment_bytes=plan.disk.segment_bytes, tail_bytes=plan.disk.tail_bytes)
-    return WatchedDirectory.open(files, identity, entropy=entropy, config=config, writers=writers)
+    return kind.open(files, identity, entropy=entropy, config=config, writers=writers)
 
 
 def empty_writer_table(plan: Plan) -> WriterTable:
@@ -65,7 +67,7 @@ def core_config(directory: ReplicaDirectory, node_id: NodeId, plan: Plan) -> Cor
         bootstrap_servers=_bootstrap_servers(plan),
         election_timeout_ms=timeouts.election_ms,
         fetch_timeout_ms=timeouts.fetch_ms,
-        fetch_timeout_spread_ms=timeouts.fetch_ms // 10,
+        fetch_timeout_spread_ms=timeouts.fetch_spread_ms,
         high_watermark_linger_ms=timeouts.linger_ms,
         request_timeout_ms=timeouts.request_ms,
         election_backoff_max_ms=timeouts.backoff_max_ms,

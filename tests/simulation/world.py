@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from raft.client.settings import ClientSettings
 from raft.types import NodeId
 from tests.simulation.chronicle import Chronicle
@@ -19,6 +21,7 @@ from tests.simulation.faults.catalogue import NEMESES
 from tests.simulation.faults.nemesis import Nemesis, Prey
 from tests.simulation.fingerprint import Fingerprint
 from tests.simulation.invariants.catalogue import all_invariants
+from tests.simulation.invariants.observer import Observer
 from tests.simulation.invariants.watch import Watch
 from tests.simulation.machine import Machine
 from tests.simulation.message import Address
@@ -40,9 +43,18 @@ class World:
     Args:
         plan: what the seed decided.
         remembered_lines: of the story.
+        observers: who looks on; None for all invariants, and those who keep the books.
+        allows_halts: whether a node may halt; if not, that is a broken invariant.
     """
 
-    def __init__(self, plan: Plan, *, remembered_lines: int) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        remembered_lines: int,
+        observers: Sequence[Observer] | None = None,
+        allows_halts: bool = False,
+    ) -> None:
         self.plan = plan
         self.timeline = Timeline()
         self.story = Story(self.timeline, remembered_lines)
@@ -52,8 +64,9 @@ class World:
         self.network = Network(
             plan.network, timeline=self.timeline, dice=Dice(plan.seed, "network"), sightings=self.sightings
         )
+        self.versions = Versions(plan.wire.old_nodes)
         self.post_office = PostOffice(
-            self.network, Versions(plan.wire.old_nodes), dice=Dice(plan.seed, "post office"), sightings=self.sightings
+            self.network, self.versions, dice=Dice(plan.seed, "post office"), sightings=self.sightings
         )
         self._watch = Watch()
         self._downtimes = Dice(plan.seed, "downtimes")
@@ -66,7 +79,7 @@ class World:
             watch=self._watch,
             post_office=self.post_office,
             went_down=self._on_down,
-            allows_halts=False,
+            allows_halts=allows_halts,
         )
         self.machines = [Machine(node_id, surroundings) for node_id in (*plan.voters, *plan.observers)]
         self.post_office.machines = {endpoint_of(machine.node_id): machine for machine in self.machines}
@@ -74,14 +87,7 @@ class World:
         self.writers = self._make_writers()
         self.readers = self._make_readers()
         self._nemeses = self._make_nemeses()
-        self._watch.add(
-            [
-                self.fingerprint,
-                Chronicle(self.story),
-                Onlooker(self.sightings, self.machines, self.committed),
-                *all_invariants(plan, self.machines, self.committed),
-            ]
-        )
+        self._watch.add(self._all_observers() if observers is None else observers)
 
     def begin(self) -> None:
         """Start everything, with all its troubles."""
@@ -116,6 +122,14 @@ class World:
         self.writers.append(late)
         late.make_last()
 
+    def _all_observers(self) -> list[Observer]:
+        return [
+            self.fingerprint,
+            Chronicle(self.story),
+            Onlooker(self.sightings, self.machines, self.committed),
+            *all_invariants(self.plan, self.machines, self.committed),
+        ]
+
     def keep_down(self, node_ids: frozenset[NodeId]) -> None:
         """Let these nodes be down, and all others up, until told otherwise."""
         self._kept_down = node_ids
@@ -132,8 +146,9 @@ class World:
 
     def _on_down(self, machine: Machine) -> None:
         self.post_office.forget_connections(machine.node_id)
-        if machine.node_id not in self._kept_down:
-            self.timeline.after(self._downtimes.between(self.plan.faults.down_ms), lambda: self._restart(machine))
+        down_ms = self.plan.faults.down_ms
+        if down_ms is not None and machine.node_id not in self._kept_down:
+            self.timeline.after(self._downtimes.between(down_ms), lambda: self._restart(machine))
 
     def _restart(self, machine: Machine) -> None:
         if machine.node_id not in self._kept_down:

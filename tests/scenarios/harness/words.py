@@ -14,6 +14,8 @@ from raft.core.messages import (
     EndQuorumEpochResponse,
     FetchRequest,
     FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
     Request,
     RequestRefused,
     Response,
@@ -23,7 +25,8 @@ from raft.core.messages import (
 from raft.core.roles import Role, election_state
 from raft.errors import ErrorCode, error_name
 from raft.types import ElectionState, NodeId, OffsetAndEpoch
-from tests.scenarios.harness.message import Message, kind_of
+from tests.scenarios.harness.kinds import kind_of
+from tests.simulation.message import Message
 
 
 def _pairs(**values: object) -> str:
@@ -32,10 +35,12 @@ def _pairs(**values: object) -> str:
 
 def of_message(message: Message) -> str:
     """A request or an answer, with the name of its kind."""
-    kind = message.exchange.kind
-    return (
-        of_request(message.exchange.request) if message.response is None else f"{kind} {of_response(message.response)}"
-    )
+    request, response = message.request, message.response
+    assert request is not None and not isinstance(request, FetchSnapshotRequest), "a message between nodes"  # noqa: PT018
+    if response is None:
+        return of_request(request)
+    assert not isinstance(response, FetchSnapshotResponse), "no node here has snapshots to give"
+    return f"{kind_of(request)} {of_response(response)}"
 
 
 def of_request(request: Request) -> str:

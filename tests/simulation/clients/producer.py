@@ -109,9 +109,10 @@ class Producer(Writer):
 
 def append_response(partition: ProduceResponsePartition) -> AppendResponse:
     """Return what a response to Produce says, in the core's words."""
+    leader = partition.current_leader
     return AppendResponse(
         error=partition.error_code,
         base_offset=Offset(partition.base_offset) if partition.base_offset >= 0 else None,
-        epoch=Epoch(partition.current_leader.leader_epoch),
-        leader_id=NodeId(partition.current_leader.leader_id),
+        epoch=Epoch(max(leader.leader_epoch, 0)),
+        leader_id=NodeId(leader.leader_id) if leader.leader_id >= 0 else None,
     )
