@@ -105,7 +105,7 @@ def look(
         ConfigError: it hosts another topic.
     """
     outcome = yield Ask(endpoint=server, request=API_VERSIONS_REQUEST, timeout_ms=timeout_ms)
-    versions = outcome.answer
+    versions = outcome.response
     if not isinstance(versions, ApiVersionsResponse):
         return Sighting(now_ms=outcome.now_ms, trouble=outcome.failure or "no answer")
     if dialect_of(versions) is Dialect.OURS:
@@ -127,7 +127,7 @@ def dialect_of(versions: ApiVersionsResponse) -> Dialect:
 
 def _look_at_node(server: Endpoint, *, topic: str | None, timeout_ms: int) -> Operation[Sighting]:
     outcome = yield Ask(endpoint=server, request=MetadataRequest(topics=None), timeout_ms=timeout_ms)
-    answer = outcome.answer
+    answer = outcome.response
     if not isinstance(answer, MetadataResponse):
         return Sighting(now_ms=outcome.now_ms, trouble=outcome.failure or "no answer")
     nodes = {broker.node_id: Endpoint(broker.host, broker.port) for broker in answer.brokers}
@@ -169,7 +169,7 @@ def _look_at_kafka(
         endpoint_type=BROKER_ENDPOINTS if is_broker else CONTROLLER_ENDPOINTS,
     )
     outcome = yield Ask(endpoint=server, request=request, timeout_ms=timeout_ms)
-    cluster = outcome.answer
+    cluster = outcome.response
     if not isinstance(cluster, DescribeClusterResponse):
         return Sighting(now_ms=outcome.now_ms, trouble=outcome.failure or "no answer")
     if cluster.error_code:
@@ -181,8 +181,8 @@ def _look_at_kafka(
         return Sighting(now_ms=outcome.now_ms, cluster_id=cluster.cluster_id, servers=tuple(nodes.values()))
     outcome = yield Ask(endpoint=describer, request=_DESCRIBE_QUORUM, timeout_ms=timeout_ms)
     leader, trouble = None, outcome.failure or "no answer"
-    if isinstance(outcome.answer, DescribeQuorumResponse):
-        leader, trouble = _leader_in(outcome.answer)
+    if isinstance(outcome.response, DescribeQuorumResponse):
+        leader, trouble = _leader_in(outcome.response)
     return Sighting(
         now_ms=outcome.now_ms,
         cluster_id=cluster.cluster_id,

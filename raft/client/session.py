@@ -103,12 +103,12 @@ class Session:
             now_ms = outcome.now_ms
             if self._leader is not leader:
                 continue  # left for a newer one, which gets the same request
-            if outcome.answer is None:
+            if outcome.response is None:
                 trouble = f"{leader.endpoint}: {outcome.failure}"
             else:
-                judged = judge(outcome.answer)  # type: ignore[arg-type]  # the driver pairs answers with requests
+                judged = judge(outcome.response)  # type: ignore[arg-type]  # the driver pairs answers with requests
                 if self._believes(judged):
-                    return outcome.answer  # type: ignore[return-value]
+                    return outcome.response  # type: ignore[return-value]
                 trouble = f"{leader.endpoint}: {error_name(judged.error)}"
             now_ms = yield from self._drop_leader(trouble, deadline, now_ms)
 
@@ -210,7 +210,9 @@ class Session:
             QuorumUnavailableError: no leader was found in time.
             ConfigError: it is another cluster, or another topic.
         """
-        leader, _ = yield from self._find_leader(deadline, deadline.started_ms)
+        leader = self._leader
+        if leader is None or leader.dialect is None:
+            leader, _ = yield from self._find_leader(deadline, deadline.started_ms)
         assert leader.dialect is not None, "the leader was asked"
         return leader.dialect
 
@@ -227,8 +229,8 @@ class Session:
                 now_ms = outcome.now_ms
                 if self._leader is not leader:
                     continue
-                if isinstance(outcome.answer, ApiVersionsResponse):
-                    self._leader = replace(leader, dialect=dialect_of(outcome.answer))
+                if isinstance(outcome.response, ApiVersionsResponse):
+                    self._leader = replace(leader, dialect=dialect_of(outcome.response))
                 else:
                     now_ms = yield from self._drop_leader(f"{leader.endpoint}: {outcome.failure}", deadline, now_ms)
 

@@ -67,7 +67,7 @@ class Outcome:
     """
 
     now_ms: int
-    answer: Message | None = None
+    response: Message | None = None
     failure: str | None = None
     is_pending: bool = False
 

@@ -65,7 +65,7 @@ def test_others_are_asked_in_turn_with_growing_pauses_until_the_request_times_ou
     follower = node(knows=metadata(1))
     table = Table({PLACES[1]: node(None, knows=metadata(1)), PLACES[2]: follower, PLACES[3]: follower})
 
-    with pytest.raises(QuorumUnavailableError, match="last was node1:9091: no answer in time"):
+    with pytest.raises(QuorumUnavailableError, match="last was node1:9091: no response in time"):
         table.run(calls.append(session(1), table.deadline(1_040), BATCH))
 
     assert table.places_asked == [PLACES[node_id] for node_id in (1, 1, 2, 3, 2, 3)]

@@ -145,7 +145,7 @@ def test_session_gives_up_at_its_deadline_and_says_what_each_node_said() -> None
         table.run(ask(asking, table.deadline(2_500)))
 
     assert str(gave_up.value) == (
-        "no leader found within 2500 ms: node1:9091: knows no leader; node2:9092: no answer in time; "
+        "no leader found within 2500 ms: node1:9091: knows no leader; node2:9092: no response in time; "
         "node3:9093: Connection refused"
     )
     assert table.now_ms == 5_000 + 2_500
@@ -219,7 +219,7 @@ def test_call_that_never_gets_its_answer_says_what_was_last() -> None:
     with pytest.raises(QuorumUnavailableError) as gave_up:
         table.run(ask(session(), table.deadline(1_500)))
 
-    assert str(gave_up.value) == "no answer from the leader within 1500 ms; last was node1:9091: no answer in time"
+    assert str(gave_up.value) == "no answer from the leader within 1500 ms; last was node1:9091: no response in time"
 
 
 def test_call_that_is_refused_to_the_end_says_by_what() -> None:

@@ -137,8 +137,8 @@ class Quorum:
         self._pass_time_to(ends_ms)
         del self.in_flight[endpoint]
         if request.answer is None or request.due_ms > request.timeout_ms:
-            return Outcome(now_ms=self.now_ms, failure="no answer in time")
-        return Outcome(now_ms=self.now_ms, answer=request.answer)
+            return Outcome(now_ms=self.now_ms, failure="no response in time")
+        return Outcome(now_ms=self.now_ms, response=request.answer)
 
     def _answer(self, node_id: int, node: NodeState, request: Message) -> Message:
         match request:
