@@ -1,4 +1,4 @@
-"""The driver of a session for ordinary code: blocking sockets, one thread."""
+"""The client for ordinary code: blocking sockets, one thread."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from raft.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
 
 class Client:
-    """A client of one quorum. Not for several threads at once.
+    """A client of one quorum, for one thread at a time.
 
         with Client(ClientSettings(bootstrap_servers=(Endpoint("localhost", 9093),))) as client:
             fetched = client.fetch(Offset(0))
 
     Args:
-        settings: where the quorum is.
-        epoch: the highest leader epoch known from before, such as a checkpoint's; leaders of lower ones are not
-            believed.
+        settings: where the quorum is, and how long to wait for it.
+        epoch: the highest leader epoch known from before, such as from a checkpoint. Responses of leaders of lower
+            epochs are not accepted.
     """
 
     def __init__(self, settings: ClientSettings, *, epoch: Epoch = Epoch(0)) -> None:
@@ -49,7 +49,7 @@ class Client:
 
     @property
     def cluster_id(self) -> str | None:
-        """The cluster's id, once a call has been answered."""
+        """The id of the cluster; None before the first response."""
         return self._session.cluster_id
 
     @property
@@ -58,11 +58,11 @@ class Client:
         return self._session.epoch
 
     def start_over(self, *, cluster_id: str | None = None, epoch: Epoch = Epoch(0)) -> None:
-        """Forget what was learnt from answers; connections stay.
+        """Forget what responses said about the quorum. Connections stay open.
 
         Args:
-            cluster_id: known from elsewhere, such as a checkpoint: no other cluster's answers count.
-            epoch: the same of a leader epoch: leaders of lower ones are not believed.
+            cluster_id: the only cluster whose responses are accepted, such as from a checkpoint; None accepts any.
+            epoch: the lowest leader epoch whose responses are accepted, such as from a checkpoint.
         """
         self._session.start_over(cluster_id=cluster_id, epoch=epoch)
 

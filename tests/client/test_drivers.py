@@ -141,7 +141,7 @@ def test_pause_takes_its_time_and_has_no_answer(drive: Drive) -> None:
 def test_another_cluster_is_refused(drive: Drive, nodes: NodesInProcess) -> None:
     driver = drive(replace(settings_of(nodes.endpoint(1)), cluster_id="another"))
 
-    with pytest.raises(ConfigError, match=f"the quorum has cluster id {CLUSTER_ID}; wanted is another"):
+    with pytest.raises(ConfigError, match=f"the quorum has cluster id {CLUSTER_ID}, expected another"):
         driver.call(calls.find_offset, LATEST)
 
 
@@ -221,7 +221,7 @@ def test_append_that_is_not_committed_is_unknown(drive: Drive, tmp_path: Path) -
         start = pair.commit()
         driver = drive(settings_of(pair.nodes.endpoint(1), api_timeout_ms=600, request_timeout_ms=200))
 
-        with pytest.raises(QuorumUnavailableError, match="no answer from the leader within 600 ms"):
+        with pytest.raises(QuorumUnavailableError, match="no response from the leader within 600 ms"):
             driver.call(calls.append, batch_of(b"lost", producer_id=9))
         pair.commit()
         there = driver.call(calls.append, batch_of(b"lost", producer_id=9))
@@ -262,7 +262,7 @@ def test_client_that_starts_over_knows_the_cluster_that_it_is_told(nodes: NodesI
         client.log_end()
         client.start_over(cluster_id="of others")
 
-        with pytest.raises(ConfigError, match=f"the quorum has cluster id {CLUSTER_ID}; wanted is of others"):
+        with pytest.raises(ConfigError, match=f"the quorum has cluster id {CLUSTER_ID}, expected of others"):
             client.log_end()
 
 

@@ -245,8 +245,8 @@ class LeavesForAnyEpoch(Session):
 class KeepsTheRequest(Session):
     """Planted: leaves for a newer leader, but does not give the request up."""
 
-    def _await_or_leave(self, leader: Leader, deadline: Deadline, now_ms: int) -> Operation[Outcome]:
-        waiting = super()._await_or_leave(leader, deadline, now_ms)
+    def _await_or_switch(self, leader: Leader, deadline: Deadline, now_ms: int) -> Operation[Outcome]:
+        waiting = super()._await_or_switch(leader, deadline, now_ms)
         step = next(waiting)
         while True:
             outcome = Outcome(now_ms=now_ms) if isinstance(step, GiveUp) else (yield step)
