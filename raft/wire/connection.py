@@ -28,14 +28,15 @@ not sent), COMPAT-4 (ApiVersions falls back to version 0). Source: KIP-35, KIP-5
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from raft import __version__
 from raft.codec import Message
 from raft.errors import DecodeError, ErrorCode, LocalProtocolError, error_name
-from raft.wire.apis import API_VERSIONS, Api, api_of
+from raft.wire.apis import API_VERSIONS, APIS, Api, api_of
 from raft.wire.frames import FrameReader, decode_response, encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
@@ -90,8 +91,7 @@ class InvalidDataReceived:
 Event: TypeAlias = VersionsNegotiated | ResponseReceived[Tag] | InvalidDataReceived
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sent:
+class _Sent(NamedTuple):
     """What is needed of a request to decode its response."""
 
     correlation_id: int
@@ -111,7 +111,7 @@ class Connection(Generic[Tag]):
         self._client_id = client_id
         self._frames = FrameReader(max_frame_bytes)
         self._state = ConnectionState.NEGOTIATING
-        self._served: dict[int, tuple[int, int]] = {}
+        self._common_versions: dict[int, tuple[int, int]] = {}
         self._in_flight: deque[tuple[_Sent, Tag]] = deque()
         self._next_correlation_id = 0
         self._outgoing: list[bytes] = []
@@ -128,9 +128,8 @@ class Connection(Generic[Tag]):
         Args:
             api: the API. While the versions are being negotiated, no version of any API is known.
         """
-        lowest, highest = self._served.get(api.key, (1, 0))
-        version = min(highest, api.versions.highest)
-        return version if version >= max(lowest, api.versions.lowest) else None
+        common = self._common_versions.get(api.key)
+        return None if common is None else common[1]
 
     def send_request(self, request: Message, *, tag: Tag, version: int | None = None) -> None:
         """Send a request: `data_to_send` returns its bytes next.
@@ -149,7 +148,17 @@ class Connection(Generic[Tag]):
         api = api_of(request)
         if not isinstance(request, api.request):
             raise LocalProtocolError(f"{type(request).__name__} is not a request")
-        self._in_flight.append((self._send(request, api, self._require_version(api, version)), tag))
+        common = self._common_versions.get(api.key)
+        if common is None:
+            raise LocalProtocolError(f"the node does not serve {api.name} in any version known here")
+        lowest, highest = common
+        if version is None:
+            version = highest
+        elif not lowest <= version <= highest:
+            raise LocalProtocolError(
+                f"cannot send {api.name} in version {version}: both sides support versions {lowest} to {highest}"
+            )
+        self._in_flight.append((self._send(request, api, version), tag))
 
     def data_to_send(self) -> bytes:
         """Return the bytes to send next, each only once; empty if there are none."""
@@ -181,17 +190,6 @@ class Connection(Generic[Tag]):
             events.append(InvalidDataReceived(error=error))
         return events
 
-    def _require_version(self, api: Api[Any, Any], version: int | None) -> int:
-        highest = self.version_for(api)
-        if highest is None:
-            raise LocalProtocolError(f"the node does not serve {api.name} in any version known here")
-        lowest = max(self._served[api.key][0], api.versions.lowest)
-        if version is not None and not lowest <= version <= highest:
-            raise LocalProtocolError(
-                f"cannot send {api.name} in version {version}: both sides support versions {lowest} to {highest}"
-            )
-        return highest if version is None else version
-
     def _on_frame(self, frame: bytes) -> Event[Tag] | None:
         if self._state is ConnectionState.NEGOTIATING:
             return self._on_versions(frame, self._negotiation)
@@ -211,7 +209,7 @@ class Connection(Generic[Tag]):
             return None
         if response.error_code:
             raise DecodeError(f"received error {error_name(response.error_code)} in response to ApiVersions")
-        self._served = {api.api_key: (api.min_version, api.max_version) for api in response.api_keys}
+        self._common_versions = dict(_common_versions(response))
         self._state = ConnectionState.READY
         return VersionsNegotiated(response=response)
 
@@ -226,6 +224,16 @@ class Connection(Generic[Tag]):
         )
         self._next_correlation_id = (correlation_id + 1) % _CORRELATION_IDS
         return _Sent(correlation_id=correlation_id, api=api, version=version)
+
+
+def _common_versions(response: ApiVersionsResponse) -> Iterator[tuple[int, tuple[int, int]]]:
+    """The lowest and the highest version that both sides support, of each API that has any, by its key (COMPAT-1)."""
+    for served in response.api_keys:
+        if served.api_key in APIS:
+            ours = APIS[served.api_key].versions
+            lowest, highest = max(served.min_version, ours.lowest), min(served.max_version, ours.highest)
+            if lowest <= highest:
+                yield served.api_key, (lowest, highest)
 
 
 def _response_to(sent: _Sent, frame: bytes, version: int) -> Message:

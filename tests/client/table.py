@@ -118,7 +118,7 @@ class Table:
         node = self.nodes.get(step.endpoint)
         answer = node(step.request) if node is not None else "Connection refused"
         if isinstance(answer, ApiVersionsResponse):
-            return Outcome(now_ms=self.now_ms, answer=answer)  # drivers know it since they connected
+            return Outcome(now_ms=self.now_ms, response=answer)  # drivers know it since they connected
         self.asked.append(step)
         self.asked_at_ms.append(self.now_ms)
         if answer is None or isinstance(answer, Late):
@@ -129,7 +129,7 @@ class Table:
         self.now_ms += ANSWER_MS
         if isinstance(answer, str):
             return Outcome(now_ms=self.now_ms, failure=answer)
-        return Outcome(now_ms=self.now_ms, answer=answer)
+        return Outcome(now_ms=self.now_ms, response=answer)
 
     def _await(self, endpoint: Endpoint, patience_ms: int) -> Outcome:
         request = self._in_flight[endpoint]
@@ -139,8 +139,8 @@ class Table:
         self.now_ms = max(self.now_ms, request.due_ms)
         del self._in_flight[endpoint]
         if request.answer is None:
-            return Outcome(now_ms=self.now_ms, failure="no answer in time")
-        return Outcome(now_ms=self.now_ms, answer=request.answer)
+            return Outcome(now_ms=self.now_ms, failure="no response in time")
+        return Outcome(now_ms=self.now_ms, response=request.answer)
 
 
 def session(

@@ -192,7 +192,7 @@ def test_nothing_is_written_to_controllers() -> None:
     asking = session()
 
     assert table.run(calls.supports_keyed_writes(asking, table.deadline())) is False
-    with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is one of Apache Kafka"):
+    with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is an Apache Kafka cluster"):
         table.run(calls.append(asking, table.deadline(), b"a batch"))
     with pytest.raises(ConfigError, match="only its own controllers write it"):
         table.run(calls.new_producer_id(asking, table.deadline()))
@@ -224,7 +224,7 @@ def test_node_that_observes_a_cluster_leads_no_writer_to_the_controllers() -> No
     asking = session(OBSERVER, LEADER)
 
     assert table.run(calls.supports_keyed_writes(asking, table.deadline())) is False
-    with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is one of Apache Kafka"):
+    with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is an Apache Kafka cluster"):
         table.run(calls.append(asking, table.deadline(), b"a batch"))
 
 
@@ -232,7 +232,7 @@ def test_leader_that_an_observer_names_and_that_is_gone_is_looked_for_again() ->
     table = an_observed_table(Controller(LOG))
     del table.nodes[PLACES[LEADER]]
 
-    with pytest.raises(QuorumUnavailableError, match=r"no answer from the leader .* node1:9091: Connection refused"):
+    with pytest.raises(QuorumUnavailableError, match=r"no response from the leader .* node1:9091: Connection refused"):
         table.run(calls.find_offset(session(OBSERVER), table.deadline(300), LATEST_TIMESTAMP))
 
     assert table.places_asked[:4] == [PLACES[OBSERVER], PLACES[LEADER]] * 2
@@ -260,7 +260,9 @@ def test_leader_that_is_frozen_before_it_says_whose_node_it_is_is_left_for_a_new
 def test_topic_of_a_name_of_its_own_is_refused() -> None:
     table = a_table(Controller(LOG))
 
-    with pytest.raises(ConfigError, match="topic events is not there; the one of an Apache Kafka cluster's quorum is"):
+    with pytest.raises(
+        ConfigError, match="an Apache Kafka cluster's quorum does not host topic events; its topics: __cluster_metadata"
+    ):
         table.run(calls.find_offset(session(topic="events"), table.deadline(), LATEST_TIMESTAMP))
 
 

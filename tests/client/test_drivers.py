@@ -102,7 +102,7 @@ def test_reader_with_less_time_than_its_wait_gets_nothing_and_no_error(drive: Dr
 def test_node_that_is_not_there_is_told(drive: Drive) -> None:
     outcome = asked(drive, Endpoint(HOST, free_ports(1)[0]))
 
-    assert (outcome.answer, outcome.failure) == (None, "Connection refused")
+    assert (outcome.response, outcome.failure) == (None, "Connection refused")
 
 
 def test_host_that_cannot_be_is_told(drive: Drive) -> None:
@@ -114,7 +114,7 @@ def test_host_that_cannot_be_is_told(drive: Drive) -> None:
 def test_host_with_a_nul_is_told(drive: Drive) -> None:
     outcome = asked(drive, Endpoint("nowhere.invalid\0", 9093))
 
-    assert outcome.answer is None
+    assert outcome.response is None
     assert outcome.failure, "in words, and no ValueError of asyncio's"
 
 
@@ -122,7 +122,7 @@ def test_host_with_a_nul_is_told(drive: Drive) -> None:
 def test_port_that_cannot_be_is_told(drive: Drive, port: int) -> None:
     outcome = asked(drive, Endpoint(HOST, port))
 
-    assert outcome.answer is None
+    assert outcome.response is None
     assert outcome.failure, "in words, and no OverflowError of the socket's"
 
 
@@ -141,7 +141,7 @@ def test_pause_takes_its_time_and_has_no_answer(drive: Drive) -> None:
 def test_another_cluster_is_refused(drive: Drive, nodes: NodesInProcess) -> None:
     driver = drive(replace(settings_of(nodes.endpoint(1)), cluster_id="another"))
 
-    with pytest.raises(ConfigError, match=f"the quorum has cluster id {CLUSTER_ID}; wanted is another"):
+    with pytest.raises(ConfigError, match=f"the quorum has cluster id {CLUSTER_ID}, expected another"):
         driver.call(calls.find_offset, LATEST)
 
 
@@ -174,12 +174,12 @@ def answering(data: bytes) -> Iterator[Endpoint]:
     ("data", "trouble"),
     [
         pytest.param(b"", "closed", id="closed at once"),
-        pytest.param(encode_response(serving_all(), 4, correlation_id=1)[:-5], "closed", id="cut in the middle"),
-        pytest.param(b"\x00\x00\x00\x04\x00\x00\x00\x01", "cannot decode", id="cut short"),
+        pytest.param(encode_response(serving_all(), 4, correlation_id=0)[:-5], "closed", id="cut in the middle"),
+        pytest.param(b"\x00\x00\x00\x04\x00\x00\x00\x00", "cannot decode", id="cut short"),
         pytest.param(b"\xff" * 100, "a frame of -1 bytes", id="rubbish"),
-        pytest.param(encode_response(serving_all(), 4, correlation_id=9), "an answer to request 9", id="to another"),
+        pytest.param(encode_response(serving_all(), 4, correlation_id=9), "a response to request 9", id="to another"),
         pytest.param(
-            encode_response(ApiVersionsResponse(error_code=31, api_keys=()), 4, correlation_id=1),
+            encode_response(ApiVersionsResponse(error_code=31, api_keys=()), 4, correlation_id=0),
             "CLUSTER_AUTHORIZATION_FAILED",
             id="refused",
         ),
@@ -189,12 +189,12 @@ def test_node_that_answers_badly_is_told(drive: Drive, data: bytes, trouble: str
     with answering(data) as place:
         outcome = asked(drive, place)
 
-    assert outcome.answer is None
+    assert outcome.response is None
     assert trouble in (outcome.failure or "")
 
 
 def test_node_that_serves_nothing_ends_the_call(drive: Drive) -> None:
-    versions = encode_response(ApiVersionsResponse(error_code=0, api_keys=()), 4, correlation_id=1)
+    versions = encode_response(ApiVersionsResponse(error_code=0, api_keys=()), 4, correlation_id=0)
     with answering(versions) as place:
         driver = drive(settings_of(place))
 
@@ -221,7 +221,7 @@ def test_append_that_is_not_committed_is_unknown(drive: Drive, tmp_path: Path) -
         start = pair.commit()
         driver = drive(settings_of(pair.nodes.endpoint(1), api_timeout_ms=600, request_timeout_ms=200))
 
-        with pytest.raises(QuorumUnavailableError, match="no answer from the leader within 600 ms"):
+        with pytest.raises(QuorumUnavailableError, match="no response from the leader within 600 ms"):
             driver.call(calls.append, batch_of(b"lost", producer_id=9))
         pair.commit()
         there = driver.call(calls.append, batch_of(b"lost", producer_id=9))
@@ -262,7 +262,7 @@ def test_client_that_starts_over_knows_the_cluster_that_it_is_told(nodes: NodesI
         client.log_end()
         client.start_over(cluster_id="of others")
 
-        with pytest.raises(ConfigError, match=f"the quorum has cluster id {CLUSTER_ID}; wanted is of others"):
+        with pytest.raises(ConfigError, match=f"the quorum has cluster id {CLUSTER_ID}, expected of others"):
             client.log_end()
 
 
@@ -270,4 +270,4 @@ def test_node_that_accepts_and_never_answers_is_told(drive: Drive) -> None:
     with socket.create_server((HOST, 0)) as silent:
         outcome = asked(drive, Endpoint(HOST, silent.getsockname()[1]), timeout_ms=100)
 
-    assert (outcome.answer, outcome.failure) == (None, "no answer in time")
+    assert (outcome.response, outcome.failure) == (None, "no response in time")

@@ -65,7 +65,7 @@ def test_others_are_asked_in_turn_with_growing_pauses_until_the_request_times_ou
     follower = node(knows=metadata(1))
     table = Table({PLACES[1]: node(None, knows=metadata(1)), PLACES[2]: follower, PLACES[3]: follower})
 
-    with pytest.raises(QuorumUnavailableError, match="last was node1:9091: no answer in time"):
+    with pytest.raises(QuorumUnavailableError, match="last failure: node1:9091: no response in time"):
         table.run(calls.append(session(1), table.deadline(1_040), BATCH))
 
     assert table.places_asked == [PLACES[node_id] for node_id in (1, 1, 2, 3, 2, 3)]
@@ -99,7 +99,7 @@ def test_leader_of_an_epoch_below_one_that_was_seen_is_not_newer() -> None:
         {PLACES[1]: node(Late(appended(), after_ms=900)), PLACES[2]: node(appended(99), knows=metadata(2, epoch=5))}
     )
     asking = session(1)
-    table.run(asking.find_dialect(table.deadline()))
+    table.run(asking.find_software(table.deadline()))
     asking.epoch += 5  # type: ignore[assignment]  # as an answer of the same node says, which was elected again
 
     assert append(asking, table) == 7
@@ -155,7 +155,7 @@ def test_controller_that_is_silent_is_not_asked_another_question_meanwhile() -> 
     """Kafka's controllers name the leader in two steps: the second question would go to the silent leader itself."""
     table = a_table(Controller([a_batch(0, epoch=EPOCH)]))
     asking = session(FOLLOWER)
-    table.run(asking.find_dialect(table.deadline()))
+    table.run(asking.find_software(table.deadline()))
     table.nodes[PLACES[LEADER]] = lambda _: None
 
     with pytest.raises(QuorumUnavailableError):

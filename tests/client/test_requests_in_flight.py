@@ -108,7 +108,7 @@ def test_answer_that_was_not_there_in_time_is_awaited(drive: Drive, says_hello: 
             node.may_say_hello.set()
         outcomes = drive(settings_of(node.endpoint)).call(ask_and_await)
 
-    assert [(outcome.is_pending, outcome.answer, outcome.failure) for outcome in outcomes] == [
+    assert [(outcome.is_pending, outcome.response, outcome.failure) for outcome in outcomes] == [
         (True, None, None),
         (True, None, None),
         (False, metadata(), None),
@@ -125,7 +125,7 @@ def test_request_in_flight_still_times_out(drive: Drive) -> None:
         pending, ended = drive(settings_of(node.endpoint)).call(ask_and_await)
 
     assert pending.is_pending
-    assert (ended.is_pending, ended.failure) == (False, "no answer in time")
+    assert (ended.is_pending, ended.failure) == (False, "no response in time")
 
 
 def test_request_given_up_closes_its_connection_and_the_next_one_opens_another(drive: Drive) -> None:
@@ -141,7 +141,7 @@ def test_request_given_up_closes_its_connection_and_the_next_one_opens_another(d
 
     assert pending.is_pending
     assert given_up == Outcome(now_ms=given_up.now_ms)
-    assert answered.answer == metadata()
+    assert answered.response == metadata()
     assert node.connections == 2
 
 
@@ -161,6 +161,6 @@ def test_request_in_flight_is_given_up_when_its_call_ends_in_an_error(drive: Dri
         node.may_say_hello.set()
         node.may_answer.set()
 
-        assert driver.call(ask_again).answer == metadata()
+        assert driver.call(ask_again).response == metadata()
 
     assert node.connections == 2

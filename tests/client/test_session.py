@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from raft.client.discovery import Leader, Topic
-from raft.client.session import Deadline, Judged, Session
+from raft.client.session import Deadline, ResponseStatus, Session
 from raft.client.steps import Operation
 from raft.codec import Message
 from raft.errors import ConfigError, ErrorCode, QuorumUnavailableError, RequestError, error_name
@@ -27,21 +27,21 @@ from tests.client.table import (
 
 
 def answer(error: int = 0, *, epoch: int = 3) -> InitProducerIdResponse:
-    """Something to judge: an error, and an epoch where an answer of this kind has none."""
+    """A response with an error, and with an epoch in a field that has none."""
     return InitProducerIdResponse(error_code=error, producer_id=epoch, producer_epoch=0)
 
 
 def ask(
     asking: Session, deadline: Deadline, *, may_wait_ms: int = 0, has_epoch: bool = True, words: str | None = None
 ) -> Operation[InitProducerIdResponse]:
-    def make(_leader: Leader) -> Message:
+    def request_to(_leader: Leader) -> Message:
         return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
 
-    def judge(judged: InitProducerIdResponse) -> Judged:
-        epoch = Epoch(judged.producer_id) if has_epoch else None
-        return Judged(error=judged.error_code, message=words, epoch=epoch)
+    def status_of(response: InitProducerIdResponse) -> ResponseStatus:
+        epoch = Epoch(response.producer_id) if has_epoch else None
+        return ResponseStatus(error=response.error_code, message=words, epoch=epoch)
 
-    return asking.ask_leader(make, judge, deadline, may_wait_ms=may_wait_ms)
+    return asking.ask_leader(request_to, status_of, deadline, may_wait_ms=may_wait_ms)
 
 
 def test_leader_is_found_and_asked() -> None:
@@ -59,12 +59,12 @@ def test_leader_is_found_and_asked() -> None:
 def test_leader_is_told_what_it_leads() -> None:
     told: list[Leader] = []
 
-    def make(leader: Leader) -> Message:
+    def request_to(leader: Leader) -> Message:
         told.append(leader)
         return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
 
     table = leader_alone(answer())
-    table.run(session().ask_leader(make, lambda _: Judged(error=0), table.deadline()))
+    table.run(session().ask_leader(request_to, lambda _: ResponseStatus(error=0), table.deadline()))
 
     assert told == [
         Leader(node_id=NodeId(1), epoch=Epoch(3), endpoint=PLACES[1], topic=Topic(name=TOPIC, topic_id=TOPIC_ID))
@@ -145,7 +145,7 @@ def test_session_gives_up_at_its_deadline_and_says_what_each_node_said() -> None
         table.run(ask(asking, table.deadline(2_500)))
 
     assert str(gave_up.value) == (
-        "no leader found within 2500 ms: node1:9091: knows no leader; node2:9092: no answer in time; "
+        "no leader found within 2500 ms: node1:9091: knows no leader; node2:9092: no response in time; "
         "node3:9093: Connection refused"
     )
     assert table.now_ms == 5_000 + 2_500
@@ -163,7 +163,7 @@ def test_last_reason_is_told_and_not_that_there_was_no_time_for_another_question
 def test_silence_for_no_reason_is_no_answer() -> None:
     table = Table({PLACES[1]: lambda _: ""})
 
-    with pytest.raises(QuorumUnavailableError, match=r"within 100 ms: node1:9091: no answer$"):
+    with pytest.raises(QuorumUnavailableError, match=r"within 100 ms: node1:9091: no response$"):
         table.run(ask(session(1), table.deadline(100)))
 
 
@@ -219,13 +219,16 @@ def test_call_that_never_gets_its_answer_says_what_was_last() -> None:
     with pytest.raises(QuorumUnavailableError) as gave_up:
         table.run(ask(session(), table.deadline(1_500)))
 
-    assert str(gave_up.value) == "no answer from the leader within 1500 ms; last was node1:9091: no answer in time"
+    assert (
+        str(gave_up.value)
+        == "no response from the leader within 1500 ms; last failure: node1:9091: no response in time"
+    )
 
 
 def test_call_that_is_refused_to_the_end_says_by_what() -> None:
     table = leader_alone(answer(ErrorCode.NOT_LEADER_OR_FOLLOWER))
 
-    with pytest.raises(QuorumUnavailableError, match=r"(last was|:) .*(NOT_LEADER_OR_FOLLOWER|node1)"):
+    with pytest.raises(QuorumUnavailableError, match=r"(last failure|:) .*(NOT_LEADER_OR_FOLLOWER|node1)"):
         table.run(ask(session(), table.deadline(200)))
 
 
@@ -303,23 +306,23 @@ def test_quorum_with_another_cluster_id_is_refused() -> None:
     with pytest.raises(ConfigError) as refused:
         table.run(ask(session(cluster_id="wanted"), table.deadline()))
 
-    assert str(refused.value) == f"the quorum has cluster id {CLUSTER_ID}; wanted is wanted (kraft.cluster.id)"
+    assert str(refused.value) == f"the quorum has cluster id {CLUSTER_ID}, expected wanted (kraft.cluster.id)"
 
 
 def test_quorum_that_becomes_another_one_is_refused() -> None:
     table = Table({PLACES[1]: node(answer(6), knows=[metadata(1), metadata(1, cluster_id="another")])})
 
-    with pytest.raises(ConfigError, match=f"has cluster id another; wanted is {CLUSTER_ID} .as before."):
+    with pytest.raises(ConfigError, match=f"has cluster id another, expected {CLUSTER_ID} .seen before."):
         table.run(ask(session(), table.deadline()))
 
 
 @pytest.mark.parametrize(
     ("topics", "wanted", "message"),
     [
-        ((), None, "one topic is expected, as a KRaft quorum has; topics are: none"),
-        (("b", "a"), None, "one topic is expected, as a KRaft quorum has; topics are: a, b"),
-        (("b", "a"), "c", "topic c is not there; topics are: a, b"),
-        ((), "c", "topic c is not there; topics are: none"),
+        ((), None, "expected one topic, as a KRaft quorum has; topics: none"),
+        (("b", "a"), None, "expected one topic, as a KRaft quorum has; topics: a, b"),
+        (("b", "a"), "c", "the quorum does not host topic c; its topics: a, b"),
+        ((), "c", "the quorum does not host topic c; its topics: none"),
     ],
 )
 def test_quorum_without_the_one_topic_is_refused(topics: tuple[str, ...], wanted: str | None, message: str) -> None:

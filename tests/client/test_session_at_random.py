@@ -137,8 +137,8 @@ class Quorum:
         self._pass_time_to(ends_ms)
         del self.in_flight[endpoint]
         if request.answer is None or request.due_ms > request.timeout_ms:
-            return Outcome(now_ms=self.now_ms, failure="no answer in time")
-        return Outcome(now_ms=self.now_ms, answer=request.answer)
+            return Outcome(now_ms=self.now_ms, failure="no response in time")
+        return Outcome(now_ms=self.now_ms, response=request.answer)
 
     def _answer(self, node_id: int, node: NodeState, request: Message) -> Message:
         match request:
@@ -245,8 +245,8 @@ class LeavesForAnyEpoch(Session):
 class KeepsTheRequest(Session):
     """Planted: leaves for a newer leader, but does not give the request up."""
 
-    def _await_or_leave(self, leader: Leader, deadline: Deadline, now_ms: int) -> Operation[Outcome]:
-        waiting = super()._await_or_leave(leader, deadline, now_ms)
+    def _await_or_switch(self, leader: Leader, deadline: Deadline, now_ms: int) -> Operation[Outcome]:
+        waiting = super()._await_or_switch(leader, deadline, now_ms)
         step = next(waiting)
         while True:
             outcome = Outcome(now_ms=now_ms) if isinstance(step, GiveUp) else (yield step)

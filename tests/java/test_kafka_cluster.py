@@ -155,7 +155,9 @@ def test_client_reads_the_metadata_whomever_it_asks_first(cluster: KafkaCluster,
 def test_client_does_not_write_to_a_cluster(cluster: KafkaCluster) -> None:
     with client_of(cluster.controller) as client:
         assert not client.supports_keyed_writes()
-        with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is one of Apache Kafka: its metadata can be read"):
+        with pytest.raises(
+            ConfigError, match=f"cluster {CLUSTER_ID} is an Apache Kafka cluster: its metadata can be read"
+        ):
             client.append(b"")
 
 
@@ -173,7 +175,7 @@ def test_client_reads_the_metadata_and_writes_nothing_though_it_asks_our_observe
             assert read_log(client)[: len(expected)] == expected
             assert client.describe_quorum().leader_id == CONTROLLER_ID
             assert not client.supports_keyed_writes()
-            with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is one of Apache Kafka"):
+            with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is an Apache Kafka cluster"):
                 client.append(b"")
 
 

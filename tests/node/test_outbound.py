@@ -247,7 +247,7 @@ def test_connection_dropped_before_it_stands_is_not_used(thread: LoopThread, pee
     ("answer", "complaint"),
     [
         pytest.param((20_000).to_bytes(4, "big"), "a frame of 20000 bytes", id="too large"),
-        pytest.param(encode_response(serving_all(), 4, correlation_id=99), "an answer to request 99", id="of another"),
+        pytest.param(encode_response(serving_all(), 4, correlation_id=99), "a response to request 99", id="of another"),
     ],
 )
 def test_answer_that_is_none_ends_the_connection(
@@ -270,7 +270,7 @@ def test_answer_to_nothing_ends_the_connection(caller: Caller, peer: Peer, caplo
     eventually(lambda: caller.connection.is_closed, "it is closed")
 
     assert caller.answered == [(1, GRANTED)]
-    assert any("an answer to no request" in message for message in caplog.messages)
+    assert any("a response, but no request is in flight" in message for message in caplog.messages)
 
 
 def test_node_that_refuses_to_tell_its_versions_is_left(
@@ -281,7 +281,9 @@ def test_node_that_refuses_to_tell_its_versions_is_left(
     caller.connect()
 
     assert caller.wait_for_failures(1) == [(1, Failure.DISCONNECTED)]
-    assert any("ApiVersions is answered with CLUSTER_AUTHORIZATION_FAILED" in message for message in caplog.messages)
+    assert any(
+        "error CLUSTER_AUTHORIZATION_FAILED in response to ApiVersions" in message for message in caplog.messages
+    )
 
 
 @pytest.mark.rule("COMPAT-4")

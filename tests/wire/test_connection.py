@@ -28,6 +28,8 @@ from tests.wire.connections import (
     negotiating_in_version_0,
     ready,
     requests_in,
+    serving,
+    versions,
 )
 
 GARBAGE = b"\xff" * 20
@@ -84,9 +86,7 @@ def test_connection_sends_the_version_that_the_caller_wants() -> None:
 def test_connection_refuses_version_when_not_both_support_it(version: int) -> None:
     connection = ready(3, 9)
 
-    with pytest.raises(
-        LocalProtocolError, match=f"version {version}: both sides support versions 3 to 9"
-    ):
+    with pytest.raises(LocalProtocolError, match=f"version {version}: both sides support versions 3 to 9"):
         connection.send_request(METADATA_REQUEST, tag="a", version=version)
 
 
@@ -123,6 +123,17 @@ def test_connection_is_as_before_when_the_version_cannot_express_the_request() -
     assert connection.receive_data(encode_response(metadata("x"), 3, correlation_id=1)) == [
         got("b", metadata("x"), version=3)
     ]
+
+
+@pytest.mark.rule("COMPAT-1", "COMPAT-4")
+def test_connection_negotiates_again_in_version_0_and_then_sends_the_highest_version() -> None:
+    connection = negotiating_in_version_0()
+
+    connection.receive_data(versions(serving(0, 9), to=1, version=0))
+    connection.send_request(METADATA_REQUEST, tag="a")
+
+    header = sole_header(connection)
+    assert (header.request_api_version, header.correlation_id) == (9, 2)
 
 
 @pytest.mark.parametrize("begin", [negotiating, negotiating_in_version_0])

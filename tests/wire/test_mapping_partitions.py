@@ -223,7 +223,7 @@ def test_divergence_and_snapshot_are_set_when_both_parts_are(end: int, epoch: in
     ],
 )
 def test_answer_without_a_partition_and_without_an_error_is_none(message: Message) -> None:
-    with pytest.raises(DecodeError, match="an answer about 0 partitions, where one was asked for"):
+    with pytest.raises(DecodeError, match="a response with 0 partitions, expected 1"):
         response_from_wire(message)
 
 
