@@ -17,9 +17,9 @@ from raft.core.messages import (
     VoteResponse,
 )
 from raft.core.moves import adopt, contradiction
-from raft.core.quorum import Tally
 from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from raft.core.state import State
+from raft.core.tally import Tally
 from raft.errors import ErrorCode
 from raft.types import ReplicaKey
 
@@ -83,7 +83,7 @@ def on_end_quorum_epoch(state: State, request_id: int, request: EndQuorumEpochRe
             deadline_ms = turn_ms if role.fetch_deadline_ms is not None else None
             state.role = replace(role, fetch_deadline_ms=deadline_ms, has_fetched=False)
             # An answer still under way is from before the farewell: no sign of life.
-            state.peers.forget()
+            state.requests.reset_all()
     response = EndQuorumEpochResponse(
         error=error, epoch=state.epoch, leader_id=state.leader_id, leader_endpoints=state.leader_endpoints
     )

@@ -25,7 +25,7 @@ def on_fetch_answer(state: State, node_id: NodeId, response: FetchResponse, now_
     role = state.role
     if not isinstance(role, Follower) or response.leader_id != role.leader_id:
         # An answer without error from one that is not the leader we follow: there is nothing to take from it.
-        state.peers.back_off(node_id, now_ms)
+        state.requests.back_off(node_id, now_ms)
         return
     deadline_ms = None if role.fetch_deadline_ms is None else now_ms + role.fetch_timeout_ms
     state.role = replace(role, fetch_deadline_ms=deadline_ms, has_fetched=True, is_leader_refusing=False)
@@ -39,7 +39,7 @@ def on_fetch_answer(state: State, node_id: NodeId, response: FetchResponse, now_
     if response.damage is not None:
         # It may be whole next time (KAFKA-18723); if the leader's disk is damaged, it never will be: not in a hurry.
         state.report(f"leader {node_id} sent a damaged batch behind offset {state.log.end_offset}: {response.damage}")
-        state.peers.back_off(node_id, now_ms)
+        state.requests.back_off(node_id, now_ms)
     if not state.is_stopped:
         _learn_high_watermark(state, response.high_watermark, now_ms)
 

@@ -22,7 +22,7 @@ def on_snapshot_offered(state: State, node_id: NodeId, snapshot: OffsetAndEpoch,
     assert isinstance(role, Follower), "only a follower's leader offers it"
     if state.config.is_voter:
         state.report(f"leader {node_id} offers a snapshot at {snapshot}; only observers can load one")
-        state.peers.back_off(node_id, now_ms)
+        state.requests.back_off(node_id, now_ms)
     elif state.high_watermark is not None and snapshot.offset < state.high_watermark:
         state.halt(f"the leader's snapshot at {snapshot} ends below the high watermark {state.high_watermark}")
     elif role.loading is None or role.loading.snapshot != snapshot:
@@ -44,7 +44,7 @@ def on_snapshot_piece(state: State, node_id: NodeId, response: FetchSnapshotResp
             f"{loading.snapshot} was asked for"
         )
         give_up_loading(state)
-        state.peers.back_off(node_id, now_ms)
+        state.requests.back_off(node_id, now_ms)
         return
     state.emit(StoreSnapshotPiece(snapshot=loading.snapshot, position=loading.position, piece=response.piece))
     is_whole = end_position == response.size_bytes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from raft.core.answers import on_failure, on_response
 from raft.core.appending import on_appends
 from raft.core.commits import maybe_advance_high_watermark
 from raft.core.config import CoreConfig, Draw
@@ -35,6 +34,7 @@ from raft.core.messages import (
 )
 from raft.core.moves import become_resigned, settle_election
 from raft.core.requesting import send_requests
+from raft.core.responses import on_failure, on_response
 from raft.core.roles import Leader, Role, Unattached
 from raft.core.startup import starting_role
 from raft.core.state import State

@@ -6,9 +6,9 @@ from typing import assert_never
 
 from raft.core.effects import AppendLeaderChange
 from raft.core.progress import QuorumProgress
-from raft.core.quorum import Tally
 from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from raft.core.state import State
+from raft.core.tally import Tally
 from raft.types import BatchHeader, ControlType, Endpoint, Epoch, NodeId, Offset
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from raft.core.quorum import VoterSet
+from raft.core.voter_set import VoterSet
 from raft.types import NodeId, Offset, ReplicaKey
 
 OBSERVER_SESSION_MS = 300_000

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import assert_never
 
 from raft.core.progress import QuorumProgress
-from raft.core.quorum import Tally
+from raft.core.tally import Tally
 from raft.types import ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 
 

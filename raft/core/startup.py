@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from raft.core.config import CoreConfig, Draw
 from raft.core.log_view import LogView
-from raft.core.quorum import Tally
 from raft.core.roles import Candidate, Follower, Prospective, Resigned, Role, Unattached, known_leader
+from raft.core.tally import Tally
 from raft.errors import StorageError
 from raft.types import ElectionState, Epoch
 

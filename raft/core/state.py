@@ -20,7 +20,7 @@ from raft.core.flushes import FlushLedger
 from raft.core.log_view import LogView
 from raft.core.messages import AppendResponse, FetchResponse, Response
 from raft.core.parking import ParkedFetch, PendingAppend, WaitingRequests
-from raft.core.peers import Peers
+from raft.core.request_manager import RequestManager
 from raft.core.roles import Leader, Role, check_move, election_state, known_leader
 from raft.errors import ErrorCode
 from raft.types import Batch, BatchHeader, ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
@@ -55,7 +55,9 @@ class State:
         self.high_watermark: Offset | None = None
         self.known_committed = known_committed
         """The highest high watermark ever known here: it outlives roles and restarts, and is never cut below."""
-        self.peers = Peers(request_timeout_ms=config.request_timeout_ms, retry_backoff_ms=config.retry_backoff_ms)
+        self.requests = RequestManager(
+            request_timeout_ms=config.request_timeout_ms, retry_backoff_ms=config.retry_backoff_ms
+        )
         self.parked: WaitingRequests[ParkedFetch] = WaitingRequests()
         self.appends: WaitingRequests[PendingAppend] = WaitingRequests()
         self.shutdown_deadline_ms: int | None = None
@@ -109,7 +111,7 @@ class State:
         self.role = role
         self.store_election_state()
         self.emit(RoleChanged(old=old, new=role, reason=reason))
-        self.peers.forget()
+        self.requests.reset_all()
         if isinstance(old, Leader):
             self.fail_appends()
         self.fail_parked()

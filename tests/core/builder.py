@@ -26,9 +26,9 @@ from raft.core.events import (
 )
 from raft.core.log_view import LogView
 from raft.core.messages import ClientFetchRequest, IncomingResponse, Request
-from raft.core.quorum import Voter, VoterSet
 from raft.core.roles import Leader, Role, election_state
 from raft.core.state import State
+from raft.core.voter_set import Voter, VoterSet
 from raft.types import (
     BatchHeader,
     ElectionState,

@@ -7,8 +7,8 @@ import pytest
 from raft.core.effects import Halt, InstallSnapshot, Reply, ReportFault, Send, StoreSnapshotPiece
 from raft.core.events import Failure
 from raft.core.messages import FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse, RequestRefused
-from raft.core.quorum import VoterSet
 from raft.core.roles import Follower
+from raft.core.voter_set import VoterSet
 from raft.errors import ErrorCode
 from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from tests.core.builder import Node, a_config, a_follower, a_node

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from raft.core.config import CoreConfig
-from raft.core.quorum import VoterSet
+from raft.core.voter_set import VoterSet
 from raft.types import ElectionState, Endpoint, Epoch, NodeId, ReplicaKey
 from tests.scenarios.harness.arguments import Arguments, whole_number
 from tests.scenarios.harness.commands.stage import Stage
