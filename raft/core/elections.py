@@ -81,7 +81,7 @@ def on_end_quorum_epoch(state: State, request_id: int, request: EndQuorumEpochRe
         if isinstance(role, Follower) and role.leader_id == request.leader_id:
             turn_ms = now_ms + successor_delay_ms(state, request.preferred_successors)
             deadline_ms = turn_ms if role.fetch_deadline_ms is not None else None
-            state.role = replace(role, fetch_deadline_ms=deadline_ms, has_fetched=False)
+            state.update_role(replace(role, fetch_deadline_ms=deadline_ms, has_fetched=False))
             # An answer still under way is from before the farewell: no sign of life.
             state.requests.reset_all()
     response = EndQuorumEpochResponse(

@@ -31,7 +31,7 @@ def on_connection_refused(state: State, node_id: NodeId, now_ms: int) -> None:
         return
     assert isinstance(role, Follower), "looked at just now"
     if not role.is_leader_refusing:
-        state.role = replace(role, is_leader_refusing=True, has_fetched=False)
+        state.update_role(replace(role, is_leader_refusing=True, has_fetched=False))
         state.requests.back_off(node_id, now_ms, at_least_ms=SECOND_LOOK_MS + state.draw(2 * SECOND_LOOK_MS))
     elif is_second_look_due(state, role):
         state.failover_epoch = role.epoch

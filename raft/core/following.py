@@ -28,7 +28,7 @@ def on_fetch_answer(state: State, node_id: NodeId, response: FetchResponse, now_
         state.requests.back_off(node_id, now_ms)
         return
     deadline_ms = None if role.fetch_deadline_ms is None else now_ms + role.fetch_timeout_ms
-    state.role = replace(role, fetch_deadline_ms=deadline_ms, has_fetched=True, is_leader_refusing=False)
+    state.update_role(replace(role, fetch_deadline_ms=deadline_ms, has_fetched=True, is_leader_refusing=False))
     if response.snapshot is not None:
         on_snapshot_offered(state, node_id, response.snapshot, now_ms)
         return

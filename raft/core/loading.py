@@ -26,7 +26,7 @@ def on_snapshot_offered(state: State, node_id: NodeId, snapshot: OffsetAndEpoch,
     elif state.high_watermark is not None and snapshot.offset < state.high_watermark:
         state.halt(f"the leader's snapshot at {snapshot} ends below the high watermark {state.high_watermark}")
     elif role.loading is None or role.loading.snapshot != snapshot:
-        state.role = replace(role, loading=Loading(snapshot=snapshot))
+        state.update_role(replace(role, loading=Loading(snapshot=snapshot)))
 
 
 def on_snapshot_piece(state: State, node_id: NodeId, response: FetchSnapshotResponse, now_ms: int) -> None:
@@ -48,7 +48,8 @@ def on_snapshot_piece(state: State, node_id: NodeId, response: FetchSnapshotResp
         return
     state.emit(StoreSnapshotPiece(snapshot=loading.snapshot, position=loading.position, piece=response.piece))
     is_whole = end_position == response.size_bytes
-    state.role = replace(role, has_fetched=True, loading=None if is_whole else replace(loading, position=end_position))
+    rest = None if is_whole else replace(loading, position=end_position)
+    state.update_role(replace(role, has_fetched=True, loading=rest))
     if is_whole:
         _install(state, loading.snapshot, now_ms)
 
@@ -56,7 +57,7 @@ def on_snapshot_piece(state: State, node_id: NodeId, response: FetchSnapshotResp
 def give_up_loading(state: State) -> None:
     """Fetch again: the leader will say what there is."""
     if isinstance(state.role, Follower):
-        state.role = replace(state.role, loading=None)
+        state.update_role(replace(state.role, loading=None))
 
 
 def _install(state: State, snapshot: OffsetAndEpoch, now_ms: int) -> None:

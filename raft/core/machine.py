@@ -7,7 +7,7 @@ from typing import assert_never
 from raft.core.appending import on_appends
 from raft.core.commits import maybe_advance_high_watermark
 from raft.core.config import CoreConfig, Draw
-from raft.core.effects import Effect, RoleChanged
+from raft.core.effects import Effect
 from raft.core.elections import on_begin_quorum_epoch, on_end_quorum_epoch, on_vote_request
 from raft.core.events import (
     AppendRequested,
@@ -135,10 +135,8 @@ class RaftCore:
     def _start(self, now_ms: int) -> None:
         state = self._state
         self._is_started = True
-        old = state.role
-        state.role, reason = starting_role(state.config, state.stored, state.log, draw=state.draw, now_ms=now_ms)
-        state.store_election_state()
-        state.emit(RoleChanged(old=old, new=state.role, reason=reason))
+        role, reason = starting_role(state.config, state.stored, state.log, draw=state.draw, now_ms=now_ms)
+        state.start_as(role, reason)
         settle_election(state, now_ms)
 
     def _resign(self, epoch: Epoch, now_ms: int) -> None:

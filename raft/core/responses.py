@@ -172,7 +172,7 @@ def _on_vote(state: State, inflight: InflightRequest, response: VoteResponse, no
     if isinstance(role, Candidate) and voter not in role.tally.unrecorded:
         state.report(f"node {voter} votes twice in epoch {role.epoch}")
         return
-    state.role = replace(role, tally=role.tally.with_vote(voter, granted=response.vote_granted))
+    state.update_role(replace(role, tally=role.tally.with_vote(voter, granted=response.vote_granted)))
     settle_election(state, now_ms)
 
 
@@ -184,4 +184,4 @@ def _on_endorsement(state: State, inflight: InflightRequest) -> None:
 def _on_farewell_heard(state: State, inflight: InflightRequest) -> None:
     role = state.role
     if isinstance(role, Resigned):
-        state.role = replace(role, unacknowledged=role.unacknowledged - {inflight.node_id})
+        state.update_role(replace(role, unacknowledged=role.unacknowledged - {inflight.node_id}))

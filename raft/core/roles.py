@@ -153,6 +153,18 @@ def check_move(old: Role, new: Role) -> None:
         assert kept_leader, f"leader {known_leader(old)} of epoch {old.epoch}, now {known_leader(new)}"
 
 
+def check_update(old: Role, new: Role) -> None:
+    """Make sure that an update of a role leaves its class, epoch, vote and leader as they are: those change by moves.
+
+    Raises:
+        AssertionError: it changes one of them.
+    """
+    assert type(old) is type(new), f"an update of {type(old).__name__} makes it {type(new).__name__}"
+    assert old.epoch == new.epoch, f"an update of {type(old).__name__} changes epoch {old.epoch} to {new.epoch}"
+    assert old.voted_key == new.voted_key, f"an update in epoch {old.epoch} changes the vote of {old.voted_key}"
+    assert known_leader(old) == known_leader(new), f"an update in epoch {old.epoch} changes the leader"
+
+
 def election_state(role: Role) -> ElectionState:
     """What of a role must survive a crash."""
     match role:

@@ -21,7 +21,7 @@ from raft.core.log_view import LogView
 from raft.core.messages import AppendResponse, FetchResponse, Response
 from raft.core.parking import ParkedFetch, PendingAppend, WaitingRequests
 from raft.core.request_manager import RequestManager
-from raft.core.roles import Leader, Role, check_move, election_state, known_leader
+from raft.core.roles import Leader, Role, check_move, check_update, election_state, known_leader
 from raft.errors import ErrorCode
 from raft.types import Batch, BatchHeader, ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
 from raft.writers import WriterTable
@@ -98,23 +98,39 @@ class State:
         timeout_ms = self.config.election_timeout_ms
         return now_ms + (timeout_ms + self.draw(timeout_ms) if timeout_ms else 0)
 
-    # Changing role
+    # The role, which nothing else assigns
+
+    def start_as(self, role: Role, reason: str) -> None:
+        """Enter the first role after a start; which one is not bound by the table of moves."""
+        self._enter(role, reason)
 
     def move_to(self, role: Role, reason: str) -> None:
-        """Make a legal move to another role: durable before anything that follows in the list (ROLE-11).
+        """Make a legal move to another role. It is on disk before any later effect is carried out (ROLE-11).
 
         Raises:
             AssertionError: see `check_move`.
         """
         old = self.role
         check_move(old, role)
-        self.role = role
-        self.store_election_state()
-        self.emit(RoleChanged(old=old, new=role, reason=reason))
+        self._enter(role, reason)
         self.requests.reset_all()
         if isinstance(old, Leader):
             self.fail_appends()
         self.fail_parked()
+
+    def update_role(self, role: Role) -> None:
+        """Replace details of the present role, such as a deadline or a tally. There is nothing to store or to announce.
+
+        Raises:
+            AssertionError: see `check_update`.
+        """
+        check_update(self.role, role)
+        self.role = role
+
+    def _enter(self, role: Role, reason: str) -> None:
+        old, self.role = self.role, role
+        self.store_election_state()
+        self.emit(RoleChanged(old=old, new=role, reason=reason))
 
     def store_election_state(self) -> None:
         """Order what the role must not forget to disk, unless it is there already."""
