@@ -37,8 +37,9 @@ def partition_error(state: State, request: Request) -> ErrorCode:
         case BeginQuorumEpochRequest() | EndQuorumEpochRequest():
             if request.epoch < state.epoch:
                 return ErrorCode.FENCED_LEADER_EPOCH
-            # Epoch 0 is the empty beginning: it never has a leader (GEN-13).
-            is_valid = request.leader_id >= 0 and request.epoch >= 1 and can_be_adopted(request.epoch, ours=state.epoch)
+            # Epoch 0 is the one before the first election: it never has a leader (GEN-13).
+            has_leader = request.leader.leader_id is not None and request.epoch >= 1
+            is_valid = has_leader and can_be_adopted(request.epoch, ours=state.epoch)
             return ErrorCode.NONE if is_valid else ErrorCode.INVALID_REQUEST
         case FetchRequest():
             return _fetch_error(state, request)

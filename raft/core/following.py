@@ -23,7 +23,7 @@ def on_fetch_answer(state: State, node_id: NodeId, response: FetchResponse, now_
     (PREVOTE-10).
     """
     role = state.role
-    if not isinstance(role, Follower) or response.leader_id != role.leader_id:
+    if not isinstance(role, Follower) or response.leader.leader_id != role.leader_id:
         # An answer without error from one that is not the leader we follow: there is nothing to take from it.
         state.requests.back_off(node_id, now_ms)
         return

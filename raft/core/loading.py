@@ -32,7 +32,7 @@ def on_snapshot_offered(state: State, node_id: NodeId, snapshot: OffsetAndEpoch,
 def on_snapshot_piece(state: State, node_id: NodeId, response: FetchSnapshotResponse, now_ms: int) -> None:
     """Keep the next piece; after the last one the snapshot takes the place of the log."""
     role = state.role
-    if not isinstance(role, Follower) or role.loading is None or response.leader_id != role.leader_id:
+    if not isinstance(role, Follower) or role.loading is None or response.leader.leader_id != role.leader_id:
         return
     loading = role.loading
     end_position = loading.position + len(response.piece)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from raft.errors import ErrorCode
-from raft.types import Batch, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.types import Batch, Epoch, LeaderAndEpoch, Offset, OffsetAndEpoch, ReplicaKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +37,14 @@ class BeginQuorumEpochRequest:
     """A new leader announces itself to a voter."""
 
     cluster_id: str | None
-    epoch: Epoch
-    leader_id: NodeId
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
     voter: ReplicaKey | None = None
     is_for_our_partition: bool = True
+
+    @property
+    def epoch(self) -> Epoch:
+        """The epoch that it leads."""
+        return self.leader.epoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +52,14 @@ class EndQuorumEpochRequest:
     """A leader resigns, and says in which order it would like the others to try."""
 
     cluster_id: str | None
-    epoch: Epoch
-    leader_id: NodeId
+    leader: LeaderAndEpoch
     preferred_successors: tuple[ReplicaKey, ...] = ()
-    leader_endpoints: tuple[Endpoint, ...] = ()
     is_for_our_partition: bool = True
+
+    @property
+    def epoch(self) -> Epoch:
+        """The epoch that it led."""
+        return self.leader.epoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,9 +141,7 @@ class VoteResponse:
     """A judged vote: not granted is no error (VOTE-12)."""
 
     error: int = ErrorCode.NONE
-    epoch: Epoch
-    leader_id: NodeId | None
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
     vote_granted: bool = False
 
 
@@ -146,9 +150,7 @@ class BeginQuorumEpochResponse:
     """Answer to a new leader's announcement."""
 
     error: int = ErrorCode.NONE
-    epoch: Epoch
-    leader_id: NodeId | None
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,9 +158,7 @@ class EndQuorumEpochResponse:
     """Answer to a leader that resigns."""
 
     error: int = ErrorCode.NONE
-    epoch: Epoch
-    leader_id: NodeId | None
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,9 +175,7 @@ class FetchResponse:
     """
 
     error: int = ErrorCode.NONE
-    epoch: Epoch
-    leader_id: NodeId | None
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
     high_watermark: Offset | None = None
     log_start_offset: Offset = Offset(0)
     diverging: OffsetAndEpoch | None = None
@@ -196,9 +194,7 @@ class FetchSnapshotResponse:
     """
 
     error: int = ErrorCode.NONE
-    epoch: Epoch
-    leader_id: NodeId | None
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
     snapshot: OffsetAndEpoch
     size_bytes: int
     position: int
@@ -217,9 +213,7 @@ class AppendResponse:
     error: int = ErrorCode.NONE
     message: str | None = None
     base_offset: Offset | None = None
-    epoch: Epoch
-    leader_id: NodeId | None
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
 
 
 Response = RequestRefused | VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse

@@ -137,9 +137,7 @@ def _vote_request(state: State, voter: NodeId) -> VoteRequest:
 def _begin_request(state: State, voter: NodeId) -> BeginQuorumEpochRequest:
     return BeginQuorumEpochRequest(
         cluster_id=state.config.cluster_id,
-        epoch=state.epoch,
-        leader_id=state.config.node_id,
-        leader_endpoints=state.config.voters.endpoints(state.config.node_id),
+        leader=state.leader,
         voter=state.config.voters.key(voter),
     )
 
@@ -149,10 +147,8 @@ def _end_request(state: State, _voter: NodeId) -> EndQuorumEpochRequest:
     assert isinstance(role, Resigned), "only a resigned leader ends its epoch"
     return EndQuorumEpochRequest(
         cluster_id=state.config.cluster_id,
-        epoch=role.epoch,
-        leader_id=role.leader_id,
+        leader=state.leader,
         preferred_successors=role.preferred_successors,
-        leader_endpoints=state.config.voters.endpoints(role.leader_id),
     )
 
 

@@ -120,19 +120,19 @@ def _is_settled_by_epoch_or_error(
     state: State, inflight: InflightRequest, response: _PartitionResponse, now_ms: int
 ) -> bool:
     """Apply what holds for every answer (GEN-9); return False where the answer's own handler must go on."""
-    error = response.error
-    if response.epoch < state.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:
+    error, leader = response.error, response.leader
+    if leader.epoch < state.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:
         # From the past, or from one who has yet to hear of our epoch: a short pause, not a storm of repeats.
         state.requests.back_off(inflight.node_id, now_ms)
         return True
-    if not can_be_adopted(response.epoch, ours=state.epoch):
-        state.report(f"node {inflight.node_id} answers with epoch {response.epoch}, ours is {state.epoch}: ignored")
+    if not can_be_adopted(leader.epoch, ours=state.epoch):
+        state.report(f"node {inflight.node_id} answers with epoch {leader.epoch}, ours is {state.epoch}: ignored")
         _leave_alone(state, inflight, now_ms)
         return True
     knew_leader, epoch_before = state.leader_id, state.epoch
-    leader = "no leader" if response.leader_id is None else f"leader {response.leader_id}"
-    reason = f"{_name(inflight.request)} answer of node {inflight.node_id} names {leader} of epoch {response.epoch}"
-    adopt(state, response.epoch, response.leader_id, response.leader_endpoints, now_ms=now_ms, reason=reason)
+    named = "no leader" if leader.leader_id is None else f"leader {leader.leader_id}"
+    reason = f"{_name(inflight.request)} answer of node {inflight.node_id} names {named} of epoch {leader.epoch}"
+    adopt(state, leader, now_ms=now_ms, reason=reason)
     if state.is_stopped or state.epoch > epoch_before:
         return True
     if error == ErrorCode.NONE:

@@ -23,7 +23,17 @@ from raft.core.parking import ParkedFetch, PendingAppend, WaitingRequests
 from raft.core.request_manager import RequestManager
 from raft.core.roles import Leader, Role, check_move, check_update, election_state, known_leader
 from raft.errors import ErrorCode
-from raft.types import Batch, BatchHeader, ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
+from raft.types import (
+    Batch,
+    BatchHeader,
+    ElectionState,
+    Endpoint,
+    Epoch,
+    LeaderAndEpoch,
+    NodeId,
+    Offset,
+    OffsetAndEpoch,
+)
 from raft.writers import WriterTable
 
 
@@ -87,6 +97,11 @@ class State:
         if told or self.leader_id is None:
             return told
         return self.config.voters.endpoints(self.leader_id)
+
+    @property
+    def leader(self) -> LeaderAndEpoch:
+        """The epoch and its leader, as every response names them."""
+        return LeaderAndEpoch(epoch=self.epoch, leader_id=self.leader_id, endpoints=self.leader_endpoints)
 
     @property
     def is_shutting_down(self) -> bool:
@@ -162,9 +177,7 @@ class State:
         """Make the answer to a fetch; it says where the quorum stands whatever else it says (FETCH-10)."""
         return FetchResponse(
             error=error,
-            epoch=self.epoch,
-            leader_id=self.leader_id,
-            leader_endpoints=self.leader_endpoints,
+            leader=self.leader,
             high_watermark=self.high_watermark,
             log_start_offset=self.log.start_offset,
             diverging=diverging,
@@ -178,9 +191,7 @@ class State:
             error=error,
             message=message,
             base_offset=base_offset,
-            epoch=self.epoch,
-            leader_id=self.leader_id,
-            leader_endpoints=self.leader_endpoints,
+            leader=self.leader,
         )
         self.reply(request_id, response)
 

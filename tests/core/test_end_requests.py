@@ -118,7 +118,7 @@ def test_node_that_did_not_know_the_leader_adopts_it_and_then_waits(node: Callab
         ),
         pytest.param(
             lambda: an_unattached(epoch=5),
-            end_request(epoch=6, leader=-1),
+            end_request(epoch=6, leader=None),
             end_answer(epoch=5, leader=None, error=ErrorCode.INVALID_REQUEST),
             marks=pytest.mark.rule("END-5"),
             id="a candidate's farewell is malformed, and its epoch not adopted",

@@ -13,7 +13,7 @@ from raft.errors import ErrorCode
 from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from tests.core.builder import Node, a_config, a_follower, a_node
 from tests.core.orders import appends, cuts, flushes, sends
-from tests.core.wording import CLUSTER_ID, US, batch, client_fetch, endpoint, fetch_answer, our_fetch, point
+from tests.core.wording import CLUSTER_ID, US, batch, client_fetch, endpoint, fetch_answer, led_by, our_fetch, point
 
 SERVER = -2
 """The bootstrap server, which is the leader: known by its address alone."""
@@ -59,9 +59,7 @@ def piece(
 ) -> FetchSnapshotResponse:
     return FetchSnapshotResponse(
         error=error,
-        epoch=Epoch(epoch),
-        leader_id=None if leader is None else NodeId(leader),
-        leader_endpoints=() if leader is None else (endpoint(leader),),
+        leader=led_by(leader, epoch=epoch),
         snapshot=snapshot,
         size_bytes=size,
         position=position,

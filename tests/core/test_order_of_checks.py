@@ -63,12 +63,18 @@ def with_negative_wait(request: Request) -> Request:
     return replace(request, max_wait_ms=-1)
 
 
+def with_epoch(request: Request, epoch: int) -> Request:
+    if isinstance(request, BeginQuorumEpochRequest | EndQuorumEpochRequest):
+        return replace(request, leader=replace(request.leader, epoch=Epoch(epoch)))
+    return replace(request, epoch=Epoch(epoch))
+
+
 def of_an_older_epoch(request: Request) -> Request:
-    return replace(request, epoch=Epoch(4))
+    return with_epoch(request, 4)
 
 
 def of_a_later_epoch(request: Request) -> Request:
-    return replace(request, epoch=Epoch(6))
+    return with_epoch(request, 6)
 
 
 def of_a_negative_node(request: Request) -> Request:
@@ -76,7 +82,7 @@ def of_a_negative_node(request: Request) -> Request:
         case VoteRequest():
             return replace(request, candidate=replace(request.candidate, node_id=NodeId(-1)))
         case BeginQuorumEpochRequest() | EndQuorumEpochRequest():
-            return replace(request, leader_id=NodeId(-1))
+            return replace(request, leader=replace(request.leader, leader_id=None))
         case FetchRequest():
             return replace(request, replica=replace(request.replica, node_id=NodeId(-1)))
 

@@ -11,7 +11,7 @@ import pytest
 from raft.codec import Message
 from raft.core import messages as core
 from raft.errors import DecodeError
-from raft.types import ZERO_UUID, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey, Uuid
+from raft.types import ZERO_UUID, Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey, Uuid
 from raft.wire.apis import FETCH
 from raft.wire.mapping import partition as mapping
 from raft.wire.mapping.fetches import (
@@ -36,8 +36,8 @@ _NOWHERE = OffsetAndEpoch(epoch=Epoch(0), offset=Offset(0))
 
 REQUESTS: tuple[tuple[core.Request, int], ...] = (
     (core.VoteRequest(cluster_id="c", epoch=Epoch(3), candidate=_US, candidate_log_end=_NOWHERE, pre_vote=False), 2),
-    (core.BeginQuorumEpochRequest(cluster_id="c", epoch=Epoch(3), leader_id=NodeId(1)), 1),
-    (core.EndQuorumEpochRequest(cluster_id="c", epoch=Epoch(3), leader_id=NodeId(1)), 1),
+    (core.BeginQuorumEpochRequest(cluster_id="c", leader=LeaderAndEpoch(epoch=Epoch(3), leader_id=NodeId(1))), 1),
+    (core.EndQuorumEpochRequest(cluster_id="c", leader=LeaderAndEpoch(epoch=Epoch(3), leader_id=NodeId(1))), 1),
     (
         core.FetchRequest(
             cluster_id="c",
@@ -179,7 +179,8 @@ def test_client_gets_the_smaller_of_its_two_sizes_and_says_its_epochs() -> None:
 @pytest.mark.parametrize("version", [4, 11])
 def test_answer_to_an_old_client_says_nothing_that_its_version_lacks(version: int) -> None:
     response = core.FetchResponse(
-        epoch=Epoch(3), leader_id=NodeId(1), diverging=OffsetAndEpoch(epoch=Epoch(2), offset=Offset(9))
+        leader=LeaderAndEpoch(epoch=Epoch(3), leader_id=NodeId(1)),
+        diverging=OffsetAndEpoch(epoch=Epoch(2), offset=Offset(9)),
     )
 
     partition = fetch_partition_to_wire(response, b"", version)
@@ -188,7 +189,7 @@ def test_answer_to_an_old_client_says_nothing_that_its_version_lacks(version: in
     assert partition.diverging_epoch == fetch.EpochEndOffset()
     assert (partition.high_watermark, partition.last_stable_offset) == (-1, -1)
     assert partition.records == b"", "empty, never null (FETCH-10)"
-    assert fetch_endpoints_to_wire(response, version) == ()
+    assert fetch_endpoints_to_wire(response.leader, version) == ()
 
 
 @pytest.mark.parametrize(
@@ -210,7 +211,7 @@ def test_divergence_and_snapshot_are_set_when_both_parts_are(end: int, epoch: in
     received = response_from_wire(fetch.FetchResponse(responses=(topic,)))
 
     point = OffsetAndEpoch(epoch=Epoch(epoch), offset=Offset(end)) if is_set else None
-    assert received == core.FetchResponse(epoch=Epoch(-1), leader_id=None, diverging=point, snapshot=point)
+    assert received == core.FetchResponse(leader=LeaderAndEpoch(epoch=Epoch(-1)), diverging=point, snapshot=point)
 
 
 @pytest.mark.parametrize(

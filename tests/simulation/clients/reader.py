@@ -73,10 +73,10 @@ class Reader:
     def _on_answer(self, number: int, response: FetchResponse, records: bytes) -> None:
         if number != self._asked:
             return
-        is_old = self._epoch is not None and response.epoch < self._epoch
-        former_id, self._leader_id = self._leader_id, response.leader_id
+        is_old = self._epoch is not None and response.leader.epoch < self._epoch
+        former_id, self._leader_id = self._leader_id, response.leader.leader_id
         if not is_old:
-            self._epoch = response.epoch
+            self._epoch = response.leader.epoch
             if records and response.error == ErrorCode.NONE:
                 self._take(records)
         is_served = not is_old and response.error == ErrorCode.NONE

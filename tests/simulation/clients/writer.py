@@ -113,7 +113,7 @@ class Writer(ABC):
         elif attempt == write.attempts:
             # Who cannot commit in time may be a leader that the others have left.
             is_timed_out = response.error == ErrorCode.REQUEST_TIMED_OUT
-            self._caller.believe(None if is_timed_out else response.leader_id)
+            self._caller.believe(None if is_timed_out else response.leader.leader_id)
             self._timeline.after(self._dice.between(_BACKOFF_MS), lambda: self._ask_again(write, attempt))
 
     def _ask_again(self, write: Write, attempt: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from raft.core.epochs import HIGHEST_ADOPTED_EPOCH, LARGEST_STEP, LAST_EPOCH
 from raft.core.messages import BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest, Request, VoteRequest
-from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from tests.simulation.faults.kinds import Fault
 from tests.simulation.faults.nemesis import Nemesis
 from tests.simulation.starting import CLUSTER_ID
@@ -48,11 +48,13 @@ class Strangers(Nemesis):
                 )
             case 1:
                 return BeginQuorumEpochRequest(
-                    cluster_id=_STRANGERS_CLUSTER_ID, epoch=STRANGERS_EPOCH, leader_id=NodeId(sender)
+                    cluster_id=_STRANGERS_CLUSTER_ID,
+                    leader=LeaderAndEpoch(epoch=STRANGERS_EPOCH, leader_id=NodeId(sender)),
                 )
             case 2:
                 return EndQuorumEpochRequest(
-                    cluster_id=_STRANGERS_CLUSTER_ID, epoch=STRANGERS_EPOCH, leader_id=NodeId(sender)
+                    cluster_id=_STRANGERS_CLUSTER_ID,
+                    leader=LeaderAndEpoch(epoch=STRANGERS_EPOCH, leader_id=NodeId(sender)),
                 )
             case _:
                 return VoteRequest(
@@ -86,9 +88,13 @@ class Forgers(Nemesis):
         epoch = Epoch(self._dice.pick((2 * LARGEST_STEP, HIGHEST_ADOPTED_EPOCH + 1, LAST_EPOCH)))
         match self._dice.draw(3):
             case 0:
-                return BeginQuorumEpochRequest(cluster_id=CLUSTER_ID, epoch=epoch, leader_id=NodeId(sender))
+                return BeginQuorumEpochRequest(
+                    cluster_id=CLUSTER_ID, leader=LeaderAndEpoch(epoch=epoch, leader_id=NodeId(sender))
+                )
             case 1:
-                return EndQuorumEpochRequest(cluster_id=CLUSTER_ID, epoch=epoch, leader_id=NodeId(sender))
+                return EndQuorumEpochRequest(
+                    cluster_id=CLUSTER_ID, leader=LeaderAndEpoch(epoch=epoch, leader_id=NodeId(sender))
+                )
             case _:
                 return VoteRequest(
                     cluster_id=CLUSTER_ID,
