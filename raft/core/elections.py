@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from raft.core.checks import partition_error, whole_request_refusal
+from raft.core.checks import cluster_refusal, partition_error
 from raft.core.epochs import can_be_adopted
 from raft.core.messages import (
     BeginQuorumEpochRequest,
@@ -26,7 +26,7 @@ from raft.types import LeaderAndEpoch, ReplicaKey
 
 def on_vote_request(state: State, request_id: int, request: VoteRequest, now_ms: int) -> None:
     """Judge a vote or a pre-vote. A higher epoch is adopted first, granted or not (VOTE-6, PREVOTE-5)."""
-    refusal = whole_request_refusal(state, request)
+    refusal = cluster_refusal(state, request.cluster_id)
     if refusal:
         state.reply(request_id, refusal)
         return
@@ -100,7 +100,7 @@ def _refuse_announcement(
     state: State, request_id: int, request: BeginQuorumEpochRequest | EndQuorumEpochRequest
 ) -> bool:
     """Refuse what is not for us, and what cannot be true: then nothing is written and the node stops (GEN-12)."""
-    refusal = whole_request_refusal(state, request)
+    refusal = cluster_refusal(state, request.cluster_id)
     if refusal:
         state.reply(request_id, refusal)
         return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from raft.core.appending import on_appends
+from raft.core.checks import unknown_partition_refusal
 from raft.core.commits import maybe_advance_high_watermark
 from raft.core.config import CoreConfig, Draw
 from raft.core.effects import Effect
@@ -30,6 +31,7 @@ from raft.core.messages import (
     ClientFetchRequest,
     EndQuorumEpochRequest,
     FetchRequest,
+    UnknownPartitionRequest,
     VoteRequest,
 )
 from raft.core.moves import become_resigned, settle_election
@@ -159,6 +161,8 @@ class RaftCore:
                 on_fetch(state, event.request_id, request, now_ms)
             case ClientFetchRequest():
                 on_client_fetch(state, event.request_id, request, now_ms)
+            case UnknownPartitionRequest():
+                state.reply(event.request_id, unknown_partition_refusal(state, request))
             case _:
                 assert_never(request)
 

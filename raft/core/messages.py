@@ -1,8 +1,6 @@
 """Requests and responses as the rules see them: no versions, no topics, no -1.
 
-`raft.wire` turns the bytes of every supported version into these and back. `is_for_our_partition` is False where a
-request names another topic or more than one partition: that is judged here, because the order of checks is part of the
-protocol (ERROR-1).
+`raft.wire` turns the bytes of every supported version into these and back.
 """
 
 from __future__ import annotations
@@ -29,7 +27,6 @@ class VoteRequest:
     candidate_log_end: OffsetAndEpoch
     pre_vote: bool
     voter: ReplicaKey | None = None
-    is_for_our_partition: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +36,6 @@ class BeginQuorumEpochRequest:
     cluster_id: str | None
     leader: LeaderAndEpoch
     voter: ReplicaKey | None = None
-    is_for_our_partition: bool = True
 
     @property
     def epoch(self) -> Epoch:
@@ -54,7 +50,6 @@ class EndQuorumEpochRequest:
     cluster_id: str | None
     leader: LeaderAndEpoch
     preferred_successors: tuple[ReplicaKey, ...] = ()
-    is_for_our_partition: bool = True
 
     @property
     def epoch(self) -> Epoch:
@@ -82,7 +77,6 @@ class FetchRequest:
     max_bytes: int
     high_watermark: Offset | None = None
     wants_high_watermark: bool = False
-    is_for_our_partition: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,11 +109,25 @@ class ClientFetchRequest:
     wait_until_bytes: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownPartitionRequest:
+    """Any request of a replica that does not name our partition, and no other.
+
+    The core refuses it, and not the part that reads the bytes, because the order of checks belongs to the protocol: a
+    request from another cluster is refused for its cluster id first (ERROR-1).
+    """
+
+    cluster_id: str | None
+
+
 Request = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest
-"""What another replica may ask."""
+"""What replicas ask each other."""
+
+IncomingRequest = Request | UnknownPartitionRequest
+"""What another replica asks this node."""
 
 OutgoingRequest = Request | FetchSnapshotRequest
-"""What this node asks other replicas. It has no snapshots to give, so nobody asks for a piece of one."""
+"""What this node asks other replicas. It makes no snapshots, so no replica asks it for one."""
 
 
 def is_for_records(request: OutgoingRequest) -> bool:

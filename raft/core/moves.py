@@ -10,7 +10,7 @@ from raft.core.progress import QuorumProgress
 from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from raft.core.state import State
 from raft.core.tally import Tally
-from raft.types import BatchHeader, ControlType, Epoch, LeaderAndEpoch, NodeId, Offset
+from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset
 
 
 def become_unattached(state: State, epoch: Epoch, *, leader_id: NodeId | None, now_ms: int, reason: str) -> None:
@@ -100,7 +100,7 @@ def become_leader(state: State, *, now_ms: int) -> None:
         ),
         f"won with votes of {sorted(won.tally.granted)}",
     )
-    state.log.append(_leader_change_header(won.epoch, start_offset))
+    state.log.extend(won.epoch, Offset(start_offset + 1))
     state.emit(
         AppendLeaderChange(
             base_offset=start_offset,
@@ -214,15 +214,3 @@ def _adopt_leader(state: State, named: LeaderAndEpoch, *, now_ms: int, reason: s
         )
     elif is_news:
         become_unattached(state, leader.epoch, leader_id=leader.leader_id, now_ms=now_ms, reason=reason)
-
-
-def _leader_change_header(epoch: Epoch, base_offset: Offset) -> BatchHeader:
-    """The header as the log view needs it; size and time are the runtime's business."""
-    return BatchHeader(
-        base_offset=base_offset,
-        last_offset=base_offset,
-        epoch=epoch,
-        size_bytes=0,
-        record_count=1,
-        control_types=(ControlType.LEADER_CHANGE,),
-    )

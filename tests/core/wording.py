@@ -95,7 +95,6 @@ def vote_request(
     to: int | ReplicaKey | None = None,
     pre_vote: bool = False,
     cluster: str | None = CLUSTER_ID,
-    for_our_partition: bool = True,
 ) -> VoteRequest:
     """A standard vote is asked for."""
     return VoteRequest(
@@ -105,7 +104,6 @@ def vote_request(
         candidate_log_end=point(*log_end),
         pre_vote=pre_vote,
         voter=maybe_key(to),
-        is_for_our_partition=for_our_partition,
     )
 
 
@@ -127,14 +125,12 @@ def begin_request(
     endpoints: tuple[Endpoint, ...] = (),
     to: int | ReplicaKey | None = None,
     cluster: str | None = CLUSTER_ID,
-    for_our_partition: bool = True,
 ) -> BeginQuorumEpochRequest:
     """A leader announces itself."""
     return BeginQuorumEpochRequest(
         cluster_id=cluster,
         leader=led_by(leader, epoch=epoch, at=endpoints),
         voter=maybe_key(to),
-        is_for_our_partition=for_our_partition,
     )
 
 
@@ -145,14 +141,12 @@ def end_request(
     successors: Iterable[int | ReplicaKey] = (),
     endpoints: tuple[Endpoint, ...] = (),
     cluster: str | None = CLUSTER_ID,
-    for_our_partition: bool = True,
 ) -> EndQuorumEpochRequest:
     """A leader resigns."""
     return EndQuorumEpochRequest(
         cluster_id=cluster,
         leader=led_by(leader, epoch=epoch, at=endpoints),
         preferred_successors=tuple(key(successor) for successor in successors),
-        is_for_our_partition=for_our_partition,
     )
 
 
@@ -167,7 +161,6 @@ def fetch_request(
     high_watermark: int | None = None,
     wants_high_watermark: bool = False,
     cluster: str | None = CLUSTER_ID,
-    for_our_partition: bool = True,
 ) -> FetchRequest:
     """A replica fetches."""
     return FetchRequest(
@@ -180,7 +173,6 @@ def fetch_request(
         max_bytes=max_bytes,
         high_watermark=maybe_offset(high_watermark),
         wants_high_watermark=wants_high_watermark,
-        is_for_our_partition=for_our_partition,
     )
 
 

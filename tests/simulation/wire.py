@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from raft.core.messages import IncomingResponse, Request, Response
+from raft.core.messages import IncomingResponse, Request, Response, UnknownPartitionRequest
 from raft.errors import LocalProtocolError
 from raft.types import ZERO_UUID, NodeId
 from raft.wire.apis import BEGIN_QUORUM_EPOCH, END_QUORUM_EPOCH, FETCH, VOTE
@@ -62,6 +62,7 @@ class Wire:
         arrived = request_from_wire(received.message, version, _OURS)
         if version == api_of(request).versions.highest and arrived != request:
             raise BrokenInvariantError("WireLosesNothing", ("TEST-16",), f"{request} arrives as {arrived}")
+        assert not isinstance(arrived, UnknownPartitionRequest), "all of them are about one partition"
         return arrived
 
     def bring_back(self, request: Request, response: Response, records: bytes, version: int) -> IncomingResponse:

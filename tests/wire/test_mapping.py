@@ -39,7 +39,7 @@ FIRST_FETCH_OF_REPLICAS = 12
 AnyApi = Api[Any, Any]
 
 
-def sent(request: core.Request, version: int) -> core.Request:
+def sent(request: core.Request, version: int) -> core.IncomingRequest:
     """The request as the other side reads it."""
     return request_from_wire(through_bytes(request_to_wire(request, OURS, version), version), version, OURS)
 

@@ -83,20 +83,21 @@ def _of_other_partition(topic: Any) -> tuple[Any, ...]:
     ],
 )
 @pytest.mark.rule("GEN-2")
-def test_request_that_is_not_about_our_one_partition_is_marked(
+def test_request_that_is_not_about_our_one_partition_says_only_its_cluster(
     request_: core.Request, version: int, change: Change
 ) -> None:
     message: Any = request_to_wire(request_, OURS, version)
 
     received = request_from_wire(replace(message, topics=change(message.topics[0])), version, OURS)
 
-    assert not received.is_for_our_partition
-    assert received.cluster_id == "c", "the cluster is judged first"
+    assert received == core.UnknownPartitionRequest(cluster_id="c"), "the cluster is judged first"
 
 
 @every_request
 def test_request_about_our_partition_is_ours(request_: core.Request, version: int) -> None:
-    assert request_from_wire(request_to_wire(request_, OURS, version), version, OURS).is_for_our_partition
+    received = request_from_wire(request_to_wire(request_, OURS, version), version, OURS)
+
+    assert type(received) is type(request_)
 
 
 @pytest.mark.parametrize("version", range(FETCH.versions.lowest, 12))
@@ -106,16 +107,7 @@ def test_fetch_of_a_replica_below_version_12_is_refused(version: int) -> None:
 
     received = replica_fetch_from_wire(message, version, OURS)
 
-    assert received == core.FetchRequest(
-        cluster_id="c",
-        replica=_US,
-        epoch=Epoch(0),
-        fetch_offset=Offset(0),
-        last_fetched_epoch=Epoch(0),
-        max_wait_ms=0,
-        max_bytes=0,
-        is_for_our_partition=False,
-    )
+    assert received == core.UnknownPartitionRequest(cluster_id="c")
 
 
 @pytest.mark.rule("COMPAT-3")
@@ -127,8 +119,8 @@ def test_fetch_of_version_12_goes_by_name_and_of_version_13_by_id() -> None:
     by_name = [request_from_wire(request_to_wire(asked, theirs, 12), 12, OURS) for theirs in (other_id, other_name)]
     by_id = [request_from_wire(request_to_wire(asked, theirs, 13), 13, OURS) for theirs in (other_id, other_name)]
 
-    assert [received.is_for_our_partition for received in by_name] == [True, False]
-    assert [received.is_for_our_partition for received in by_id] == [False, True]
+    assert [type(received) for received in by_name] == [core.FetchRequest, core.UnknownPartitionRequest]
+    assert [type(received) for received in by_id] == [core.UnknownPartitionRequest, core.FetchRequest]
 
 
 @pytest.mark.parametrize(

@@ -25,21 +25,15 @@ from raft.wire.messages.nodes import Listener, NodeEndpoint
 
 _FIRST_WITH_ENDPOINTS = 1
 _NOBODY = ReplicaKey(NodeId(-1))
-_NOWHERE = OffsetAndEpoch(epoch=Epoch(0), offset=Offset(0))
 
 
-def vote_request_from_wire(message: vote.VoteRequest, ours: TopicPartition) -> core.VoteRequest:
+def vote_request_from_wire(
+    message: vote.VoteRequest, ours: TopicPartition
+) -> core.VoteRequest | core.UnknownPartitionRequest:
     """Read a Vote request."""
     partition = only_partition(message.topics, ours)
     if partition is None:
-        return core.VoteRequest(
-            cluster_id=message.cluster_id,
-            epoch=Epoch(0),
-            candidate=_NOBODY,
-            candidate_log_end=_NOWHERE,
-            pre_vote=False,
-            is_for_our_partition=False,
-        )
+        return core.UnknownPartitionRequest(cluster_id=message.cluster_id)
     return core.VoteRequest(
         cluster_id=message.cluster_id,
         epoch=Epoch(partition.replica_epoch),
@@ -96,13 +90,11 @@ def vote_response_from_wire(message: vote.VoteResponse) -> core.VoteResponse | c
 
 def begin_request_from_wire(
     message: begin.BeginQuorumEpochRequest, ours: TopicPartition
-) -> core.BeginQuorumEpochRequest:
+) -> core.BeginQuorumEpochRequest | core.UnknownPartitionRequest:
     """Read a BeginQuorumEpoch request."""
     partition = only_partition(message.topics, ours)
     if partition is None:
-        return core.BeginQuorumEpochRequest(
-            cluster_id=message.cluster_id, leader=LeaderAndEpoch(epoch=Epoch(0)), is_for_our_partition=False
-        )
+        return core.UnknownPartitionRequest(cluster_id=message.cluster_id)
     return core.BeginQuorumEpochRequest(
         cluster_id=message.cluster_id,
         leader=LeaderAndEpoch(
@@ -160,13 +152,13 @@ def begin_response_from_wire(
     )
 
 
-def end_request_from_wire(message: end.EndQuorumEpochRequest, ours: TopicPartition) -> core.EndQuorumEpochRequest:
+def end_request_from_wire(
+    message: end.EndQuorumEpochRequest, ours: TopicPartition
+) -> core.EndQuorumEpochRequest | core.UnknownPartitionRequest:
     """Read an EndQuorumEpoch request; the successors stand in one of two lists."""
     partition = only_partition(message.topics, ours)
     if partition is None:
-        return core.EndQuorumEpochRequest(
-            cluster_id=message.cluster_id, leader=LeaderAndEpoch(epoch=Epoch(0)), is_for_our_partition=False
-        )
+        return core.UnknownPartitionRequest(cluster_id=message.cluster_id)
     candidates = [
         replica_key(candidate.candidate_id, candidate.candidate_directory_id)
         for candidate in partition.preferred_candidates

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from raft.core import messages as core
 from raft.records.split import split_good_prefix
-from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch
 from raft.wire.mapping.elections import leader_and_epoch
 from raft.wire.mapping.partition import (
     INDEX,
@@ -37,22 +37,15 @@ def fetching_replica(message: fetch.FetchRequest, version: int) -> NodeId | None
     return node_or_none(message.replica_state.replica_id if is_new else message.replica_id)
 
 
-def replica_fetch_from_wire(message: fetch.FetchRequest, version: int, ours: TopicPartition) -> core.FetchRequest:
+def replica_fetch_from_wire(
+    message: fetch.FetchRequest, version: int, ours: TopicPartition
+) -> core.FetchRequest | core.UnknownPartitionRequest:
     """Read the Fetch request of a replica."""
     replica_id = fetching_replica(message, version)
     assert replica_id is not None, "clients are read elsewhere"
     partition = _our_partition(message, version, ours) if version >= FIRST_OF_REPLICAS else None
     if partition is None:
-        return core.FetchRequest(
-            cluster_id=message.cluster_id,
-            replica=ReplicaKey(replica_id),
-            epoch=Epoch(0),
-            fetch_offset=Offset(0),
-            last_fetched_epoch=Epoch(0),
-            max_wait_ms=0,
-            max_bytes=0,
-            is_for_our_partition=False,
-        )
+        return core.UnknownPartitionRequest(cluster_id=message.cluster_id)
     return core.FetchRequest(
         cluster_id=message.cluster_id,
         replica=replica_key(replica_id, partition.replica_directory_id),

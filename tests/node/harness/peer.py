@@ -117,6 +117,7 @@ class _Line(asyncio.Protocol):
             answer = self._peer.versions(version)
         else:
             request = request_from_wire(received.message, version, OURS)
+            assert not isinstance(request, core.UnknownPartitionRequest), "nodes ask about their one partition"
             self._peer.asked.append(request)
             answer = _to_wire(received.message, self._peer.play(request), version)
         if isinstance(answer, bytes):

@@ -166,7 +166,7 @@ def observer_stands_for_election(patch: pytest.MonkeyPatch) -> None:
 def cluster_id_not_looked_at(patch: pytest.MonkeyPatch) -> None:
     """Requests of other clusters are judged like our own."""
     for module in ("raft.core.elections", "raft.core.fetching"):
-        patch.setattr(f"{module}.whole_request_refusal", lambda _state, _request: None)
+        patch.setattr(f"{module}.cluster_refusal", lambda _state, _cluster_id: None)
 
 
 @mutation(breaks=("VOTE-12", "VOTE-18"), caught_by=("ElectedByMajority", "OneLeaderPerEpoch"))
