@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from raft.core.checks import cluster_refusal, partition_error
+from raft.core.effects import HaltCause
 from raft.core.epochs import can_be_adopted
 from raft.core.messages import (
     BeginQuorumEpochRequest,
@@ -108,7 +109,7 @@ def _refuse_announcement(
     problem = contradiction(state, request.leader) if is_possible else None
     if problem:
         state.reply(request_id, RequestRefused(error=ErrorCode.UNKNOWN_SERVER_ERROR))
-        state.halt(problem)
+        state.halt(HaltCause.CONTRADICTING_LEADER, problem)
         return True
     return False
 

@@ -120,7 +120,7 @@ def _note_progress(state: State, request: FetchRequest, now_ms: int) -> None:
         voter = request.replica.node_id
         before = role.progress.voters[voter].fetch_offset
         if before is not None and request.fetch_offset < before:
-            state.report(f"voter {voter} fetches from {request.fetch_offset}, after {before}: did it lose its disk?")
+            state.report(f"voter {voter} fetches from {request.fetch_offset}, after {before}: it has lost records")
         role.progress.voter_fetched(voter, request.fetch_offset, leader_end=leader_end, now_ms=now_ms)
         if maybe_advance_high_watermark(state):
             wake_fetches(state, now_ms, high_watermark_moved=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from raft.core.commits import commit
+from raft.core.effects import HaltCause
 from raft.core.fetching import wake_fetches
 from raft.core.loading import on_snapshot_offered
 from raft.core.messages import FetchResponse
@@ -49,8 +50,9 @@ def _cut(state: State, diverging: OffsetAndEpoch) -> None:
     end_offset = state.log.cut_for(diverging)
     if end_offset < state.known_committed:
         state.halt(
+            HaltCause.COMMITTED_RECORDS_LOST,
             f"the leader's log leaves ours at {end_offset}, below the high watermark {state.known_committed}: "
-            "committed records would be lost"
+            "committed records would be lost",
         )
     elif end_offset < state.log.end_offset:
         state.truncate(end_offset)
@@ -70,7 +72,8 @@ def _take_batches(state: State, batches: Iterable[Batch]) -> None:
         unknown = [kind for kind in header.control_types if kind not in _KNOWN_CONTROL_TYPES]
         if unknown:
             # Such a record may change what the quorum is; to skip it is to guess (CONTROL-8).
-            state.halt(f"unknown control record type {unknown[0]} at offset {header.base_offset}")
+            reason = f"unknown control record type {unknown[0]} at offset {header.base_offset}"
+            state.halt(HaltCause.UNKNOWN_CONTROL_RECORD, reason)
             return
         good.append(batch)
         end_offset, last_epoch = header.end_offset, header.epoch
@@ -84,7 +87,8 @@ def _learn_high_watermark(state: State, leaders: Offset | None, now_ms: int) -> 
         return
     ours = min(leaders, state.log.end_offset)
     if state.high_watermark is not None and ours < state.high_watermark:
-        state.halt(f"the leader's high watermark fell from {state.high_watermark} to {leaders}")
+        reason = f"the leader's high watermark fell from {state.high_watermark} to {leaders}"
+        state.halt(HaltCause.COMMITTED_RECORDS_LOST, reason)
     elif ours != state.high_watermark:
         commit(state, ours)
         wake_fetches(state, now_ms, high_watermark_moved=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from raft.core.commits import commit
-from raft.core.effects import InstallSnapshot, StoreSnapshotPiece
+from raft.core.effects import HaltCause, InstallSnapshot, StoreSnapshotPiece
 from raft.core.fetching import wake_fetches
 from raft.core.messages import FetchSnapshotResponse
 from raft.core.roles import Follower, Loading
@@ -24,7 +24,8 @@ def on_snapshot_offered(state: State, node_id: NodeId, snapshot: OffsetAndEpoch,
         state.report(f"leader {node_id} offers a snapshot at {snapshot}; only observers can load one")
         state.requests.back_off(node_id, now_ms)
     elif state.high_watermark is not None and snapshot.offset < state.high_watermark:
-        state.halt(f"the leader's snapshot at {snapshot} ends below the high watermark {state.high_watermark}")
+        reason = f"the leader's snapshot at {snapshot} ends below the high watermark {state.high_watermark}"
+        state.halt(HaltCause.COMMITTED_RECORDS_LOST, reason)
     elif role.loading is None or role.loading.snapshot != snapshot:
         state.update_role(replace(role, loading=Loading(snapshot=snapshot)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from raft.core.effects import AppendLeaderChange
+from raft.core.effects import AppendLeaderChange, HaltCause
 from raft.core.progress import QuorumProgress
 from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from raft.core.state import State
@@ -179,7 +179,7 @@ def adopt(state: State, leader: LeaderAndEpoch, *, now_ms: int, reason: str) -> 
         return
     problem = contradiction(state, leader)
     if problem:
-        state.halt(problem)
+        state.halt(HaltCause.CONTRADICTING_LEADER, problem)
     elif leader.leader_id not in (None, state.config.node_id):
         _adopt_leader(state, leader, now_ms=now_ms, reason=reason)
     elif leader.epoch > state.epoch:

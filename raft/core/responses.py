@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from raft.core.effects import HaltCause
 from raft.core.epochs import can_be_adopted
 from raft.core.events import Failure
 from raft.core.failover import on_connection_refused
@@ -82,9 +83,9 @@ def on_failure(state: State, number: int, failure: Failure, now_ms: int) -> None
         return
     if failure is Failure.KAFKA_CONTROLLER and state.config.is_voter:
         state.halt(
+            HaltCause.KAFKA_CONTROLLER,
             f"node {inflight.node_id} is a controller of an Apache Kafka cluster, and this node is set up to vote "
-            "beside it: it could win what only a controller may win. To follow that cluster, leave out "
-            "controller.quorum.voters and set controller.quorum.bootstrap.servers"
+            "beside it: it could win an election that only a controller may win",
         )
         return
     state.requests.back_off(inflight.node_id, now_ms)
@@ -101,7 +102,7 @@ def _on_refusal(state: State, inflight: InflightRequest, response: RequestRefuse
     """A whole request was refused: wrong cluster, wrong partition, no rights (CLUSTERID-5, ERROR-6)."""
     what = f"node {inflight.node_id} refuses {type(inflight.request).__name__}: {error_name(response.error)}"
     if response.error == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
-        state.halt(what)
+        state.halt(HaltCause.NOT_AUTHORIZED, what)
         return
     state.report(what)
     _leave_alone(state, inflight, now_ms)

@@ -9,6 +9,7 @@ from raft.core.effects import (
     Effect,
     FlushLog,
     Halt,
+    HaltCause,
     ReadRange,
     Reply,
     ReportFault,
@@ -168,10 +169,10 @@ class State:
         """Tell an operator; the node goes on."""
         self.emit(ReportFault(message=message))
 
-    def halt(self, reason: str) -> None:
-        """Stop this node: going on could break a promise of the quorum."""
+    def halt(self, cause: HaltCause, reason: str) -> None:
+        """Stop this node, because to go on could break a promise of the quorum."""
         self.is_stopped = True
-        self.emit(Halt(reason=reason))
+        self.emit(Halt(cause=cause, reason=reason))
 
     def fetch_response(self, *, error: int = ErrorCode.NONE, diverging: OffsetAndEpoch | None = None) -> FetchResponse:
         """Make the answer to a fetch; it says where the quorum stands whatever else it says (FETCH-10)."""

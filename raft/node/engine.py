@@ -38,6 +38,7 @@ from raft.core.effects import (
 )
 from raft.core.events import Event, LogFlushed, RequestAbandoned, Started, TimePassed
 from raft.errors import NodeHaltedError
+from raft.node.advice import explain
 from raft.node.checkpoint_pace import CheckpointPace
 from raft.node.disk import DiskThread, FlushOrder, FlushThread
 from raft.node.faults import FaultLog
@@ -238,8 +239,9 @@ class Engine:
                 )
                 self._end(None)
             case Halt():
-                _logger.error("node %s stops: %s", self.core.node_id, effect.reason)
-                self._end(NodeHaltedError(effect.reason))
+                why = explain(effect)
+                _logger.error("node %s stops: %s", self.core.node_id, why)
+                self._end(NodeHaltedError(why))
             case _:
                 self._change_log(effect)
 

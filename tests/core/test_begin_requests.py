@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from raft.core.effects import Halt, ReportFault
+from raft.core.effects import HaltCause, ReportFault
 from raft.core.messages import BeginQuorumEpochRequest, BeginQuorumEpochResponse, RequestRefused
 from raft.errors import ErrorCode
 from raft.types import Endpoint, NodeId, ReplicaKey, Uuid
@@ -23,7 +23,7 @@ from tests.core.builder import (
     an_unattached,
     voter_set_with_directories,
 )
-from tests.core.orders import becomes, replies, sends, stores
+from tests.core.orders import becomes, halts, replies, sends, stores
 from tests.core.states import follower, unattached
 from tests.core.wording import begin_answer, begin_request, endpoint, led_by, our_fetch
 
@@ -347,7 +347,10 @@ def test_node_writes_nothing_and_stops_when_an_announcement_cannot_be_true(
 
     effects = voter.hears(request_)
 
-    assert effects == [replies(RequestRefused(error=ErrorCode.UNKNOWN_SERVER_ERROR)), Halt(reason=reason)]
+    assert effects == [
+        replies(RequestRefused(error=ErrorCode.UNKNOWN_SERVER_ERROR)),
+        halts(HaltCause.CONTRADICTING_LEADER, reason),
+    ]
     assert voter.role == before
     assert voter.hears(begin_request(epoch=9, leader=3)) == []
     assert voter.core.deadline_ms is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from raft.core.effects import Halt, InstallSnapshot, Reply, ReportFault, Send, StoreSnapshotPiece
+from raft.core.effects import HaltCause, InstallSnapshot, Reply, ReportFault, Send, StoreSnapshotPiece
 from raft.core.events import Failure
 from raft.core.messages import FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse, RequestRefused
 from raft.core.roles import Follower
@@ -12,7 +12,7 @@ from raft.core.voter_set import VoterSet
 from raft.errors import ErrorCode
 from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from tests.core.builder import Node, a_config, a_follower, a_node
-from tests.core.orders import appends, cuts, flushes, sends
+from tests.core.orders import appends, cuts, flushes, halts, sends
 from tests.core.wording import CLUSTER_ID, US, batch, client_fetch, endpoint, fetch_answer, led_by, our_fetch, point
 
 SERVER = -2
@@ -208,7 +208,7 @@ def test_snapshot_that_ends_below_what_is_committed_stops_the_node() -> None:
     effects = node.gets(fetch_answer(epoch=5, leader=2, snapshot=(4, 9)), of=2)
 
     reason = "the leader's snapshot at offset 9 of epoch 4 ends below the high watermark 10"
-    assert effects == [Halt(reason=reason)]
+    assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, reason)]
 
 
 def test_client_is_told_that_what_lies_before_the_snapshot_is_gone() -> None:
@@ -229,7 +229,10 @@ def test_client_is_told_that_what_lies_before_the_snapshot_is_gone() -> None:
 def test_voter_stops_when_it_meets_a_controller_of_a_kafka_cluster() -> None:
     node = a_follower(of=2, epoch=5)
 
-    (effect,) = node.fails_to_reach(2, Failure.KAFKA_CONTROLLER)
+    effects = node.fails_to_reach(2, Failure.KAFKA_CONTROLLER)
 
-    assert isinstance(effect, Halt)
-    assert "To follow that cluster, leave out controller.quorum.voters" in effect.reason
+    reason = (
+        "node 2 is a controller of an Apache Kafka cluster, and this node is set up to vote beside it: "
+        "it could win an election that only a controller may win"
+    )
+    assert effects == [halts(HaltCause.KAFKA_CONTROLLER, reason)]
