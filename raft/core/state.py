@@ -22,7 +22,8 @@ from raft.core.log_view import LogView
 from raft.core.messages import AppendResponse, FetchResponse, Response
 from raft.core.parking import ParkedFetch, PendingAppend, WaitingRequests
 from raft.core.request_manager import RequestManager
-from raft.core.roles import Leader, Role, check_move, check_update, election_state, known_leader
+from raft.core.roles import Leader, Role, election_state, known_leader
+from raft.core.transitions import check_move, check_update
 from raft.errors import ErrorCode
 from raft.types import (
     Batch,

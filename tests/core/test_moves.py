@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from raft.core.moves import become_candidate, become_leader, become_prospective, become_resigned, leave_prospective
-from raft.core.roles import ALLOWED, Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
+from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
+from raft.core.transitions import ALLOWED
 from raft.types import Epoch
 from tests.core.builder import a_state
 from tests.core.orders import becomes, stores
