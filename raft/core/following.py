@@ -86,8 +86,8 @@ def _learn_high_watermark(state: State, leaders: Offset | None, now_ms: int) -> 
     if leaders is None:
         return
     ours = min(leaders, state.log.end_offset)
-    if state.high_watermark is not None and ours < state.high_watermark:
-        reason = f"the leader's high watermark fell from {state.high_watermark} to {leaders}"
+    if ours < state.known_committed:
+        reason = f"the leader's high watermark fell from {state.known_committed} to {leaders}"
         state.halt(HaltCause.COMMITTED_RECORDS_LOST, reason)
     elif ours != state.high_watermark:
         commit(state, ours)

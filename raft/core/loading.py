@@ -23,8 +23,11 @@ def on_snapshot_offered(state: State, node_id: NodeId, snapshot: OffsetAndEpoch,
     if state.config.is_voter:
         state.report(f"leader {node_id} offers a snapshot at {snapshot}; only observers can load one")
         state.requests.back_off(node_id, now_ms)
-    elif state.high_watermark is not None and snapshot.offset < state.high_watermark:
-        reason = f"the leader's snapshot at {snapshot} ends below the high watermark {state.high_watermark}"
+    elif snapshot.epoch > state.epoch:
+        state.report(f"leader {node_id} of epoch {state.epoch} offers a snapshot at {snapshot}, a later one")
+        state.requests.back_off(node_id, now_ms)
+    elif snapshot.offset < state.known_committed:
+        reason = f"the leader's snapshot at {snapshot} ends below the high watermark {state.known_committed}"
         state.halt(HaltCause.COMMITTED_RECORDS_LOST, reason)
     elif role.loading is None or role.loading.snapshot != snapshot:
         state.update_role(replace(role, loading=Loading(snapshot=snapshot)))

@@ -65,8 +65,9 @@ class State:
         self.writers = writers
         self.draw = draw
         self.high_watermark: Offset | None = None
-        self.known_committed = known_committed
-        """The highest high watermark ever known here: it outlives roles and restarts, and is never cut below."""
+        self.known_committed = max(known_committed, log.start_offset)
+        """The highest high watermark ever known here. It outlives roles and restarts; no truncation goes below it. A
+        log that begins with a snapshot is committed up to there."""
         self.requests = RequestManager(
             request_timeout_ms=config.request_timeout_ms, retry_backoff_ms=config.retry_backoff_ms
         )
@@ -239,6 +240,7 @@ class State:
     def restart_log(self, start: OffsetAndEpoch) -> None:
         """Count the log as empty and beginning here; what puts a snapshot in its place has been ordered."""
         self.log.restart_at(start)
+        self.committed_bytes.truncate(start.offset)
         self.writers.forget_everything()
         self.flushes.truncate(Offset(0))
         self.order_flush()

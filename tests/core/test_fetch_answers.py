@@ -84,6 +84,16 @@ def test_follower_stops_when_the_high_watermark_falls() -> None:
     assert node.high_watermark == 8
 
 
+@pytest.mark.rule("HW-5", "LOG-21")
+def test_follower_stops_when_the_high_watermark_is_below_what_it_knew_to_be_committed_before_its_start() -> None:
+    node = a_node(epoch=5, leader=2, known_committed=8)
+
+    effects = node.gets(fetch_answer(epoch=5, leader=2, high_watermark=7), of=2)
+
+    assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, "the leader's high watermark fell from 8 to 7")]
+    assert node.high_watermark is None
+
+
 @pytest.mark.parametrize(
     ("batches", "kept"),
     [
