@@ -56,6 +56,21 @@ class Endpoint:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderAndEpoch:
+    """An epoch and its leader, as far as a node knows it.
+
+    Fields:
+        epoch: the epoch.
+        leader_id: its leader; None while none is known.
+        endpoints: where the leader listens; empty while unknown.
+    """
+
+    epoch: Epoch
+    leader_id: NodeId | None = None
+    endpoints: tuple[Endpoint, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class OffsetAndEpoch:
     """A point in the log: `offset` is exclusive, `epoch` is that of the record just before it (0 when there is none).

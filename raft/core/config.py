@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from raft.core.quorum import VoterSet
+from raft.core.voter_set import VoterSet
 from raft.types import Endpoint, NodeId, ReplicaKey
 
 Draw = Callable[[int], int]

@@ -8,6 +8,7 @@ later by `LogFlushed`, and only that event counts as durable.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from raft.core.messages import AppendResponse, OutgoingRequest, Response
 from raft.core.roles import Role
@@ -133,10 +134,27 @@ class ShutdownFinished:
     handed_over: bool
 
 
+class HaltCause(Enum):
+    """Why a node has to stop."""
+
+    CONTRADICTING_LEADER = "a message names a leader that cannot be true"
+    COMMITTED_RECORDS_LOST = "the leader's log lacks records that are committed"
+    UNKNOWN_CONTROL_RECORD = "the log holds a control record that this version does not know"
+    KAFKA_CONTROLLER = "another voter is a controller of an Apache Kafka cluster"
+    NOT_AUTHORIZED = "another node does not authorize requests of this one"
+    NOT_A_VOTER = "the stored election state is that of a voter, and this node is not one"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Halt:
-    """Stop this node at once: to go on could break what the quorum promised. Always the last effect of a node."""
+    """Stop this node at once, because to go on could break a promise of the quorum. Always the last effect of a node.
 
+    Fields:
+        cause: what kind of thing happened.
+        reason: what happened, with its values.
+    """
+
+    cause: HaltCause
     reason: str
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from raft.core.checks import partition_error, whole_request_refusal
+from raft.core.checks import cluster_refusal, partition_error
+from raft.core.effects import HaltCause
 from raft.core.epochs import can_be_adopted
 from raft.core.messages import (
     BeginQuorumEpochRequest,
@@ -17,16 +18,16 @@ from raft.core.messages import (
     VoteResponse,
 )
 from raft.core.moves import adopt, contradiction
-from raft.core.quorum import Tally
 from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from raft.core.state import State
+from raft.core.tally import Tally
 from raft.errors import ErrorCode
-from raft.types import ReplicaKey
+from raft.types import LeaderAndEpoch, ReplicaKey
 
 
 def on_vote_request(state: State, request_id: int, request: VoteRequest, now_ms: int) -> None:
     """Judge a vote or a pre-vote. A higher epoch is adopted first, granted or not (VOTE-6, PREVOTE-5)."""
-    refusal = whole_request_refusal(state, request)
+    refusal = cluster_refusal(state, request.cluster_id)
     if refusal:
         state.reply(request_id, refusal)
         return
@@ -35,7 +36,7 @@ def on_vote_request(state: State, request_id: int, request: VoteRequest, now_ms:
     if error == ErrorCode.NONE:
         kind = "pre-vote" if request.pre_vote else "vote"
         reason = f"{kind} request of node {request.candidate.node_id} at epoch {request.epoch}"
-        adopt(state, request.epoch, None, (), now_ms=now_ms, reason=reason)
+        adopt(state, LeaderAndEpoch(epoch=request.epoch), now_ms=now_ms, reason=reason)
         if not _is_meant_for_us(state, request.voter):
             error = ErrorCode.INVALID_VOTER_KEY
         elif request.pre_vote:
@@ -44,9 +45,7 @@ def on_vote_request(state: State, request_id: int, request: VoteRequest, now_ms:
             granted = _grant(state, request, now_ms)
     response = VoteResponse(
         error=error,
-        epoch=state.epoch,
-        leader_id=state.leader_id,
-        leader_endpoints=state.leader_endpoints,
+        leader=state.leader,
         vote_granted=granted,
     )
     state.reply(request_id, response)
@@ -61,10 +60,7 @@ def on_begin_quorum_epoch(state: State, request_id: int, request: BeginQuorumEpo
         _adopt_announcement(state, request, now_ms)
         if not _is_meant_for_us(state, request.voter):
             error = ErrorCode.INVALID_VOTER_KEY
-    response = BeginQuorumEpochResponse(
-        error=error, epoch=state.epoch, leader_id=state.leader_id, leader_endpoints=state.leader_endpoints
-    )
-    state.reply(request_id, response)
+    state.reply(request_id, BeginQuorumEpochResponse(error=error, leader=state.leader))
 
 
 def on_end_quorum_epoch(state: State, request_id: int, request: EndQuorumEpochRequest, now_ms: int) -> None:
@@ -78,16 +74,13 @@ def on_end_quorum_epoch(state: State, request_id: int, request: EndQuorumEpochRe
     if error == ErrorCode.NONE:
         _adopt_announcement(state, request, now_ms)
         role = state.role
-        if isinstance(role, Follower) and role.leader_id == request.leader_id:
+        if isinstance(role, Follower) and role.leader_id == request.leader.leader_id:
             turn_ms = now_ms + successor_delay_ms(state, request.preferred_successors)
             deadline_ms = turn_ms if role.fetch_deadline_ms is not None else None
-            state.role = replace(role, fetch_deadline_ms=deadline_ms, has_fetched=False)
+            state.update_role(replace(role, fetch_deadline_ms=deadline_ms, has_fetched=False))
             # An answer still under way is from before the farewell: no sign of life.
-            state.peers.forget()
-    response = EndQuorumEpochResponse(
-        error=error, epoch=state.epoch, leader_id=state.leader_id, leader_endpoints=state.leader_endpoints
-    )
-    state.reply(request_id, response)
+            state.requests.reset_all()
+    state.reply(request_id, EndQuorumEpochResponse(error=error, leader=state.leader))
 
 
 def successor_delay_ms(state: State, successors: tuple[ReplicaKey, ...]) -> int:
@@ -108,23 +101,23 @@ def _refuse_announcement(
     state: State, request_id: int, request: BeginQuorumEpochRequest | EndQuorumEpochRequest
 ) -> bool:
     """Refuse what is not for us, and what cannot be true: then nothing is written and the node stops (GEN-12)."""
-    refusal = whole_request_refusal(state, request)
+    refusal = cluster_refusal(state, request.cluster_id)
     if refusal:
         state.reply(request_id, refusal)
         return True
-    is_possible = request.leader_id >= 0 and can_be_adopted(request.epoch, ours=state.epoch)
-    problem = contradiction(state, request.epoch, request.leader_id) if is_possible else None
+    is_possible = can_be_adopted(request.epoch, ours=state.epoch)
+    problem = contradiction(state, request.leader) if is_possible else None
     if problem:
         state.reply(request_id, RequestRefused(error=ErrorCode.UNKNOWN_SERVER_ERROR))
-        state.halt(problem)
+        state.halt(HaltCause.CONTRADICTING_LEADER, problem)
         return True
     return False
 
 
 def _adopt_announcement(state: State, request: BeginQuorumEpochRequest | EndQuorumEpochRequest, now_ms: int) -> None:
     verb = "leads" if isinstance(request, BeginQuorumEpochRequest) else "resigned from"
-    reason = f"node {request.leader_id} {verb} epoch {request.epoch}"
-    adopt(state, request.epoch, request.leader_id, request.leader_endpoints, now_ms=now_ms, reason=reason)
+    reason = f"node {request.leader.leader_id} {verb} epoch {request.epoch}"
+    adopt(state, request.leader, now_ms=now_ms, reason=reason)
 
 
 def _is_meant_for_us(state: State, addressee: ReplicaKey | None) -> bool:

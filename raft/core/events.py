@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from raft.core.messages import ClientFetchRequest, IncomingResponse, Request
+from raft.core.messages import ClientFetchRequest, IncomingRequest, IncomingResponse
 from raft.types import Batch, Epoch, Offset
 
 
@@ -24,7 +24,7 @@ class RequestReceived:
     """A replica or a client asks. `request_id` comes back in the `Reply`; the caller never uses one twice."""
 
     request_id: int
-    request: Request | ClientFetchRequest
+    request: IncomingRequest | ClientFetchRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

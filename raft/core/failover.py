@@ -31,8 +31,8 @@ def on_connection_refused(state: State, node_id: NodeId, now_ms: int) -> None:
         return
     assert isinstance(role, Follower), "looked at just now"
     if not role.is_leader_refusing:
-        state.role = replace(role, is_leader_refusing=True, has_fetched=False)
-        state.peers.back_off(node_id, now_ms, at_least_ms=SECOND_LOOK_MS + state.draw(2 * SECOND_LOOK_MS))
+        state.update_role(replace(role, is_leader_refusing=True, has_fetched=False))
+        state.requests.back_off(node_id, now_ms, at_least_ms=SECOND_LOOK_MS + state.draw(2 * SECOND_LOOK_MS))
     elif is_second_look_due(state, role):
         state.failover_epoch = role.epoch
         become_prospective(state, now_ms=now_ms, reason=f"leader {node_id} refuses connections")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from raft.core.checks import partition_error, whole_request_refusal
+from raft.core.checks import cluster_refusal, partition_error
 from raft.core.commits import maybe_advance_high_watermark
 from raft.core.effects import ReadRange
 from raft.core.log_view import Agreement
@@ -18,7 +18,7 @@ from raft.types import Offset, OffsetAndEpoch
 
 def on_fetch(state: State, request_id: int, request: FetchRequest, now_ms: int) -> None:
     """Serve a replica: records up to the log end, committed or not, or word of where its log leaves ours."""
-    refusal = whole_request_refusal(state, request)
+    refusal = cluster_refusal(state, request.cluster_id)
     if refusal:
         state.reply(request_id, refusal)
         return
@@ -120,7 +120,7 @@ def _note_progress(state: State, request: FetchRequest, now_ms: int) -> None:
         voter = request.replica.node_id
         before = role.progress.voters[voter].fetch_offset
         if before is not None and request.fetch_offset < before:
-            state.report(f"voter {voter} fetches from {request.fetch_offset}, after {before}: did it lose its disk?")
+            state.report(f"voter {voter} fetches from {request.fetch_offset}, after {before}: it has lost records")
         role.progress.voter_fetched(voter, request.fetch_offset, leader_end=leader_end, now_ms=now_ms)
         if maybe_advance_high_watermark(state):
             wake_fetches(state, now_ms, high_watermark_moved=True)

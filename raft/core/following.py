@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from raft.core.commits import commit
+from raft.core.effects import HaltCause
 from raft.core.fetching import wake_fetches
 from raft.core.loading import on_snapshot_offered
 from raft.core.messages import FetchResponse
@@ -23,12 +24,12 @@ def on_fetch_answer(state: State, node_id: NodeId, response: FetchResponse, now_
     (PREVOTE-10).
     """
     role = state.role
-    if not isinstance(role, Follower) or response.leader_id != role.leader_id:
+    if not isinstance(role, Follower) or response.leader.leader_id != role.leader_id:
         # An answer without error from one that is not the leader we follow: there is nothing to take from it.
-        state.peers.back_off(node_id, now_ms)
+        state.requests.back_off(node_id, now_ms)
         return
     deadline_ms = None if role.fetch_deadline_ms is None else now_ms + role.fetch_timeout_ms
-    state.role = replace(role, fetch_deadline_ms=deadline_ms, has_fetched=True, is_leader_refusing=False)
+    state.update_role(replace(role, fetch_deadline_ms=deadline_ms, has_fetched=True, is_leader_refusing=False))
     if response.snapshot is not None:
         on_snapshot_offered(state, node_id, response.snapshot, now_ms)
         return
@@ -39,7 +40,7 @@ def on_fetch_answer(state: State, node_id: NodeId, response: FetchResponse, now_
     if response.damage is not None:
         # It may be whole next time (KAFKA-18723); if the leader's disk is damaged, it never will be: not in a hurry.
         state.report(f"leader {node_id} sent a damaged batch behind offset {state.log.end_offset}: {response.damage}")
-        state.peers.back_off(node_id, now_ms)
+        state.requests.back_off(node_id, now_ms)
     if not state.is_stopped:
         _learn_high_watermark(state, response.high_watermark, now_ms)
 
@@ -49,8 +50,9 @@ def _cut(state: State, diverging: OffsetAndEpoch) -> None:
     end_offset = state.log.cut_for(diverging)
     if end_offset < state.known_committed:
         state.halt(
+            HaltCause.COMMITTED_RECORDS_LOST,
             f"the leader's log leaves ours at {end_offset}, below the high watermark {state.known_committed}: "
-            "committed records would be lost"
+            "committed records would be lost",
         )
     elif end_offset < state.log.end_offset:
         state.truncate(end_offset)
@@ -70,7 +72,8 @@ def _take_batches(state: State, batches: Iterable[Batch]) -> None:
         unknown = [kind for kind in header.control_types if kind not in _KNOWN_CONTROL_TYPES]
         if unknown:
             # Such a record may change what the quorum is; to skip it is to guess (CONTROL-8).
-            state.halt(f"unknown control record type {unknown[0]} at offset {header.base_offset}")
+            reason = f"unknown control record type {unknown[0]} at offset {header.base_offset}"
+            state.halt(HaltCause.UNKNOWN_CONTROL_RECORD, reason)
             return
         good.append(batch)
         end_offset, last_epoch = header.end_offset, header.epoch
@@ -83,8 +86,9 @@ def _learn_high_watermark(state: State, leaders: Offset | None, now_ms: int) -> 
     if leaders is None:
         return
     ours = min(leaders, state.log.end_offset)
-    if state.high_watermark is not None and ours < state.high_watermark:
-        state.halt(f"the leader's high watermark fell from {state.high_watermark} to {leaders}")
+    if ours < state.known_committed:
+        reason = f"the leader's high watermark fell from {state.known_committed} to {leaders}"
+        state.halt(HaltCause.COMMITTED_RECORDS_LOST, reason)
     elif ours != state.high_watermark:
         commit(state, ours)
         wake_fetches(state, now_ms, high_watermark_moved=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from raft.core.commits import commit
-from raft.core.effects import InstallSnapshot, StoreSnapshotPiece
+from raft.core.effects import HaltCause, InstallSnapshot, StoreSnapshotPiece
 from raft.core.fetching import wake_fetches
 from raft.core.messages import FetchSnapshotResponse
 from raft.core.roles import Follower, Loading
@@ -22,17 +22,21 @@ def on_snapshot_offered(state: State, node_id: NodeId, snapshot: OffsetAndEpoch,
     assert isinstance(role, Follower), "only a follower's leader offers it"
     if state.config.is_voter:
         state.report(f"leader {node_id} offers a snapshot at {snapshot}; only observers can load one")
-        state.peers.back_off(node_id, now_ms)
-    elif state.high_watermark is not None and snapshot.offset < state.high_watermark:
-        state.halt(f"the leader's snapshot at {snapshot} ends below the high watermark {state.high_watermark}")
+        state.requests.back_off(node_id, now_ms)
+    elif snapshot.epoch > state.epoch:
+        state.report(f"leader {node_id} of epoch {state.epoch} offers a snapshot at {snapshot}, a later one")
+        state.requests.back_off(node_id, now_ms)
+    elif snapshot.offset < state.known_committed:
+        reason = f"the leader's snapshot at {snapshot} ends below the high watermark {state.known_committed}"
+        state.halt(HaltCause.COMMITTED_RECORDS_LOST, reason)
     elif role.loading is None or role.loading.snapshot != snapshot:
-        state.role = replace(role, loading=Loading(snapshot=snapshot))
+        state.update_role(replace(role, loading=Loading(snapshot=snapshot)))
 
 
 def on_snapshot_piece(state: State, node_id: NodeId, response: FetchSnapshotResponse, now_ms: int) -> None:
     """Keep the next piece; after the last one the snapshot takes the place of the log."""
     role = state.role
-    if not isinstance(role, Follower) or role.loading is None or response.leader_id != role.leader_id:
+    if not isinstance(role, Follower) or role.loading is None or response.leader.leader_id != role.leader_id:
         return
     loading = role.loading
     end_position = loading.position + len(response.piece)
@@ -44,11 +48,12 @@ def on_snapshot_piece(state: State, node_id: NodeId, response: FetchSnapshotResp
             f"{loading.snapshot} was asked for"
         )
         give_up_loading(state)
-        state.peers.back_off(node_id, now_ms)
+        state.requests.back_off(node_id, now_ms)
         return
     state.emit(StoreSnapshotPiece(snapshot=loading.snapshot, position=loading.position, piece=response.piece))
     is_whole = end_position == response.size_bytes
-    state.role = replace(role, has_fetched=True, loading=None if is_whole else replace(loading, position=end_position))
+    rest = None if is_whole else replace(loading, position=end_position)
+    state.update_role(replace(role, has_fetched=True, loading=rest))
     if is_whole:
         _install(state, loading.snapshot, now_ms)
 
@@ -56,7 +61,7 @@ def on_snapshot_piece(state: State, node_id: NodeId, response: FetchSnapshotResp
 def give_up_loading(state: State) -> None:
     """Fetch again: the leader will say what there is."""
     if isinstance(state.role, Follower):
-        state.role = replace(state.role, loading=None)
+        state.update_role(replace(state.role, loading=None))
 
 
 def _install(state: State, snapshot: OffsetAndEpoch, now_ms: int) -> None:

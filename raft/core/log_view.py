@@ -74,11 +74,15 @@ class LogView:
         self._starts.append(start_offset)
 
     def append(self, header: BatchHeader) -> None:
-        """Count a batch in; it must begin where the log ends (LOG-5)."""
+        """Count a batch; it must begin where the log ends (LOG-5)."""
         assert header.base_offset == self.end_offset, f"batch at {header.base_offset}, log ends at {self.end_offset}"
-        assert header.epoch >= self.last_epoch, f"batch of epoch {header.epoch} after epoch {self.last_epoch}"
-        self.start_epoch(header.epoch, header.base_offset)
-        self.end_offset = header.end_offset
+        self.extend(header.epoch, header.end_offset)
+
+    def extend(self, epoch: Epoch, end_offset: Offset) -> None:
+        """Count records of this epoch, from the present end of the log up to `end_offset`."""
+        assert epoch >= self.last_epoch, f"records of epoch {epoch} after epoch {self.last_epoch}"
+        self.start_epoch(epoch, self.end_offset)
+        self.end_offset = end_offset
 
     def truncate(self, end_offset: Offset) -> None:
         """Forget what lies at `end_offset` or past it, epochs that began there too (DIVERGE-6)."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from raft.core.answers import on_failure, on_response
 from raft.core.appending import on_appends
+from raft.core.checks import unknown_partition_refusal
 from raft.core.commits import maybe_advance_high_watermark
 from raft.core.config import CoreConfig, Draw
-from raft.core.effects import Effect, RoleChanged
+from raft.core.effects import Effect, HaltCause
 from raft.core.elections import on_begin_quorum_epoch, on_end_quorum_epoch, on_vote_request
 from raft.core.events import (
     AppendRequested,
@@ -31,12 +31,14 @@ from raft.core.messages import (
     ClientFetchRequest,
     EndQuorumEpochRequest,
     FetchRequest,
+    UnknownPartitionRequest,
     VoteRequest,
 )
 from raft.core.moves import become_resigned, settle_election
 from raft.core.requesting import send_requests
+from raft.core.responses import on_failure, on_response
 from raft.core.roles import Leader, Role, Unattached
-from raft.core.startup import starting_role
+from raft.core.startup import foreign_state, starting_role
 from raft.core.state import State
 from raft.core.timers import check_quorum, finish_shutdown, keep_deadlines, next_deadline_ms
 from raft.errors import LocalProtocolError
@@ -86,7 +88,6 @@ class RaftCore:
         """Take in one event and return what has to happen, in this order.
 
         Raises:
-            StorageError: (on `Started`) the stored election state cannot be this node's.
             LocalProtocolError: (on `ResignRequested`) this node does not lead that epoch, nor a later one.
             AssertionError: an invariant is broken; the node must stop.
         """
@@ -135,10 +136,12 @@ class RaftCore:
     def _start(self, now_ms: int) -> None:
         state = self._state
         self._is_started = True
-        old = state.role
-        state.role, reason = starting_role(state.config, state.stored, state.log, draw=state.draw, now_ms=now_ms)
-        state.store_election_state()
-        state.emit(RoleChanged(old=old, new=state.role, reason=reason))
+        problem = foreign_state(state.config, state.stored, state.log)
+        if problem:
+            state.halt(HaltCause.NOT_A_VOTER, problem)
+            return
+        role, reason = starting_role(state.config, state.stored, state.log, draw=state.draw, now_ms=now_ms)
+        state.start_as(role, reason)
         settle_election(state, now_ms)
 
     def _resign(self, epoch: Epoch, now_ms: int) -> None:
@@ -161,6 +164,8 @@ class RaftCore:
                 on_fetch(state, event.request_id, request, now_ms)
             case ClientFetchRequest():
                 on_client_fetch(state, event.request_id, request, now_ms)
+            case UnknownPartitionRequest():
+                state.reply(event.request_id, unknown_partition_refusal(state, request))
             case _:
                 assert_never(request)
 

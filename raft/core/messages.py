@@ -1,8 +1,6 @@
 """Requests and responses as the rules see them: no versions, no topics, no -1.
 
-`raft.wire` turns the bytes of every supported version into these and back. `is_for_our_partition` is False where a
-request names another topic or more than one partition: that is judged here, because the order of checks is part of the
-protocol (ERROR-1).
+`raft.wire` turns the bytes of every supported version into these and back.
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from raft.errors import ErrorCode
-from raft.types import Batch, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.types import Batch, Epoch, LeaderAndEpoch, Offset, OffsetAndEpoch, ReplicaKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +27,6 @@ class VoteRequest:
     candidate_log_end: OffsetAndEpoch
     pre_vote: bool
     voter: ReplicaKey | None = None
-    is_for_our_partition: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +34,13 @@ class BeginQuorumEpochRequest:
     """A new leader announces itself to a voter."""
 
     cluster_id: str | None
-    epoch: Epoch
-    leader_id: NodeId
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
     voter: ReplicaKey | None = None
-    is_for_our_partition: bool = True
+
+    @property
+    def epoch(self) -> Epoch:
+        """The epoch that it leads."""
+        return self.leader.epoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +48,13 @@ class EndQuorumEpochRequest:
     """A leader resigns, and says in which order it would like the others to try."""
 
     cluster_id: str | None
-    epoch: Epoch
-    leader_id: NodeId
+    leader: LeaderAndEpoch
     preferred_successors: tuple[ReplicaKey, ...] = ()
-    leader_endpoints: tuple[Endpoint, ...] = ()
-    is_for_our_partition: bool = True
+
+    @property
+    def epoch(self) -> Epoch:
+        """The epoch that it led."""
+        return self.leader.epoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +77,6 @@ class FetchRequest:
     max_bytes: int
     high_watermark: Offset | None = None
     wants_high_watermark: bool = False
-    is_for_our_partition: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,11 +109,25 @@ class ClientFetchRequest:
     wait_until_bytes: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownPartitionRequest:
+    """Any request of a replica that does not name our partition, and no other.
+
+    The core refuses it, and not the part that reads the bytes, because the order of checks belongs to the protocol: a
+    request from another cluster is refused for its cluster id first (ERROR-1).
+    """
+
+    cluster_id: str | None
+
+
 Request = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest
-"""What another replica may ask."""
+"""What replicas ask each other."""
+
+IncomingRequest = Request | UnknownPartitionRequest
+"""What another replica asks this node."""
 
 OutgoingRequest = Request | FetchSnapshotRequest
-"""What this node asks other replicas. It has no snapshots to give, so nobody asks for a piece of one."""
+"""What this node asks other replicas. It makes no snapshots, so no replica asks it for one."""
 
 
 def is_for_records(request: OutgoingRequest) -> bool:
@@ -135,9 +149,7 @@ class VoteResponse:
     """A judged vote: not granted is no error (VOTE-12)."""
 
     error: int = ErrorCode.NONE
-    epoch: Epoch
-    leader_id: NodeId | None
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
     vote_granted: bool = False
 
 
@@ -146,9 +158,7 @@ class BeginQuorumEpochResponse:
     """Answer to a new leader's announcement."""
 
     error: int = ErrorCode.NONE
-    epoch: Epoch
-    leader_id: NodeId | None
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,9 +166,7 @@ class EndQuorumEpochResponse:
     """Answer to a leader that resigns."""
 
     error: int = ErrorCode.NONE
-    epoch: Epoch
-    leader_id: NodeId | None
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,9 +183,7 @@ class FetchResponse:
     """
 
     error: int = ErrorCode.NONE
-    epoch: Epoch
-    leader_id: NodeId | None
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
     high_watermark: Offset | None = None
     log_start_offset: Offset = Offset(0)
     diverging: OffsetAndEpoch | None = None
@@ -196,9 +202,7 @@ class FetchSnapshotResponse:
     """
 
     error: int = ErrorCode.NONE
-    epoch: Epoch
-    leader_id: NodeId | None
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
     snapshot: OffsetAndEpoch
     size_bytes: int
     position: int
@@ -217,9 +221,7 @@ class AppendResponse:
     error: int = ErrorCode.NONE
     message: str | None = None
     base_offset: Offset | None = None
-    epoch: Epoch
-    leader_id: NodeId | None
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
 
 
 Response = RequestRefused | VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse

@@ -36,7 +36,7 @@ def send_requests(state: State, now_ms: int) -> None:
                 _fetch_from_best(state, role, now_ms)
         case Prospective() | Candidate():
             if not role.tally.is_lost:
-                _send_to_voters(state, sorted(role.tally.unanswered), _vote_request, now_ms)
+                _send_to_voters(state, sorted(role.tally.unrecorded), _vote_request, now_ms)
         case Leader():
             _announce(state, role, now_ms)
         case Resigned():
@@ -56,19 +56,19 @@ def _send_to_voters(
     state: State, voters: Iterable[NodeId], make: Callable[[State, NodeId], OutgoingRequest], now_ms: int
 ) -> None:
     for voter in voters:
-        if state.peers.is_ready(voter, now_ms):
+        if state.requests.is_ready(voter, now_ms):
             _send(state, voter, state.config.voters.endpoints(voter)[0], make(state, voter), now_ms)
 
 
 def _fetch_from_best(state: State, role: Follower, now_ms: int) -> None:
     """Fetch from the leader; while it fails us, from anybody, who may know of a newer one (FETCH-20)."""
     leader = (role.leader_id, role.leader_endpoints[0])
-    if state.peers.is_backing_off(role.leader_id, now_ms):
+    if state.requests.is_backing_off(role.leader_id, now_ms):
         if is_second_look_due(state, role):
             # One fetch is under way at a time (GEN-6): another node that is silent would hold up the second look.
             return
         _fetch_from_anybody(state, now_ms, but=leader)
-    elif not state.peers.take_timed_out(role.leader_id) or not _fetch_from_anybody(state, now_ms, but=leader):
+    elif not state.requests.take_timeout(role.leader_id) or not _fetch_from_anybody(state, now_ms, but=leader):
         _fetch(state, *leader, now_ms, loading=role.loading)
 
 
@@ -77,9 +77,9 @@ def _fetch_from_anybody(state: State, now_ms: int, *, but: tuple[NodeId, Endpoin
     ready = [
         (node_id, endpoint)
         for node_id, endpoint in state.config.bootstrap_nodes()
-        if state.peers.is_ready(node_id, now_ms) and not _is_same(but, node_id, endpoint)
+        if state.requests.is_ready(node_id, now_ms) and not _is_same(but, node_id, endpoint)
     ]
-    if ready and not state.peers.has_pending:
+    if ready and not state.requests.has_inflight:
         node_id, endpoint = ready[state.draw(len(ready))]
         _fetch(state, node_id, endpoint, now_ms)
     return bool(ready)
@@ -92,7 +92,7 @@ def _is_same(node: tuple[NodeId, Endpoint] | None, node_id: NodeId, endpoint: En
 
 def _fetch(state: State, node_id: NodeId, endpoint: Endpoint, now_ms: int, *, loading: Loading | None = None) -> None:
     """Fetch, one at a time in the whole node (GEN-6), and only once what was fetched before is on disk (FETCH-25)."""
-    if state.peers.has_pending or state.flushes.durable_end < state.log.end_offset:
+    if state.requests.has_inflight or state.flushes.durable_end < state.log.end_offset:
         return
     request = _fetch_request(state) if loading is None else _fetch_snapshot_request(state, loading)
     _send(state, node_id, endpoint, request, now_ms)
@@ -137,9 +137,7 @@ def _vote_request(state: State, voter: NodeId) -> VoteRequest:
 def _begin_request(state: State, voter: NodeId) -> BeginQuorumEpochRequest:
     return BeginQuorumEpochRequest(
         cluster_id=state.config.cluster_id,
-        epoch=state.epoch,
-        leader_id=state.config.node_id,
-        leader_endpoints=state.config.voters.endpoints(state.config.node_id),
+        leader=state.leader,
         voter=state.config.voters.key(voter),
     )
 
@@ -149,13 +147,11 @@ def _end_request(state: State, _voter: NodeId) -> EndQuorumEpochRequest:
     assert isinstance(role, Resigned), "only a resigned leader ends its epoch"
     return EndQuorumEpochRequest(
         cluster_id=state.config.cluster_id,
-        epoch=role.epoch,
-        leader_id=role.leader_id,
+        leader=state.leader,
         preferred_successors=role.preferred_successors,
-        leader_endpoints=state.config.voters.endpoints(role.leader_id),
     )
 
 
 def _send(state: State, node_id: NodeId, endpoint: Endpoint, request: OutgoingRequest, now_ms: int) -> None:
-    number = state.peers.sent(node_id, request, now_ms)
+    number = state.requests.on_request_sent(node_id, request, now_ms)
     state.emit(Send(number=number, node_id=node_id, endpoint=endpoint, request=request))

@@ -1,14 +1,12 @@
-"""The six roles of a node, and the table of legal moves between them (rules, section 2)."""
+"""The six roles of a node (rules, section 2)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import assert_never
 
 from raft.core.progress import QuorumProgress
-from raft.core.quorum import Tally
+from raft.core.tally import Tally
 from raft.types import ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 
 
@@ -103,54 +101,6 @@ class Follower:
 
 
 Role = Unattached | Prospective | Candidate | Leader | Resigned | Follower
-
-
-class EpochStep(Enum):
-    """What a move does to the epoch."""
-
-    NONE = "the same epoch"
-    ANY = "the same epoch, or a higher one"
-    ONE = "the next epoch"
-    UP = "a higher epoch"
-
-
-ALLOWED: Mapping[type[Role], Mapping[type[Role], EpochStep]] = {
-    Unattached: {Unattached: EpochStep.ANY, Prospective: EpochStep.NONE, Follower: EpochStep.ANY},
-    Prospective: {
-        Prospective: EpochStep.NONE,
-        Candidate: EpochStep.ONE,
-        Follower: EpochStep.ANY,
-        Unattached: EpochStep.ANY,
-    },
-    Candidate: {
-        Leader: EpochStep.NONE,
-        Prospective: EpochStep.NONE,
-        Unattached: EpochStep.UP,
-        Follower: EpochStep.ANY,
-    },
-    Leader: {Resigned: EpochStep.NONE, Unattached: EpochStep.UP, Follower: EpochStep.UP},
-    Resigned: {Unattached: EpochStep.UP, Follower: EpochStep.UP},
-    Follower: {Prospective: EpochStep.NONE, Unattached: EpochStep.UP, Follower: EpochStep.ANY},
-}
-"""Every legal move, and what it does to the epoch. Who starts as what is another matter: see `raft.core.startup`."""
-
-
-def check_move(old: Role, new: Role) -> None:
-    """Make sure that a move is one of the table, and forgets nothing that an epoch must remember.
-
-    Raises:
-        AssertionError: it is not in the table; or within one epoch a vote or a leader would be lost or replaced.
-    """
-    step = ALLOWED[type(old)].get(type(new))
-    assert step is not None, f"no move from {type(old).__name__} to {type(new).__name__}"
-    up = new.epoch - old.epoch
-    is_right = {EpochStep.NONE: up == 0, EpochStep.ANY: up >= 0, EpochStep.ONE: up == 1, EpochStep.UP: up > 0}[step]
-    assert is_right, f"{type(old).__name__} to {type(new).__name__} is {step.value}, not {old.epoch} to {new.epoch}"
-    if up == 0:
-        kept_vote = old.voted_key in (None, new.voted_key)
-        assert kept_vote, f"voted for {old.voted_key} in epoch {old.epoch}, now {new.voted_key}"
-        kept_leader = known_leader(old) in (None, known_leader(new))
-        assert kept_leader, f"leader {known_leader(old)} of epoch {old.epoch}, now {known_leader(new)}"
 
 
 def election_state(role: Role) -> ElectionState:

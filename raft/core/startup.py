@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from raft.core.config import CoreConfig, Draw
 from raft.core.log_view import LogView
-from raft.core.quorum import Tally
 from raft.core.roles import Candidate, Follower, Prospective, Resigned, Role, Unattached, known_leader
-from raft.errors import StorageError
+from raft.core.tally import Tally
 from raft.types import ElectionState, Epoch
+
+
+def foreign_state(config: CoreConfig, stored: ElectionState | None, log: LogView) -> str | None:
+    """Say why the stored state cannot be this node's: only a voter leads or stands for election. None if it can."""
+    if stored is None or stored.epoch < log.last_epoch or config.is_voter:
+        return None
+    if stored.leader_id == config.node_id:
+        did = "led"
+    elif _is_candidacy(config, stored):
+        did = "stood for election in"
+    else:
+        return None
+    voters = list(config.voters.ids)
+    return f"node {config.node_id} is no voter of {voters}, but its quorum-state says that it {did} the last epoch"
 
 
 def starting_role(
     config: CoreConfig, stored: ElectionState | None, log: LogView, *, draw: Draw, now_ms: int
 ) -> tuple[Role, str]:
-    """Choose the role to start in, and say why. Nobody starts as Leader: unflushed records could reuse offsets.
+    """Choose the role to start in, and say why. No node starts as Leader: offsets of records that it had not flushed
+    could be used twice.
 
-    Raises:
-        StorageError: the stored state cannot be this node's.
+    The stored state is this node's: see `foreign_state`.
     """
     timeout_ms = config.election_timeout_ms
     deadline_ms = now_ms + (timeout_ms + draw(timeout_ms) if timeout_ms else 0)
@@ -41,7 +54,6 @@ def _role_from(
         role = Unattached(epoch=log.last_epoch, election_deadline_ms=election_deadline_ms)
         return role, "the log is of a later epoch than the stored state"
     if stored.leader_id == config.node_id:
-        _require_voter(config, "led")
         return Resigned(
             epoch=stored.epoch,
             leader_id=config.node_id,
@@ -49,8 +61,7 @@ def _role_from(
             election_deadline_ms=deadline_ms,
             unacknowledged=frozenset(config.voters.others(config.node_id)),
         ), "it led this epoch before it stopped"
-    if stored.leader_id is None and stored.voted_key is not None and stored.voted_key.matches(config.replica):
-        _require_voter(config, "stood for election in")
+    if _is_candidacy(config, stored):
         return Candidate(
             epoch=stored.epoch,
             voted_key=config.replica,
@@ -75,12 +86,9 @@ def _role_from(
     ), "no leader to follow"
 
 
-def _require_voter(config: CoreConfig, deed: str) -> None:
-    if not config.is_voter:
-        raise StorageError(
-            f"node {config.node_id} is no voter of {list(config.voters.ids)}, but its quorum-state says that it {deed} "
-            "the last epoch: is controller.quorum.voters right, and the directory this node's?"
-        )
+def _is_candidacy(config: CoreConfig, stored: ElectionState) -> bool:
+    """Whether the node voted for itself in the stored epoch, and did not win."""
+    return stored.leader_id is None and stored.voted_key is not None and stored.voted_key.matches(config.replica)
 
 
 def _sole_voter(config: CoreConfig, role: Role, deadline_ms: int) -> Prospective:

@@ -9,6 +9,7 @@ from raft.core.effects import (
     Effect,
     FlushLog,
     Halt,
+    HaltCause,
     ReadRange,
     Reply,
     ReportFault,
@@ -20,10 +21,21 @@ from raft.core.flushes import FlushLedger
 from raft.core.log_view import LogView
 from raft.core.messages import AppendResponse, FetchResponse, Response
 from raft.core.parking import ParkedFetch, PendingAppend, WaitingRequests
-from raft.core.peers import Peers
-from raft.core.roles import Leader, Role, check_move, election_state, known_leader
+from raft.core.request_manager import RequestManager
+from raft.core.roles import Leader, Role, election_state, known_leader
+from raft.core.transitions import check_move, check_update
 from raft.errors import ErrorCode
-from raft.types import Batch, BatchHeader, ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
+from raft.types import (
+    Batch,
+    BatchHeader,
+    ElectionState,
+    Endpoint,
+    Epoch,
+    LeaderAndEpoch,
+    NodeId,
+    Offset,
+    OffsetAndEpoch,
+)
 from raft.writers import WriterTable
 
 
@@ -53,9 +65,12 @@ class State:
         self.writers = writers
         self.draw = draw
         self.high_watermark: Offset | None = None
-        self.known_committed = known_committed
-        """The highest high watermark ever known here: it outlives roles and restarts, and is never cut below."""
-        self.peers = Peers(request_timeout_ms=config.request_timeout_ms, retry_backoff_ms=config.retry_backoff_ms)
+        self.known_committed = max(known_committed, log.start_offset)
+        """The highest high watermark ever known here. It outlives roles and restarts; no truncation goes below it. A
+        log that begins with a snapshot is committed up to there."""
+        self.requests = RequestManager(
+            request_timeout_ms=config.request_timeout_ms, retry_backoff_ms=config.retry_backoff_ms
+        )
         self.parked: WaitingRequests[ParkedFetch] = WaitingRequests()
         self.appends: WaitingRequests[PendingAppend] = WaitingRequests()
         self.shutdown_deadline_ms: int | None = None
@@ -87,6 +102,11 @@ class State:
         return self.config.voters.endpoints(self.leader_id)
 
     @property
+    def leader(self) -> LeaderAndEpoch:
+        """The epoch and its leader, as every response names them."""
+        return LeaderAndEpoch(epoch=self.epoch, leader_id=self.leader_id, endpoints=self.leader_endpoints)
+
+    @property
     def is_shutting_down(self) -> bool:
         """Whether the node is on its way out."""
         return self.shutdown_deadline_ms is not None
@@ -96,23 +116,39 @@ class State:
         timeout_ms = self.config.election_timeout_ms
         return now_ms + (timeout_ms + self.draw(timeout_ms) if timeout_ms else 0)
 
-    # Changing role
+    # The role, which nothing else assigns
+
+    def start_as(self, role: Role, reason: str) -> None:
+        """Enter the first role after a start; which one is not bound by the table of moves."""
+        self._enter(role, reason)
 
     def move_to(self, role: Role, reason: str) -> None:
-        """Make a legal move to another role: durable before anything that follows in the list (ROLE-11).
+        """Make a legal move to another role. It is on disk before any later effect is carried out (ROLE-11).
 
         Raises:
             AssertionError: see `check_move`.
         """
         old = self.role
         check_move(old, role)
-        self.role = role
-        self.store_election_state()
-        self.emit(RoleChanged(old=old, new=role, reason=reason))
-        self.peers.forget()
+        self._enter(role, reason)
+        self.requests.reset_all()
         if isinstance(old, Leader):
             self.fail_appends()
         self.fail_parked()
+
+    def update_role(self, role: Role) -> None:
+        """Replace details of the present role, such as a deadline or a tally. There is nothing to store or to announce.
+
+        Raises:
+            AssertionError: see `check_update`.
+        """
+        check_update(self.role, role)
+        self.role = role
+
+    def _enter(self, role: Role, reason: str) -> None:
+        old, self.role = self.role, role
+        self.store_election_state()
+        self.emit(RoleChanged(old=old, new=role, reason=reason))
 
     def store_election_state(self) -> None:
         """Order what the role must not forget to disk, unless it is there already."""
@@ -135,18 +171,16 @@ class State:
         """Tell an operator; the node goes on."""
         self.emit(ReportFault(message=message))
 
-    def halt(self, reason: str) -> None:
-        """Stop this node: going on could break a promise of the quorum."""
+    def halt(self, cause: HaltCause, reason: str) -> None:
+        """Stop this node, because to go on could break a promise of the quorum."""
         self.is_stopped = True
-        self.emit(Halt(reason=reason))
+        self.emit(Halt(cause=cause, reason=reason))
 
     def fetch_response(self, *, error: int = ErrorCode.NONE, diverging: OffsetAndEpoch | None = None) -> FetchResponse:
         """Make the answer to a fetch; it says where the quorum stands whatever else it says (FETCH-10)."""
         return FetchResponse(
             error=error,
-            epoch=self.epoch,
-            leader_id=self.leader_id,
-            leader_endpoints=self.leader_endpoints,
+            leader=self.leader,
             high_watermark=self.high_watermark,
             log_start_offset=self.log.start_offset,
             diverging=diverging,
@@ -160,9 +194,7 @@ class State:
             error=error,
             message=message,
             base_offset=base_offset,
-            epoch=self.epoch,
-            leader_id=self.leader_id,
-            leader_endpoints=self.leader_endpoints,
+            leader=self.leader,
         )
         self.reply(request_id, response)
 
@@ -208,6 +240,7 @@ class State:
     def restart_log(self, start: OffsetAndEpoch) -> None:
         """Count the log as empty and beginning here; what puts a snapshot in its place has been ordered."""
         self.log.restart_at(start)
+        self.committed_bytes.truncate(start.offset)
         self.writers.forget_everything()
         self.flushes.truncate(Offset(0))
         self.order_flush()

@@ -13,9 +13,9 @@ from raft.types import Epoch
 
 def keep_deadlines(state: State, now_ms: int) -> None:
     """Do everything that is due by now."""
-    for pending in state.peers.take_overdue(now_ms):
-        state.emit(Disconnect(node_id=pending.node_id))
-    state.peers.forget_past_back_offs(now_ms)
+    for timed_out in state.requests.take_timed_out(now_ms):
+        state.emit(Disconnect(node_id=timed_out.node_id))
+    state.requests.remove_expired_backoffs(now_ms)
     left: set[type[Role]] = set()
     # One move may make the next one due at once, but with timeouts of 0 they would go round for ever.
     while type(state.role) not in left:
@@ -29,7 +29,7 @@ def keep_deadlines(state: State, now_ms: int) -> None:
 
 def next_deadline_ms(state: State) -> int | None:
     """When `keep_deadlines` or `send_requests` may have something to do; None for never."""
-    deadlines = state.peers.deadlines_ms()
+    deadlines = state.requests.deadlines_ms()
     waiting = (state.parked.earliest_deadline_ms, state.appends.earliest_deadline_ms)
     for deadline_ms in (*_role_deadlines_ms(state), *waiting, state.shutdown_deadline_ms):
         if deadline_ms is not None:

@@ -13,7 +13,7 @@ from raft.core import CoreConfig, RaftCore
 from raft.core.config import HIGH_WATERMARK_LINGER_MS
 from raft.core.events import Event, ShutdownRequested
 from raft.core.log_view import LogView
-from raft.core.quorum import VoterSet
+from raft.core.voter_set import VoterSet
 from raft.node.admission_thread import AdmissionThread
 from raft.node.connections import Connections
 from raft.node.disk_threads import DiskThreads

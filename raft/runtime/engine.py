@@ -37,6 +37,7 @@ from raft.core.events import Event, LogFlushed, RequestAbandoned, Started, TimeP
 from raft.errors import NodeHaltedError
 from raft.records.control import leader_change_batch
 from raft.records.split import split_batches
+from raft.runtime.advice import explain
 from raft.runtime.disk import Disk, DiskListener
 from raft.runtime.fault_log import FaultLog
 from raft.runtime.network import Network
@@ -180,8 +181,9 @@ class Engine:
                 self._log_shutdown(effect)
                 self._end(None)
             case Halt():
-                _logger.error("node %s stops: %s", self.core.node_id, effect.reason)
-                self._end(NodeHaltedError(effect.reason))
+                why = explain(effect)
+                _logger.error("node %s stops: %s", self.core.node_id, why)
+                self._end(NodeHaltedError(why))
             case _:
                 self._change_log(effect)
 

@@ -25,10 +25,10 @@ from raft.core.events import (
     TimePassed,
 )
 from raft.core.log_view import LogView
-from raft.core.messages import ClientFetchRequest, IncomingResponse, Request
-from raft.core.quorum import Voter, VoterSet
+from raft.core.messages import ClientFetchRequest, IncomingRequest, IncomingResponse
 from raft.core.roles import Leader, Role, election_state
 from raft.core.state import State
+from raft.core.voter_set import Voter, VoterSet
 from raft.types import (
     BatchHeader,
     ElectionState,
@@ -126,7 +126,7 @@ class Node:
                 return effect
 
     def hears(
-        self, request: Request | ClientFetchRequest, *, now_ms: int = 100, request_id: int = REQUEST_ID
+        self, request: IncomingRequest | ClientFetchRequest, *, now_ms: int = 100, request_id: int = REQUEST_ID
     ) -> list[Effect]:
         """A request comes in."""
         return self.handle(RequestReceived(request_id=request_id, request=request), now_ms=now_ms)

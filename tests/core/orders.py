@@ -8,6 +8,8 @@ from raft.core.effects import (
     AppendBatches,
     AppendLeaderChange,
     FlushLog,
+    Halt,
+    HaltCause,
     ReadRange,
     Reply,
     RoleChanged,
@@ -46,6 +48,11 @@ def reads(start: int, end: int, *, max_bytes: int = 1 << 20) -> ReadRange:
 def sends(request: OutgoingRequest, *, to: int, number: int = 0, at: Endpoint | None = None) -> Send:
     """The node asks another; `number` counts from 0 within a test."""
     return Send(number=number, node_id=NodeId(to), endpoint=at or endpoint(to), request=request)
+
+
+def halts(cause: HaltCause, reason: str) -> Halt:
+    """The node stops."""
+    return Halt(cause=cause, reason=reason)
 
 
 def appends(*batches: Batch) -> AppendBatches:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from raft.core.effects import Effect, Halt, ReportFault
+from raft.core.effects import Effect, HaltCause, ReportFault
 from raft.core.messages import RequestRefused, Response
 from raft.errors import ErrorCode
 from tests.core.builder import Node, a_candidate, a_follower, a_leader, a_prospective, a_resigned, an_unattached
-from tests.core.orders import becomes, replies, sends, stores
+from tests.core.orders import becomes, halts, replies, sends, stores
 from tests.core.states import follower, unattached
 from tests.core.wording import (
     begin_answer,
@@ -228,7 +228,7 @@ def test_node_stops_when_it_is_not_authorized() -> None:
 
     effects = asker.gets(RequestRefused(error=ErrorCode.CLUSTER_AUTHORIZATION_FAILED), of=2)
 
-    assert effects == [Halt(reason="node 2 refuses FetchRequest: CLUSTER_AUTHORIZATION_FAILED")]
+    assert effects == [halts(HaltCause.NOT_AUTHORIZED, "node 2 refuses FetchRequest: CLUSTER_AUTHORIZATION_FAILED")]
     assert asker.waits(until=9999) == []
 
 
@@ -277,7 +277,7 @@ def test_node_writes_nothing_and_stops_when_an_answer_cannot_be_true(
 
     effects = asker.gets(answer, of=2)
 
-    assert effects == [Halt(reason=reason)]
+    assert effects == [halts(HaltCause.CONTRADICTING_LEADER, reason)]
     assert asker.role == before
     assert asker.waits(until=9999) == []
 

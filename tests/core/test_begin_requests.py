@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from raft.core.effects import Halt, ReportFault
+from raft.core.effects import HaltCause, ReportFault
 from raft.core.messages import BeginQuorumEpochRequest, BeginQuorumEpochResponse, RequestRefused
 from raft.errors import ErrorCode
 from raft.types import Endpoint, NodeId, ReplicaKey, Uuid
@@ -23,9 +23,9 @@ from tests.core.builder import (
     an_unattached,
     voter_set_with_directories,
 )
-from tests.core.orders import becomes, replies, sends, stores
+from tests.core.orders import becomes, halts, replies, sends, stores
 from tests.core.states import follower, unattached
-from tests.core.wording import begin_answer, begin_request, endpoint, our_fetch
+from tests.core.wording import begin_answer, begin_request, endpoint, led_by, our_fetch
 
 ANNOUNCED = "node 2 leads epoch {epoch}"
 
@@ -142,7 +142,7 @@ def test_node_keeps_its_vote_when_it_follows_another_in_the_same_epoch() -> None
         ),
         pytest.param(
             lambda: an_unattached(epoch=5),
-            begin_request(epoch=6, leader=-1),
+            begin_request(epoch=6, leader=None),
             begin_answer(epoch=5, leader=None, error=ErrorCode.INVALID_REQUEST),
             id="a negative leader is malformed, and its epoch not adopted",
         ),
@@ -214,7 +214,7 @@ def test_follower_begins_anew_when_its_leader_names_more_endpoints() -> None:
     effects = voter.hears(begin_request(epoch=5, leader=2, endpoints=endpoints), now_ms=300)
 
     after = follower(of=2, epoch=5, at=endpoints, until=2300)
-    response = BeginQuorumEpochResponse(epoch=before.epoch, leader_id=NodeId(2), leader_endpoints=endpoints)
+    response = BeginQuorumEpochResponse(leader=led_by(2, epoch=5, at=endpoints))
     assert effects == [
         becomes(after, was=before, reason="node 2 leads epoch 5"),
         replies(response),
@@ -347,7 +347,10 @@ def test_node_writes_nothing_and_stops_when_an_announcement_cannot_be_true(
 
     effects = voter.hears(request_)
 
-    assert effects == [replies(RequestRefused(error=ErrorCode.UNKNOWN_SERVER_ERROR)), Halt(reason=reason)]
+    assert effects == [
+        replies(RequestRefused(error=ErrorCode.UNKNOWN_SERVER_ERROR)),
+        halts(HaltCause.CONTRADICTING_LEADER, reason),
+    ]
     assert voter.role == before
     assert voter.hears(begin_request(epoch=9, leader=3)) == []
     assert voter.core.deadline_ms is None

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from raft.core.effects import Halt
+from raft.core.effects import HaltCause
 from raft.core.messages import EndQuorumEpochRequest, EndQuorumEpochResponse, RequestRefused
 from raft.errors import ErrorCode
 from raft.types import NodeId, ReplicaKey, Uuid
@@ -21,7 +21,7 @@ from tests.core.builder import (
     an_unattached,
     voter_set_with_directories,
 )
-from tests.core.orders import becomes, replies, sends, stores
+from tests.core.orders import becomes, halts, replies, sends, stores
 from tests.core.states import follower, prospective
 from tests.core.wording import end_answer, end_request, fetch_answer, our_fetch, pre_vote_request, vote_answer
 
@@ -118,7 +118,7 @@ def test_node_that_did_not_know_the_leader_adopts_it_and_then_waits(node: Callab
         ),
         pytest.param(
             lambda: an_unattached(epoch=5),
-            end_request(epoch=6, leader=-1),
+            end_request(epoch=6, leader=None),
             end_answer(epoch=5, leader=None, error=ErrorCode.INVALID_REQUEST),
             marks=pytest.mark.rule("END-5"),
             id="a candidate's farewell is malformed, and its epoch not adopted",
@@ -191,7 +191,10 @@ def test_node_writes_nothing_and_stops_when_a_farewell_cannot_be_true(
 
     effects = voter.hears(request_)
 
-    assert effects == [replies(RequestRefused(error=ErrorCode.UNKNOWN_SERVER_ERROR)), Halt(reason=reason)]
+    assert effects == [
+        replies(RequestRefused(error=ErrorCode.UNKNOWN_SERVER_ERROR)),
+        halts(HaltCause.CONTRADICTING_LEADER, reason),
+    ]
     assert voter.role == before
 
 

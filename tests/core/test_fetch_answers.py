@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from raft.core.effects import Effect, Halt, ReportFault, Send
+from raft.core.effects import Effect, HaltCause, ReportFault, Send
 from raft.errors import ErrorCode
 from raft.types import Batch, ControlType
 from tests.core.builder import a_follower, a_log, a_node, an_unattached
-from tests.core.orders import appends, becomes, cuts, flushes, replies, sends, stores
+from tests.core.orders import appends, becomes, cuts, flushes, halts, replies, sends, stores
 from tests.core.states import follower
 from tests.core.wording import batch, begin_request, fetch_answer, our_fetch, pre_vote_request, vote_answer
 
@@ -80,8 +80,18 @@ def test_follower_stops_when_the_high_watermark_falls() -> None:
 
     effects = node.gets(fetch_answer(epoch=5, leader=2, high_watermark=7), of=2)
 
-    assert effects == [Halt(reason="the leader's high watermark fell from 8 to 7")]
+    assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, "the leader's high watermark fell from 8 to 7")]
     assert node.high_watermark == 8
+
+
+@pytest.mark.rule("HW-5", "LOG-21")
+def test_follower_stops_when_the_high_watermark_is_below_what_it_knew_to_be_committed_before_its_start() -> None:
+    node = a_node(epoch=5, leader=2, known_committed=8)
+
+    effects = node.gets(fetch_answer(epoch=5, leader=2, high_watermark=7), of=2)
+
+    assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, "the leader's high watermark fell from 8 to 7")]
+    assert node.high_watermark is None
 
 
 @pytest.mark.parametrize(
@@ -135,7 +145,8 @@ def test_follower_stops_and_appends_nothing_when_a_control_record_is_of_an_unkno
 
     effects = node.gets(fetch_answer(epoch=5, leader=2, batches=[*before, unknown]), of=2)
 
-    assert effects == [Halt(reason=f"unknown control record type 99 at offset {base_offset}")]
+    reason = f"unknown control record type 99 at offset {base_offset}"
+    assert effects == [halts(HaltCause.UNKNOWN_CONTROL_RECORD, reason)]
     assert node.core.log.end_offset == 10
 
 
@@ -241,7 +252,7 @@ def test_follower_stops_rather_than_cut_below_its_high_watermark(point: tuple[in
 
     if stops:
         reason = "the leader's log leaves ours at 7, below the high watermark 8: committed records would be lost"
-        assert effects == [Halt(reason=reason)]
+        assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, reason)]
         assert node.core.log.end_offset == 10
     else:
         assert effects[0] == cuts(8)
@@ -255,7 +266,7 @@ def test_follower_stops_rather_than_cut_below_what_it_knew_to_be_committed_befor
     effects = node.gets(fetch_answer(epoch=5, leader=2, diverging=(3, 7)), of=2)
 
     reason = "the leader's log leaves ours at 7, below the high watermark 8: committed records would be lost"
-    assert effects == [Halt(reason=reason)]
+    assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, reason)]
     assert node.high_watermark is None, "it is a lower bound, not the high watermark"
 
 

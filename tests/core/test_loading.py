@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from raft.core.effects import Halt, InstallSnapshot, Reply, ReportFault, Send, StoreSnapshotPiece
+from raft.core.effects import HaltCause, InstallSnapshot, Reply, ReportFault, Send, StoreSnapshotPiece
 from raft.core.events import Failure
+from raft.core.log_view import LogView
 from raft.core.messages import FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse, RequestRefused
-from raft.core.quorum import VoterSet
 from raft.core.roles import Follower
+from raft.core.voter_set import VoterSet
 from raft.errors import ErrorCode
 from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
-from tests.core.builder import Node, a_config, a_follower, a_node
-from tests.core.orders import appends, cuts, flushes, sends
-from tests.core.wording import CLUSTER_ID, US, batch, client_fetch, endpoint, fetch_answer, our_fetch, point
+from tests.core.builder import Node, a_config, a_follower, a_log, a_node
+from tests.core.orders import appends, cuts, flushes, halts, sends
+from tests.core.wording import CLUSTER_ID, US, batch, client_fetch, endpoint, fetch_answer, led_by, our_fetch, point
 
 SERVER = -2
 """The bootstrap server, which is the leader: known by its address alone."""
@@ -21,10 +22,10 @@ SERVER = -2
 SNAPSHOT = point(4, 100)
 
 
-def an_observer(*, high_watermark: int | None = None) -> Node:
+def an_observer(*, high_watermark: int | None = None, known_committed: int = 0, log: LogView | None = None) -> Node:
     """An observer whose log ends at 10; the leader, node 2 of epoch 5, has answered its first fetch."""
     config = a_config(VoterSet.static({}), bootstrap_servers=(endpoint(2),))
-    node = a_node(epoch=5, config=config)
+    node = a_node(epoch=5, config=config, known_committed=known_committed, log=log)
     node.gets(fetch_answer(epoch=5, leader=2, high_watermark=high_watermark), of=SERVER)
     return node.count_from_here()
 
@@ -59,9 +60,7 @@ def piece(
 ) -> FetchSnapshotResponse:
     return FetchSnapshotResponse(
         error=error,
-        epoch=Epoch(epoch),
-        leader_id=None if leader is None else NodeId(leader),
-        leader_endpoints=() if leader is None else (endpoint(leader),),
+        leader=led_by(leader, epoch=epoch),
         snapshot=snapshot,
         size_bytes=size,
         position=position,
@@ -210,7 +209,52 @@ def test_snapshot_that_ends_below_what_is_committed_stops_the_node() -> None:
     effects = node.gets(fetch_answer(epoch=5, leader=2, snapshot=(4, 9)), of=2)
 
     reason = "the leader's snapshot at offset 9 of epoch 4 ends below the high watermark 10"
-    assert effects == [Halt(reason=reason)]
+    assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, reason)]
+
+
+@pytest.mark.rule("LOG-21")
+def test_snapshot_that_ends_below_what_was_committed_before_the_start_stops_the_node() -> None:
+    node = an_observer(known_committed=10)
+
+    effects = node.gets(fetch_answer(epoch=5, leader=2, snapshot=(4, 9)), of=2)
+
+    reason = "the leader's snapshot at offset 9 of epoch 4 ends below the high watermark 10"
+    assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, reason)]
+
+
+@pytest.mark.rule("DIVERGE-7", "LOG-16")
+def test_observer_stops_rather_than_cut_below_the_snapshot_at_which_its_log_begins() -> None:
+    node = an_observer(log=a_log([(5, 100)], 110, start=100))
+
+    effects = node.gets(fetch_answer(epoch=5, leader=2, diverging=(3, 50)), of=2)
+
+    reason = "the leader's log leaves ours at 50, below the high watermark 100: committed records would be lost"
+    assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, reason)]
+    assert node.core.log.end_offset == 110
+
+
+def test_snapshot_of_a_later_epoch_than_the_leaders_is_not_loaded() -> None:
+    node = an_observer()
+
+    effects = node.gets(fetch_answer(epoch=5, leader=2, snapshot=(6, 100)), of=2)
+
+    message = "leader 2 of epoch 5 offers a snapshot at offset 100 of epoch 6, a later one"
+    assert effects == [ReportFault(message=message)]
+    assert isinstance(node.role, Follower)
+    assert node.role.loading is None
+
+
+def test_bytes_that_a_snapshot_replaced_are_not_committed() -> None:
+    node = an_observer()
+    node.gets(fetch_answer(epoch=5, leader=2, batches=[batch(10, epoch=5, records=10)]), of=2)
+    node.has_flushed()
+    node.gets(fetch_answer(epoch=5, leader=2, snapshot=(5, 12)), of=2)
+    node.gets(piece(b"12345678", 0, snapshot=point(5, 12)), of=2)
+    node.has_flushed()
+
+    node.gets(fetch_answer(epoch=5, leader=2, batches=[batch(12, epoch=5)], high_watermark=13), of=2)
+
+    assert node.core.committed_bytes == 100
 
 
 def test_client_is_told_that_what_lies_before_the_snapshot_is_gone() -> None:
@@ -231,7 +275,10 @@ def test_client_is_told_that_what_lies_before_the_snapshot_is_gone() -> None:
 def test_voter_stops_when_it_meets_a_controller_of_a_kafka_cluster() -> None:
     node = a_follower(of=2, epoch=5)
 
-    (effect,) = node.fails_to_reach(2, Failure.KAFKA_CONTROLLER)
+    effects = node.fails_to_reach(2, Failure.KAFKA_CONTROLLER)
 
-    assert isinstance(effect, Halt)
-    assert "To follow that cluster, leave out controller.quorum.voters" in effect.reason
+    reason = (
+        "node 2 is a controller of an Apache Kafka cluster, and this node is set up to vote beside it: "
+        "it could win an election that only a controller may win"
+    )
+    assert effects == [halts(HaltCause.KAFKA_CONTROLLER, reason)]

@@ -85,7 +85,7 @@ def test_batch_must_begin_where_the_log_ends(base_offset: int) -> None:
 def test_batch_must_not_be_of_an_older_epoch_than_the_last() -> None:
     log = a_log([(3, 0), (5, 8)], 10)
 
-    with pytest.raises(AssertionError, match="batch of epoch 4 after epoch 5"):
+    with pytest.raises(AssertionError, match="records of epoch 4 after epoch 5"):
         log.append(batch(10, epoch=4).header)
 
 

@@ -278,7 +278,7 @@ def test_leader_accepts_and_reports_a_voter_that_went_back_and_keeps_the_high_wa
     effects = node.hears(voter_2_at(4, last_epoch=3))
 
     assert effects == [
-        ReportFault(message="voter 2 fetches from 4, after 11: did it lose its disk?"),
+        ReportFault(message="voter 2 fetches from 4, after 11: it has lost records"),
         replies(fetch_answer(epoch=5, leader=1, high_watermark=11), read=reads(4, 11)),
     ]
     assert node.high_watermark == 11

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from raft.core.config import CoreConfig
-from raft.core.effects import StoreElectionState
+from raft.core.effects import HaltCause, StoreElectionState
 from raft.core.events import Started
 from raft.core.roles import Role, Unattached
-from raft.errors import StorageError
 from raft.types import ElectionState, Endpoint, Epoch, NodeId, ReplicaKey, Uuid
 from tests.core.builder import Node, a_config, a_log, not_started, voter_set_with_directories
-from tests.core.orders import becomes, flushes, opens_epoch, sends, stores
+from tests.core.orders import becomes, flushes, halts, opens_epoch, sends, stores
 from tests.core.states import candidate, follower, leader, prospective, resigned, tally, unattached
 from tests.core.wording import endpoint, fetch_answer, maybe_key, maybe_node, our_farewell, our_fetch, vote_request
 
@@ -180,8 +179,11 @@ def test_node_that_is_no_voter_refuses_to_start_when_it_stored_what_only_a_voter
 ) -> None:
     node = starting(state, a_config((2, 3)))
 
-    with pytest.raises(StorageError, match=f"node 1 is no voter of .*, but its quorum-state says that it {deed}"):
-        node.handle(Started(), now_ms=0)
+    effects = node.handle(Started(), now_ms=0)
+
+    reason = f"node 1 is no voter of [2, 3], but its quorum-state says that it {deed} the last epoch"
+    assert effects == [halts(HaltCause.NOT_A_VOTER, reason)]
+    assert node.waits(until=9999) == []
 
 
 # The only voter

@@ -70,4 +70,4 @@ def test_cut_of_an_unflushed_tail_orders_what_is_left_to_disk_anew() -> None:
 def test_every_fetch_answer_names_the_leader_and_the_epoch(role: Role, named: NodeId | None) -> None:
     answer = a_state(role).fetch_response(error=ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
-    assert (answer.leader_id, answer.epoch) == (named, 5)
+    assert (answer.leader.leader_id, answer.leader.epoch) == (named, 5)

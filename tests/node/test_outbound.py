@@ -12,7 +12,7 @@ from raft.core.events import Failure
 from raft.errors import ErrorCode
 from raft.local.ports import free_ports
 from raft.node.outbound import OutboundConnection, is_refusal
-from raft.types import Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.types import Endpoint, Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from raft.wire.apis import FETCH, VOTE
 from raft.wire.frames import encode_response
 from raft.wire.mapping.elections import vote_response_to_wire
@@ -38,7 +38,7 @@ PRE_VOTE_REQUEST = core.VoteRequest(
     candidate_log_end=OffsetAndEpoch(epoch=Epoch(2), offset=Offset(7)),
     pre_vote=True,
 )
-GRANTED = core.VoteResponse(epoch=Epoch(3), leader_id=None, vote_granted=True)
+GRANTED = core.VoteResponse(leader=LeaderAndEpoch(epoch=Epoch(3)), vote_granted=True)
 
 
 class Caller:

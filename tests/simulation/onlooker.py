@@ -48,7 +48,7 @@ class Onlooker(Observer):
             if isinstance(effect, RoleChanged):
                 self._see_role(step, effect)
             elif isinstance(effect, ReportFault):
-                self._sightings.count(Sight.LOST_DISK_REPORTED, "lose its disk" in effect.message)
+                self._sightings.count(Sight.LOST_DISK_REPORTED, "it has lost records" in effect.message)
         self._see_cut(step)
         self._see_held_back(step)
         for entry in step.appended:

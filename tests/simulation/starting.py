@@ -8,7 +8,7 @@ from typing import TypeVar
 from raft.config import NodeConfig
 from raft.core import CoreConfig
 from raft.core.log_view import LogView
-from raft.core.quorum import VoterSet
+from raft.core.voter_set import VoterSet
 from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
 from raft.storage.files import Files
 from raft.storage.log import Log, LogConfig

@@ -187,6 +187,6 @@ class _ClientFetch:
 
     def _answer(self, response: FetchResponse, records: bytes) -> None:
         partition = fetch_partition_to_wire(response, records, self._version)
-        reachable = replace(response, leader_endpoints=self._context.leader_endpoints(self._caller))
+        reachable = replace(response.leader, endpoints=self._context.leader_endpoints(self._caller))
         endpoints = fetch_endpoints_to_wire(reachable, self._version)
         self._respond(_response(self._context, self._request, self._version, partition, endpoints), self._permit)

@@ -14,7 +14,7 @@ from raft.records.produced import read_produced_batch
 from raft.runtime.caller import Caller
 from raft.runtime.requests.context import Context
 from raft.runtime.respond import Respond
-from raft.types import Batch, BatchHeader
+from raft.types import Batch, BatchHeader, LeaderAndEpoch
 from raft.wire.mapping.partition import or_minus_one
 from raft.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from raft.wire.messages.nodes import BrokerEndpoint, LeaderIdAndEpoch
@@ -137,7 +137,8 @@ def _begin(
         give = _giver(context, caller, answers, one.place, one.partition, version)
         if one.outcome is None:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-            give(AppendResponse(error=error, epoch=context.epoch, leader_id=context.serving_leader))
+            leader = LeaderAndEpoch(epoch=context.epoch, leader_id=context.serving_leader)
+            give(AppendResponse(error=error, leader=leader))
         else:
             _append(context, request, one.outcome, give)
 
@@ -224,7 +225,7 @@ def _giver(
             base_offset=or_minus_one(response.base_offset),
             error_message=response.message,
             log_start_offset=context.engine.core.log.start_offset,
-            current_leader=LeaderIdAndEpoch(leader_id=or_minus_one(leader), leader_epoch=response.epoch)
+            current_leader=LeaderIdAndEpoch(leader_id=or_minus_one(leader), leader_epoch=response.leader.epoch)
             if is_lost
             else LeaderIdAndEpoch(),
         )

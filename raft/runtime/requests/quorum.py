@@ -118,12 +118,11 @@ def _voters(context: Context, role: Leader) -> tuple[ReplicaState, ...]:
 
 
 def _observers(context: Context, role: Leader, version: int) -> tuple[ReplicaState, ...]:
-    role.progress.forget_silent_observers(context.scheduler.now_ms())
     now_ms = context.scheduler.wall_clock_ms()
     says_directory = version >= _FIRST_WITH_DIRECTORY
     return tuple(
         _state(context, key if says_directory else ReplicaKey(key.node_id), progress, now_ms)
-        for key, progress in role.progress.observers.items()
+        for key, progress in role.progress.active_observers(context.scheduler.now_ms())
     )
 
 

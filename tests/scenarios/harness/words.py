@@ -73,7 +73,7 @@ def of_response(response: Response) -> str:
     """An answer, without the name of its kind."""
     if isinstance(response, RequestRefused):
         return f"refused as a whole: {error_name(response.error)}"
-    standing = _pairs(epoch=response.epoch, leader=response.leader_id)
+    standing = _pairs(epoch=response.leader.epoch, leader=response.leader.leader_id)
     if response.error != ErrorCode.NONE:
         return f"{error_name(response.error)}{standing}"
     match response:
@@ -108,7 +108,7 @@ def of_append_response(response: AppendResponse) -> str:
     """What a client hears of its append."""
     if response.error == ErrorCode.NONE:
         return f"committed at offset {response.base_offset}"
-    return f"{error_name(response.error)}{_pairs(epoch=response.epoch, leader=response.leader_id)}"
+    return f"{error_name(response.error)}{_pairs(epoch=response.leader.epoch, leader=response.leader.leader_id)}"
 
 
 def of_role(role: Role) -> str:

@@ -6,7 +6,7 @@ from raft.client import calls
 from raft.client.results import Appended
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode, RaftError, RequestError
-from raft.types import Batch
+from raft.types import Batch, LeaderAndEpoch
 from raft.writers import WriteKey
 from tests.simulation.clients.our_client import OurClient
 from tests.simulation.clients.writer import Write, Writer, WriterWorld
@@ -78,15 +78,18 @@ class KeyedWriter(Writer):
     def _on_appended(self, write: Write, appended: Appended) -> None:
         error = ErrorCode.DUPLICATE_SEQUENCE_NUMBER if appended.is_superseded else ErrorCode.NONE
         base_offset = None if appended.is_superseded else appended.base_offset
-        session = self._client.session
-        self._settle(write, AppendResponse(error=error, base_offset=base_offset, epoch=session.epoch, leader_id=None))
+        self._settle(write, AppendResponse(error=error, base_offset=base_offset, leader=self._leader))
         self._ask_next()
 
     def _on_error(self, write: Write, error: RaftError) -> None:
         if isinstance(error, RequestError) and error.code == ErrorCode.DUPLICATE_RESOURCE:
-            response = AppendResponse(error=error.code, epoch=self._client.session.epoch, leader_id=None)
+            response = AppendResponse(error=error.code, leader=self._leader)
             self._settle(write, response)
         self._ask_next()
+
+    @property
+    def _leader(self) -> LeaderAndEpoch:
+        return LeaderAndEpoch(epoch=self._client.session.epoch, leader_id=None)
 
     def _ask_next(self) -> None:
         if self._under_way:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from raft.codec import Message
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode
-from raft.types import Batch, Epoch, NodeId, Offset
+from raft.types import Batch, Epoch, LeaderAndEpoch, NodeId, Offset
 from raft.wire.messages.produce import (
     ProduceRequest,
     ProduceRequestPartition,
@@ -113,6 +113,8 @@ def append_response(partition: ProduceResponsePartition) -> AppendResponse:
     return AppendResponse(
         error=partition.error_code,
         base_offset=Offset(partition.base_offset) if partition.base_offset >= 0 else None,
-        epoch=Epoch(max(leader.leader_epoch, 0)),
-        leader_id=NodeId(leader.leader_id) if leader.leader_id >= 0 else None,
+        leader=LeaderAndEpoch(
+            epoch=Epoch(max(leader.leader_epoch, 0)),
+            leader_id=NodeId(leader.leader_id) if leader.leader_id >= 0 else None,
+        ),
     )

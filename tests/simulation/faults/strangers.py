@@ -11,7 +11,7 @@ from raft.core.messages import (
     Request,
     VoteRequest,
 )
-from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from raft.wire.frames import encode_request
 from raft.wire.mapping.peers import api_of, request_to_wire
 from tests.simulation.faults.kinds import Fault
@@ -55,11 +55,13 @@ class Strangers(Nemesis):
                 )
             case 1:
                 return BeginQuorumEpochRequest(
-                    cluster_id=_STRANGERS_CLUSTER_ID, epoch=STRANGERS_EPOCH, leader_id=NodeId(sender)
+                    cluster_id=_STRANGERS_CLUSTER_ID,
+                    leader=LeaderAndEpoch(epoch=STRANGERS_EPOCH, leader_id=NodeId(sender)),
                 )
             case 2:
                 return EndQuorumEpochRequest(
-                    cluster_id=_STRANGERS_CLUSTER_ID, epoch=STRANGERS_EPOCH, leader_id=NodeId(sender)
+                    cluster_id=_STRANGERS_CLUSTER_ID,
+                    leader=LeaderAndEpoch(epoch=STRANGERS_EPOCH, leader_id=NodeId(sender)),
                 )
             case _:
                 return VoteRequest(
@@ -89,9 +91,13 @@ class Forgers(Nemesis):
         epoch = Epoch(self._dice.pick((2 * LARGEST_STEP, HIGHEST_ADOPTED_EPOCH + 1, LAST_EPOCH)))
         match self._dice.draw(3):
             case 0:
-                return BeginQuorumEpochRequest(cluster_id=CLUSTER_ID, epoch=epoch, leader_id=NodeId(sender))
+                return BeginQuorumEpochRequest(
+                    cluster_id=CLUSTER_ID, leader=LeaderAndEpoch(epoch=epoch, leader_id=NodeId(sender))
+                )
             case 1:
-                return EndQuorumEpochRequest(cluster_id=CLUSTER_ID, epoch=epoch, leader_id=NodeId(sender))
+                return EndQuorumEpochRequest(
+                    cluster_id=CLUSTER_ID, leader=LeaderAndEpoch(epoch=epoch, leader_id=NodeId(sender))
+                )
             case _:
                 return VoteRequest(
                     cluster_id=CLUSTER_ID,

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from raft.core.effects import Reply
 from raft.core.events import AppendRequested
-from raft.core.messages import ClientFetchRequest, Request, RequestRefused, VoteRequest, VoteResponse
+from raft.core.messages import (
+    ClientFetchRequest,
+    Request,
+    RequestRefused,
+    UnknownPartitionRequest,
+    VoteRequest,
+    VoteResponse,
+)
 from raft.errors import ErrorCode, error_name
 from raft.types import Epoch, NodeId
 from tests.simulation.faults.strangers import STRANGERS_EPOCH, is_forged
@@ -53,7 +60,7 @@ class StrangersChangeNothing(Invariant):
         self.require(epoch < STRANGERS_EPOCH, "%s believes a stranger, and is at epoch %s", step.machine, epoch)
 
     def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
-        if isinstance(asked, ClientFetchRequest | AppendRequested):
+        if isinstance(asked, UnknownPartitionRequest | ClientFetchRequest | AppendRequested):
             return
         if is_forged(asked):
             is_refused = reply.response.error == ErrorCode.INVALID_REQUEST

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn
 from raft.client.results import BatchPlan, FoundOffset
 from raft.core.effects import Effect, Reply, Send
 from raft.core.events import AppendRequested
-from raft.core.messages import AppendResponse, ClientFetchRequest, Request
+from raft.core.messages import AppendResponse, ClientFetchRequest, Request, UnknownPartitionRequest
 from raft.types import Batch, Offset
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.log_twin import Entry, LogTwin
@@ -17,7 +17,7 @@ from tests.simulation.step import Step
 if TYPE_CHECKING:
     from tests.simulation.machine import Machine
 
-Asked = Request | ClientFetchRequest | AppendRequested
+Asked = Request | UnknownPartitionRequest | ClientFetchRequest | AppendRequested
 """What a core can be asked."""
 
 

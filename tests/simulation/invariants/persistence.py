@@ -41,7 +41,7 @@ class StoredBeforeSent(Invariant):
         response = reply.response
         if isinstance(response, RequestRefused):
             return
-        self._check_epoch(machine, response.epoch)
+        self._check_epoch(machine, response.leader.epoch)
         if isinstance(response, VoteResponse) and response.vote_granted:
             assert isinstance(asked, VoteRequest), "only a vote is granted"
             if not asked.pre_vote:

@@ -9,7 +9,7 @@ from raft.core.messages import (
     OutgoingRequest,
     VoteRequest,
 )
-from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from raft.wire.frames import encode_request
 from raft.wire.mapping.peers import api_of, request_to_wire
 from tests.scenarios.harness.arguments import Arguments
@@ -65,12 +65,14 @@ def _request(kind: Kind, asker: NodeId, arguments: Arguments) -> OutgoingRequest
             is_address_unknown = arguments.option("address") == "unknown"
             endpoints = () if is_address_unknown else (endpoint_of(asker),)
             return BeginQuorumEpochRequest(
-                cluster_id=cluster_id, epoch=epoch, leader_id=asker, leader_endpoints=endpoints
+                cluster_id=cluster_id, leader=LeaderAndEpoch(epoch=epoch, leader_id=asker, endpoints=endpoints)
             )
         case Kind.END_QUORUM_EPOCH:
             successors = tuple(ReplicaKey(NodeId(node_id)) for node_id in arguments.numbers_option("successors"))
             return EndQuorumEpochRequest(
-                cluster_id=cluster_id, epoch=epoch, leader_id=asker, preferred_successors=successors
+                cluster_id=cluster_id,
+                leader=LeaderAndEpoch(epoch=epoch, leader_id=asker),
+                preferred_successors=successors,
             )
         case Kind.FETCH:
             return FetchRequest(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from raft.core.effects import HaltCause
 from raft.core.epochs import can_be_adopted
 from raft.core.events import Failure
 from raft.core.failover import on_connection_refused
@@ -25,7 +26,7 @@ from raft.core.messages import (
     VoteResponse,
 )
 from raft.core.moves import adopt, become_candidate, settle_election
-from raft.core.peers import Pending
+from raft.core.request_manager import InflightRequest
 from raft.core.roles import Candidate, Leader, Prospective, Resigned
 from raft.core.state import State
 from raft.errors import ErrorCode, error_name
@@ -50,95 +51,97 @@ _EXPECTED: dict[type, type] = {
 
 def on_response(state: State, number: int, response: IncomingResponse, now_ms: int) -> None:
     """Take an answer in; one that nobody waits for any more changes nothing (GEN-7)."""
-    pending = state.peers.take(number)
-    if pending is None:
+    inflight = state.requests.take(number)
+    if inflight is None:
         return
-    state.unreachable.discard(pending.node_id)
+    state.unreachable.discard(inflight.node_id)
     if isinstance(response, RequestRefused):
-        _on_refusal(state, pending, response, now_ms)
+        _on_refusal(state, inflight, response, now_ms)
         return
-    assert isinstance(response, _EXPECTED[type(pending.request)]), "the runtime matched an answer to the wrong request"
-    if _is_settled_by_epoch_or_error(state, pending, response, now_ms):
+    assert isinstance(response, _EXPECTED[type(inflight.request)]), "the runtime matched an answer to the wrong request"
+    if _is_settled_by_epoch_or_error(state, inflight, response, now_ms):
         return
     match response:
         case VoteResponse():
-            _on_vote(state, pending, response, now_ms)
+            _on_vote(state, inflight, response, now_ms)
         case BeginQuorumEpochResponse():
-            _on_endorsement(state, pending)
+            _on_endorsement(state, inflight)
         case EndQuorumEpochResponse():
-            _on_farewell_heard(state, pending)
+            _on_farewell_heard(state, inflight)
         case FetchResponse():
-            on_fetch_answer(state, pending.node_id, response, now_ms)
+            on_fetch_answer(state, inflight.node_id, response, now_ms)
         case FetchSnapshotResponse():
-            on_snapshot_piece(state, pending.node_id, response, now_ms)
+            on_snapshot_piece(state, inflight.node_id, response, now_ms)
 
 
 def on_failure(state: State, number: int, failure: Failure, now_ms: int) -> None:
     """A request got no answer. An old peer that cannot do pre-votes makes us ask for standard votes at once, so that
     a mixed quorum still elects (PREVOTE-18); everything else is tried again after a pause (GEN-8).
     """
-    pending = state.peers.take(number)
-    if pending is None:
+    inflight = state.requests.take(number)
+    if inflight is None:
         return
     if failure is Failure.KAFKA_CONTROLLER and state.config.is_voter:
         state.halt(
-            f"node {pending.node_id} is a controller of an Apache Kafka cluster, and this node is set up to vote "
-            "beside it: it could win what only a controller may win. To follow that cluster, leave out "
-            "controller.quorum.voters and set controller.quorum.bootstrap.servers"
+            HaltCause.KAFKA_CONTROLLER,
+            f"node {inflight.node_id} is a controller of an Apache Kafka cluster, and this node is set up to vote "
+            "beside it: it could win an election that only a controller may win",
         )
         return
-    state.peers.back_off(pending.node_id, now_ms)
+    state.requests.back_off(inflight.node_id, now_ms)
     if failure is Failure.CONNECTION_REFUSED:
-        state.unreachable.add(pending.node_id)
-        on_connection_refused(state, pending.node_id, now_ms)
+        state.unreachable.add(inflight.node_id)
+        on_connection_refused(state, inflight.node_id, now_ms)
         return
-    is_pre_vote = isinstance(pending.request, VoteRequest) and pending.request.pre_vote
+    is_pre_vote = isinstance(inflight.request, VoteRequest) and inflight.request.pre_vote
     if failure is Failure.UNSUPPORTED_VERSION and is_pre_vote and isinstance(state.role, Prospective):
-        become_candidate(state, now_ms=now_ms, reason=f"node {pending.node_id} does not know pre-votes")
+        become_candidate(state, now_ms=now_ms, reason=f"node {inflight.node_id} does not know pre-votes")
 
 
-def _on_refusal(state: State, pending: Pending, response: RequestRefused, now_ms: int) -> None:
+def _on_refusal(state: State, inflight: InflightRequest, response: RequestRefused, now_ms: int) -> None:
     """A whole request was refused: wrong cluster, wrong partition, no rights (CLUSTERID-5, ERROR-6)."""
-    what = f"node {pending.node_id} refuses {type(pending.request).__name__}: {error_name(response.error)}"
+    what = f"node {inflight.node_id} refuses {type(inflight.request).__name__}: {error_name(response.error)}"
     if response.error == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
-        state.halt(what)
+        state.halt(HaltCause.NOT_AUTHORIZED, what)
         return
     state.report(what)
-    _leave_alone(state, pending, now_ms)
+    _leave_alone(state, inflight, now_ms)
     if response.error in _CONFIGURATION_ERRORS:
-        state.peers.back_off(pending.node_id, now_ms, at_least_ms=MISCONFIGURED_BACK_OFF_MS)
+        state.requests.back_off(inflight.node_id, now_ms, at_least_ms=MISCONFIGURED_BACK_OFF_MS)
 
 
-def _leave_alone(state: State, pending: Pending, now_ms: int) -> None:
+def _leave_alone(state: State, inflight: InflightRequest, now_ms: int) -> None:
     """Ask that node nothing for a moment, and not for the same snapshot again, which may be gone."""
-    if isinstance(pending.request, FetchSnapshotRequest):
+    if isinstance(inflight.request, FetchSnapshotRequest):
         give_up_loading(state)
-    state.peers.back_off(pending.node_id, now_ms)
+    state.requests.back_off(inflight.node_id, now_ms)
 
 
-def _is_settled_by_epoch_or_error(state: State, pending: Pending, response: _PartitionResponse, now_ms: int) -> bool:
+def _is_settled_by_epoch_or_error(
+    state: State, inflight: InflightRequest, response: _PartitionResponse, now_ms: int
+) -> bool:
     """Apply what holds for every answer (GEN-9); return False where the answer's own handler must go on."""
-    error = response.error
-    if response.epoch < state.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:
+    error, leader = response.error, response.leader
+    if leader.epoch < state.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:
         # From the past, or from one who has yet to hear of our epoch: a short pause, not a storm of repeats.
-        state.peers.back_off(pending.node_id, now_ms)
+        state.requests.back_off(inflight.node_id, now_ms)
         return True
-    if not can_be_adopted(response.epoch, ours=state.epoch):
-        state.report(f"node {pending.node_id} answers with epoch {response.epoch}, ours is {state.epoch}: ignored")
-        _leave_alone(state, pending, now_ms)
+    if not can_be_adopted(leader.epoch, ours=state.epoch):
+        state.report(f"node {inflight.node_id} answers with epoch {leader.epoch}, ours is {state.epoch}: ignored")
+        _leave_alone(state, inflight, now_ms)
         return True
     knew_leader, epoch_before = state.leader_id, state.epoch
-    leader = "no leader" if response.leader_id is None else f"leader {response.leader_id}"
-    reason = f"{_name(pending.request)} answer of node {pending.node_id} names {leader} of epoch {response.epoch}"
-    adopt(state, response.epoch, response.leader_id, response.leader_endpoints, now_ms=now_ms, reason=reason)
+    named = "no leader" if leader.leader_id is None else f"leader {leader.leader_id}"
+    reason = f"{_name(inflight.request)} answer of node {inflight.node_id} names {named} of epoch {leader.epoch}"
+    adopt(state, leader, now_ms=now_ms, reason=reason)
     if state.is_stopped or state.epoch > epoch_before:
         return True
     if error == ErrorCode.NONE:
         return False
     if knew_leader is None and state.leader_id is not None:
         return True  # the answer's news was the leader: ask there
-    _complain(state, pending, error)
-    _leave_alone(state, pending, now_ms)
+    _complain(state, inflight, error)
+    _leave_alone(state, inflight, now_ms)
     return True
 
 
@@ -151,35 +154,35 @@ def _name(request: OutgoingRequest) -> str:
 _NOT_THE_LEADER = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
 
-def _complain(state: State, pending: Pending, error: int) -> None:
+def _complain(state: State, inflight: InflightRequest, error: int) -> None:
     """Tell an operator of errors that no election explains."""
     if error in (*_NOT_THE_LEADER, ErrorCode.BROKER_NOT_AVAILABLE):
         return
-    name = type(pending.request).__name__
-    state.report(f"node {pending.node_id} answers {error_name(error)} to our {name} at epoch {state.epoch}")
+    name = type(inflight.request).__name__
+    state.report(f"node {inflight.node_id} answers {error_name(error)} to our {name} at epoch {state.epoch}")
 
 
-def _on_vote(state: State, pending: Pending, response: VoteResponse, now_ms: int) -> None:
+def _on_vote(state: State, inflight: InflightRequest, response: VoteResponse, now_ms: int) -> None:
     """Count an answer of the round it belongs to; in a standard election nobody may change its mind (VOTE-23)."""
-    role, request = state.role, pending.request
+    role, request = state.role, inflight.request
     assert isinstance(request, VoteRequest), "matched before"
     if not isinstance(role, Prospective if request.pre_vote else Candidate):
         return
     assert isinstance(role, Prospective | Candidate), "checked just now"
-    voter = pending.node_id
-    if isinstance(role, Candidate) and voter not in role.tally.unanswered:
+    voter = inflight.node_id
+    if isinstance(role, Candidate) and voter not in role.tally.unrecorded:
         state.report(f"node {voter} votes twice in epoch {role.epoch}")
         return
-    state.role = replace(role, tally=role.tally.with_answer(voter, granted=response.vote_granted))
+    state.update_role(replace(role, tally=role.tally.with_vote(voter, granted=response.vote_granted)))
     settle_election(state, now_ms)
 
 
-def _on_endorsement(state: State, pending: Pending) -> None:
+def _on_endorsement(state: State, inflight: InflightRequest) -> None:
     if isinstance(state.role, Leader):
-        state.role.progress.voter_endorsed(pending.node_id)
+        state.role.progress.voter_endorsed(inflight.node_id)
 
 
-def _on_farewell_heard(state: State, pending: Pending) -> None:
+def _on_farewell_heard(state: State, inflight: InflightRequest) -> None:
     role = state.role
     if isinstance(role, Resigned):
-        state.role = replace(role, unacknowledged=role.unacknowledged - {pending.node_id})
+        state.update_role(replace(role, unacknowledged=role.unacknowledged - {inflight.node_id}))
