@@ -88,6 +88,6 @@ def _range(text: str) -> range:
 
 
 if __name__ == "__main__":
-    # Recoveries warn of each torn tail: here that is daily bread.
-    logging.getLogger("raft").setLevel(logging.ERROR)
+    # Nodes that stop because of a fault say so: here that happens all the time.
+    logging.getLogger("raft").setLevel(logging.CRITICAL)
     sys.exit(main())

@@ -53,6 +53,11 @@ class WatchedCore(RaftCore):
         self._watch = watch
         self.asked: dict[int, Asked] = {}
 
+    @property
+    def waiting_requests(self) -> int:
+        """How many requests it holds."""
+        return len(self._state.parked) + len(self._state.appends)
+
     def handle(self, event: Event, now_ms: int) -> list[Effect]:
         """See `RaftCore.handle`."""
         match event:
@@ -134,6 +139,16 @@ class WatchedEngine(Engine):
         self._watch = watch
         self._unread: dict[int, tuple[Asked, Reply]] = {}
         self.is_fatal: Callable[[Effect], bool] | None = None
+
+    @property
+    def has_events(self) -> bool:
+        """Whether an event waits to be handled."""
+        return bool(self._events)
+
+    @property
+    def waiting_requests(self) -> int:
+        """How many requests somebody waits for."""
+        return len(self._waiting)
 
     @property
     def is_idle(self) -> bool:

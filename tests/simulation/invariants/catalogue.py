@@ -22,6 +22,7 @@ from tests.simulation.invariants.elections import (
     OneLeaderPerEpoch,
     OneVotePerEpoch,
 )
+from tests.simulation.invariants.engines import ReadsFindRecords, WaitingRequestsAreKnown
 from tests.simulation.invariants.histories import HistoryIsLinearizable, NothingIsMadeUp, WritersKeepTheirOrder
 from tests.simulation.invariants.logs import (
     EpochCheckpointMatchesLog,
@@ -77,6 +78,8 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
         LeadersAreComplete(committed, machines),
         AnswersAreTrue(committed),
         HistoryIsLinearizable(),
+        WaitingRequestsAreKnown(),
+        ReadsFindRecords(),
         ReadsAreCommitted(committed),
         ReadersAreNotSentBack(),
         ReadersGoForward(committed),

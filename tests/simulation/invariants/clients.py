@@ -75,6 +75,8 @@ class PlansAreTrue(Invariant):
         is_within = plan.start.offset == start_offset <= plan.end.offset <= high_watermark
         self.require(is_within, "%s asks for a batch from %s, and gets %s", reader, start_offset, plan)
         epoch_end = plan.epoch_end
+        is_committed = epoch_end is None or epoch_end.offset <= high_watermark
+        self.require(is_committed, "%s is told that an epoch ends at %s, above %s", reader, epoch_end, high_watermark)
         if epoch_end is not None and epoch_end.epoch == plan.start.epoch:
             is_behind = epoch_end.offset >= start_offset
             self.require(is_behind, "%s has read up to %s, and is told %s", reader, start_offset, epoch_end)
