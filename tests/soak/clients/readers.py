@@ -96,7 +96,7 @@ class FreshReader(Worker):
         shuffled = tuple(self._dice.sample(servers, len(servers)))
         with Client(replace(self._settings, bootstrap_servers=shuffled)) as client:
             invoked_ns = now_ns()
-            end_offset = client.log_end()
+            end_offset = client.high_watermark()
             self._history.read(look_of(end_offset, session=session, invoked_ns=invoked_ns))
             start_offset = Offset(max(0, end_offset - self._dice.randrange(_BACKWARDS)))
             invoked_ns = now_ns()
