@@ -6,8 +6,7 @@ import asyncio
 from dataclasses import replace
 from random import Random
 
-from raft.client import Client, ClientSettings, Fetched, calls
-from raft.client.asynchronous import AsyncClient
+from raft.client import AsyncClient, Client, ClientSettings, Fetched, calls
 from raft.errors import QuorumUnavailableError
 from raft.types import Offset
 from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
