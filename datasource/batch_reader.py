@@ -36,7 +36,7 @@ class KraftBatchReader(DataSourceReader):
         """
         options = self._options
         client = client_for(options.client)
-        committed = client.log_end()
+        committed = client.high_watermark()
         start = resolve_start(client, options, options.starting_offsets, default=Place.EARLIEST)
         end = resolve_end(client, options)
         if end is not None and start > end:

@@ -61,7 +61,7 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         """Remember the end as it is now: the query reads up to there and ends."""
-        self._target = self._client().log_end()
+        self._target = self._client().high_watermark()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Plan the end of the next batch; where nothing is new, it is `start` itself, to the letter."""

@@ -50,13 +50,13 @@ def read(
 
 def _offset(client: Client, option: str, text: str) -> Offset:
     if text == "latest":
-        return client.log_end()
+        return client.high_watermark()
     if text == "earliest" and option == "--from":
-        return client.log_start()
+        return client.log_start_offset()
     if not text.isdecimal():
         allowed = "earliest, latest" if option == "--from" else "latest"
         raise typer.BadParameter(f"{option} {text}: allowed are {allowed} and offsets of 0 or more")
-    offset, end = Offset(int(text)), client.log_end()
+    offset, end = Offset(int(text)), client.high_watermark()
     if offset > end:
         raise ConfigError(f"{option} {offset} lies past the end: committed is up to {end}")
     return offset

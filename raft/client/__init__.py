@@ -9,6 +9,8 @@ blocking      the client for ordinary code (executors, the command line)
 asynchronous  the client for asyncio
 """
 
+import typing
+
 from raft.client.blocking import Client
 from raft.client.results import Appended, BatchPlan, Fetched, LogPlace, QuorumDescription, ReplicaDescription
 from raft.client.settings import ClientSettings
@@ -16,6 +18,7 @@ from raft.writers import WriteKey
 
 __all__ = [
     "Appended",
+    "AsyncClient",
     "BatchPlan",
     "Client",
     "ClientSettings",
@@ -25,3 +28,15 @@ __all__ = [
     "ReplicaDescription",
     "WriteKey",
 ]
+
+if typing.TYPE_CHECKING:
+    from raft.client.asynchronous import AsyncClient
+else:
+
+    def __getattr__(name: str) -> object:
+        """Import `AsyncClient` on first use: Spark's workers do not use it, and start faster without asyncio."""
+        if name == "AsyncClient":
+            from raft.client.asynchronous import AsyncClient
+
+            return AsyncClient
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The driver of a session for asyncio."""
+"""The client for asyncio."""
 
 from __future__ import annotations
 
@@ -16,14 +16,20 @@ from raft.types import Endpoint, Epoch
 
 
 class AsyncClient:
-    """A client of one quorum, for one task at a time.
+    """A client of one quorum, for one task at a time. Its calls are those of `raft.client.calls`.
 
-        async with AsyncClient(settings) as client:
-            appended = await client.call(calls.append, batch)
+        async def main() -> None:
+            async with AsyncClient(ClientSettings(bootstrap_servers=(Endpoint("localhost", 9093),))) as client:
+                fetched = await client.call(calls.fetch_committed, Offset(0), max_bytes=1 << 20, max_wait_ms=500)
+
+        asyncio.run(main())
+
+    A task that is cancelled gives its request up: the connection is closed, and the next call opens another one.
 
     Args:
-        settings: where the quorum is.
-        epoch: the highest leader epoch known from before.
+        settings: where the quorum is, and how long to wait for it.
+        epoch: the highest leader epoch known from before, such as from a checkpoint. Responses of leaders of lower
+            epochs are not accepted.
     """
 
     def __init__(self, settings: ClientSettings, *, epoch: Epoch = Epoch(0)) -> None:

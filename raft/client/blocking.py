@@ -82,14 +82,14 @@ class Client:
         """See `raft.client.calls.fetch_committed`."""
         return self.call(calls.fetch_committed, start_offset, max_bytes=max_bytes, max_wait_ms=max_wait_ms)
 
-    def log_start(self) -> Offset:
-        """First offset of the log."""
+    def log_start_offset(self) -> Offset:
+        """The first offset of the log."""
         found = self.find_offset(EARLIEST_TIMESTAMP)
         assert found is not None, "a log has a start"
         return found.offset
 
-    def log_end(self) -> Offset:
-        """End of what is committed, as the leader knows it."""
+    def high_watermark(self) -> Offset:
+        """The offset below which everything is committed, as the leader knows it."""
         found = self.find_offset(LATEST_TIMESTAMP)
         assert found is not None, "a log has an end"
         return found.offset

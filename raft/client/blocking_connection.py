@@ -40,8 +40,8 @@ class BlockingConnection:
         try:
             while self.exchange.is_in_flight:
                 connected = self._connect(until_s) if self._socket is None else self._socket
-                self._send(connected, until_s)
                 connected.settimeout(_left_s(until_s))
+                self._send(connected, until_s)
                 self.exchange.receive_data(connected.recv(_READ_BYTES))
         except TimeoutError as error:
             # The kernel's own, ETIMEDOUT, has a number: the connection is lost. Others only end this wait.
@@ -66,11 +66,10 @@ class BlockingConnection:
 
     def _send(self, connected: socket.socket, until_s: float) -> None:
         """Send what an earlier wait left unsent, or else what the exchange has to send."""
-        if not self._unsent:
-            self._unsent = memoryview(self.exchange.data_to_send())
+        self._unsent = self._unsent or memoryview(self.exchange.data_to_send())
         while self._unsent:
-            connected.settimeout(_left_s(until_s))
             self._unsent = self._unsent[connected.send(self._unsent) :]
+            connected.settimeout(_left_s(until_s))
 
 
 def _left_s(until_s: float) -> float:

@@ -47,7 +47,7 @@ def append(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appe
         ConfigError: the quorum is another cluster, hosts another topic, or is one of Apache Kafka.
     """
     timeout_ms = session.settings.request_timeout_ms
-    yield from _require_our_nodes(session, deadline)
+    _require_our_nodes((yield from session.find_software(deadline)), session)
 
     def request_to(leader: Leader) -> produce.ProduceRequest:
         return produce.ProduceRequest(
@@ -76,8 +76,8 @@ def append(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appe
     )
 
 
-def _require_our_nodes(session: Session, deadline: Deadline) -> Operation[None]:
-    if (yield from session.find_software(deadline)) is not Software.KRAFT_SPARK:
+def _require_our_nodes(software: Software, session: Session) -> None:
+    if software is not Software.KRAFT_SPARK:
         raise ConfigError(
             f"cluster {session.cluster_id} is an Apache Kafka cluster: its metadata can be read, but only its own "
             "controllers write it"
@@ -90,7 +90,7 @@ def _produced(response: produce.ProduceResponse) -> produce.ProduceResponseParti
 
 def new_producer_id(session: Session, deadline: Deadline) -> Operation[int]:
     """Get a producer id for idempotent appends. Its first batch has producer epoch 0 and sequence 0."""
-    yield from _require_our_nodes(session, deadline)
+    _require_our_nodes((yield from session.find_software(deadline)), session)
 
     def request_to(_leader: Leader) -> InitProducerIdRequest:
         return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)

@@ -162,19 +162,20 @@ class Driver(Generic[AnyTransport]):
         if not isinstance(wait, AwaitExchange):
             return Outcome(now_ms=now_ms)
         exchange = wait.transport.exchange
-        if exchange.is_in_flight and now_ms < exchange.deadline_ms:
+        is_in_flight, error = exchange.is_in_flight, exchange.error
+        if is_in_flight and now_ms < exchange.deadline_ms:
             return Outcome(now_ms=now_ms, is_pending=True)
-        if exchange.is_in_flight or exchange.error is not None:
+        if is_in_flight or error is not None:
             self._close(wait.endpoint)
         if exchange.response is not None:
             return Outcome(now_ms=now_ms, response=exchange.response)
-        return Outcome(now_ms=now_ms, failure=TIMED_OUT if exchange.error is None else _in_words(exchange.error))
+        return Outcome(now_ms=now_ms, failure=TIMED_OUT if error is None else _in_words(error))
 
     def _give_up_requests(self) -> None:
         """Close the connections whose request is still in flight, after an error or a cancellation."""
-        for endpoint, transport in list(self.transports.items()):
-            if transport.exchange.is_in_flight:
-                self._close(endpoint)
+        in_flight = [endpoint for endpoint, each in self.transports.items() if each.exchange.is_in_flight]
+        for endpoint in in_flight:
+            self._close(endpoint)
 
     def _close(self, endpoint: Endpoint) -> None:
         transport = self.transports.pop(endpoint, None)

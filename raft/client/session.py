@@ -118,7 +118,9 @@ class Session:
         """
         now_ms = deadline.started_ms
         while True:
-            leader, now_ms = yield from self._find_leader(deadline, now_ms)
+            leader = self._leader
+            if leader is None or leader.software is None:
+                leader, now_ms = yield from self._find_leader(deadline, now_ms)
             request = request_to(leader)
             outcome = yield from self._ask_or_switch(leader, request, deadline, now_ms, may_wait_ms=may_wait_ms)
             now_ms = outcome.now_ms

@@ -223,7 +223,7 @@ class Connection(Generic[Tag]):
             encode_request(request, version, correlation_id=correlation_id, client_id=self._client_id)
         )
         self._next_correlation_id = (correlation_id + 1) % _CORRELATION_IDS
-        return _Sent(correlation_id=correlation_id, api=api, version=version)
+        return _Sent(correlation_id, api, version)
 
 
 def _common_versions(response: ApiVersionsResponse) -> Iterator[tuple[int, tuple[int, int]]]:
@@ -237,8 +237,8 @@ def _common_versions(response: ApiVersionsResponse) -> Iterator[tuple[int, tuple
 
 
 def _response_to(sent: _Sent, frame: bytes, version: int) -> Message:
+    message: Message
     correlation_id, message = decode_response(frame, sent.api, version)
     if correlation_id != sent.correlation_id:
         raise DecodeError(f"received a response to request {correlation_id}, expected one to {sent.correlation_id}")
-    assert isinstance(message, Message), "decoded as a response"
     return message

@@ -238,10 +238,10 @@ def test_blocking_client_has_every_call(nodes: NodesInProcess) -> None:
         assert client.cluster_id == CLUSTER_ID
         assert client.epoch == described.leader_epoch
         assert client.supports_keyed_writes()
-        assert client.log_start() == 0
-        assert client.log_end() == appended.base_offset + 1
+        assert client.log_start_offset() == 0
+        assert client.high_watermark() == appended.base_offset + 1
         assert values_in(client.fetch(appended.base_offset).records) == [b"v"]
-        assert client.end_of_epoch(client.epoch) == OffsetAndEpoch(epoch=client.epoch, offset=client.log_end())
+        assert client.end_of_epoch(client.epoch) == OffsetAndEpoch(epoch=client.epoch, offset=client.high_watermark())
         assert client.find_offset(1 << 60) is None
         assert {voter.node_id for voter in described.voters} == {1, 2, 3}
 
@@ -250,20 +250,20 @@ def test_client_that_knows_of_a_later_epoch_does_not_believe_the_leader(nodes: N
     with nodes.client(api_timeout_ms=300) as client:
         client.start_over(epoch=Epoch(99))
         with pytest.raises(LowerEpochError, match=r"knows a leader of epoch \d+, but epoch 99 was seen"):
-            client.log_end()
+            client.high_watermark()
 
         client.start_over()
-        client.log_end()
+        client.high_watermark()
         assert 0 < client.epoch < 99
 
 
 def test_client_that_starts_over_knows_the_cluster_that_it_is_told(nodes: NodesInProcess) -> None:
     with nodes.client() as client:
-        client.log_end()
+        client.high_watermark()
         client.start_over(cluster_id="of others")
 
         with pytest.raises(ConfigError, match=f"the quorum has cluster id {CLUSTER_ID}, expected of others"):
-            client.log_end()
+            client.high_watermark()
 
 
 def test_node_that_accepts_and_never_answers_is_told(drive: Drive) -> None:

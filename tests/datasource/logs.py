@@ -89,7 +89,7 @@ class LogClient(Client):
         self.plans += 1
         plan = BatchPlan(
             log_start_offset=Offset(self._log.start),
-            high_watermark=self.log_end(),
+            high_watermark=self.high_watermark(),
             epoch_end=self.end_of_epoch(epoch),
         )
         if not self._log.checksums or not plan.log_start_offset <= start_offset <= plan.high_watermark:

@@ -140,7 +140,7 @@ def test_torn_end_is_cut_with_a_warning(properties: Properties, torn: bytes, cap
         nodes.start().wait_for_leader()
         with nodes.client() as client:
             client.append(batch_of(b"c"))
-            values = values_in(client.fetch(client.log_start()).records)
+            values = values_in(client.fetch(client.log_start_offset()).records)
 
     assert values == [b"a", b"b", b"c"]
     (warning,) = [record.message for record in caplog.records if "cut off at offset" in record.message]
