@@ -25,7 +25,7 @@ class LogView:
         epochs: the epoch cache, oldest first.
     """
 
-    __slots__ = ("_epochs", "_start", "_starts", "end_offset")
+    __slots__ = ("_epoch_before_start", "_epochs", "_starts", "end_offset", "start_offset")
 
     def __init__(
         self,
@@ -34,17 +34,15 @@ class LogView:
         end_offset: Offset = Offset(0),
         epochs: Iterable[EpochStart] = (),
     ) -> None:
-        self._start = start
+        self.start_offset = start.offset
+        """Offset of the first record, or of the next one in an empty log."""
         self.end_offset = end_offset
+        """Offset of the next record."""
+        self._epoch_before_start = start.epoch
         self._epochs: list[Epoch] = []
         self._starts: list[Offset] = []
         for entry in epochs:
             self.start_epoch(entry.epoch, entry.start_offset)
-
-    @property
-    def start_offset(self) -> Offset:
-        """Offset of the first record, or of the one to come in an empty log."""
-        return self._start.offset
 
     @property
     def last_epoch(self) -> Epoch:
@@ -93,8 +91,8 @@ class LogView:
 
     def restart_at(self, start: OffsetAndEpoch) -> None:
         """Forget everything: a snapshot stands for what was before `start`."""
-        self._start = start
-        self.end_offset = start.offset
+        self.start_offset = self.end_offset = start.offset
+        self._epoch_before_start = start.epoch
         self._epochs.clear()
         self._starts.clear()
 
@@ -115,7 +113,7 @@ class LogView:
     def epoch_at(self, offset: Offset) -> Epoch:
         """Epoch of the record just before `offset`, 0 at the very start."""
         position = bisect_right(self._starts, offset - 1)
-        return self._epochs[position - 1] if position else self._start.epoch
+        return self._epochs[position - 1] if position else self._epoch_before_start
 
     def agreement(self, fetch_offset: Offset, last_fetched_epoch: Epoch) -> Agreement:
         """Judge a fetcher's position (DIVERGE-3); the start of the next epoch is a valid one."""

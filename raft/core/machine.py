@@ -25,6 +25,7 @@ from raft.core.events import (
     TimePassed,
 )
 from raft.core.fetching import on_client_fetch, on_fetch, wake_fetches
+from raft.core.invariants import check_invariants
 from raft.core.log_view import LogView
 from raft.core.messages import (
     BeginQuorumEpochRequest,
@@ -95,6 +96,7 @@ class RaftCore:
         if state.is_stopped:
             return []
         assert isinstance(event, Started) is not self._is_started, "Started comes first, and once"
+        role_before = state.role
         check_quorum(state, now_ms)
         self._dispatch(event, now_ms)
         if not state.is_stopped:
@@ -102,6 +104,7 @@ class RaftCore:
         if not state.is_stopped:
             send_requests(state, now_ms)
             finish_shutdown(state, now_ms)
+            check_invariants(state, role_before)
         effects, state.effects = state.effects, []
         return effects
 

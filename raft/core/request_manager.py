@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 from raft.core.messages import OutgoingRequest, is_for_records
@@ -72,6 +73,11 @@ class RequestManager:
     def is_backing_off(self, node_id: NodeId, now_ms: int) -> bool:
         """Whether a request to this node failed a short while ago."""
         return now_ms < self._backing_off_until_ms.get(node_id, now_ms)
+
+    @property
+    def inflight_nodes(self) -> Set[NodeId]:
+        """The nodes whose responses are expected."""
+        return self._inflight.keys()
 
     @property
     def has_inflight(self) -> bool:

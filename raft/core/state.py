@@ -71,6 +71,7 @@ class State:
         self.requests = RequestManager(
             request_timeout_ms=config.request_timeout_ms, retry_backoff_ms=config.retry_backoff_ms
         )
+        self.known_nodes = frozenset((*config.voters.ids, *(node_id for node_id, _ in config.bootstrap_nodes())))
         self.parked: WaitingRequests[ParkedFetch] = WaitingRequests()
         self.appends: WaitingRequests[PendingAppend] = WaitingRequests()
         self.shutdown_deadline_ms: int | None = None

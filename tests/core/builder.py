@@ -42,7 +42,16 @@ from raft.types import (
     Uuid,
 )
 from raft.writers import WriterTable
-from tests.core.wording import CLUSTER_ID, LOG_END, REQUEST_ID, US, endpoint, fetch_answer, fetch_request, vote_answer
+from tests.core.wording import (
+    CLUSTER_ID,
+    LOG_END,
+    REQUEST_ID,
+    US,
+    endpoint,
+    fetch_request,
+    fetch_response,
+    vote_response,
+)
 
 ELECTION_TIMEOUT_MS = 1000
 FETCH_TIMEOUT_MS = 2000
@@ -268,7 +277,7 @@ def a_follower(
     """
     node = a_node(epoch=epoch, leader=of, voted=voted, config=a_config(voters, directory=directory), log=log)
     if has_fetched or high_watermark is not None:
-        node.gets(fetch_answer(epoch=epoch, leader=of, high_watermark=high_watermark), of=of, now_ms=0)
+        node.gets(fetch_response(epoch=epoch, leader=of, high_watermark=high_watermark), of=of, now_ms=0)
     return node.count_from_here()
 
 
@@ -316,7 +325,7 @@ def a_leader(
     config = replace(config, high_watermark_linger_ms=linger_ms)
     node = a_node(epoch=epoch, voted=US, config=config, log=log, headers=headers)
     for voter in others[:needed]:
-        node.gets(vote_answer(epoch=epoch, granted=True), of=voter, now_ms=0)
+        node.gets(vote_response(epoch=epoch, granted=True), of=voter, now_ms=0)
     assert isinstance(node.role, Leader)
     if flushed:
         node.has_flushed(now_ms=0)

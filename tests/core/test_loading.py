@@ -14,7 +14,7 @@ from raft.errors import ErrorCode
 from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from tests.core.builder import Node, a_config, a_follower, a_log, a_node
 from tests.core.orders import appends, cuts, flushes, halts, sends
-from tests.core.wording import CLUSTER_ID, US, batch, client_fetch, endpoint, fetch_answer, led_by, our_fetch, point
+from tests.core.wording import CLUSTER_ID, US, batch, client_fetch, endpoint, fetch_response, led_by, our_fetch, point
 
 SERVER = -2
 """The bootstrap server, which is the leader: known by its address alone."""
@@ -26,14 +26,14 @@ def an_observer(*, high_watermark: int | None = None, known_committed: int = 0, 
     """An observer whose log ends at 10; the leader, node 2 of epoch 5, has answered its first fetch."""
     config = a_config(VoterSet.static({}), bootstrap_servers=(endpoint(2),))
     node = a_node(epoch=5, config=config, known_committed=known_committed, log=log)
-    node.gets(fetch_answer(epoch=5, leader=2, high_watermark=high_watermark), of=SERVER)
+    node.gets(fetch_response(epoch=5, leader=2, high_watermark=high_watermark), of=SERVER)
     return node.count_from_here()
 
 
 def a_loading_observer() -> Node:
     """An observer that has asked its leader for the first piece."""
     node = an_observer()
-    node.gets(fetch_answer(epoch=5, leader=2, snapshot=(4, 100)), of=2)
+    node.gets(fetch_response(epoch=5, leader=2, snapshot=(4, 100)), of=2)
     return node.count_from_here()
 
 
@@ -76,7 +76,7 @@ def stores_piece(content: bytes, position: int) -> StoreSnapshotPiece:
 def test_observer_asks_for_the_snapshot_that_it_is_offered() -> None:
     node = an_observer()
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, snapshot=(4, 100)), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=2, snapshot=(4, 100)), of=2)
 
     assert effects == [sends(asks_for_piece(0), to=2)]
 
@@ -104,7 +104,7 @@ def test_observer_appends_behind_the_snapshot() -> None:
     node.count_from_here()
     record = batch(100, epoch=5)
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, batches=[record], high_watermark=101), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=2, batches=[record], high_watermark=101), of=2)
 
     assert effects == [appends(record), flushes(101)]
     assert (node.core.log.epoch_at(Offset(100)), node.core.log.last_epoch, node.high_watermark) == (4, 5, 101)
@@ -112,10 +112,10 @@ def test_observer_appends_behind_the_snapshot() -> None:
 
 def test_flush_from_before_the_snapshot_says_nothing_of_the_log_behind_it() -> None:
     node = an_observer()
-    node.gets(fetch_answer(epoch=5, leader=2, batches=[batch(10, epoch=5)]), of=2)
+    node.gets(fetch_response(epoch=5, leader=2, batches=[batch(10, epoch=5)]), of=2)
     stale = node.last_flush
     node.has_flushed()
-    node.gets(fetch_answer(epoch=5, leader=2, snapshot=(5, 12)), of=2)
+    node.gets(fetch_response(epoch=5, leader=2, snapshot=(5, 12)), of=2)
     node.gets(piece(b"12345678", 0, snapshot=point(5, 12)), of=2)
     node.count_from_here()
 
@@ -127,11 +127,11 @@ def test_diverging_answer_behind_a_snapshot_cuts_back_to_it() -> None:
     node = a_loading_observer()
     node.gets(piece(b"12345678", 0), of=2)
     node.has_flushed()
-    node.gets(fetch_answer(epoch=5, leader=2, batches=[batch(100, epoch=5)], high_watermark=100), of=2)
+    node.gets(fetch_response(epoch=5, leader=2, batches=[batch(100, epoch=5)], high_watermark=100), of=2)
     node.has_flushed()
     node.count_from_here()
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, diverging=(4, 100)), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=2, diverging=(4, 100)), of=2)
 
     assert effects == [cuts(100), sends(our_fetch(epoch=5, log_end=(4, 100), high_watermark=100), to=2)]
 
@@ -206,7 +206,7 @@ def test_piece_is_asked_for_again_when_its_answer_is_lost() -> None:
 def test_snapshot_that_ends_below_what_is_committed_stops_the_node() -> None:
     node = an_observer(high_watermark=10)
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, snapshot=(4, 9)), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=2, snapshot=(4, 9)), of=2)
 
     reason = "the leader's snapshot at offset 9 of epoch 4 ends below the high watermark 10"
     assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, reason)]
@@ -216,7 +216,7 @@ def test_snapshot_that_ends_below_what_is_committed_stops_the_node() -> None:
 def test_snapshot_that_ends_below_what_was_committed_before_the_start_stops_the_node() -> None:
     node = an_observer(known_committed=10)
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, snapshot=(4, 9)), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=2, snapshot=(4, 9)), of=2)
 
     reason = "the leader's snapshot at offset 9 of epoch 4 ends below the high watermark 10"
     assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, reason)]
@@ -226,7 +226,7 @@ def test_snapshot_that_ends_below_what_was_committed_before_the_start_stops_the_
 def test_observer_stops_rather_than_cut_below_the_snapshot_at_which_its_log_begins() -> None:
     node = an_observer(log=a_log([(5, 100)], 110, start=100))
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, diverging=(3, 50)), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=2, diverging=(3, 50)), of=2)
 
     reason = "the leader's log leaves ours at 50, below the high watermark 100: committed records would be lost"
     assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, reason)]
@@ -236,7 +236,7 @@ def test_observer_stops_rather_than_cut_below_the_snapshot_at_which_its_log_begi
 def test_snapshot_of_a_later_epoch_than_the_leaders_is_not_loaded() -> None:
     node = an_observer()
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, snapshot=(6, 100)), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=2, snapshot=(6, 100)), of=2)
 
     message = "leader 2 of epoch 5 offers a snapshot at offset 100 of epoch 6, a later one"
     assert effects == [ReportFault(message=message)]
@@ -246,13 +246,13 @@ def test_snapshot_of_a_later_epoch_than_the_leaders_is_not_loaded() -> None:
 
 def test_bytes_that_a_snapshot_replaced_are_not_committed() -> None:
     node = an_observer()
-    node.gets(fetch_answer(epoch=5, leader=2, batches=[batch(10, epoch=5, records=10)]), of=2)
+    node.gets(fetch_response(epoch=5, leader=2, batches=[batch(10, epoch=5, records=10)]), of=2)
     node.has_flushed()
-    node.gets(fetch_answer(epoch=5, leader=2, snapshot=(5, 12)), of=2)
+    node.gets(fetch_response(epoch=5, leader=2, snapshot=(5, 12)), of=2)
     node.gets(piece(b"12345678", 0, snapshot=point(5, 12)), of=2)
     node.has_flushed()
 
-    node.gets(fetch_answer(epoch=5, leader=2, batches=[batch(12, epoch=5)], high_watermark=13), of=2)
+    node.gets(fetch_response(epoch=5, leader=2, batches=[batch(12, epoch=5)], high_watermark=13), of=2)
 
     assert node.core.committed_bytes == 100
 

@@ -32,8 +32,8 @@ from tests.core.wording import (
     our_fetch,
     point,
     pre_vote_request,
-    vote_answer,
     vote_request,
+    vote_response,
 )
 
 
@@ -263,7 +263,7 @@ def test_request_without_a_cluster_id_is_judged_normally() -> None:
 def test_node_without_a_cluster_id_checks_none_and_sends_none() -> None:
     node = a_node(epoch=5, voted=3, config=replace(a_config(), cluster_id=None))
 
-    assert node.hears(of_another_cluster(vote_request(epoch=5))) == [replies(vote_answer(epoch=5))]
+    assert node.hears(of_another_cluster(vote_request(epoch=5))) == [replies(vote_response(epoch=5))]
 
     effects = node.hears(begin_request(epoch=5, leader=2))
     assert effects[-1] == sends(replace(our_fetch(epoch=5), cluster_id=None), to=2)

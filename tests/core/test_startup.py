@@ -12,7 +12,7 @@ from raft.types import ElectionState, Endpoint, Epoch, NodeId, ReplicaKey, Uuid
 from tests.core.builder import Node, a_config, a_log, not_started, voter_set_with_directories
 from tests.core.orders import becomes, flushes, halts, opens_epoch, sends, stores
 from tests.core.states import candidate, follower, leader, prospective, resigned, tally, unattached
-from tests.core.wording import endpoint, fetch_answer, maybe_key, maybe_node, our_farewell, our_fetch, vote_request
+from tests.core.wording import endpoint, fetch_response, maybe_key, maybe_node, our_end_request, our_fetch, vote_request
 
 NOBODY = Unattached(epoch=Epoch(0), election_deadline_ms=None)
 """What a node is before it has started."""
@@ -114,7 +114,7 @@ def test_leader_starts_resigned_in_its_epoch_and_says_farewell_without_a_list(ep
     effects = node.handle(Started(), now_ms=0)
 
     role = resigned(epoch=epoch, until=1000, unacknowledged=(2, 3))
-    farewell = our_farewell(epoch=epoch, successors=())
+    farewell = our_end_request(epoch=epoch, successors=())
     assert effects == [
         becomes(role, was=NOBODY, reason="it led this epoch before it stopped"),
         sends(farewell, to=2),
@@ -276,7 +276,7 @@ def test_observer_asks_the_next_server_and_follows_the_leader_it_names() -> None
     effects = node.fails_to_reach(-2, now_ms=10)
     assert effects == [sends(our_fetch(epoch=5), to=-3, at=servers[1], number=1)]
 
-    node.gets(fetch_answer(epoch=6, leader=9, error=6), of=-3, now_ms=20)
+    node.gets(fetch_response(epoch=6, leader=9, error=6), of=-3, now_ms=20)
     assert node.role == follower(of=9, epoch=6, until=None)
 
 

@@ -21,7 +21,7 @@ from tests.core.builder import (
     an_unattached,
     not_started,
 )
-from tests.core.wording import begin_request, end_request, vote_answer, vote_request
+from tests.core.wording import begin_request, end_request, vote_request, vote_response
 
 HIGHER_EPOCH = "higher epoch in a message"
 LEADER = "a message names the leader and its address"
@@ -59,8 +59,8 @@ def waits_for_its_turn(node: Node) -> list[Effect]:
 
 
 def loses_its_pre_votes(node: Node) -> list[Effect]:
-    node.gets(vote_answer(epoch=5), of=2)
-    return node.gets(vote_answer(epoch=5), of=3)
+    node.gets(vote_response(epoch=5), of=2)
+    return node.gets(vote_response(epoch=5), of=3)
 
 
 def finds_no_process_at_the_leaders_address(node: Node) -> list[Effect]:
@@ -74,7 +74,7 @@ def waits(until: int) -> Act:
 
 
 def gets_a_vote(node: Node) -> list[Effect]:
-    return node.gets(vote_answer(epoch=5, granted=True), of=2)
+    return node.gets(vote_response(epoch=5, granted=True), of=2)
 
 
 def asks_a_voter_without_pre_votes(node: Node) -> list[Effect]:

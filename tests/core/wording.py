@@ -195,7 +195,7 @@ def our_fetch(
     )
 
 
-def our_farewell(*, epoch: int, successors: Iterable[int] = ()) -> EndQuorumEpochRequest:
+def our_end_request(*, epoch: int, successors: Iterable[int] = ()) -> EndQuorumEpochRequest:
     """The farewell that the node under test sends."""
     return end_request(epoch=epoch, leader=US, successors=successors, endpoints=(endpoint(US),))
 
@@ -222,7 +222,7 @@ def client_fetch(
 # Answers, ours and those of others. A leader of unknown address is named by its id alone.
 
 
-def vote_answer(
+def vote_response(
     *,
     epoch: int,
     granted: bool = False,
@@ -238,7 +238,7 @@ def vote_answer(
     )
 
 
-def begin_answer(
+def begin_response(
     *, epoch: int, leader: int | None, error: int = ErrorCode.NONE, address_known: bool = True
 ) -> BeginQuorumEpochResponse:
     """An announcement is acknowledged."""
@@ -248,7 +248,7 @@ def begin_answer(
     )
 
 
-def end_answer(
+def end_response(
     *, epoch: int, leader: int | None, error: int = ErrorCode.NONE, address_known: bool = True
 ) -> EndQuorumEpochResponse:
     """A farewell is acknowledged."""
@@ -258,7 +258,7 @@ def end_answer(
     )
 
 
-def fetch_answer(
+def fetch_response(
     *,
     epoch: int,
     leader: int | None,
@@ -284,7 +284,7 @@ def fetch_answer(
     )
 
 
-def append_answer(
+def append_response(
     *,
     epoch: int,
     leader: int | None = US,

@@ -11,7 +11,7 @@ from raft.types import NodeId, ReplicaKey
 from tests.core.builder import a_candidate, a_follower, a_leader, a_log, a_prospective, a_resigned
 from tests.core.orders import becomes, flushes, opens_epoch, sends, stores
 from tests.core.states import candidate, follower, leader, prospective, tally, unattached
-from tests.core.wording import begin_request, endpoint, our_fetch, pre_vote_request, vote_answer, vote_request
+from tests.core.wording import begin_request, endpoint, our_fetch, pre_vote_request, vote_request, vote_response
 
 FIVE = (1, 2, 3, 4, 5)
 
@@ -21,7 +21,7 @@ def test_prospective_node_raises_its_epoch_and_stores_its_own_vote_when_a_majori
     asker = a_prospective(epoch=5)
     before = asker.role
 
-    effects = asker.gets(vote_answer(epoch=5, granted=True), of=2, now_ms=300)
+    effects = asker.gets(vote_response(epoch=5, granted=True), of=2, now_ms=300)
 
     won = prospective(epoch=5, until=1000, votes=tally(1, 2))
     after = candidate(epoch=6, until=1300)
@@ -39,7 +39,7 @@ def test_prospective_node_raises_its_epoch_and_stores_its_own_vote_when_a_majori
 def test_candidate_leads_opens_its_epoch_and_then_announces_itself_when_a_majority_elects_it() -> None:
     asker = a_candidate(epoch=5)
 
-    effects = asker.gets(vote_answer(epoch=5, granted=True), of=3, now_ms=300)
+    effects = asker.gets(vote_response(epoch=5, granted=True), of=3, now_ms=300)
 
     won = candidate(epoch=5, until=1000, votes=tally(1, 3))
     after = leader(epoch=5, start=10)
@@ -78,9 +78,9 @@ def test_node_keeps_the_high_watermark_until_it_leads_and_then_knows_none() -> N
 
     node.waits(until=2000)
     assert (node.role_name, node.high_watermark) == ("Prospective", 8)
-    node.gets(vote_answer(epoch=5, granted=True), of=3, now_ms=2000)
+    node.gets(vote_response(epoch=5, granted=True), of=3, now_ms=2000)
     assert (node.role_name, node.high_watermark) == ("Candidate", 8)
-    node.gets(vote_answer(epoch=6, granted=True), of=3, now_ms=2000)
+    node.gets(vote_response(epoch=6, granted=True), of=3, now_ms=2000)
     assert (node.role_name, node.high_watermark) == ("Leader", None)
 
 
@@ -109,8 +109,8 @@ def test_round_is_won_by_a_majority_of_all_voters(voters: tuple[int, ...], grant
     forecast, election = a_prospective(epoch=5, voters=voters), a_candidate(epoch=5, voters=voters)
 
     for voter in granting:
-        forecast.gets(vote_answer(epoch=5, granted=True), of=voter)
-        election.gets(vote_answer(epoch=5, granted=True), of=voter)
+        forecast.gets(vote_response(epoch=5, granted=True), of=voter)
+        election.gets(vote_response(epoch=5, granted=True), of=voter)
 
     assert forecast.role_name == ("Candidate" if wins else "Prospective")
     assert election.role_name == ("Leader" if wins else "Candidate")
@@ -126,7 +126,7 @@ def test_candidate_that_lost_asks_nobody_and_waits_out_its_timeout(
     asker = a_candidate(epoch=5, voters=voters)
 
     for voter in refusing:
-        assert asker.gets(vote_answer(epoch=5), of=voter, now_ms=100) == []
+        assert asker.gets(vote_response(epoch=5), of=voter, now_ms=100) == []
 
     assert asker.role == candidate(epoch=5, until=1000, votes=tally(1, refused=refusing, of=voters))
     assert asker.waits(until=999) == []
@@ -138,7 +138,7 @@ def test_candidate_that_lost_asks_nobody_and_waits_out_its_timeout(
 def test_candidate_that_lost_does_not_repeat_a_request_that_failed() -> None:
     asker = a_candidate(epoch=5, voters=FIVE)
     for voter in (2, 3, 4):
-        asker.gets(vote_answer(epoch=5), of=voter)
+        asker.gets(vote_response(epoch=5), of=voter)
 
     assert asker.fails_to_reach(5, now_ms=200) == []
     assert asker.waits(until=300) == []
@@ -148,8 +148,8 @@ def test_candidate_that_lost_does_not_repeat_a_request_that_failed() -> None:
 def test_candidate_asks_only_those_that_have_not_answered() -> None:
     asker = a_candidate(epoch=5, voters=FIVE)
 
-    assert asker.gets(vote_answer(epoch=5), of=2, now_ms=100) == []
-    assert asker.gets(vote_answer(epoch=5, granted=True), of=3, now_ms=100) == []
+    assert asker.gets(vote_response(epoch=5), of=2, now_ms=100) == []
+    assert asker.gets(vote_response(epoch=5, granted=True), of=3, now_ms=100) == []
     asker.fails_to_reach(4, now_ms=100)
 
     assert asker.waits(until=120) == [sends(vote_request(epoch=5, by=1, to=4), to=4)]
@@ -159,9 +159,9 @@ def test_candidate_asks_only_those_that_have_not_answered() -> None:
 @pytest.mark.rule("PREVOTE-13", "PREVOTE-10", "SCENARIO-42")
 def test_prospective_node_returns_to_its_leader_when_it_lost() -> None:
     asker = a_prospective(epoch=5, leader=2, voted=3)
-    asker.gets(vote_answer(epoch=5, leader=2), of=2, now_ms=100)
+    asker.gets(vote_response(epoch=5, leader=2), of=2, now_ms=100)
 
-    effects = asker.gets(vote_answer(epoch=5, leader=2), of=3, now_ms=300)
+    effects = asker.gets(vote_response(epoch=5, leader=2), of=3, now_ms=300)
 
     lost = prospective(epoch=5, leader=2, voted=3, until=1000, votes=tally(1, refused=[2, 3]))
     after = follower(of=2, epoch=5, voted=3, until=2300, has_fetched=False)
@@ -176,9 +176,9 @@ def test_prospective_node_returns_to_its_leader_when_it_lost() -> None:
 @pytest.mark.parametrize("known", [None, 9], ids=["no leader known", "a leader known by id alone"])
 def test_prospective_node_waits_and_looks_for_the_leader_when_it_lost(known: int | None) -> None:
     asker = a_prospective(epoch=5, leader=known, voted=3)
-    asker.gets(vote_answer(epoch=5), of=2, now_ms=100)
+    asker.gets(vote_response(epoch=5), of=2, now_ms=100)
 
-    effects = asker.gets(vote_answer(epoch=5), of=3, now_ms=300)
+    effects = asker.gets(vote_response(epoch=5), of=3, now_ms=300)
 
     lost = prospective(epoch=5, leader=known, at=(), voted=3, until=1000, votes=tally(1, refused=[2, 3]))
     after = unattached(epoch=5, leader=known, voted=3, until=1300)
@@ -193,7 +193,7 @@ def test_prospective_node_waits_and_looks_for_the_leader_when_it_lost(known: int
 def test_prospective_node_asks_for_standard_votes_at_once_when_a_voter_does_not_know_pre_votes() -> None:
     asker = a_prospective(epoch=5)
     before = asker.role
-    late = asker.answer(vote_answer(epoch=5, granted=True), of=3)
+    late = asker.answer(vote_response(epoch=5, granted=True), of=3)
 
     effects = asker.fails_to_reach(2, Failure.UNSUPPORTED_VERSION, now_ms=300)
 
@@ -222,7 +222,7 @@ def test_prospective_node_stays_so_when_a_voter_just_cannot_be_reached() -> None
 def test_candidate_stays_so_when_it_hears_too_late_of_a_voter_without_pre_votes() -> None:
     asker = a_prospective(epoch=5)
     unsupported = asker.failure_of(2, Failure.UNSUPPORTED_VERSION)
-    asker.gets(vote_answer(epoch=5, granted=True), of=3, now_ms=300)
+    asker.gets(vote_response(epoch=5, granted=True), of=3, now_ms=300)
     after = candidate(epoch=6, until=1300)
     assert asker.role == after
 
@@ -244,7 +244,7 @@ def test_candidate_tries_again_when_a_standard_vote_is_of_an_unsupported_version
 def test_refused_election_does_not_count_a_vote_that_came_with_an_error() -> None:
     asker = a_candidate(epoch=5)
 
-    asker.gets(vote_answer(epoch=5, granted=True, error=ErrorCode.BROKER_NOT_AVAILABLE), of=2)
+    asker.gets(vote_response(epoch=5, granted=True, error=ErrorCode.BROKER_NOT_AVAILABLE), of=2)
 
     assert asker.role == candidate(epoch=5, until=1000)
 

@@ -13,13 +13,13 @@ from tests.core.builder import Node, a_candidate, a_follower, a_leader, a_prospe
 from tests.core.orders import becomes, halts, replies, sends, stores
 from tests.core.states import follower, unattached
 from tests.core.wording import (
-    begin_answer,
-    end_answer,
-    fetch_answer,
+    begin_response,
+    end_response,
+    fetch_response,
     our_fetch,
     pre_vote_request,
-    vote_answer,
     vote_request,
+    vote_response,
 )
 
 FENCED = ErrorCode.FENCED_LEADER_EPOCH
@@ -28,16 +28,16 @@ NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
 asking_nodes = pytest.mark.parametrize(
     ("node", "kind", "answer", "until", "log_end"),
     [
-        pytest.param(lambda: an_unattached(epoch=5), "Fetch", fetch_answer, 1000, (3, 10), id="unattached"),
+        pytest.param(lambda: an_unattached(epoch=5), "Fetch", fetch_response, 1000, (3, 10), id="unattached"),
         pytest.param(
-            lambda: a_follower(of=2, epoch=5, has_fetched=True), "Fetch", fetch_answer, 1300, (3, 10), id="follower"
+            lambda: a_follower(of=2, epoch=5, has_fetched=True), "Fetch", fetch_response, 1300, (3, 10), id="follower"
         ),
-        pytest.param(lambda: a_prospective(epoch=5), "pre-vote", vote_answer, 1000, (3, 10), id="prospective"),
-        pytest.param(lambda: a_candidate(epoch=5), "Vote", vote_answer, 1000, (3, 10), id="candidate"),
+        pytest.param(lambda: a_prospective(epoch=5), "pre-vote", vote_response, 1000, (3, 10), id="prospective"),
+        pytest.param(lambda: a_candidate(epoch=5), "Vote", vote_response, 1000, (3, 10), id="candidate"),
         pytest.param(
             lambda: a_leader(epoch=5),
             "BeginQuorumEpoch",
-            begin_answer,
+            begin_response,
             1300,
             (5, 11),
             marks=pytest.mark.rule("BEGIN-10"),
@@ -46,7 +46,7 @@ asking_nodes = pytest.mark.parametrize(
         pytest.param(
             lambda: a_resigned(epoch=5),
             "EndQuorumEpoch",
-            end_answer,
+            end_response,
             1000,
             (5, 11),
             marks=pytest.mark.rule("END-12"),
@@ -109,16 +109,16 @@ def test_node_adopts_a_higher_epoch_when_an_answer_names_no_leader(
 @pytest.mark.parametrize(
     ("node", "answer", "kind"),
     [
-        pytest.param(lambda: an_unattached(epoch=5), fetch_answer, "Fetch", id="unattached"),
+        pytest.param(lambda: an_unattached(epoch=5), fetch_response, "Fetch", id="unattached"),
         pytest.param(
             lambda: a_prospective(epoch=5),
-            vote_answer,
+            vote_response,
             "pre-vote",
             marks=pytest.mark.rule("PREVOTE-16"),
             id="prospective",
         ),
         pytest.param(
-            lambda: a_candidate(epoch=5), vote_answer, "Vote", marks=pytest.mark.rule("VOTE-22"), id="candidate"
+            lambda: a_candidate(epoch=5), vote_response, "Vote", marks=pytest.mark.rule("VOTE-22"), id="candidate"
         ),
     ],
 )
@@ -145,7 +145,7 @@ def test_node_follows_the_leader_of_its_own_epoch_when_an_error_names_it(
 def test_node_turns_to_the_leader_at_once_even_when_the_error_was_the_leaders_own() -> None:
     asker = an_unattached(epoch=5)
 
-    effects = asker.gets(fetch_answer(epoch=5, leader=2, error=ErrorCode.BROKER_NOT_AVAILABLE), of=2, now_ms=300)
+    effects = asker.gets(fetch_response(epoch=5, leader=2, error=ErrorCode.BROKER_NOT_AVAILABLE), of=2, now_ms=300)
 
     assert effects[-1] == sends(our_fetch(epoch=5), to=2)
     assert asker.role == follower(of=2, epoch=5, until=2300)
@@ -160,27 +160,29 @@ def asks_again(node: Node) -> list[Effect]:
 @pytest.mark.parametrize(
     ("answer", "fault"),
     [
-        pytest.param(vote_answer(epoch=4, granted=True), None, id="an answer of an older epoch"),
-        pytest.param(vote_answer(epoch=4, leader=3), None, id="a leader of an older epoch"),
+        pytest.param(vote_response(epoch=4, granted=True), None, id="an answer of an older epoch"),
+        pytest.param(vote_response(epoch=4, leader=3), None, id="a leader of an older epoch"),
         pytest.param(
-            vote_answer(epoch=5, leader=3, error=ErrorCode.UNKNOWN_LEADER_EPOCH),
+            vote_response(epoch=5, leader=3, error=ErrorCode.UNKNOWN_LEADER_EPOCH),
             None,
             id="one that has yet to hear of our epoch",
         ),
-        pytest.param(vote_answer(epoch=5, error=ErrorCode.BROKER_NOT_AVAILABLE), None, id="one that is about to stop"),
-        pytest.param(vote_answer(epoch=5, error=NOT_LEADER), None, id="one that knows no leader either"),
         pytest.param(
-            vote_answer(epoch=5, error=ErrorCode.INVALID_VOTER_KEY),
+            vote_response(epoch=5, error=ErrorCode.BROKER_NOT_AVAILABLE), None, id="one that is about to stop"
+        ),
+        pytest.param(vote_response(epoch=5, error=NOT_LEADER), None, id="one that knows no leader either"),
+        pytest.param(
+            vote_response(epoch=5, error=ErrorCode.INVALID_VOTER_KEY),
             "node 2 answers INVALID_VOTER_KEY to our VoteRequest at epoch 5",
             id="one that is not whom we meant",
         ),
         pytest.param(
-            vote_answer(epoch=5, error=ErrorCode.INVALID_REQUEST),
+            vote_response(epoch=5, error=ErrorCode.INVALID_REQUEST),
             "node 2 answers INVALID_REQUEST to our VoteRequest at epoch 5",
             id="one that finds a bug of ours",
         ),
         pytest.param(
-            vote_answer(epoch=5, error=4711),
+            vote_response(epoch=5, error=4711),
             "node 2 answers error 4711 to our VoteRequest at epoch 5",
             id="an error that nobody knows",
         ),
@@ -237,32 +239,32 @@ def test_node_stops_when_it_is_not_authorized() -> None:
     [
         pytest.param(
             lambda: a_follower(of=2, epoch=5),
-            fetch_answer(epoch=5, leader=3, error=NOT_LEADER),
+            fetch_response(epoch=5, leader=3, error=NOT_LEADER),
             "two leaders in epoch 5: 2 is known, a message names 3",
             id="a follower hears of another leader",
         ),
         pytest.param(
             lambda: a_leader(epoch=5),
-            begin_answer(epoch=5, leader=3),
+            begin_response(epoch=5, leader=3),
             "two leaders in epoch 5: 1 is known, a message names 3",
             id="a leader hears of another leader",
         ),
         pytest.param(
             lambda: a_prospective(epoch=5, leader=2),
-            vote_answer(epoch=5, leader=3),
+            vote_response(epoch=5, leader=3),
             "two leaders in epoch 5: 2 is known, a message names 3",
             marks=pytest.mark.rule("ROLE-6"),
             id="a prospective node hears of another leader than the one before",
         ),
         pytest.param(
             lambda: a_candidate(epoch=5),
-            vote_answer(epoch=5, leader=1),
+            vote_response(epoch=5, leader=1),
             "a message names this node leader of epoch 5, which it never led",
             id="a candidate hears that it leads already",
         ),
         pytest.param(
             lambda: a_resigned(epoch=5),
-            end_answer(epoch=6, leader=1),
+            end_response(epoch=6, leader=1),
             "a message names this node leader of epoch 6, which it never led",
             id="a resigned leader hears that it leads a later epoch",
         ),
@@ -286,7 +288,7 @@ def test_node_writes_nothing_and_stops_when_an_answer_cannot_be_true(
 def test_prospective_node_only_counts_an_answer_that_names_the_leader_it_knows() -> None:
     asker = a_prospective(epoch=5, leader=2, voters=(1, 2, 3, 4, 5))
 
-    effects = asker.gets(vote_answer(epoch=5, leader=2, granted=True), of=3)
+    effects = asker.gets(vote_response(epoch=5, leader=2, granted=True), of=3)
 
     assert effects == []
     assert asker.role_name == "Prospective"
@@ -297,7 +299,7 @@ def test_prospective_node_follows_when_a_granted_pre_vote_names_the_leader() -> 
     asker = a_prospective(epoch=5)
     before = asker.role
 
-    effects = asker.gets(vote_answer(epoch=5, leader=3, granted=True), of=2, now_ms=300)
+    effects = asker.gets(vote_response(epoch=5, leader=3, granted=True), of=2, now_ms=300)
 
     after = follower(of=3, epoch=5, until=2300)
     assert effects == [
@@ -313,7 +315,7 @@ def test_follower_of_a_higher_epoch_is_unattached_when_nobody_says_where_the_lea
     asker = a_follower(of=2, epoch=5, has_fetched=True)
     before = asker.role
 
-    effects = asker.gets(fetch_answer(epoch=6, leader=9, error=FENCED, address_known=False), of=2, now_ms=300)
+    effects = asker.gets(fetch_response(epoch=6, leader=9, error=FENCED, address_known=False), of=2, now_ms=300)
 
     after = unattached(epoch=6, leader=9, until=1300)
     assert effects == [
@@ -327,8 +329,8 @@ def test_follower_of_a_higher_epoch_is_unattached_when_nobody_says_where_the_lea
 @pytest.mark.rule("GEN-3", "GEN-4")
 def test_node_names_its_new_leader_and_epoch_to_the_next_that_asks() -> None:
     asker = a_follower(of=2, epoch=5)
-    asker.gets(fetch_answer(epoch=6, leader=3, error=FENCED), of=2)
+    asker.gets(fetch_response(epoch=6, leader=3, error=FENCED), of=2)
 
     effects = asker.hears(pre_vote_request(epoch=5, by=2))
 
-    assert effects == [replies(vote_answer(epoch=6, leader=3, error=FENCED))]
+    assert effects == [replies(vote_response(epoch=6, leader=3, error=FENCED))]

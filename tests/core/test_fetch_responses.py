@@ -10,7 +10,7 @@ from raft.types import Batch, ControlType
 from tests.core.builder import a_follower, a_log, a_node, an_unattached
 from tests.core.orders import appends, becomes, cuts, flushes, halts, replies, sends, stores
 from tests.core.states import follower
-from tests.core.wording import batch, begin_request, fetch_answer, our_fetch, pre_vote_request, vote_answer
+from tests.core.wording import batch, begin_request, fetch_response, our_fetch, pre_vote_request, vote_response
 
 
 def sends_to(effects: list[Effect], node_id: int) -> list[Effect]:
@@ -23,7 +23,7 @@ def test_follower_appends_and_flushes_before_it_fetches_again() -> None:
     node = a_follower(of=2, epoch=5)
     first, second = batch(10, epoch=4), batch(11, epoch=5, records=3)
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, batches=[first, second]), of=2, now_ms=300)
+    effects = node.gets(fetch_response(epoch=5, leader=2, batches=[first, second]), of=2, now_ms=300)
 
     assert effects == [appends(first, second), flushes(14)]
     assert node.role == follower(of=2, epoch=5, until=2300, has_fetched=True)
@@ -35,7 +35,7 @@ def test_follower_appends_and_flushes_before_it_fetches_again() -> None:
 def test_follower_fetches_again_at_once_when_there_is_nothing_new() -> None:
     node = a_follower(of=2, epoch=5)
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2), of=2, now_ms=300)
+    effects = node.gets(fetch_response(epoch=5, leader=2), of=2, now_ms=300)
 
     assert effects == [sends(our_fetch(epoch=5), to=2)]
     assert node.role == follower(of=2, epoch=5, until=2300, has_fetched=True)
@@ -59,7 +59,7 @@ def test_follower_learns_the_high_watermark_and_tells_it_with_its_next_fetch(
 ) -> None:
     node = a_follower(of=2, epoch=5, high_watermark=known)
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, high_watermark=told), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=2, high_watermark=told), of=2)
 
     assert node.high_watermark == learnt
     assert effects == [sends(our_fetch(epoch=5, high_watermark=learnt), to=2)]
@@ -69,7 +69,7 @@ def test_follower_learns_the_high_watermark_and_tells_it_with_its_next_fetch(
 def test_follower_counts_the_records_of_the_answer_when_it_learns_the_high_watermark() -> None:
     node = a_follower(of=2, epoch=5)
 
-    node.gets(fetch_answer(epoch=5, leader=2, batches=[batch(10, epoch=5)], high_watermark=11), of=2)
+    node.gets(fetch_response(epoch=5, leader=2, batches=[batch(10, epoch=5)], high_watermark=11), of=2)
 
     assert node.high_watermark == 11
 
@@ -78,7 +78,7 @@ def test_follower_counts_the_records_of_the_answer_when_it_learns_the_high_water
 def test_follower_stops_when_the_high_watermark_falls() -> None:
     node = a_follower(of=2, epoch=5, high_watermark=8)
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, high_watermark=7), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=2, high_watermark=7), of=2)
 
     assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, "the leader's high watermark fell from 8 to 7")]
     assert node.high_watermark == 8
@@ -88,7 +88,7 @@ def test_follower_stops_when_the_high_watermark_falls() -> None:
 def test_follower_stops_when_the_high_watermark_is_below_what_it_knew_to_be_committed_before_its_start() -> None:
     node = a_node(epoch=5, leader=2, known_committed=8)
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, high_watermark=7), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=2, high_watermark=7), of=2)
 
     assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, "the leader's high watermark fell from 8 to 7")]
     assert node.high_watermark is None
@@ -112,7 +112,7 @@ def test_follower_stops_when_the_high_watermark_is_below_what_it_knew_to_be_comm
 def test_follower_appends_up_to_the_first_batch_that_does_not_fit_and_lives_on(batches: list[Batch], kept: int) -> None:
     node = a_follower(of=2, epoch=5)
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, batches=batches), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=2, batches=batches), of=2)
 
     if kept:
         assert effects == [appends(*batches[:kept]), flushes(11)]
@@ -127,7 +127,7 @@ def test_follower_reports_a_damaged_batch_keeps_what_came_before_it_and_is_not_i
     node = a_follower(of=2, epoch=5)
     end = 10 + len(batches)
 
-    answer = fetch_answer(epoch=5, leader=2, batches=batches, damage="a wrong checksum", high_watermark=10)
+    answer = fetch_response(epoch=5, leader=2, batches=batches, damage="a wrong checksum", high_watermark=10)
     effects = node.gets(answer, of=2, now_ms=300)
 
     assert ReportFault(message=f"leader 2 sent a damaged batch behind offset {end}: a wrong checksum") in effects
@@ -143,7 +143,7 @@ def test_follower_stops_and_appends_nothing_when_a_control_record_is_of_an_unkno
     base_offset = 10 + len(before)
     unknown = batch(base_offset, epoch=5, records=2, control_types=(ControlType.LEADER_CHANGE, 99))
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, batches=[*before, unknown]), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=2, batches=[*before, unknown]), of=2)
 
     reason = f"unknown control record type 99 at offset {base_offset}"
     assert effects == [halts(HaltCause.UNKNOWN_CONTROL_RECORD, reason)]
@@ -156,7 +156,7 @@ def test_follower_appends_control_records_of_every_known_type(kind: ControlType)
     node = a_follower(of=2, epoch=5)
     control = batch(10, epoch=5, control_types=(kind,))
 
-    assert node.gets(fetch_answer(epoch=5, leader=2, batches=[control]), of=2) == [appends(control), flushes(11)]
+    assert node.gets(fetch_response(epoch=5, leader=2, batches=[control]), of=2) == [appends(control), flushes(11)]
 
 
 # Where the logs part
@@ -226,7 +226,7 @@ def test_follower_cuts_its_log_and_fetches_again_when_the_logs_diverge(
 ) -> None:
     node = a_follower(of=2, epoch=5, log=a_log(*log))
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, diverging=diverging), of=2, now_ms=300)
+    effects = node.gets(fetch_response(epoch=5, leader=2, diverging=diverging), of=2, now_ms=300)
 
     assert effects == [cuts(cut), sends(our_fetch(epoch=5, log_end=log_end), to=2)]
     assert node.role == follower(of=2, epoch=5, until=2300, has_fetched=True)
@@ -238,7 +238,7 @@ def test_follower_cuts_its_log_and_fetches_again_when_the_logs_diverge(
 def test_follower_cuts_nothing_when_the_point_lies_past_its_log(diverging: tuple[int, int]) -> None:
     node = a_follower(of=2, epoch=9)
 
-    effects = node.gets(fetch_answer(epoch=9, leader=2, diverging=diverging), of=2)
+    effects = node.gets(fetch_response(epoch=9, leader=2, diverging=diverging), of=2)
 
     assert effects == [sends(our_fetch(epoch=9), to=2)]
 
@@ -248,7 +248,7 @@ def test_follower_cuts_nothing_when_the_point_lies_past_its_log(diverging: tuple
 def test_follower_stops_rather_than_cut_below_its_high_watermark(point: tuple[int, int], stops: bool) -> None:
     node = a_follower(of=2, epoch=5, high_watermark=8)
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, diverging=point), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=2, diverging=point), of=2)
 
     if stops:
         reason = "the leader's log leaves ours at 7, below the high watermark 8: committed records would be lost"
@@ -263,7 +263,7 @@ def test_follower_stops_rather_than_cut_below_what_it_knew_to_be_committed_befor
     node = a_node(epoch=5, leader=2, known_committed=8)
     node.count_from_here()
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, diverging=(3, 7)), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=2, diverging=(3, 7)), of=2)
 
     reason = "the leader's log leaves ours at 7, below the high watermark 8: committed records would be lost"
     assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, reason)]
@@ -275,8 +275,8 @@ def test_node_counts_as_committed_on_its_disk_only_what_is_both() -> None:
     node = a_follower(of=2, epoch=5, high_watermark=8)
     assert node.core.durable_high_watermark == 8
 
-    node.gets(fetch_answer(epoch=5, leader=2, diverging=(3, 8)), of=2)
-    node.gets(fetch_answer(epoch=5, leader=2, batches=[batch(8, epoch=5, records=3)], high_watermark=11), of=2)
+    node.gets(fetch_response(epoch=5, leader=2, diverging=(3, 8)), of=2)
+    node.gets(fetch_response(epoch=5, leader=2, batches=[batch(8, epoch=5, records=3)], high_watermark=11), of=2)
 
     assert (node.high_watermark, node.core.durable_high_watermark) == (11, 8)
     node.has_flushed()
@@ -286,11 +286,11 @@ def test_node_counts_as_committed_on_its_disk_only_what_is_both() -> None:
 @pytest.mark.rule("FETCH-25", "HW-7")
 def test_follower_waits_for_the_new_flush_when_an_old_one_reports_after_a_cut() -> None:
     node = a_follower(of=2, epoch=5)
-    node.gets(fetch_answer(epoch=5, leader=2, batches=[batch(10, epoch=4, records=3)]), of=2)
+    node.gets(fetch_response(epoch=5, leader=2, batches=[batch(10, epoch=4, records=3)]), of=2)
     old = node.last_flush
     node.has_flushed()
-    node.gets(fetch_answer(epoch=5, leader=2, diverging=(3, 10)), of=2)
-    node.gets(fetch_answer(epoch=5, leader=2, batches=[batch(10, epoch=5, records=3)]), of=2)
+    node.gets(fetch_response(epoch=5, leader=2, diverging=(3, 10)), of=2)
+    node.gets(fetch_response(epoch=5, leader=2, batches=[batch(10, epoch=5, records=3)]), of=2)
 
     assert node.handle(old, now_ms=100) == []
     assert node.core.durable_end == 10
@@ -307,7 +307,7 @@ def test_follower_waits_for_the_new_flush_when_an_old_one_reports_after_a_cut() 
 def test_follower_gets_no_more_time_from_an_error(error: ErrorCode) -> None:
     node = a_follower(of=2, epoch=5)
 
-    node.gets(fetch_answer(epoch=5, leader=2, error=error), of=2, now_ms=300)
+    node.gets(fetch_response(epoch=5, leader=2, error=error), of=2, now_ms=300)
 
     assert node.role == follower(of=2, epoch=5, until=2000, has_fetched=False)
 
@@ -328,7 +328,7 @@ def test_follower_takes_nothing_from_an_answer_that_names_no_leader() -> None:
     node = a_follower(of=2, epoch=5)
     before = node.role
 
-    effects = node.gets(fetch_answer(epoch=5, leader=None, batches=[batch(10, epoch=5)]), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=None, batches=[batch(10, epoch=5)]), of=2)
 
     assert effects == [sends(our_fetch(epoch=5), to=3)]
     assert node.role == before
@@ -338,7 +338,7 @@ def test_follower_takes_nothing_from_an_answer_that_names_no_leader() -> None:
 def test_voter_says_so_when_it_is_offered_a_snapshot_and_takes_it_for_a_sign_of_life() -> None:
     node = a_follower(of=2, epoch=5)
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, snapshot=(3, 100)), of=2, now_ms=300)
+    effects = node.gets(fetch_response(epoch=5, leader=2, snapshot=(3, 100)), of=2, now_ms=300)
 
     fault = "leader 2 offers a snapshot at offset 100 of epoch 3; only observers can load one"
     assert effects == [ReportFault(message=fault), sends(our_fetch(epoch=5), to=3)]
@@ -354,7 +354,7 @@ def test_unattached_node_follows_and_appends_with_the_same_answer() -> None:
     before = node.role
     record = batch(10, epoch=5)
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, batches=[record], high_watermark=10), of=2, now_ms=300)
+    effects = node.gets(fetch_response(epoch=5, leader=2, batches=[record], high_watermark=10), of=2, now_ms=300)
 
     followed = follower(of=2, epoch=5, until=2300)
     assert effects == [
@@ -371,7 +371,7 @@ def test_unattached_node_follows_and_appends_with_the_same_answer() -> None:
 def test_node_takes_no_records_from_an_answer_of_a_higher_epoch() -> None:
     node = an_unattached(epoch=5)
 
-    effects = node.gets(fetch_answer(epoch=6, leader=2, batches=[batch(10, epoch=5)]), of=2, now_ms=300)
+    effects = node.gets(fetch_response(epoch=6, leader=2, batches=[batch(10, epoch=5)]), of=2, now_ms=300)
 
     assert effects[-1] == sends(our_fetch(epoch=6), to=2)
     assert node.core.log.end_offset == 10
@@ -382,7 +382,7 @@ def test_observer_follows_and_flushes_like_a_voter_but_has_no_fetch_timeout() ->
     node = a_follower(of=2, epoch=5, voters=(2, 3))
     record = batch(10, epoch=5)
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, batches=[record]), of=2, now_ms=300)
+    effects = node.gets(fetch_response(epoch=5, leader=2, batches=[record]), of=2, now_ms=300)
 
     assert effects == [appends(record), flushes(11)]
     assert node.role == follower(of=2, epoch=5, until=None, has_fetched=True)
@@ -394,10 +394,10 @@ def test_follower_that_returned_to_its_leader_grants_pre_votes_until_the_next_fe
     node.waits(until=2000)
     node.waits(until=3000)
     assert node.role == follower(of=2, epoch=5, until=5000, has_fetched=False)
-    granted = vote_answer(epoch=5, leader=2, granted=True)
+    granted = vote_response(epoch=5, leader=2, granted=True)
     assert node.hears(pre_vote_request(epoch=5, by=3), now_ms=3000) == [replies(granted)]
 
-    node.gets(fetch_answer(epoch=5, leader=2), of=2, now_ms=3000)
+    node.gets(fetch_response(epoch=5, leader=2), of=2, now_ms=3000)
 
-    refused = vote_answer(epoch=5, leader=2)
+    refused = vote_response(epoch=5, leader=2)
     assert node.hears(pre_vote_request(epoch=5, by=3), now_ms=3000) == [replies(refused)]
