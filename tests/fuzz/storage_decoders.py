@@ -17,7 +17,6 @@ from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, read_epochs
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
 from raft.storage.log import Log, LogConfig
-from raft.storage.memory import MemoryFiles
 from raft.storage.meta_properties import META_PROPERTIES_NAME, claim_directory
 from raft.storage.partition_metadata import PARTITION_METADATA_NAME, claim_partition
 from raft.storage.producer_snapshot import decode_producer_snapshot, encode_producer_snapshot
@@ -27,6 +26,7 @@ from raft.writers import TableImage, Written
 from tests.fuzz import kafka_bytes
 from tests.fuzz.decoder import Decoder, MemoryBound, Sample
 from tests.fuzz.record_decoders import leader_change, sealed_mostly
+from tests.memory_files.files import MemoryFiles
 
 TOPIC = "__cluster_metadata"
 TOPIC_ID = Uuid("AAAAAAAAAAAAAAAAAAAAAg")

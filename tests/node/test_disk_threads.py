@@ -13,8 +13,8 @@ from raft.errors import StorageError
 from raft.node.checkpoint_pace import CheckpointPace
 from raft.node.disk import DiskThread, FlushOrder, FlushThread
 from raft.node.piecewise import PiecewiseRead
-from raft.storage.memory import MemoryFiles
 from raft.types import Offset
+from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import batches, open_log
 
 PATIENCE_S = 5.0

@@ -17,9 +17,9 @@ from raft.core.effects import FlushLog, ReadRange
 from raft.errors import StorageError
 from raft.node.checkpoint_pace import CheckpointPace
 from raft.storage.directory import ReplicaDirectory
-from raft.storage.memory import PowerCutError
 from raft.types import Batch, ElectionState, Offset
 from raft.writers import TableImage
+from tests.memory_files.files import PowerCutError
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.dice import Dice
 from tests.simulation.log_twin import Entry

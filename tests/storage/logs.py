@@ -9,13 +9,13 @@ from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import Record
 from raft.records.split import split_batches
-from raft.storage.cached_bytes import Draw
 from raft.storage.files import Files
 from raft.storage.index import OFFSET_ENTRY, TIME_ENTRY
 from raft.storage.log import Log, LogConfig
-from raft.storage.memory import MemoryFiles, PowerCutError
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.types import LOG_BEGIN, Batch, BatchHeader, Epoch, Offset, OffsetAndEpoch
+from tests.memory_files.cached_bytes import Draw
+from tests.memory_files.files import MemoryFiles, PowerCutError
 
 DIRECTORY = "log-0"
 TOPIC = "log"

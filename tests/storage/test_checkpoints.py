@@ -7,9 +7,9 @@ import pytest
 from raft.errors import StorageError
 from raft.storage.epoch_checkpoint import EpochStarts, cut_epochs, read_epochs, with_epoch_start, write_epochs
 from raft.storage.files import Files
-from raft.storage.memory import Call, MemoryFiles
 from raft.storage.recovery_point import RecoveryPoint
 from raft.types import Epoch, EpochStart, Offset
+from tests.memory_files.files import Call, MemoryFiles
 from tests.storage.logs import crash_at_every_call
 
 

@@ -14,8 +14,8 @@ from raft.records.split import split_batches
 from raft.storage import data_records
 from raft.storage.data_records import end_of_data
 from raft.storage.log import Log
-from raft.storage.memory import MemoryFiles
 from raft.types import Batch, Epoch, NodeId, Offset
+from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import batch, batches, open_log
 
 epochs = st.lists(st.tuples(st.integers(1, 2), st.lists(st.integers(1, 4), max_size=3)), min_size=1, max_size=6)

@@ -9,9 +9,9 @@ from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
 from raft.storage.disk import DiskFiles
 from raft.storage.files import DirectoryLockedError, Files
 from raft.storage.log import LogConfig
-from raft.storage.memory import Call, MemoryFiles
 from raft.types import ElectionState, Epoch, NodeId, Offset, ReplicaKey, Uuid
 from raft.writers import WriterTable
+from tests.memory_files.files import Call, MemoryFiles
 from tests.storage.logs import batch, batches, content, crash_at_every_call
 
 TOPIC_ID = Uuid("AAAAAAAAAAAAAAAAAAAAAQ")

@@ -5,8 +5,8 @@ import pytest
 from raft.errors import StorageError
 from raft.storage.election_state import ElectionStateFile
 from raft.storage.files import Files
-from raft.storage.memory import MemoryFiles
 from raft.types import ElectionState, Epoch, NodeId, ReplicaKey, Uuid
+from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import crash_at_every_call
 
 DIRECTORY_ID = Uuid("9cQOuJBsTJyRnYbBrvXlXg")

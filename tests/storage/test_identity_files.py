@@ -4,11 +4,11 @@ import pytest
 
 from raft.errors import ConfigError, StorageError
 from raft.storage.files import Files
-from raft.storage.memory import MemoryFiles
 from raft.storage.meta_properties import MetaProperties, claim_directory, directory_id_of
 from raft.storage.partition_metadata import claim_partition
 from raft.storage.properties_file import format_properties, parse_properties
 from raft.types import ZERO_UUID, NodeId, Uuid
+from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import crash_at_every_call
 
 ENTROPY = bytes(range(16))

@@ -1,9 +1,9 @@
 import pytest
 
 from raft.storage.index import OffsetIndex, TimeIndex
-from raft.storage.memory import MemoryFiles
 from raft.storage.segment_indexes import INDEX_INTERVAL_BYTES, SegmentIndexes
 from raft.types import Offset
+from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import batch
 
 

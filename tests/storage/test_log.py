@@ -9,9 +9,9 @@ from raft.records.header import read_header
 from raft.records.split import split_batches
 from raft.storage.files import Files
 from raft.storage.log import Log
-from raft.storage.memory import Call, MemoryFiles, PowerCutError
 from raft.storage.segment_indexes import INDEX_INTERVAL_BYTES
 from raft.types import Batch, BatchHeader, Epoch, EpochStart, Offset
+from tests.memory_files.files import Call, MemoryFiles, PowerCutError
 from tests.records.samples import with_field
 from tests.storage.logs import (
     DIRECTORY,

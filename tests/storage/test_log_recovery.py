@@ -9,8 +9,8 @@ import pytest
 from raft.errors import CorruptBatchError
 from raft.records.split import walk_headers
 from raft.storage.disk import DiskFiles
-from raft.storage.memory import MemoryFiles, PowerCutError
 from raft.types import Batch, Epoch, Offset, OffsetAndEpoch
+from tests.memory_files.files import MemoryFiles, PowerCutError
 from tests.storage.logs import (
     DIRECTORY,
     FIRST_SEGMENT,

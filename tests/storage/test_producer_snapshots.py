@@ -12,10 +12,10 @@ from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import Record
 from raft.storage.log import LogConfig
-from raft.storage.memory import MemoryFiles
 from raft.storage.producer_snapshot import decode_producer_snapshot, encode_producer_snapshot
 from raft.types import FIRST_SINK_PRODUCER_ID, Batch, BatchHeader, Epoch, Offset, OffsetAndEpoch
 from raft.writers import TableImage, WriterTable, Written
+from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import crash_at_every_call
 from tests.storage.test_directory import PARTITION, opened
 

@@ -7,8 +7,8 @@ import pytest
 from raft.errors import CorruptBatchError
 from raft.storage.files import Files
 from raft.storage.log import LogConfig
-from raft.storage.memory import MemoryFiles
 from raft.types import Epoch, Offset, OffsetAndEpoch
+from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import batch, batches, content, crash_at_every_call
 from tests.storage.test_directory import PARTITION, opened
 

@@ -9,10 +9,10 @@ from raft.storage import election_state
 from raft.storage.atomic_file import replace_file
 from raft.storage.files import Files
 from raft.storage.log import Log
-from raft.storage.memory import MemoryFiles
 from raft.storage.recovery import Recovery
 from raft.storage.recovery_point import RecoveryPoint
 from raft.storage.segment import Segment
+from tests.memory_files.files import MemoryFiles
 from tests.simulation.mutations.mutation import mutation, switched_off
 
 
