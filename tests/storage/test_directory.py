@@ -9,6 +9,7 @@ from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
 from raft.storage.disk import DiskFiles
 from raft.storage.files import DirectoryLockedError, Files
 from raft.storage.log import LogConfig
+from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.types import ElectionState, Epoch, NodeId, Offset, ReplicaKey, Uuid
 from raft.writers import WriterTable
 from tests.memory_files.files import Call, MemoryFiles
@@ -38,6 +39,12 @@ def opened(
     return ReplicaDirectory.open(files, who or identity(), entropy=bytes(range(16)), config=config, writers=writers)
 
 
+def recovery_point(files: Files) -> Offset:
+    """What the disk says is flushed."""
+    name = f"{PARTITION}/{RECOVERY_POINT_NAME}"
+    return RecoveryPoint(files, name, topic="__cluster_metadata", partition=0).offset
+
+
 @pytest.mark.rule("STATE-7", "STATE-17")
 def test_directory_has_kafka_layout_when_new(files: Files) -> None:
     directory = opened(files)
@@ -52,7 +59,7 @@ def test_directory_has_kafka_layout_when_new(files: Files) -> None:
     assert directory.election_state == ElectionState(epoch=Epoch(0))
     assert directory.cluster_id == "cluster"
     assert directory.directory_id == "AAECAwQFBgcICQoLDA0ODw"
-    assert directory.recovery_point == 0
+    assert recovery_point(files) == 0
     directory.close()
 
 
@@ -68,7 +75,7 @@ def test_directory_remembers_everything_when_opened_again(files: Files) -> None:
     assert directory.election_state == state
     assert content(directory.log) == [batch(0, epoch=3), batch(1, epoch=3)]
     assert directory.directory_id == "AAECAwQFBgcICQoLDA0ODw"
-    assert directory.recovery_point == 2
+    assert recovery_point(files) == 2
     directory.close()
 
 
@@ -101,7 +108,7 @@ def test_recovery_point_is_written_when_told() -> None:
     directory.log.flush()
     directory.write_checkpoints()
 
-    assert directory.recovery_point == 5
+    assert recovery_point(files) == 5
     assert files.read(f"{PARTITION}/recovery-point-offset-checkpoint") == b"0\n1\n__cluster_metadata 0 5\n"
 
 
@@ -116,7 +123,7 @@ def test_recovery_point_never_runs_ahead_of_a_flush() -> None:
 
     directory.write_checkpoints()
 
-    assert directory.recovery_point == 2
+    assert recovery_point(files) == 2
 
 
 @pytest.mark.rule("LOG-21")
