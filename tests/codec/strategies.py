@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from raft.codec import BOOL, FLOAT64, INT8, INT16, INT32, INT64, UINT16, UINT32, UUID, Message
-from raft.codec.schema import Field, Struct
-from raft.codec.types import AnyType, Array, Blob, Fixed, Structure, Text
+from raft.codec.schema import AnyType, Array, Field, Struct, Structure
+from raft.codec.types import Blob, Fixed, Text
 from raft.codec.uuids import uuid_text
 
 AnyMessage = TypeVar("AnyMessage", bound=Message)
