@@ -1,6 +1,6 @@
 """The schema of a message, as data. The codec is generated from it.
 
-It has the terms of Kafka's JSON message files, so each of those files can be expressed in it.
+It uses the words of Kafka's JSON message files, so each of those files can be expressed in it.
 `raft.codec.declaration` builds it from typed classes.
 """
 
