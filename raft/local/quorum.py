@@ -15,8 +15,8 @@ from raft.client import Client, ClientSettings
 from raft.errors import ConfigError, QuorumUnavailableError, StorageError
 from raft.local.layout import Layout
 from raft.local.lock import lock_patiently
-from raft.local.properties import check_properties, voter_properties
 from raft.local.voter import VoterProcess
+from raft.local.voter_properties import check_properties, voter_properties
 from raft.local.watch import Watch
 from raft.storage.disk import make_private_folder
 from raft.storage.files import DirectoryLock

@@ -14,9 +14,9 @@ import re
 from dataclasses import dataclass
 
 from raft.errors import ConfigError, StorageError
+from raft.properties import format_properties, parse_properties
 from raft.storage.atomic_file import replace_file
 from raft.storage.files import Files
-from raft.storage.properties_file import format_properties, parse_properties
 from raft.types import ZERO_UUID, NodeId, Uuid
 from raft.uuids import new_uuid, parse_uuid
 
@@ -69,8 +69,9 @@ def claim_directory(files: Files, *, cluster_id: str | None, node_id: NodeId, en
 def _read(files: Files) -> dict[str, str]:
     if not files.exists(META_PROPERTIES_NAME):
         return {}
-    stored = parse_properties(files.read(META_PROPERTIES_NAME))
     path = files.path_of(META_PROPERTIES_NAME)
+    properties = parse_properties(files.read(META_PROPERTIES_NAME).decode(errors="replace"))
+    stored = {key: value.strip() for key, value in properties.items()}
     if stored.get("version") != _VERSION:
         raise StorageError(f"{path}: version={stored.get('version')} is not {_VERSION}, the only one known")
     if not stored.get("cluster.id"):
@@ -94,4 +95,4 @@ def _write(files: Files, owner: MetaProperties) -> None:
             "directory.id": owner.directory_id,
         }
     )
-    replace_file(files, META_PROPERTIES_NAME, content)
+    replace_file(files, META_PROPERTIES_NAME, content.encode())
