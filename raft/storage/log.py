@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import attrgetter
 
+from raft.defaults import SEGMENT_BYTES
 from raft.errors import StorageError
 from raft.records.head import BatchHead, read_head
 from raft.records.header import with_base_offset_and_epoch
@@ -54,7 +55,7 @@ class LogConfig:
         tail_bytes: how many of the newest bytes stay in memory.
     """
 
-    segment_bytes: int = 1 << 30
+    segment_bytes: int = SEGMENT_BYTES
     tail_bytes: int = 4 << 20
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from raft.defaults import WRITER_EXPIRATION_MS
 from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import Record
 from raft.types import Batch
 from raft.writers import WriteKey
-from raft.writers.expiry import WRITER_EXPIRATION_MS
 from tests.simulation.clients.writer import Writer
 
 

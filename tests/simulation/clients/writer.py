@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from raft.core.messages import AppendResponse
+from raft.defaults import WRITER_EXPIRATION_MS
 from raft.errors import ErrorCode
 from raft.types import Batch
-from raft.writers.expiry import WRITER_EXPIRATION_MS
 from tests.simulation.clients.caller import Caller
 from tests.simulation.dice import Dice
 from tests.simulation.invariants.observer import Observer
