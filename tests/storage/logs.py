@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 
+from raft.core.log_view import LogView
 from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import Record
@@ -71,6 +72,11 @@ def content(log: Log) -> list[Batch]:
         result += split_batches(log.read(offset, max_bytes=1000, end_offset=log.end_offset))
         offset = result[-1].header.end_offset
     return result
+
+
+def last_epoch(log: Log) -> Epoch:
+    """Return the epoch of the last record, as a node learns it when it starts."""
+    return LogView(start=log.start, end_offset=log.end_offset, epochs=log.epochs).last_epoch
 
 
 def dice(seed: object) -> Draw:

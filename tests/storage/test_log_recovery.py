@@ -19,6 +19,7 @@ from tests.storage.logs import (
     check_indexes,
     content,
     crash_at_every_call,
+    last_epoch,
     open_log,
     recovery_point,
 )
@@ -329,7 +330,7 @@ def test_log_may_begin_where_a_snapshot_ends() -> None:
 
     log = open_log(files, start=OffsetAndEpoch(offset=Offset(500), epoch=Epoch(2)))
 
-    assert (log.start_offset, log.end_offset, log.last_epoch) == (500, 501, 3)
+    assert (log.start_offset, log.end_offset, last_epoch(log)) == (500, 501, 3)
 
 
 def test_log_is_durable_to_its_end_when_opened() -> None:
