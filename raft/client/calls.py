@@ -98,7 +98,7 @@ def new_producer_id(session: Session, deadline: Deadline) -> Operation[int]:
 
 
 def supports_keyed_writes(session: Session, deadline: Deadline) -> Operation[bool]:
-    """Whether the leader is one of our nodes, which judge the keys of exactly-once writes."""
+    """Whether the leader is one of our nodes, which judge the keys of keyed writes."""
     if (yield from session.find_dialect(deadline)) is not Dialect.OURS:
         return False
 

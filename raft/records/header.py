@@ -33,7 +33,7 @@ from raft.records.compression import decompress
 from raft.records.control_key import read_control_types
 from raft.records.load_scanner import load_scanner
 from raft.records.scanner import Section
-from raft.types import FIRST_SINK_PRODUCER_ID, BatchHeader, Epoch, Offset
+from raft.types import FIRST_KEYED_PRODUCER_ID, BatchHeader, Epoch, Offset
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 LENGTH_END: Final = 12
@@ -86,7 +86,7 @@ def batch_size_bytes(buffer: bytes, position: int = 0) -> int | None:
 def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
     """Return the header of the whole batch that begins at `position`.
 
-    The checksum is left to `check_crc`. Data records stay closed, but for those of an exactly-once write, which give
+    The checksum is left to `check_crc`. Data records stay closed, but for those of a keyed write, which give
     the content checksum; of a control batch the keys are read, for the types.
 
     Raises:
@@ -124,9 +124,9 @@ def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
         )
         control_types = read_control_types(records, record_count=record_count, last_offset_delta=last_offset_delta)
     content_checksum: int | None = None
-    # Compressed records stay closed: how much comes out of them is up to whoever wrote them, and this project's sink
-    # compresses nothing.
-    if producer_id >= FIRST_SINK_PRODUCER_ID and not attributes & (CONTROL | COMPRESSION_MASK):
+    # Compressed records are not read: their writer decides how much comes out of them, and keyed writes of this project
+    # are not compressed.
+    if producer_id >= FIRST_KEYED_PRODUCER_ID and not attributes & (CONTROL | COMPRESSION_MASK):
         section = Section(
             data=buffer,
             start=position + HEADER.size,

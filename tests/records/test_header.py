@@ -118,7 +118,7 @@ def test_head_takes_61_bytes() -> None:
 
 
 def keyed(compression: Compression = Compression.NONE) -> bytes:
-    """An exactly-once write."""
+    """A keyed write."""
     return build_batch(RICH, producer_id=2**62 + 5, producer_epoch=3, base_sequence=9, compression=compression)
 
 
