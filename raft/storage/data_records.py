@@ -44,6 +44,6 @@ def end_of_data(log: Log, *, start_offset: Offset, max_records: int, end_offset:
 
 def _end_of_control(log: Log, offset: Offset, end_offset: Offset) -> Offset:
     """Return where the control batches end that begin at `offset`; `offset` itself if there are none."""
-    while offset < end_offset and (head := log.head_of(offset)).is_control:
-        offset = head.end_offset
+    while offset < end_offset and (header := log.header_of(offset)).is_control:
+        offset = header.end_offset
     return offset

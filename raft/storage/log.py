@@ -24,8 +24,8 @@ from operator import attrgetter
 from raft.defaults import SEGMENT_BYTES
 from raft.epoch_cache import EpochCache
 from raft.errors import StorageError
-from raft.records.head import BatchHead, read_head
 from raft.records.header import with_base_offset_and_epoch
+from raft.records.stored_header import StoredHeader, read_stored_header
 from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, read_epochs, write_epochs
 from raft.storage.files import Files, join
 from raft.storage.recovery import Recovery
@@ -263,15 +263,15 @@ class Log:
                 return  # a snapshot has taken the place of the log's start
             yield segment.read_at(position, min(piece_bytes, span.stop - position))
 
-    def head_of(self, offset: Offset) -> BatchHead:
-        """Return the head of the batch that holds the record at `offset`; no more of the batch is read.
+    def header_of(self, offset: Offset) -> StoredHeader:
+        """Return the header of the batch that holds the record at `offset`; no more of the batch is read.
 
         Raises:
             CorruptBatchError: the file is not what was written; names it, and the byte.
         """
         assert self._start.offset <= offset < self._end_offset, f"{offset} lies outside the log"
-        recent = self._tail.head(offset)
-        return read_head(recent) if recent is not None else self._segment_of(offset).head_of(offset)
+        recent = self._tail.header_of(offset)
+        return read_stored_header(recent) if recent is not None else self._segment_of(offset).header_of(offset)
 
     def flush(self) -> Offset:
         """Return when all that was appended before the call is on the disk, and the end offset of that.

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from raft.errors import CorruptBatchError, DecodeError
-from raft.records.head import BatchHead, read_head
 from raft.records.header import HEADER
 from raft.records.split import walk_headers
+from raft.records.stored_header import StoredHeader, read_stored_header
 from raft.storage.batch_search import BatchSearch, FoundBatch
 from raft.storage.files import Files, join
 from raft.storage.segment_indexes import INDEX_INTERVAL_BYTES, SegmentIndexes
@@ -126,15 +126,15 @@ class Segment:
         """Return the bytes of the batch that begins at `position`."""
         return self.read_at(position, self._batch_bytes_at(position))
 
-    def head_of(self, offset: Offset) -> BatchHead:
-        """Return the head of the batch that holds `offset`, which is in this segment.
+    def header_of(self, offset: Offset) -> StoredHeader:
+        """Return the header of the batch that holds `offset`, which is in this segment.
 
         Raises:
             CorruptBatchError: the file is not what was written; names it, and the byte.
         """
         position = self.locate(offset)
         with self._damage_named(position):
-            return read_head(self.read_at(position, HEADER.size))
+            return read_stored_header(self.read_at(position, HEADER.size))
 
     def walk(self, position: int = 0) -> Iterator[BatchHeader]:
         """Yield the headers of the batches from `position` on, their checksums verified.
@@ -232,10 +232,10 @@ class Segment:
         return position
 
     def _batch_bytes_at(self, position: int) -> int:
-        head = self.read_at(position, PLACE_BYTES)
+        place = self.read_at(position, PLACE_BYTES)
         left_bytes = self.size_bytes - position
         with self._damage_named(position):
-            _last_offset, batch_bytes = place_at(head, 0) if len(head) == PLACE_BYTES else (0, left_bytes + 1)
+            _last_offset, batch_bytes = place_at(place, 0) if len(place) == PLACE_BYTES else (0, left_bytes + 1)
             if batch_bytes > left_bytes:
                 raise DecodeError(f"batch is cut short: {left_bytes} bytes are left")
             return batch_bytes

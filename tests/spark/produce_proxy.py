@@ -13,7 +13,7 @@ from typing import Self
 from raft.types import Endpoint
 
 _PRODUCE = 0
-_HEAD = struct.Struct(">ih")
+_HEADER = struct.Struct(">ih")
 _SIZE_BYTES = 4
 _LOOK_S = 0.05
 
@@ -92,7 +92,7 @@ class ProduceProxy:
         try:
             while True:
                 request = _frame(client)
-                api_key = _HEAD.unpack_from(request)[1]
+                api_key = _HEADER.unpack_from(request)[1]
                 self.api_keys.append(api_key)
                 node.sendall(request)
                 answer = _frame(node)

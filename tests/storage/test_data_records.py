@@ -1,4 +1,4 @@
-"""Heads of batches, and counting data records by them, against a model: the list of each record's kind."""
+"""Headers of stored batches, and counting data records by them, against a model: the list of each record's kind."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from raft.errors import DecodeError
 from raft.records.control import leader_change_batch
-from raft.records.head import read_head
 from raft.records.header import CHECKED_FROM, HEADER, MAGIC_AT, read_header
 from raft.records.split import split_batches
+from raft.records.stored_header import read_stored_header
 from raft.storage import data_records
 from raft.storage.data_records import end_of_data
 from raft.storage.log import Log
@@ -81,20 +81,24 @@ def test_head_is_that_of_the_batch_that_holds_the_offset(tail_bytes: int) -> Non
     stored = [log.read(Offset(at), max_bytes=1, end_offset=log.end_offset) for at in range(log.end_offset)]
 
     for at, payload in enumerate(stored):
-        head, header = log.head_of(Offset(at)), read_header(payload)
-        assert (head.end_offset, head.epoch, head.is_control) == (header.end_offset, header.epoch, header.is_control)
-        assert payload[CHECKED_FROM - 4 : CHECKED_FROM] == head.checksum.to_bytes(4, "big")
+        found, header = log.header_of(Offset(at)), read_header(payload)
+        assert (found.end_offset, found.epoch, found.is_control) == (
+            header.end_offset,
+            header.epoch,
+            header.is_control,
+        )
+        assert payload[CHECKED_FROM - 4 : CHECKED_FROM] == found.checksum.to_bytes(4, "big")
 
 
 @pytest.mark.parametrize("size_bytes", range(HEADER.size))
 def test_head_that_is_cut_short_is_none(size_bytes: int) -> None:
-    with pytest.raises(DecodeError, match=f"batch head of {size_bytes} bytes"):
-        read_head(batch(0).payload[:size_bytes])
+    with pytest.raises(DecodeError, match=f"batch header of {size_bytes} bytes"):
+        read_stored_header(batch(0).payload[:size_bytes])
 
 
 def test_head_of_another_magic_is_none() -> None:
     payload = bytearray(batch(0).payload)
     payload[MAGIC_AT] = 1
 
-    with pytest.raises(DecodeError, match="magic 1; only 2 is known"):
-        read_head(bytes(payload))
+    with pytest.raises(DecodeError, match="magic 1, expected 2"):
+        read_stored_header(bytes(payload))
