@@ -195,8 +195,8 @@ class Log:
             # point must not say so, not even for a moment.
             self._recovery_point.retreat(end_offset)
             self._remove_segments_behind(end_offset)
-            self._segments[-1].cut(end_offset)
-            self._tail.cut(end_offset)
+            self._segments[-1].truncate(end_offset)
+            self._tail.truncate(end_offset)
             self._end_offset = end_offset
             self._durable_end_offset = min(self._durable_end_offset, end_offset)
             self._epochs = self._epochs.truncated(end_offset)

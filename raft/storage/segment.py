@@ -159,7 +159,7 @@ class Segment:
         """Return the first whole batch that a search finds from `position` on, or None."""
         return search.find(self.read_at, position, self.size_bytes)
 
-    def cut(self, end_offset: Offset) -> None:
+    def truncate(self, end_offset: Offset) -> None:
         """Return when everything from `end_offset` on is gone, on the disk too.
 
         A cut is flushed at once: otherwise a crash could bring old batches back behind new ones. A sealed segment is
@@ -174,11 +174,11 @@ class Segment:
             position += header.size_bytes
         assert not rest or rest[-1].end_offset == end_offset, f"{self.path}: no batch ends at offset {end_offset}"
         # The indexes first: at no moment does an entry point to what is not there.
-        self.indexes.cut(end_offset, rest)
+        self.indexes.truncate(end_offset, rest)
         self.unseal()
-        self.cut_bytes(position)
+        self.truncate_file(position)
 
-    def cut_bytes(self, size_bytes: int) -> None:
+    def truncate_file(self, size_bytes: int) -> None:
         """Return when the `.log` file ends at `size_bytes`, on the disk too; the indexes stay as they are."""
         self._file.truncate(size_bytes)
         self._file.flush()

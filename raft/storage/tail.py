@@ -32,7 +32,7 @@ class Tail:
         if self._end_position - self._positions[0] > self._max_bytes:
             self._make_room()
 
-    def cut(self, end_offset: Offset) -> None:
+    def truncate(self, end_offset: Offset) -> None:
         """Forget everything from `end_offset` on."""
         while self._base_offsets and self._base_offsets[-1] >= end_offset:
             self._base_offsets.pop()

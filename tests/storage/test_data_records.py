@@ -76,7 +76,7 @@ def test_count_ends_early_after_many_epochs(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("tail_bytes", [0, 4 << 20], ids=["from the files", "from memory"])
-def test_head_is_that_of_the_batch_that_holds_the_offset(tail_bytes: int) -> None:
+def test_header_is_that_of_the_batch_that_holds_the_offset(tail_bytes: int) -> None:
     log, _ = log_of([(1, [3, 1]), (1, [2])], tail_bytes=tail_bytes)
     stored = [log.read(Offset(at), max_bytes=1, end_offset=log.end_offset) for at in range(log.end_offset)]
 
@@ -91,12 +91,12 @@ def test_head_is_that_of_the_batch_that_holds_the_offset(tail_bytes: int) -> Non
 
 
 @pytest.mark.parametrize("size_bytes", range(HEADER.size))
-def test_head_that_is_cut_short_is_none(size_bytes: int) -> None:
+def test_header_that_is_cut_short_is_none(size_bytes: int) -> None:
     with pytest.raises(DecodeError, match=f"batch header of {size_bytes} bytes"):
         read_stored_header(batch(0).payload[:size_bytes])
 
 
-def test_head_of_another_magic_is_none() -> None:
+def test_header_of_another_magic_is_none() -> None:
     payload = bytearray(batch(0).payload)
     payload[MAGIC_AT] = 1
 

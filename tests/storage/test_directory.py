@@ -91,7 +91,7 @@ def test_directory_keeps_the_election_state_that_was_stored_last() -> None:
     assert opened(files).election_state == state
 
 
-def test_log_is_cut_up_as_configured() -> None:
+def test_segments_are_as_large_as_configured() -> None:
     files = MemoryFiles()
     directory = ReplicaDirectory.open(files, identity(), entropy=bytes(16), config=LogConfig(segment_bytes=200))
 
@@ -157,7 +157,7 @@ def test_high_watermark_is_checkpointed_when_the_node_stops() -> None:
     assert directory.write_checkpoints()
 
 
-def test_checkpointed_high_watermark_goes_back_when_an_operator_cut_the_log() -> None:
+def test_checkpointed_high_watermark_goes_back_when_an_operator_truncated_the_log() -> None:
     files = MemoryFiles()
     directory = opened(files)
     directory.log.append(batches([1] * 5))
@@ -292,7 +292,7 @@ def test_first_start_can_be_repeated_when_the_power_was_cut_at_any_call() -> Non
 
 
 @pytest.mark.rule("STATE-4", "STATE-5")
-def test_a_term_of_office_survives_when_the_power_is_cut_at_any_call() -> None:
+def test_stored_epoch_and_log_survive_when_the_power_is_cut_at_any_call() -> None:
     state = ElectionState(epoch=Epoch(1), leader_id=NodeId(1), voted_key=ReplicaKey(NodeId(1)))
 
     def lead(files: MemoryFiles) -> None:

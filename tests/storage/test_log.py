@@ -323,7 +323,7 @@ def test_truncate_removes_all_from_the_offset_on(files: Files, end: int) -> None
     log.close()
 
 
-def test_truncate_lowers_the_recovery_point_before_it_cuts() -> None:
+def test_truncate_lowers_the_recovery_point_before_it_removes_anything() -> None:
     files = MemoryFiles()
     log = open_log(files)
     log.append(batches([1] * 5))

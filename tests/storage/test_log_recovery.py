@@ -78,7 +78,7 @@ def test_log_ends_before_a_flipped_bit_when_above_the_recovery_point_and_nothing
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
     assert f"{name} is damaged at byte {position}: batch with checksum" in record.message
-    assert f"cut off at offset 6: {SMALL} bytes, all above the recovery" in record.message
+    assert f"end_offset=6 removed_bytes={SMALL} recovery_point=" in record.message
     check_indexes(files)
     log.append([batch(6, epoch=2)])
     log.close()
@@ -101,7 +101,8 @@ def test_node_refuses_to_start_when_a_whole_batch_follows_a_flipped_bit(damaged:
         CorruptBatchError,
         match=(
             rf"{name} is damaged at byte {position}: .*; a whole batch at offset {damaged + 1} follows at byte {byte} "
-            rf"of memory:/{later}, .*nothing is cut off.* 'truncate -s {position} memory:/{name}'.* offset {damaged} on"
+            rf"of memory:/{later}, .*the log is not truncated.* "
+            rf"'truncate -s {position} memory:/{name}'.* offset {damaged} on"
         ),
     ):
         open_log(files, segment_bytes=segment_bytes)
@@ -222,7 +223,7 @@ def test_rubbish_behind_the_last_batch_is_cut(rubbish: bytes, caplog: pytest.Log
 
     assert content(log) == WRITTEN
     assert len(files.read(FIRST_SEGMENT)) == 7 * SMALL
-    assert f"cut off at offset 7: {len(rubbish)} bytes" in caplog.text
+    assert f"end_offset=7 removed_bytes={len(rubbish)}" in caplog.text
 
 
 @pytest.mark.parametrize("lost", [3, 6])

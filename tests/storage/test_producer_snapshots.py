@@ -249,7 +249,7 @@ def test_snapshots_go_when_another_log_begins() -> None:
 def test_table_is_that_of_the_log_when_the_power_is_cut_at_any_call() -> None:
     other = [*WRITTEN[:5], *(produce(offset, producer_id=6, sequence=offset - 5) for offset in range(5, 12))]
 
-    def cut_and_go_on(files: MemoryFiles) -> None:
+    def truncate_and_go_on(files: MemoryFiles) -> None:
         table = WriterTable()
         directory = opened(files, config=SMALL, writers=table)
         directory.truncate(Offset(5))
@@ -265,7 +265,7 @@ def test_table_is_that_of_the_log_when_the_power_is_cut_at_any_call() -> None:
                 directory.write_checkpoints()
         directory.close()
 
-    for case, files in crash_at_every_call(lambda files: run(files, WRITTEN, committed=5), cut_and_go_on):
+    for case, files in crash_at_every_call(lambda files: run(files, WRITTEN, committed=5), truncate_and_go_on):
         table = WriterTable()
         directory = opened(files, config=SMALL, writers=table)
         end = directory.log.end_offset
