@@ -9,16 +9,9 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from datasource.clients import client_for
 from datasource.options import Place, ReadOptions
-from datasource.planning import LogRange, resolve_end, resolve_start, split
+from datasource.planning import resolve_end, resolve_start, split
+from datasource.range_partition import RangePartition
 from raft.errors import ConfigError
-
-
-class RangePartition(InputPartition):
-    """What one task reads."""
-
-    def __init__(self, log_range: LogRange) -> None:
-        super().__init__(log_range)
-        self.log_range = log_range
 
 
 class KraftBatchReader(DataSourceReader):

@@ -18,12 +18,12 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from datasource.batch_reader import RangePartition
 from datasource.continuing import BatchLimits, first_batch, next_batch
 from datasource.offsets import Beginning, Reached, read_offset
 from datasource.options import Place, ReadOptions
 from datasource.planning import resolve_start, split
 from datasource.quick_acks import acknowledge_now
+from datasource.range_partition import RangePartition
 from datasource.runner import end_quietly
 from raft.client import Client
 from raft.errors import ConfigError

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from raft import defaults
 from raft.core.voter_set import VoterSet
 from raft.types import Endpoint, NodeId, ReplicaKey
 
@@ -31,14 +32,14 @@ class CoreConfig:
     cluster_id: str | None
     voters: VoterSet
     bootstrap_servers: tuple[Endpoint, ...] = ()
-    election_timeout_ms: int = 1000
-    fetch_timeout_ms: int = 2000
+    election_timeout_ms: int = defaults.ELECTION_TIMEOUT_MS
+    fetch_timeout_ms: int = defaults.FETCH_TIMEOUT_MS
     fetch_timeout_spread_ms: int = 0
     high_watermark_linger_ms: int = 0
-    election_backoff_max_ms: int = 1000
-    request_timeout_ms: int = 2000
-    retry_backoff_ms: int = 20
-    fetch_max_bytes: int = 1 << 20
+    election_backoff_max_ms: int = defaults.ELECTION_BACKOFF_MAX_MS
+    request_timeout_ms: int = defaults.REQUEST_TIMEOUT_MS
+    retry_backoff_ms: int = defaults.RETRY_BACKOFF_MS
+    fetch_max_bytes: int = defaults.FETCH_MAX_BYTES
 
     @property
     def node_id(self) -> NodeId:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable
 from enum import Enum
 
+from raft.epoch_cache import EpochCache
 from raft.types import LOG_BEGIN, BatchHeader, Epoch, EpochStart, Offset, OffsetAndEpoch
 
 
@@ -25,7 +25,7 @@ class LogView:
         epochs: the epoch cache, oldest first.
     """
 
-    __slots__ = ("_epoch_before_start", "_epochs", "_starts", "end_offset", "start_offset")
+    __slots__ = ("_epoch_before_start", "_epochs", "end_offset", "start_offset")
 
     def __init__(
         self,
@@ -39,10 +39,7 @@ class LogView:
         self.end_offset = end_offset
         """Offset of the next record."""
         self._epoch_before_start = start.epoch
-        self._epochs: list[Epoch] = []
-        self._starts: list[Offset] = []
-        for entry in epochs:
-            self.start_epoch(entry.epoch, entry.start_offset)
+        self._epochs = EpochCache(tuple(epochs))
 
     @property
     def last_epoch(self) -> Epoch:
@@ -57,19 +54,11 @@ class LogView:
     @property
     def epochs(self) -> tuple[EpochStart, ...]:
         """The epoch cache, oldest first."""
-        return tuple(
-            EpochStart(epoch=epoch, start_offset=start) for epoch, start in zip(self._epochs, self._starts, strict=True)
-        )
+        return self._epochs.entries
 
     def start_epoch(self, epoch: Epoch, start_offset: Offset) -> None:
-        """Enter an epoch; entries at or past it in either column go (LOG-12). The newest epoch again is no news."""
-        if self._epochs and self._epochs[-1] == epoch:
-            return
-        while self._epochs and (self._epochs[-1] >= epoch or self._starts[-1] >= start_offset):
-            self._epochs.pop()
-            self._starts.pop()
-        self._epochs.append(epoch)
-        self._starts.append(start_offset)
+        """Enter an epoch; see `EpochCache.with_epoch`."""
+        self._epochs = self._epochs.with_epoch(epoch, start_offset)
 
     def append(self, header: BatchHeader) -> None:
         """Count a batch; it must begin where the log ends (LOG-5)."""
@@ -85,35 +74,22 @@ class LogView:
     def truncate(self, end_offset: Offset) -> None:
         """Forget what lies at `end_offset` or past it, epochs that began there too (DIVERGE-6)."""
         self.end_offset = min(self.end_offset, end_offset)
-        while self._starts and self._starts[-1] >= end_offset:
-            self._epochs.pop()
-            self._starts.pop()
+        self._epochs = self._epochs.truncated(end_offset)
 
     def restart_at(self, start: OffsetAndEpoch) -> None:
         """Forget everything: a snapshot stands for what was before `start`."""
         self.start_offset = self.end_offset = start.offset
         self._epoch_before_start = start.epoch
-        self._epochs.clear()
-        self._starts.clear()
+        self._epochs = EpochCache()
 
     def end_of_epoch(self, epoch: Epoch) -> OffsetAndEpoch:
-        """Return the largest epoch at or below `epoch` and where it ends here (DIVERGE-2).
-
-        An epoch below the first one gives (epoch, start of the first); above the last, or in an empty log, the end.
-        """
-        if not self._epochs:
-            return self.end
-        if epoch >= self._epochs[-1]:
-            return OffsetAndEpoch(epoch=self._epochs[-1], offset=self.end_offset)
-        position = bisect_right(self._epochs, epoch)
-        if position == 0:
-            return OffsetAndEpoch(epoch=epoch, offset=self._starts[0])
-        return OffsetAndEpoch(epoch=self._epochs[position - 1], offset=self._starts[position])
+        """Return the largest epoch at or below `epoch` and where it ends here; see `EpochCache.end_of_epoch`."""
+        return self._epochs.end_of_epoch(epoch, log_end=self.end)
 
     def epoch_at(self, offset: Offset) -> Epoch:
         """Epoch of the record just before `offset`, 0 at the very start."""
-        position = bisect_right(self._starts, offset - 1)
-        return self._epochs[position - 1] if position else self._epoch_before_start
+        epoch = self._epochs.epoch_before(offset)
+        return self._epoch_before_start if epoch is None else epoch
 
     def agreement(self, fetch_offset: Offset, last_fetched_epoch: Epoch) -> Agreement:
         """Judge a fetcher's position (DIVERGE-3); the start of the next epoch is a valid one."""

@@ -183,11 +183,6 @@ class ReplicaDirectory:
         return self._owner.directory_id
 
     @property
-    def recovery_point(self) -> Offset:
-        """What stands on the disk as known to be flushed."""
-        return self._recovery_point.offset
-
-    @property
     def committed_offset(self) -> Offset:
         """Everything below is committed and on this disk, as far as is known: the core's word, or the last start's."""
         return self._committed_offset

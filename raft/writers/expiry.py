@@ -14,14 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from raft.defaults import PRODUCER_ID_EXPIRATION_MS, WRITER_EXPIRATION_MS
 from raft.types import BatchHeader
-
-PRODUCER_ID_EXPIRATION_MS = 86_400_000
-"""One day, as Kafka's producer.id.expiration.ms."""
-
-WRITER_EXPIRATION_MS = 2_592_000_000
-"""Thirty days. A streaming query that stands still for longer, and then repeats its last micro-batch, writes it again;
-a query that is down for a vacation must not. One remembered write of a query takes some 350 bytes."""
 
 NEWEST_WRITERS_KEPT = 1_000
 """Of each kind. Far more than usually write at the same time; they take at most 350 kB."""

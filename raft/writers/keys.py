@@ -1,4 +1,4 @@
-"""Keys of exactly-once writes, and how they lie in the header of a record batch.
+"""Keys of keyed writes, and how they lie in the header of a record batch.
 
 producerId     int64   2^62 + the first 62 bits of SHA-256(writer id)
 producerEpoch  int16   version >> 31
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from hashlib import sha256
 
-from raft.types import FIRST_SINK_PRODUCER_ID
+from raft.types import FIRST_KEYED_PRODUCER_ID
 
 _SEQUENCE_BITS = 31
 MAX_VERSION = (1 << (15 + _SEQUENCE_BITS)) - 1
@@ -39,7 +39,7 @@ class WriteKey:
     def producer_id(self) -> int:
         """The writer, as the batch header names it."""
         digest = sha256(self.writer_id.encode()).digest()
-        return FIRST_SINK_PRODUCER_ID | (int.from_bytes(digest[:8], "big") >> 2)
+        return FIRST_KEYED_PRODUCER_ID | (int.from_bytes(digest[:8], "big") >> 2)
 
     @property
     def producer_epoch(self) -> int:

@@ -16,7 +16,7 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 
 from raft.errors import ErrorCode
-from raft.types import FIRST_SINK_PRODUCER_ID, BatchHeader, Offset
+from raft.types import FIRST_KEYED_PRODUCER_ID, BatchHeader, Offset
 from raft.writers.expiry import NO_LOG_TIME_MS, WriterExpiry, log_time_after
 from raft.writers.keys import version_of
 from raft.writers.written import History, TableImage, Written
@@ -25,7 +25,7 @@ KEPT_BATCHES = 5
 """So many batches an idempotent producer may have under way at once (Kafka: max.in.flight.requests.per.connection)."""
 
 MAX_PRODUCERS = 10_000
-"""Idempotent producers remembered; beyond, the one that has not written for longest goes. Keys of exactly-once writes
+"""Idempotent producers remembered; beyond, the one that has not written for longest goes. Keys of keyed writes
 are forgotten by time only."""
 
 
@@ -117,7 +117,7 @@ class WriterTable:
         """Say what a leader has to do with a batch that a client asks it to append."""
         if header.producer_id is None:
             return Accepted()
-        if header.producer_id >= FIRST_SINK_PRODUCER_ID:
+        if header.producer_id >= FIRST_KEYED_PRODUCER_ID:
             return self._judge_keyed_write(header)
         return self._judge_idempotent_produce(header)
 
@@ -221,12 +221,12 @@ class WriterTable:
             _sort_by_age(kind)
 
     def _remembered(self, producer_id: int) -> History | None:
-        if producer_id < FIRST_SINK_PRODUCER_ID:
+        if producer_id < FIRST_KEYED_PRODUCER_ID:
             return self._producers.get(producer_id)
         return self._streams.get(producer_id) or self._one_off.get(producer_id)
 
     def _kind_of(self, producer_id: int, history: History) -> _Kind:
-        if producer_id < FIRST_SINK_PRODUCER_ID:
+        if producer_id < FIRST_KEYED_PRODUCER_ID:
             return self._producers
         last = history[-1]
         return self._streams if version_of(last.epoch, last.sequence) > 0 else self._one_off
@@ -238,8 +238,8 @@ class WriterTable:
             # Taken out and put in again, so that the order stays that of the last writes.
             del self._kind_of(producer_id, before)[producer_id]
         undo.before = before
-        is_sink = producer_id >= FIRST_SINK_PRODUCER_ID
-        goes_on = before is not None and not is_sink and before[-1].epoch == written.epoch
+        is_keyed = producer_id >= FIRST_KEYED_PRODUCER_ID
+        goes_on = before is not None and not is_keyed and before[-1].epoch == written.epoch
         history = (*(before or ()), written)[-KEPT_BATCHES:] if goes_on else (written,)
         self._kind_of(producer_id, history)[producer_id] = history
         if len(self._producers) > self._max_producers:
@@ -284,7 +284,7 @@ def _sort_by_age(kind: _Kind) -> None:
 
 
 def _judge_repeated_key(written: Written, header: BatchHeader, version: int) -> Verdict:
-    """Compare what the key of an exactly-once write has written with what comes under the same key.
+    """Compare what the key of a keyed write has written with what comes under the same key.
 
     A copied checkpoint, or a name of a writer that is used twice, gives the key of one write to other rows. They must
     not be acknowledged: they are not in the log.

@@ -9,7 +9,7 @@ import pytest
 from raft.core.effects import Effect
 from raft.core.events import LogFlushed
 from raft.errors import ErrorCode
-from raft.types import FIRST_SINK_PRODUCER_ID, Offset
+from raft.types import FIRST_KEYED_PRODUCER_ID, Offset
 from tests.core.builder import Node, a_candidate, a_follower, a_leader, a_log, a_prospective, a_resigned, an_unattached
 from tests.core.orders import appends, becomes, cuts, flushes, replies, sends, stores
 from tests.core.states import follower
@@ -26,7 +26,7 @@ from tests.core.wording import (
 )
 
 NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
-SINK = FIRST_SINK_PRODUCER_ID + 7
+KEYED_WRITER = FIRST_KEYED_PRODUCER_ID + 7
 
 
 def is_fetched_from(node: Node, offset: int, *, now_ms: int = 200) -> list[Effect]:
@@ -163,7 +163,7 @@ def test_unfinished_append_fails_when_leadership_is_lost() -> None:
 
 
 @pytest.mark.rule("CLIENT-8")
-@pytest.mark.parametrize("producer", [(7, 0, 0), (SINK, 0, 3)], ids=["idempotent producer", "exactly-once write"])
+@pytest.mark.parametrize("producer", [(7, 0, 0), (KEYED_WRITER, 0, 3)], ids=["idempotent producer", "keyed write"])
 def test_repeated_append_is_not_written_again_and_answered_with_the_old_offset_once_committed(
     producer: tuple[int, int, int],
 ) -> None:
@@ -200,43 +200,43 @@ def test_append_out_of_turn_is_refused_at_once(producer: tuple[int, int, int], e
 
 def test_overtaken_write_hears_that_it_is_a_duplicate_once_the_newer_one_is_committed() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
-    node.handle(append_of(producer=(SINK, 0, 3), request_id=1), now_ms=100)
+    node.handle(append_of(producer=(KEYED_WRITER, 0, 3), request_id=1), now_ms=100)
 
-    assert node.handle(append_of(producer=(SINK, 0, 2), request_id=2), now_ms=110) == []
+    assert node.handle(append_of(producer=(KEYED_WRITER, 0, 2), request_id=2), now_ms=110) == []
 
     node.has_flushed(now_ms=120)
     duplicate = append_response(epoch=5, base_offset=11, error=ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
     assert is_fetched_from(node, 12)[1] == replies(duplicate, to=2)
-    assert node.handle(append_of(producer=(SINK, 0, 2), request_id=3), now_ms=300) == [replies(duplicate, to=3)]
+    assert node.handle(append_of(producer=(KEYED_WRITER, 0, 2), request_id=3), now_ms=300) == [replies(duplicate, to=3)]
 
 
 @pytest.mark.rule("CLIENT-11")
 def test_write_of_other_rows_under_a_written_key_is_refused_once_what_is_there_is_committed() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
-    node.handle(append_of(producer=(SINK, 0, 3), request_id=1), now_ms=100)
+    node.handle(append_of(producer=(KEYED_WRITER, 0, 3), request_id=1), now_ms=100)
 
-    assert node.handle(append_of(producer=(SINK, 0, 3), records=2, request_id=2), now_ms=110) == []
+    assert node.handle(append_of(producer=(KEYED_WRITER, 0, 3), records=2, request_id=2), now_ms=110) == []
 
     node.has_flushed(now_ms=120)
     refusal = append_response(
         epoch=5,
         base_offset=11,
         error=ErrorCode.DUPLICATE_RESOURCE,
-        message=f"version 3 of producer id {SINK} was written at offset 11 with record count 1; "
+        message=f"version 3 of producer id {KEYED_WRITER} was written at offset 11 with record count 1; "
         "the batch that came has record count 2",
     )
     assert is_fetched_from(node, 12)[1] == replies(refusal, to=2)
-    again = append_of(producer=(SINK, 0, 3), records=2, request_id=3)
+    again = append_of(producer=(KEYED_WRITER, 0, 3), records=2, request_id=3)
     assert node.handle(again, now_ms=300) == [replies(refusal, to=3)]
     assert node.core.log.end_offset == 12
 
 
 @pytest.mark.rule("CLIENT-8")
 def test_new_leader_knows_what_lies_uncommitted_in_its_log() -> None:
-    old = batch(9, epoch=3, producer=(SINK, 0, 3)).header
+    old = batch(9, epoch=3, producer=(KEYED_WRITER, 0, 3)).header
     node = a_leader(epoch=5, log=a_log([(3, 0)], 10), headers=[old])
 
-    assert node.handle(append_of(producer=(SINK, 0, 3)), now_ms=100) == []
+    assert node.handle(append_of(producer=(KEYED_WRITER, 0, 3)), now_ms=100) == []
 
     assert is_fetched_from(node, 11)[0] == replies(append_response(epoch=5, base_offset=9))
 
@@ -244,7 +244,7 @@ def test_new_leader_knows_what_lies_uncommitted_in_its_log() -> None:
 @pytest.mark.rule("CLIENT-8", "DIVERGE-6")
 def test_write_that_was_cut_off_is_new_again() -> None:
     node = a_follower(of=2, epoch=5)
-    lost = batch(10, epoch=5, producer=(SINK, 0, 3))
+    lost = batch(10, epoch=5, producer=(KEYED_WRITER, 0, 3))
     node.gets(fetch_response(epoch=5, leader=2, batches=[lost]), of=2, now_ms=0)
     node.has_flushed(now_ms=0)
     assert node.gets(fetch_response(epoch=5, leader=2, diverging=(3, 10)), of=2, now_ms=0)[0] == cuts(10)
@@ -252,6 +252,6 @@ def test_write_that_was_cut_off_is_new_again() -> None:
     for epoch in (5, 6):
         node.gets(vote_response(epoch=epoch, granted=True), of=3, now_ms=2000)
 
-    effects = node.handle(append_of(producer=(SINK, 0, 3)), now_ms=2100)
+    effects = node.handle(append_of(producer=(KEYED_WRITER, 0, 3)), now_ms=2100)
 
-    assert effects[0] == appends(batch(11, epoch=6, producer=(SINK, 0, 3)))
+    assert effects[0] == appends(batch(11, epoch=6, producer=(KEYED_WRITER, 0, 3)))

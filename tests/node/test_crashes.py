@@ -72,4 +72,4 @@ def test_torn_end_of_a_killed_node_is_cut_and_filled_again(trio: Trio) -> None:
         expected = trio.leader().segment.read_bytes()
         eventually(lambda: torn.segment.read_bytes() == expected, "the same bytes as the leader's")
 
-    assert "cut off at offset" in torn.words
+    assert "log truncated" in torn.words

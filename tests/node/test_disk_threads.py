@@ -17,8 +17,8 @@ from raft.runtime.flusher import Flusher
 from raft.runtime.job_queue import JobQueue
 from raft.runtime.piecewise_read import PiecewiseRead
 from raft.runtime.scheduler import Action, Timer
-from raft.storage.memory import MemoryFiles
 from raft.types import Offset
+from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import batches, open_log
 
 PATIENCE_S = 5.0

@@ -19,7 +19,7 @@ from raft.runtime.disk import DiskListener
 from raft.runtime.flusher import Flusher
 from raft.runtime.job_queue import JobQueue
 from raft.runtime.scheduler import Action
-from raft.storage.memory import PowerCutError
+from tests.memory_files.files import PowerCutError
 from tests.simulation.broken import ProcessEndedError
 from tests.simulation.dice import Dice
 from tests.simulation.event_loop import EventLoop

@@ -15,10 +15,10 @@ from raft.errors import CorruptBatchError, StorageError
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
-from raft.storage.memory import Call, PowerCutError
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.types import ElectionState, Epoch, NodeId, Offset
 from raft.writers import WriterTable
+from tests.memory_files.files import Call, PowerCutError
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.clock import Clock
 from tests.simulation.dice import Dice

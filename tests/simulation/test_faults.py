@@ -14,8 +14,8 @@ from raft.errors import StorageError
 from raft.records.batch import build_batch
 from raft.records.record import Record
 from raft.records.split import split_good_prefix
-from raft.storage.memory import Call, PowerCutError
 from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from tests.memory_files.files import Call, PowerCutError
 from tests.simulation import post_office
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.clock import Clock

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from raft.codec.uuids import uuid_text
 from raft.core import messages as core
 from raft.types import ZERO_UUID, Endpoint, Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey, Uuid
+from raft.uuids import format_uuid
 
 INT32_MAX = (1 << 31) - 1
 INT64_MAX = (1 << 63) - 1
@@ -18,7 +18,7 @@ offsets = st.integers(0, INT64_MAX - 1).map(Offset)
 cluster_ids = st.none() | st.text(max_size=22)
 errors = st.integers(-1, 200)
 directory_ids: SearchStrategy[Uuid] = (
-    st.binary(min_size=16, max_size=16).map(uuid_text).filter(lambda id: id != ZERO_UUID)
+    st.binary(min_size=16, max_size=16).map(format_uuid).filter(lambda id: id != ZERO_UUID)
 )
 keys = st.builds(ReplicaKey, node_ids, st.none() | directory_ids)
 endpoints = st.builds(Endpoint, st.text(max_size=10), st.integers(0, 65_535), st.text(max_size=10))

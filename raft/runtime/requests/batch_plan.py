@@ -39,5 +39,5 @@ def _place(log: Log, offset: Offset) -> LogPlace:
     if offset == log.start_offset:
         # The record before is in no log, or in a snapshot, which keeps its epoch but not its batch.
         return LogPlace(offset=offset, epoch=log.start.epoch)
-    head = log.head_of(Offset(offset - 1))
-    return LogPlace(offset=offset, epoch=head.epoch, checksum=head.checksum)
+    header = log.header_of(Offset(offset - 1))
+    return LogPlace(offset=offset, epoch=header.epoch, checksum=header.checksum)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from raft.defaults import WRITER_EXPIRATION_MS
 from raft.writers import WriteKey
-from raft.writers.expiry import WRITER_EXPIRATION_MS
 from tests.simulation.clients.keyed_writer import KeyedWriter
 
 

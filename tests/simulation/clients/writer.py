@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from raft.core.messages import AppendResponse
+from raft.defaults import WRITER_EXPIRATION_MS
 from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import Record
 from raft.types import Batch
-from raft.writers.expiry import WRITER_EXPIRATION_MS
 from tests.simulation.dice import Dice
 from tests.simulation.invariants.observer import Observer
 from tests.simulation.plan import ClientPlan

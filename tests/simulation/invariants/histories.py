@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode
-from raft.types import FIRST_SINK_PRODUCER_ID, Batch, BatchHeader, Offset
+from raft.types import FIRST_KEYED_PRODUCER_ID, Batch, BatchHeader, Offset
 from raft.writers.keys import version_of
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.observer import Invariant
@@ -79,7 +79,7 @@ class WritersKeepTheirOrder(Invariant):
 
     def _check(self, step: Step, header: BatchHeader, producer_id: int) -> None:
         expected = self._next.get(producer_id, 0)
-        if producer_id < FIRST_SINK_PRODUCER_ID:
+        if producer_id < FIRST_KEYED_PRODUCER_ID:
             number = header.base_sequence
             self.require(number == expected, "%s commits %s, where %s was next", step.machine, header, expected)
             self._next[producer_id] = number + header.record_count

@@ -7,7 +7,7 @@ from raft.core.events import AppendRequested
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode, error_name
 from raft.records.header import CHECKED_FROM
-from raft.types import FIRST_SINK_PRODUCER_ID, Batch, BatchHeader, Offset
+from raft.types import FIRST_KEYED_PRODUCER_ID, Batch, BatchHeader, Offset
 from raft.writers import WriterTable
 from raft.writers.keys import version_of
 from tests.simulation.committed_log import CommittedLog
@@ -59,8 +59,8 @@ class AnswersAreTrue(Invariant):
         elif response.error == ErrorCode.DUPLICATE_RESOURCE:
             self._check_other_content(machine, asked.batch)
         elif response.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
-            is_sink = header.producer_id is not None and header.producer_id >= FIRST_SINK_PRODUCER_ID
-            self.require(not is_sink, "%s looks for order among the keyed writes of %s", machine, header)
+            is_keyed = header.producer_id is not None and header.producer_id >= FIRST_KEYED_PRODUCER_ID
+            self.require(not is_keyed, "%s looks for order among the keyed writes of %s", machine, header)
         elif response.error not in _UNKNOWN_OUTCOME:
             self.fail(f"{machine} answers {error_name(response.error)} to {header}")
 

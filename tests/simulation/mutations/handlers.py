@@ -98,7 +98,7 @@ def place_described_by_the_record_behind_it(patch: pytest.MonkeyPatch) -> None:
     def place(log: Log, offset: Offset) -> LogPlace:
         if offset == log.end_offset:
             return LogPlace(offset=offset, epoch=log.start.epoch)
-        header = log.head_of(offset)
+        header = log.header_of(offset)
         return LogPlace(offset=offset, epoch=header.epoch, checksum=header.checksum)
 
     patch.setattr("raft.runtime.requests.batch_plan._place", place)

@@ -1,4 +1,4 @@
-"""Files in memory that behave like a disk on a bad day: the twin of `raft.storage.disk` for tests and the simulator.
+"""Files in memory that fail and lose power as a disk does: they replace `raft.storage.disk` in tests and the simulator.
 
 Each file keeps apart what is on the platter and what is only in the cache, each folder likewise for its names. A power
 cut (`crash`) leaves what was flushed, and of the rest as much as the dice say: the first few names, the first few
@@ -19,8 +19,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from raft.storage.cached_bytes import CachedBytes, Draw
 from raft.storage.files import DirectoryLock, DirectoryLockedError, File, folder_of, refused
+from tests.memory_files.cached_bytes import CachedBytes, Draw
 
 
 class PowerCutError(Exception):

@@ -1,7 +1,7 @@
-"""What the first bytes of a stored batch say of it, without the records behind them.
+"""The header of a stored batch, from its first 61 bytes alone.
 
-Unlike `raft.records.header.read_header`, this needs no more than the head itself: a batch of several MiB is described
-by 61 bytes of it.
+`raft.records.header.read_header` needs the whole batch, because it reads control types and content checksums too. This
+one tells less, and reads no more than the header of a batch of several MiB.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from raft.types import Epoch, Offset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchHead:
-    """The head of a stored batch.
+class StoredHeader:
+    """What the header of a stored batch says.
 
     Fields:
         end_offset: one past its last record.
@@ -30,18 +30,18 @@ class BatchHead:
     is_control: bool
 
 
-def read_head(buffer: bytes) -> BatchHead:
-    """Return the head of the batch that `buffer` begins with.
+def read_stored_header(buffer: bytes) -> StoredHeader:
+    """Return the header of the batch that `buffer` begins with.
 
     Raises:
-        DecodeError: fewer bytes than a head takes, or another magic.
+        DecodeError: fewer bytes than a header has, or another magic.
     """
     if len(buffer) < HEADER.size:
-        raise DecodeError(f"batch head of {len(buffer)} bytes; it takes {HEADER.size}")
+        raise DecodeError(f"batch header of {len(buffer)} bytes, expected {HEADER.size}")
     base_offset, _length, epoch, magic, checksum, attributes, last_offset_delta, *_ = HEADER.unpack_from(buffer)
     if magic != MAGIC:
-        raise DecodeError(f"batch of magic {magic}; only {MAGIC} is known")
-    return BatchHead(
+        raise DecodeError(f"batch of magic {magic}, expected {MAGIC}")
+    return StoredHeader(
         end_offset=Offset(base_offset + last_offset_delta + 1),
         epoch=Epoch(epoch),
         checksum=checksum,

@@ -5,7 +5,7 @@ import errno
 import pytest
 
 from raft.errors import StorageError
-from raft.storage.memory import Call, MemoryFiles, PowerCutError
+from tests.memory_files.files import Call, MemoryFiles, PowerCutError
 from tests.storage.logs import dice
 
 
