@@ -7,12 +7,15 @@ SEED ?= 1
 MINUTES ?= 10
 INPUTS ?= 1000000
 JOBS ?= 2
+PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadscope --no-loadscope-reorder
+# These suites run in the test process itself, so their coverage can be measured there at little cost.
+MEASURED := $(addprefix tests/,core scenarios writers codec records config wire client storage node columns datasource)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix bench profile sim soak lock clean
+.PHONY: help setup demo test coverage check fix bench profile sim soak lock clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY) ## Make .venv from pinned versions and look for Java 17
 
@@ -23,8 +26,12 @@ $(READY): requirements/tools.txt pyproject.toml build_kernel.py raft/records/rec
 demo: $(READY) ## Metadata changes through a quorum into Spark and back, the leader killed on the way
 	$(BIN)/python -m examples.demo
 
-test: check ## Everything that CI runs
-	$(BIN)/pytest -n $(JOBS) --dist loadscope --no-loadscope-reorder
+test: check coverage ## Everything that CI runs
+	$(PYTEST) $(addprefix --ignore=,$(MEASURED))
+
+coverage: $(READY) ## The suites that run in one process, and how much of the product they reach (floors: pyproject.toml)
+	$(PYTEST) --cov --cov-report= $(MEASURED)
+	$(BIN)/python -m scripts.coverage_floors
 
 bench: $(READY) ## Beside Kafka and etcd, into benchmarks/results: make bench ONLY=sink,append BASELINE=../before
 	bash scripts/ensure_etcd.sh || true
@@ -54,7 +61,7 @@ fix: $(READY) ## Mend what ruff can mend by itself
 	$(BIN)/ruff format .
 
 clean: ## Remove everything that make made
-	rm -rf $(VENV) .cache benchmarks/work .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis build dist
+	rm -rf $(VENV) .cache .coverage benchmarks/work .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis build dist
 	rm -f raft/records/libscanner.* datasource/columns/libkernel.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
