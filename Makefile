@@ -37,10 +37,11 @@ bench: $(READY) ## Beside Kafka and etcd, into benchmarks/results: make bench ON
 	bash scripts/ensure_etcd.sh || true
 	$(BIN)/python -m benchmarks.run $(if $(ONLY),--only $(ONLY)) $(if $(BASELINE),--baseline $(BASELINE))
 
-profile: $(READY) ## Where the time of appends, columns and codec goes
+profile: $(READY) ## Where the time of appends, columns and codec goes, and what alternatives to decisions cost
 	$(BIN)/python -m benchmarks.append
 	$(BIN)/python -m benchmarks.columns
 	$(BIN)/python -m benchmarks.codec
+	$(BIN)/python -m benchmarks.decisions
 
 sim: $(READY) ## Replay one run of the simulator and print its story: make sim SEED=7
 	$(BIN)/python -m tests.simulation --seed $(SEED)
