@@ -12,7 +12,7 @@ PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadscope --no-loadscope-reorder
 MEASURED := $(addprefix tests/,core scenarios writers codec records config wire client storage node columns datasource)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test coverage check fix bench profile sim soak lock clean
+.PHONY: help setup demo test coverage check fix bench profile sim soak release lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ check: $(READY) ## Style, types and import rules; reads only
 fix: $(READY) ## Mend what ruff can mend by itself
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+release: check ## The source distribution and wheels into dist/, checked, and one tried; uploads nothing
+	$(BIN)/python -m scripts.release
 
 clean: ## Remove everything that make made
 	rm -rf $(VENV) .cache .coverage benchmarks/work .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis build dist
