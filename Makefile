@@ -7,12 +7,15 @@ SEED ?= 1
 MINUTES ?= 10
 INPUTS ?= 1000000
 JOBS ?= 2
+PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadscope --no-loadscope-reorder
+# These suites run in the test process itself, so their coverage can be measured there at little cost.
+MEASURED := $(addprefix tests/,core scenarios writers codec records config wire client storage node columns datasource)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix bench profile sim soak lock clean
+.PHONY: help setup demo test coverage check fix bench profile sim soak release lock clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY) ## Make .venv from pinned versions and look for Java 17
 
@@ -23,17 +26,22 @@ $(READY): requirements/tools.txt pyproject.toml build_kernel.py raft/records/rec
 demo: $(READY) ## Metadata changes through a quorum into Spark and back, the leader killed on the way
 	$(BIN)/python -m examples.demo
 
-test: check ## Everything that CI runs
-	$(BIN)/pytest -n $(JOBS) --dist loadscope --no-loadscope-reorder
+test: check coverage ## Everything that CI runs
+	$(PYTEST) $(addprefix --ignore=,$(MEASURED))
+
+coverage: $(READY) ## The suites that run in one process, and how much of the product they reach (floors: pyproject.toml)
+	$(PYTEST) --cov --cov-report= $(MEASURED)
+	$(BIN)/python -m scripts.coverage_floors
 
 bench: $(READY) ## Beside Kafka and etcd, into benchmarks/results: make bench ONLY=sink,append BASELINE=../before
 	bash scripts/ensure_etcd.sh || true
 	$(BIN)/python -m benchmarks.run $(if $(ONLY),--only $(ONLY)) $(if $(BASELINE),--baseline $(BASELINE))
 
-profile: $(READY) ## Where the time of appends, columns and codec goes
+profile: $(READY) ## Where the time of appends, columns and codec goes, and what alternatives to decisions cost
 	$(BIN)/python -m benchmarks.append
 	$(BIN)/python -m benchmarks.columns
 	$(BIN)/python -m benchmarks.codec
+	$(BIN)/python -m benchmarks.decisions
 
 sim: $(READY) ## Replay one run of the simulator and print its story: make sim SEED=7
 	$(BIN)/python -m tests.simulation --seed $(SEED)
@@ -53,8 +61,11 @@ fix: $(READY) ## Mend what ruff can mend by itself
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+release: check ## The source distribution and wheels into dist/, checked, and one tried; uploads nothing
+	$(BIN)/python -m scripts.release
+
 clean: ## Remove everything that make made
-	rm -rf $(VENV) .cache benchmarks/work .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis build dist
+	rm -rf $(VENV) .cache .coverage benchmarks/work .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis build dist
 	rm -f raft/records/libscanner.* datasource/columns/libkernel.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

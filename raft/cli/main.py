@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import io
 import sys
+from typing import Annotated
 
 import typer
 
+from raft import __version__
 from raft.cli.append import append
 from raft.cli.dev import dev
 from raft.cli.dump_log import dump_log
@@ -27,6 +29,24 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Take the options that belong to no sub-command."""
+    del version
+
+
 app.command()(serve)
 app.command()(dev)
 app.command()(append)

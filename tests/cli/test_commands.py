@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from raft import __version__
 from raft.local.ports import free_ports
 from tests.cli.running import Here, kraft
 
@@ -40,6 +41,12 @@ def test_process_that_is_refused_ends_as_the_command_does(tmp_path: Path) -> Non
 
     assert (done.exit_code, done.output) == (1, "")
     assert done.errors == f"kraft: cannot read {tmp_path / '0.log'}: No such file or directory\n"
+
+
+def test_version_is_that_of_the_package(here: Here) -> None:
+    done = here("--version")
+
+    assert (done.exit_code, done.output, done.errors) == (0, f"{__version__}\n", "")
 
 
 @pytest.mark.parametrize(

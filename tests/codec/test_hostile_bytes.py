@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raft.codec import INT64, STRING, UUID, Message, array, decode, encode, field, message
+from raft.codec.decoder import MAX_REQUEST_ELEMENTS
 from raft.codec.varint import encode_uvarint
 from raft.errors import DecodeError
 from raft.types import Uuid
@@ -85,3 +86,18 @@ def test_decoder_refuses_count_beyond_the_bytes_left_before_it_makes_room(
         tracemalloc.stop()
 
     assert peak_bytes < 100_000
+
+
+@message(api_key=1, versions="0-1", flexible="1+")
+class ListRequest(Message):
+    parts: tuple[Part, ...] = field(array(Part), default=())
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_decoder_refuses_request_when_it_lists_more_elements_than_allowed(version: int) -> None:
+    allowed = ListRequest(parts=(Part(),) * MAX_REQUEST_ELEMENTS)
+    too_many = ListRequest(parts=(Part(),) * (MAX_REQUEST_ELEMENTS + 1))
+
+    assert decode(ListRequest, version, encode(allowed, version)) == allowed
+    with pytest.raises(DecodeError, match=f"more than {MAX_REQUEST_ELEMENTS} elements"):
+        decode(ListRequest, version, encode(too_many, version))

@@ -1,0 +1,1 @@
+"""Builds a release: `make release`. Nothing is uploaded."""

@@ -1,0 +1,43 @@
+"""Links between the documents lead somewhere, and the index of decisions lists each page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+DECISIONS = ROOT / "docs" / "decisions"
+
+
+@pytest.mark.parametrize("document", [pytest.param(path, id=path.relative_to(ROOT).as_posix()) for path in DOCUMENTS])
+def test_document_links_to_files_that_exist(document: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)\)", document.read_text())
+
+    assert not [link for link in links if "://" not in link and not (document.parent / link).exists()]
+
+
+def test_index_of_decisions_lists_every_page_by_its_title() -> None:
+    index = (DECISIONS / "README.md").read_text()
+    listed = re.findall(r"^\| \[(\d+)\]\((.+)\) \| (.+) \|$", index, re.MULTILINE)
+
+    pages = sorted(path.name for path in DECISIONS.glob("[0-9]*.md"))
+
+    assert [name for _, name, _ in listed] == pages
+    for number, name, title in listed:
+        assert (DECISIONS / name).read_text().startswith(f"# {number}. {title}\n"), name
+
+
+@pytest.mark.parametrize("page", [pytest.param(path, id=path.stem) for path in sorted(DECISIONS.glob("[0-9]*.md"))])
+def test_decision_has_all_parts_on_one_page(page: Path) -> None:
+    lines = page.read_text().splitlines()
+
+    assert [line for line in lines if line.startswith("## ")] == [
+        "## Context",
+        "## Decision",
+        "## Consequences",
+        "## Alternatives",
+    ]
+    assert len(lines) <= 40
