@@ -53,7 +53,7 @@ def test_leader_that_is_asked_to_stop_has_a_successor_within_a_second(trio: Trio
 
     assert exit_code == 0
     assert took_s < 1.5, "an interpreter's end included"
-    assert "leaves" in old.words.splitlines()[-1]
+    assert "shut down" in old.words.splitlines()[-1]
     with trio.client() as client:
         appenders.check(read_all(client))
 

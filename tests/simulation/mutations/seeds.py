@@ -1,4 +1,4 @@
-"""The seeds that caught the planted bugs before; `python -m tests.simulation --mutations --write-seeds` finds them anew.
+"""The seeds that caught the planted bugs before, as `python -m tests.simulation --mutations --write-seeds` found them.
 
 A seed that does not catch its bug any more costs time only: the others are tried then.
 """
