@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
+from raft.client import AsyncClient, Client
+from raft.client.blocking_connection import BlockingConnection
 from raft.client.session import Deadline, Session
 from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause
 from raft.types import Endpoint
@@ -163,4 +166,46 @@ def test_request_in_flight_is_given_up_when_its_call_ends_in_an_error(drive: Dri
 
         assert driver.call(ask_again).response == metadata()
 
+    assert node.connections == 2
+
+
+def test_request_in_flight_is_given_up_when_its_task_is_cancelled() -> None:
+    def ask_once(_session: Session, _deadline: Deadline) -> Operation[Outcome]:
+        return (yield ask(node, patience_ms=None))
+
+    async def cancel_and_ask_again() -> Outcome:
+        async with AsyncClient(settings_of(node.endpoint)) as client:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await client.call(ask_once)
+            node.may_say_hello.set()
+            node.may_answer.set()
+            return await client.call(ask_once)
+
+    with held_node() as node:
+        outcome = asyncio.run(cancel_and_ask_again())
+
+    assert outcome.response == metadata()
+    assert node.connections == 2
+
+
+def test_request_in_flight_is_given_up_when_its_thread_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask_once(_session: Session, _deadline: Deadline) -> Operation[Outcome]:
+        return (yield ask(node, patience_ms=None))
+
+    def interrupted(connection: BlockingConnection, until_ms: int) -> None:
+        wait(connection, until_ms - LONG_MS + 50)
+        raise KeyboardInterrupt
+
+    wait = BlockingConnection.wait
+    with held_node() as node, Client(settings_of(node.endpoint)) as client:
+        with monkeypatch.context() as patch:
+            patch.setattr(BlockingConnection, "wait", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                client.call(ask_once)
+        node.may_say_hello.set()
+        node.may_answer.set()
+        outcome = client.call(ask_once)
+
+    assert outcome.response == metadata()
     assert node.connections == 2
