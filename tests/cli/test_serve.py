@@ -130,4 +130,4 @@ def test_supervised_node_ends_with_its_standard_input(node: NodeProcess, tmp_pat
         serving.stdin.close()
 
         assert serving.wait(PATIENCE_S) == 0
-        assert b"leaves" not in serving.stderr.read(), "nothing is handed over"
+        assert b"shut down" not in serving.stderr.read(), "nothing is handed over"

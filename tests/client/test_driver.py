@@ -47,7 +47,7 @@ class HandMovedTransport:
         return received
 
     def respond(self, *, then: bytes = b"") -> None:
-        """Answer the requests that came; `then` follows the response to Metadata."""
+        """Respond to the requests that came; `then` follows the response to Metadata."""
         while requests := self.requests():
             for request in requests:
                 header = request.header

@@ -75,14 +75,14 @@ def test_client_can_be_used_again_after_it_was_closed(drive: Drive, nodes: Nodes
     assert driver.call(calls.find_offset, LATEST) == before
 
 
-def test_offset_out_of_range_is_told(drive: Drive, nodes: NodesInProcess) -> None:
+def test_offset_out_of_range_is_an_error_with_the_range(drive: Drive, nodes: NodesInProcess) -> None:
     driver = drive(settings_of(nodes.endpoint(1)))
 
     with pytest.raises(OffsetOutOfRangeError, match="offset 99999 is out of range: the log holds 0 to "):
         driver.call(calls.fetch_committed, Offset(99_999), max_bytes=1, max_wait_ms=0)
 
 
-def test_refusal_is_told(drive: Drive, nodes: NodesInProcess) -> None:
+def test_refused_append_is_an_error_with_the_reason(drive: Drive, nodes: NodesInProcess) -> None:
     driver = drive(settings_of(nodes.endpoint(1)))
 
     with pytest.raises(RequestError) as refused:
@@ -99,19 +99,19 @@ def test_reader_with_less_time_than_its_wait_gets_nothing_and_no_error(drive: Dr
     assert driver.call(calls.fetch_committed, end.offset, max_bytes=1, max_wait_ms=60_000).records == b""
 
 
-def test_node_that_is_not_there_is_told(drive: Drive) -> None:
+def test_refused_connection_is_the_failure(drive: Drive) -> None:
     outcome = asked(drive, Endpoint(HOST, free_ports(1)[0]))
 
     assert (outcome.response, outcome.failure) == (None, "Connection refused")
 
 
-def test_host_that_cannot_be_is_told(drive: Drive) -> None:
+def test_impossible_host_is_the_failure(drive: Drive) -> None:
     outcome = asked(drive, Endpoint("a..b", 9093))
 
     assert "label empty or too long" in (outcome.failure or "")
 
 
-def test_host_with_a_nul_is_told(drive: Drive) -> None:
+def test_host_with_a_nul_is_a_failure(drive: Drive) -> None:
     outcome = asked(drive, Endpoint("nowhere.invalid\0", 9093))
 
     assert outcome.response is None
@@ -119,14 +119,14 @@ def test_host_with_a_nul_is_told(drive: Drive) -> None:
 
 
 @pytest.mark.parametrize("port", [-1, 65_536])
-def test_port_that_cannot_be_is_told(drive: Drive, port: int) -> None:
+def test_impossible_port_is_a_failure(drive: Drive, port: int) -> None:
     outcome = asked(drive, Endpoint(HOST, port))
 
     assert outcome.response is None
     assert outcome.failure, "in words, and no OverflowError of the socket's"
 
 
-def test_pause_takes_its_time_and_has_no_answer(drive: Drive) -> None:
+def test_pause_takes_its_time_and_has_no_response(drive: Drive) -> None:
     def pause(_session: Session, deadline: Deadline) -> Operation[tuple[Deadline, Outcome]]:
         outcome = yield Pause(duration_ms=100)
         return deadline, outcome
@@ -146,8 +146,8 @@ def test_another_cluster_is_refused(drive: Drive, nodes: NodesInProcess) -> None
 
 
 @contextmanager
-def answering(data: bytes) -> Iterator[Endpoint]:
-    """A node that sends these bytes to whoever connects, and closes."""
+def sending(data: bytes) -> Iterator[Endpoint]:
+    """A node that sends these bytes on each connection, and closes it."""
     with socket.create_server((HOST, 0)) as server:
 
         def serve() -> None:
@@ -185,8 +185,8 @@ def answering(data: bytes) -> Iterator[Endpoint]:
         ),
     ],
 )
-def test_node_that_answers_badly_is_told(drive: Drive, data: bytes, trouble: str) -> None:
-    with answering(data) as place:
+def test_invalid_response_is_the_failure(drive: Drive, data: bytes, trouble: str) -> None:
+    with sending(data) as place:
         outcome = asked(drive, place)
 
     assert outcome.response is None
@@ -195,7 +195,7 @@ def test_node_that_answers_badly_is_told(drive: Drive, data: bytes, trouble: str
 
 def test_node_that_serves_nothing_ends_the_call(drive: Drive) -> None:
     versions = encode_response(ApiVersionsResponse(error_code=0, api_keys=()), 4, correlation_id=0)
-    with answering(versions) as place:
+    with sending(versions) as place:
         driver = drive(settings_of(place))
 
         with pytest.raises(LocalProtocolError, match="does not serve DescribeCluster in any version known here"):
@@ -246,7 +246,7 @@ def test_blocking_client_has_every_call(nodes: NodesInProcess) -> None:
         assert {voter.node_id for voter in described.voters} == {1, 2, 3}
 
 
-def test_client_that_knows_of_a_later_epoch_does_not_believe_the_leader(nodes: NodesInProcess) -> None:
+def test_client_that_knows_a_higher_epoch_does_not_accept_the_leader(nodes: NodesInProcess) -> None:
     with nodes.client(api_timeout_ms=300) as client:
         client.start_over(epoch=Epoch(99))
         with pytest.raises(LowerEpochError, match=r"knows a leader of epoch \d+, but epoch 99 was seen"):
@@ -257,7 +257,7 @@ def test_client_that_knows_of_a_later_epoch_does_not_believe_the_leader(nodes: N
         assert 0 < client.epoch < 99
 
 
-def test_client_that_starts_over_knows_the_cluster_that_it_is_told(nodes: NodesInProcess) -> None:
+def test_client_that_starts_over_accepts_only_the_cluster_it_is_given(nodes: NodesInProcess) -> None:
     with nodes.client() as client:
         client.high_watermark()
         client.start_over(cluster_id="of others")
@@ -266,7 +266,7 @@ def test_client_that_starts_over_knows_the_cluster_that_it_is_told(nodes: NodesI
             client.high_watermark()
 
 
-def test_node_that_accepts_and_never_answers_is_told(drive: Drive) -> None:
+def test_timeout_is_the_failure_when_a_node_never_responds(drive: Drive) -> None:
     with socket.create_server((HOST, 0)) as silent:
         outcome = asked(drive, Endpoint(HOST, silent.getsockname()[1]), timeout_ms=100)
 

@@ -61,7 +61,7 @@ def test_exchange_sends_the_next_request_at_once() -> None:
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_exchange_answers_api_versions_with_what_the_node_said_first(is_first: bool) -> None:
+def test_exchange_responds_to_api_versions_with_what_the_node_said_first(is_first: bool) -> None:
     exchange = Exchange("me") if is_first else begun()
     if is_first:
         exchange.begin(ApiVersionsRequest(), deadline_ms=7)
