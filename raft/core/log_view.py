@@ -1,4 +1,4 @@
-"""What the rules know of the log: where it starts and ends, and which epoch wrote what. No bytes."""
+"""The log as the rules see it: its start, its end, and which epoch wrote which offsets. It holds no records."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from raft.types import LOG_BEGIN, BatchHeader, Epoch, EpochStart, Offset, Offset
 
 
 class Agreement(Enum):
-    """How a fetcher's position relates to this log."""
+    """Whether a replica's log, up to its fetch offset, is a prefix of this log."""
 
-    VALID = "the logs agree up to there"
-    DIVERGING = "the fetcher must cut first"
+    VALID = "the logs agree up to the fetch offset"
+    DIVERGING = "the replica must truncate its log first"
 
 
 class LogView:
-    """Start, end and epoch cache of the log (LOG-10): one entry for each epoch that wrote, both columns rising.
+    """Start, end and epoch cache of the log (LOG-10). The cache has one entry per epoch; epochs and offsets both rise.
 
     Args:
         start: where the log begins, and the epoch of the record before.
-        end_offset: where it ends.
+        end_offset: offset of the next record.
         epochs: the epoch cache, oldest first.
     """
 
@@ -46,12 +46,12 @@ class LogView:
 
     @property
     def last_epoch(self) -> Epoch:
-        """Epoch of the last record, 0 for an empty log (GEN-13). An epoch entered but not written to does not count."""
+        """Epoch of the last record, 0 for an empty log (GEN-13). An epoch without records does not count."""
         return self.epoch_at(self.end_offset)
 
     @property
     def end(self) -> OffsetAndEpoch:
-        """The log's end as elections compare it."""
+        """The log end offset and last epoch, which elections compare."""
         return OffsetAndEpoch(epoch=self.last_epoch, offset=self.end_offset)
 
     @property
@@ -62,7 +62,10 @@ class LogView:
         )
 
     def start_epoch(self, epoch: Epoch, start_offset: Offset) -> None:
-        """Enter an epoch; entries at or past it in either column go (LOG-12). The newest epoch again is no news."""
+        """Enter an epoch and drop the entries that are not before it in both columns (LOG-12).
+
+        Nothing changes if it is the newest epoch already.
+        """
         if self._epochs and self._epochs[-1] == epoch:
             return
         while self._epochs and (self._epochs[-1] >= epoch or self._starts[-1] >= start_offset):
@@ -83,14 +86,14 @@ class LogView:
         self.end_offset = end_offset
 
     def truncate(self, end_offset: Offset) -> None:
-        """Forget what lies at `end_offset` or past it, epochs that began there too (DIVERGE-6)."""
+        """Drop everything from `end_offset` on, with the epochs that begin there (DIVERGE-6)."""
         self.end_offset = min(self.end_offset, end_offset)
         while self._starts and self._starts[-1] >= end_offset:
             self._epochs.pop()
             self._starts.pop()
 
     def restart_at(self, start: OffsetAndEpoch) -> None:
-        """Forget everything: a snapshot stands for what was before `start`."""
+        """Drop everything: a snapshot replaces the log, which now begins at `start`."""
         self.start_offset = self.end_offset = start.offset
         self._epoch_before_start = start.epoch
         self._epochs.clear()
@@ -99,7 +102,7 @@ class LogView:
     def end_of_epoch(self, epoch: Epoch) -> OffsetAndEpoch:
         """Return the largest epoch at or below `epoch` and where it ends here (DIVERGE-2).
 
-        An epoch below the first one gives (epoch, start of the first); above the last, or in an empty log, the end.
+        For an epoch below the first one it is (epoch, start of the first); above the last, or in an empty log, the end.
         """
         if not self._epochs:
             return self.end
@@ -111,12 +114,12 @@ class LogView:
         return OffsetAndEpoch(epoch=self._epochs[position - 1], offset=self._starts[position])
 
     def epoch_at(self, offset: Offset) -> Epoch:
-        """Epoch of the record just before `offset`, 0 at the very start."""
+        """Return the epoch of the record just before `offset`; 0 when there is none."""
         position = bisect_right(self._starts, offset - 1)
         return self._epochs[position - 1] if position else self._epoch_before_start
 
     def agreement(self, fetch_offset: Offset, last_fetched_epoch: Epoch) -> Agreement:
-        """Judge a fetcher's position (DIVERGE-3); the start of the next epoch is a valid one."""
+        """Compare a replica's position with this log (DIVERGE-3); the start of the next epoch is a valid position."""
         if self.start_offset == 0 and fetch_offset == 0:
             return Agreement.VALID
         end = self.end_of_epoch(last_fetched_epoch)
@@ -124,8 +127,10 @@ class LogView:
             return Agreement.VALID
         return Agreement.DIVERGING
 
-    def cut_for(self, diverging: OffsetAndEpoch) -> Offset:
-        """Where to cut when a leader names `diverging` as the largest epoch both logs may share (DIVERGE-5)."""
+    def truncation_offset(self, diverging: OffsetAndEpoch) -> Offset:
+        """Return where to truncate when the leader names `diverging`, the largest common epoch and its end there
+        (DIVERGE-5).
+        """
         if diverging.epoch == 0:
             return min(diverging.offset, self.end_offset)
         local = self.end_of_epoch(diverging.epoch)

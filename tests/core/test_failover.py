@@ -51,7 +51,7 @@ def test_second_refusal_begins_with_pre_votes() -> None:
 
 
 @pytest.mark.rule("FAILOVER-1")
-def test_answer_of_the_leader_ends_the_suspicion() -> None:
+def test_response_of_the_leader_ends_the_suspicion() -> None:
     node = refused_once()
 
     node.gets(fetch_response(epoch=5, leader=2), of=2, now_ms=151)

@@ -123,7 +123,7 @@ def test_flush_from_before_the_snapshot_says_nothing_of_the_log_behind_it() -> N
     assert node.has_flushed(now_ms=200) == [sends(our_fetch(epoch=5, log_end=(5, 12), high_watermark=12), to=2)]
 
 
-def test_diverging_answer_behind_a_snapshot_cuts_back_to_it() -> None:
+def test_diverging_response_behind_a_snapshot_cuts_back_to_it() -> None:
     node = a_loading_observer()
     node.gets(piece(b"12345678", 0), of=2)
     node.has_flushed()
@@ -137,7 +137,7 @@ def test_diverging_answer_behind_a_snapshot_cuts_back_to_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
         pytest.param(piece(b"", 0, error=ErrorCode.SNAPSHOT_NOT_FOUND), id="not found"),
         pytest.param(piece(b"", 0, error=ErrorCode.POSITION_OUT_OF_RANGE), id="position out of range"),
@@ -146,17 +146,19 @@ def test_diverging_answer_behind_a_snapshot_cuts_back_to_it() -> None:
     ],
 )
 @pytest.mark.rule("FETCH-23")
-def test_observer_fetches_again_when_the_snapshot_cannot_be_had(answer: FetchSnapshotResponse | RequestRefused) -> None:
+def test_observer_fetches_again_when_the_snapshot_cannot_be_had(
+    response: FetchSnapshotResponse | RequestRefused,
+) -> None:
     node = a_loading_observer()
 
-    effects = [*node.gets(answer, of=2, now_ms=100), *node.waits(until=120)]
+    effects = [*node.gets(response, of=2, now_ms=100), *node.waits(until=120)]
 
     assert isinstance(effects[0], ReportFault)
     assert effects[1:] == [sends(our_fetch(epoch=5), to=2)]
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
         pytest.param(piece(b"1", 3), id="another position"),
         pytest.param(piece(b"1", 0, snapshot=point(4, 90)), id="another snapshot"),
@@ -164,10 +166,10 @@ def test_observer_fetches_again_when_the_snapshot_cannot_be_had(answer: FetchSna
         pytest.param(piece(b"123456789", 0), id="more than there is"),
     ],
 )
-def test_piece_that_was_not_asked_for_is_not_stored(answer: FetchSnapshotResponse) -> None:
+def test_piece_that_was_not_asked_for_is_not_stored(response: FetchSnapshotResponse) -> None:
     node = a_loading_observer()
 
-    effects = node.gets(answer, of=2)
+    effects = node.gets(response, of=2)
 
     assert [type(effect) for effect in effects] == [ReportFault]
     assert isinstance(node.role, Follower)
@@ -191,7 +193,7 @@ def test_new_leader_is_asked_for_records_first() -> None:
     assert (node.role.leader_id, node.role.loading) == (3, None)
 
 
-def test_piece_is_asked_for_again_when_its_answer_is_lost() -> None:
+def test_piece_is_asked_for_again_when_its_response_is_lost() -> None:
     node = a_loading_observer()
     node.gets(piece(b"12345", 0), of=2)
     node.count_from_here()
@@ -228,7 +230,7 @@ def test_observer_stops_rather_than_cut_below_the_snapshot_at_which_its_log_begi
 
     effects = node.gets(fetch_response(epoch=5, leader=2, diverging=(3, 50)), of=2)
 
-    reason = "the leader's log leaves ours at 50, below the high watermark 100: committed records would be lost"
+    reason = "the leader's log diverges from ours at 50, below the high watermark 100: committed records would be lost"
     assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, reason)]
     assert node.core.log.end_offset == 110
 
