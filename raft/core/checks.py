@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from raft.core.epochs import can_be_adopted
 from raft.core.messages import (
     BeginQuorumEpochRequest,
@@ -46,6 +48,8 @@ def partition_error(state: State, request: Request) -> ErrorCode:
             return ErrorCode.NONE if is_valid else ErrorCode.INVALID_REQUEST
         case FetchRequest():
             return _fetch_error(state, request)
+        case _:
+            assert_never(request)
 
 
 def _vote_error(state: State, request: VoteRequest) -> ErrorCode:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import assert_never
 
 from raft.core.checks import cluster_refusal, partition_error
 from raft.core.commits import maybe_advance_high_watermark
@@ -50,10 +51,12 @@ def wake_fetches(state: State, now_ms: int, *, high_watermark_moved: bool) -> No
         state.parked.take(fetch.request_id)
         match fetch.request:
             case FetchRequest() as request:
-                if not _refuse_replica(state, fetch.request_id, request):
-                    _answer_or_park(state, fetch, request, now_ms, high_watermark_moved=high_watermark_moved)
+                # It is as valid as when it was parked: this node still leads, and a leader's log only grows.
+                _answer_or_park(state, fetch, request, now_ms, high_watermark_moved=high_watermark_moved)
             case ClientFetchRequest() as request:
                 _serve_client(state, fetch, request, now_ms)
+            case _:
+                assert_never(fetch.request)
 
 
 def _concerned(state: State, *, high_watermark_moved: bool) -> list[ParkedFetch]:
@@ -82,6 +85,8 @@ def end_overdue_fetches(state: State, now_ms: int) -> None:
                 state.reply(fetch.request_id, state.fetch_response())
             case ClientFetchRequest() as request:
                 _serve_client(state, fetch, request, now_ms)
+            case _:
+                assert_never(fetch.request)
 
 
 def _refuse_replica(state: State, request_id: int, request: FetchRequest) -> bool:
@@ -105,13 +110,12 @@ def _note_endorsement(state: State, request: FetchRequest) -> None:
 
 
 def _replica_error(state: State, request: FetchRequest) -> ErrorCode:
+    """Return why a replica cannot be served. A leader that shuts down has resigned before, and does not lead."""
     error = partition_error(state, request)
     if error != ErrorCode.NONE:
         return error
     if not isinstance(state.role, Leader):
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
-    if state.is_shutting_down:
-        return ErrorCode.BROKER_NOT_AVAILABLE
     if request.replica.node_id == state.config.node_id:
         return ErrorCode.UNKNOWN_SERVER_ERROR
     return ErrorCode.NONE

@@ -36,9 +36,12 @@ def on_snapshot_offered(state: State, node_id: NodeId, snapshot: OffsetAndEpoch,
 def on_snapshot_piece(state: State, node_id: NodeId, response: FetchSnapshotResponse, now_ms: int) -> None:
     """Store the next piece of the snapshot; after the last one, replace the log by the snapshot."""
     role = state.role
-    if not isinstance(role, Follower) or role.loading is None or response.leader.leader_id != role.leader_id:
-        return
+    assert isinstance(role, Follower), "only a follower fetches a snapshot"
     loading = role.loading
+    if loading is None or response.leader.leader_id != role.leader_id:
+        # The leader has moved to other endpoints, or the response does not name it as the leader.
+        state.requests.back_off(node_id, now_ms)
+        return
     end_position = loading.position + len(response.piece)
     is_next = response.snapshot == loading.snapshot and response.position == loading.position
     if not is_next or not response.piece or end_position > response.size_bytes:
@@ -60,8 +63,8 @@ def on_snapshot_piece(state: State, node_id: NodeId, response: FetchSnapshotResp
 
 def stop_loading(state: State) -> None:
     """Fetch records again; the leader's response will say what it has."""
-    if isinstance(state.role, Follower):
-        state.update_role(replace(state.role, loading=None))
+    assert isinstance(state.role, Follower), "only a follower loads a snapshot"
+    state.update_role(replace(state.role, loading=None))
 
 
 def _install(state: State, snapshot: OffsetAndEpoch, now_ms: int) -> None:

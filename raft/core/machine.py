@@ -108,6 +108,7 @@ class RaftCore:
         if not state.is_stopped:
             send_requests(state, now_ms)
             finish_shutdown(state, now_ms)
+        if not state.is_stopped:
             check_invariants(state, role_before)
         effects, state.effects = state.effects, []
         return effects

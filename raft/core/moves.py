@@ -182,8 +182,7 @@ def leave_prospective(state: State, *, now_ms: int, reason: str) -> None:
 
 def adopt(state: State, leader: LeaderAndEpoch, *, now_ms: int, reason: str) -> None:
     """Adopt the epoch and leader that a message names (GEN-10), or halt if they contradict what is known (GEN-12)."""
-    if leader.epoch < state.epoch:
-        return
+    assert leader.epoch >= state.epoch, "messages of an earlier epoch are fenced before"
     problem = contradiction(state, leader)
     if problem:
         state.halt(HaltCause.CONTRADICTING_LEADER, problem)

