@@ -1,6 +1,8 @@
-"""The checks that requests have in common, in the order that is part of the protocol (rules, section 17)."""
+"""The checks that requests have in common, in the order of the protocol (rules, section 17)."""
 
 from __future__ import annotations
+
+from typing import assert_never
 
 from raft.core.epochs import can_be_adopted
 from raft.core.messages import (
@@ -33,7 +35,7 @@ def unknown_partition_refusal(state: State, request: UnknownPartitionRequest) ->
 
 
 def partition_error(state: State, request: Request) -> ErrorCode:
-    """The error of a request's fields against our epoch, NONE when it may be judged."""
+    """Return the error of a request's fields, given our epoch; NONE when the request is valid."""
     match request:
         case VoteRequest():
             return _vote_error(state, request)
@@ -46,11 +48,13 @@ def partition_error(state: State, request: Request) -> ErrorCode:
             return ErrorCode.NONE if is_valid else ErrorCode.INVALID_REQUEST
         case FetchRequest():
             return _fetch_error(state, request)
+        case _:
+            assert_never(request)
 
 
 def _vote_error(state: State, request: VoteRequest) -> ErrorCode:
     log_end = request.candidate_log_end
-    # A candidate has raised its epoch above that of its log; a pre-vote comes before that (VOTE-4, PREVOTE-4).
+    # A candidate has raised its epoch above that of its log; a pre-vote is sent before that (VOTE-4, PREVOTE-4).
     highest_log_epoch = request.epoch if request.pre_vote else request.epoch - 1
     if log_end.offset < 0 or not 0 <= log_end.epoch <= highest_log_epoch:
         return ErrorCode.INVALID_REQUEST

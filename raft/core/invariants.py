@@ -46,6 +46,7 @@ def check_invariants(state: State, role_before: Role) -> None:
         start = role.epoch_start_offset
         assert start < end_offset, f"epoch {role.epoch} starts at {start}, log end {end_offset}"
         assert high_watermark is None or high_watermark > start, f"high watermark {high_watermark}, epoch start {start}"
+        assert state.shutdown_deadline_ms is None, f"leader of epoch {role.epoch}, and a shutdown was requested"
     if role is not role_before:
         _check_role(role, state.config)
         if not _is_update(role_before, role):

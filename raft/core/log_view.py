@@ -1,4 +1,4 @@
-"""What the rules know of the log: where it starts and ends, and which epoch wrote what. No bytes."""
+"""The log as the rules see it: its start, its end, and which epoch wrote which offsets. It holds no records."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from raft.types import LOG_BEGIN, BatchHeader, Epoch, EpochStart, Offset, Offset
 
 
 class Agreement(Enum):
-    """How a fetcher's position relates to this log."""
+    """Whether a replica's log, up to its fetch offset, is a prefix of this log."""
 
-    VALID = "the logs agree up to there"
-    DIVERGING = "the fetcher must cut first"
+    VALID = "the logs agree up to the fetch offset"
+    DIVERGING = "the replica must truncate its log first"
 
 
 class LogView:
-    """Start, end and epoch cache of the log (LOG-10): one entry for each epoch that wrote, both columns rising.
+    """Start, end and epoch cache of the log (LOG-10). The cache has one entry per epoch; epochs and offsets both rise.
 
     Args:
         start: where the log begins, and the epoch of the record before.
-        end_offset: where it ends.
+        end_offset: offset of the next record.
         epochs: the epoch cache, oldest first.
     """
 
@@ -43,12 +43,12 @@ class LogView:
 
     @property
     def last_epoch(self) -> Epoch:
-        """Epoch of the last record, 0 for an empty log (GEN-13). An epoch entered but not written to does not count."""
+        """Epoch of the last record, 0 for an empty log (GEN-13). An epoch without records does not count."""
         return self.epoch_at(self.end_offset)
 
     @property
     def end(self) -> OffsetAndEpoch:
-        """The log's end as elections compare it."""
+        """The log end offset and last epoch, which elections compare."""
         return OffsetAndEpoch(epoch=self.last_epoch, offset=self.end_offset)
 
     @property
@@ -72,12 +72,12 @@ class LogView:
         self.end_offset = end_offset
 
     def truncate(self, end_offset: Offset) -> None:
-        """Forget what lies at `end_offset` or past it, epochs that began there too (DIVERGE-6)."""
+        """Drop everything from `end_offset` on, with the epochs that begin there (DIVERGE-6)."""
         self.end_offset = min(self.end_offset, end_offset)
         self._epochs = self._epochs.truncated(end_offset)
 
     def restart_at(self, start: OffsetAndEpoch) -> None:
-        """Forget everything: a snapshot stands for what was before `start`."""
+        """Drop everything: a snapshot replaces the log, which now begins at `start`."""
         self.start_offset = self.end_offset = start.offset
         self._epoch_before_start = start.epoch
         self._epochs = EpochCache()
@@ -92,7 +92,7 @@ class LogView:
         return self._epoch_before_start if epoch is None else epoch
 
     def agreement(self, fetch_offset: Offset, last_fetched_epoch: Epoch) -> Agreement:
-        """Judge a fetcher's position (DIVERGE-3); the start of the next epoch is a valid one."""
+        """Compare a replica's position with this log (DIVERGE-3); the start of the next epoch is a valid position."""
         if self.start_offset == 0 and fetch_offset == 0:
             return Agreement.VALID
         end = self.end_of_epoch(last_fetched_epoch)
@@ -100,8 +100,10 @@ class LogView:
             return Agreement.VALID
         return Agreement.DIVERGING
 
-    def cut_for(self, diverging: OffsetAndEpoch) -> Offset:
-        """Where to cut when a leader names `diverging` as the largest epoch both logs may share (DIVERGE-5)."""
+    def truncation_offset(self, diverging: OffsetAndEpoch) -> Offset:
+        """Return where to truncate when the leader names `diverging`, the largest common epoch and its end there
+        (DIVERGE-5).
+        """
         if diverging.epoch == 0:
             return min(diverging.offset, self.end_offset)
         local = self.end_of_epoch(diverging.epoch)

@@ -1,7 +1,4 @@
-"""Requests and responses as the rules see them: no versions, no topics, no -1.
-
-`raft.wire` turns the bytes of every supported version into these and back.
-"""
+"""Requests and responses without versions, topics or -1: `raft.wire` maps every supported version to them."""
 
 from __future__ import annotations
 
@@ -13,12 +10,12 @@ from raft.types import Batch, Epoch, LeaderAndEpoch, Offset, OffsetAndEpoch, Rep
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoteRequest:
-    """Asks for a vote (KIP-595) or, with `pre_vote`, for a forecast of one (KIP-996).
+    """Asks for a vote (KIP-595) or, with `pre_vote`, whether it would be granted (KIP-996).
 
     Fields:
-        epoch: the candidate's epoch; for a pre-vote not raised yet.
+        epoch: the candidate's epoch; before a pre-vote it is not raised.
         candidate_log_end: end of the candidate's log and the epoch of its last record.
-        voter: whom the sender means to ask; None where the version cannot say.
+        voter: the receiver that the sender means; None where the version has no field for it.
     """
 
     cluster_id: str | None
@@ -31,7 +28,7 @@ class VoteRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeginQuorumEpochRequest:
-    """A new leader announces itself to a voter."""
+    """A new leader announces itself to a voter; `voter` is the receiver that it means, None where it is not said."""
 
     cluster_id: str | None
     leader: LeaderAndEpoch
@@ -45,7 +42,7 @@ class BeginQuorumEpochRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndQuorumEpochRequest:
-    """A leader resigns, and says in which order it would like the others to try."""
+    """A leader resigns, and says in which order the other voters should start an election."""
 
     cluster_id: str | None
     leader: LeaderAndEpoch
@@ -59,13 +56,13 @@ class EndQuorumEpochRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchRequest:
-    """A replica, voter or observer, asks for what follows its log.
+    """A replica, voter or observer, asks for the records that follow its log.
 
     Fields:
-        replica: who fetches; everything below `fetch_offset` is on its disk.
+        replica: the sender; everything below `fetch_offset` is on its disk.
         last_fetched_epoch: epoch of the record just before `fetch_offset`, 0 for an empty log.
-        high_watermark: the highest one it knows, None while it knows none.
-        wants_high_watermark: whether it is to be answered as soon as ours is higher (Fetch v18, KIP-1166).
+        high_watermark: the highest one that it knows; None while it knows none.
+        wants_high_watermark: whether the response should be sent as soon as ours is higher (Fetch v18, KIP-1166).
     """
 
     cluster_id: str | None
@@ -96,9 +93,9 @@ class ClientFetchRequest:
     """A client, not a replica, asks for committed records.
 
     Fields:
-        epoch: the leader epoch the client counts on; None is not checked.
-        last_fetched_epoch: None is not checked.
-        wait_until_bytes: the answer waits (up to `max_wait_ms`) until `RaftCore.committed_bytes` is no lower than this.
+        epoch: the leader epoch that the client knows; None is not checked.
+        last_fetched_epoch: epoch of the record just before `fetch_offset`; None is not checked.
+        wait_until_bytes: the response waits, up to `max_wait_ms`, until `RaftCore.committed_bytes` is at least this.
     """
 
     fetch_offset: Offset
@@ -131,22 +128,22 @@ OutgoingRequest = Request | FetchSnapshotRequest
 
 
 def is_for_records(request: OutgoingRequest) -> bool:
-    """Whether a request to a node is for records: those have a connection of their own, so that a vote never queues
-    behind an answer that the other side holds.
+    """Whether a request asks for records: such requests have a connection of their own, so that a vote does not wait
+    behind a fetch that the receiver holds.
     """
     return isinstance(request, FetchRequest | FetchSnapshotRequest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRefused:
-    """The whole request is refused: the error stands at the top level and there is no partition in the answer."""
+    """The whole request is refused: the response has an error at its top level and no partition."""
 
     error: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoteResponse:
-    """A judged vote: not granted is no error (VOTE-12)."""
+    """The response to a Vote; a vote that is not granted is not an error (VOTE-12)."""
 
     error: int = ErrorCode.NONE
     leader: LeaderAndEpoch
@@ -155,7 +152,7 @@ class VoteResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeginQuorumEpochResponse:
-    """Answer to a new leader's announcement."""
+    """The response to a new leader's announcement."""
 
     error: int = ErrorCode.NONE
     leader: LeaderAndEpoch
@@ -163,7 +160,7 @@ class BeginQuorumEpochResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndQuorumEpochResponse:
-    """Answer to a leader that resigns."""
+    """The response to a leader that resigns."""
 
     error: int = ErrorCode.NONE
     leader: LeaderAndEpoch
@@ -171,15 +168,15 @@ class EndQuorumEpochResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchResponse:
-    """Answer to a Fetch.
+    """The response to a Fetch.
 
     Fields:
-        high_watermark: None while the answering node knows none.
-        diverging: where the fetcher's log may leave ours: the largest epoch both may share, and its end here.
-        snapshot: id of the snapshot to load instead, from leaders that cut the start of their log.
-        batches: whole batches from the fetch offset on, as they came from the wire, checksums checked. Answers that
-            this node gives carry none: `Reply.read` says what the runtime adds from the log.
-        damage: what was wrong with the batch behind them, in words; None when nothing was.
+        high_watermark: None while the responding node knows none.
+        diverging: set if the replica's log may diverge: the largest epoch that both logs may have, and its end here.
+        snapshot: id of the snapshot to load instead, from leaders that removed the start of their log.
+        batches: whole batches from the fetch offset on, as they came from the wire, checksums checked. Responses of
+            this node hold none: `Reply.read` says what the runtime adds from the log.
+        damage: what is wrong with the batch behind them; None when nothing is.
     """
 
     error: int = ErrorCode.NONE
@@ -211,11 +208,11 @@ class FetchSnapshotResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendResponse:
-    """What became of an append.
+    """The result of an append. After NOT_LEADER_OR_FOLLOWER or REQUEST_TIMED_OUT the client has to repeat the batch.
 
-    `base_offset` is that of the records asked for, new or there already; None when nothing is known of them. After
-    NOT_LEADER_OR_FOLLOWER or REQUEST_TIMED_OUT the outcome is unknown, and the client repeats the same batch.
-    `message` explains an error where its name does not say enough.
+    Fields:
+        message: explains the error where its name does not say enough.
+        base_offset: that of the batch, new or in the log already; None when it is unknown.
     """
 
     error: int = ErrorCode.NONE
@@ -225,7 +222,7 @@ class AppendResponse:
 
 
 Response = RequestRefused | VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse
-"""What this node answers another replica."""
+"""How this node responds to another replica."""
 
 IncomingResponse = Response | FetchSnapshotResponse
-"""What another replica answers this node."""
+"""How another replica responds to this node."""

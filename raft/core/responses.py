@@ -1,15 +1,16 @@
-"""What a node makes of the answers to its requests (rules GEN-9, VOTE-16..23, BEGIN-10, END-12, PREVOTE-16..19)."""
+"""How a node handles the responses to its requests (rules GEN-9, VOTE-16..23, BEGIN-10, END-12, PREVOTE-16..19)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import assert_never
 
 from raft.core.effects import HaltCause
 from raft.core.epochs import can_be_adopted
 from raft.core.events import Failure
 from raft.core.failover import on_connection_refused
-from raft.core.following import on_fetch_answer
-from raft.core.loading import give_up_loading, on_snapshot_piece
+from raft.core.following import on_fetch_response
+from raft.core.loading import on_snapshot_piece, stop_loading
 from raft.core.messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
@@ -30,13 +31,14 @@ from raft.core.request_manager import InflightRequest
 from raft.core.roles import Candidate, Leader, Prospective, Resigned
 from raft.core.state import State
 from raft.errors import ErrorCode, error_name
+from raft.types import NodeId
 
 _PartitionResponse = (
     VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse | FetchSnapshotResponse
 )
 
 MISCONFIGURED_BACK_OFF_MS = 1000
-"""Shortest wait after a refusal that only an operator can mend; it would be repeated at once (ERROR-10)."""
+"""Shortest backoff after an error of the configuration, which no retry can resolve (ERROR-10)."""
 
 _CONFIGURATION_ERRORS = (ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.INVALID_REQUEST)
 
@@ -50,7 +52,7 @@ _EXPECTED: dict[type, type] = {
 
 
 def on_response(state: State, number: int, response: IncomingResponse, now_ms: int) -> None:
-    """Take an answer in; one that nobody waits for any more changes nothing (GEN-7)."""
+    """Handle a response; one that is not expected any more changes nothing (GEN-7)."""
     inflight = state.requests.take(number)
     if inflight is None:
         return
@@ -58,25 +60,29 @@ def on_response(state: State, number: int, response: IncomingResponse, now_ms: i
     if isinstance(response, RequestRefused):
         _on_refusal(state, inflight, response, now_ms)
         return
-    assert isinstance(response, _EXPECTED[type(inflight.request)]), "the runtime matched an answer to the wrong request"
+    assert isinstance(response, _EXPECTED[type(inflight.request)]), "a response to another kind of request"
     if _is_settled_by_epoch_or_error(state, inflight, response, now_ms):
         return
     match response:
         case VoteResponse():
-            _on_vote(state, inflight, response, now_ms)
+            _on_vote(state, inflight.node_id, response, now_ms)
         case BeginQuorumEpochResponse():
-            _on_endorsement(state, inflight)
+            _on_endorsement(state, inflight.node_id)
         case EndQuorumEpochResponse():
-            _on_farewell_heard(state, inflight)
+            _on_end_acknowledged(state, inflight.node_id)
         case FetchResponse():
-            on_fetch_answer(state, inflight.node_id, response, now_ms)
+            on_fetch_response(state, inflight.node_id, response, now_ms)
         case FetchSnapshotResponse():
             on_snapshot_piece(state, inflight.node_id, response, now_ms)
+        case _:
+            assert_never(response)
 
 
 def on_failure(state: State, number: int, failure: Failure, now_ms: int) -> None:
-    """A request got no answer. An old peer that cannot do pre-votes makes us ask for standard votes at once, so that
-    a mixed quorum still elects (PREVOTE-18); everything else is tried again after a pause (GEN-8).
+    """Handle a request without a response: it is sent again after a backoff (GEN-8).
+
+    If a voter of an old version does not support pre-votes, this node asks for votes at once, so that a quorum of mixed
+    versions can elect a leader (PREVOTE-18).
     """
     inflight = state.requests.take(number)
     if inflight is None:
@@ -95,53 +101,53 @@ def on_failure(state: State, number: int, failure: Failure, now_ms: int) -> None
         return
     is_pre_vote = isinstance(inflight.request, VoteRequest) and inflight.request.pre_vote
     if failure is Failure.UNSUPPORTED_VERSION and is_pre_vote and isinstance(state.role, Prospective):
-        become_candidate(state, now_ms=now_ms, reason=f"node {inflight.node_id} does not know pre-votes")
+        become_candidate(state, now_ms=now_ms, reason=f"node {inflight.node_id} does not support pre-votes")
 
 
 def _on_refusal(state: State, inflight: InflightRequest, response: RequestRefused, now_ms: int) -> None:
-    """A whole request was refused: wrong cluster, wrong partition, no rights (CLUSTERID-5, ERROR-6)."""
+    """Handle the refusal of a whole request: wrong cluster, wrong partition, not authorized (CLUSTERID-5, ERROR-6)."""
     what = f"node {inflight.node_id} refuses {type(inflight.request).__name__}: {error_name(response.error)}"
     if response.error == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
         state.halt(HaltCause.NOT_AUTHORIZED, what)
         return
     state.report(what)
-    _leave_alone(state, inflight, now_ms)
+    _back_off(state, inflight, now_ms)
     if response.error in _CONFIGURATION_ERRORS:
         state.requests.back_off(inflight.node_id, now_ms, at_least_ms=MISCONFIGURED_BACK_OFF_MS)
 
 
-def _leave_alone(state: State, inflight: InflightRequest, now_ms: int) -> None:
-    """Ask that node nothing for a moment, and not for the same snapshot again, which may be gone."""
+def _back_off(state: State, inflight: InflightRequest, now_ms: int) -> None:
+    """Send that node nothing for the backoff, and do not ask for the same snapshot again, which may be gone."""
     if isinstance(inflight.request, FetchSnapshotRequest):
-        give_up_loading(state)
+        stop_loading(state)
     state.requests.back_off(inflight.node_id, now_ms)
 
 
 def _is_settled_by_epoch_or_error(
     state: State, inflight: InflightRequest, response: _PartitionResponse, now_ms: int
 ) -> bool:
-    """Apply what holds for every answer (GEN-9); return False where the answer's own handler must go on."""
+    """Do what is common to all responses (GEN-9); return False if the handler of this kind must go on."""
     error, leader = response.error, response.leader
     if leader.epoch < state.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:
-        # From the past, or from one who has yet to hear of our epoch: a short pause, not a storm of repeats.
+        # An old response, or one of a node that does not know our epoch yet: back off, instead of repeating at once.
         state.requests.back_off(inflight.node_id, now_ms)
         return True
     if not can_be_adopted(leader.epoch, ours=state.epoch):
-        state.report(f"node {inflight.node_id} answers with epoch {leader.epoch}, ours is {state.epoch}: ignored")
-        _leave_alone(state, inflight, now_ms)
+        state.report(f"node {inflight.node_id} responds with epoch {leader.epoch}, ours is {state.epoch}: ignored")
+        _back_off(state, inflight, now_ms)
         return True
     knew_leader, epoch_before = state.leader_id, state.epoch
     named = "no leader" if leader.leader_id is None else f"leader {leader.leader_id}"
-    reason = f"{_name(inflight.request)} answer of node {inflight.node_id} names {named} of epoch {leader.epoch}"
+    reason = f"{_name(inflight.request)} response of node {inflight.node_id} names {named} of epoch {leader.epoch}"
     adopt(state, leader, now_ms=now_ms, reason=reason)
     if state.is_stopped or state.epoch > epoch_before:
         return True
     if error == ErrorCode.NONE:
         return False
     if knew_leader is None and state.leader_id is not None:
-        return True  # the answer's news was the leader: ask there
-    _complain(state, inflight, error)
-    _leave_alone(state, inflight, now_ms)
+        return True  # The response named the leader, which is asked next.
+    _report_error(state, inflight, error)
+    _back_off(state, inflight, now_ms)
     return True
 
 
@@ -154,35 +160,30 @@ def _name(request: OutgoingRequest) -> str:
 _NOT_THE_LEADER = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
 
-def _complain(state: State, inflight: InflightRequest, error: int) -> None:
-    """Tell an operator of errors that no election explains."""
+def _report_error(state: State, inflight: InflightRequest, error: int) -> None:
+    """Report an error, unless it is a common one during an election."""
     if error in (*_NOT_THE_LEADER, ErrorCode.BROKER_NOT_AVAILABLE):
         return
     name = type(inflight.request).__name__
-    state.report(f"node {inflight.node_id} answers {error_name(error)} to our {name} at epoch {state.epoch}")
+    state.report(f"node {inflight.node_id} responds {error_name(error)} to our {name} in epoch {state.epoch}")
 
 
-def _on_vote(state: State, inflight: InflightRequest, response: VoteResponse, now_ms: int) -> None:
-    """Count an answer of the round it belongs to; in a standard election nobody may change its mind (VOTE-23)."""
-    role, request = state.role, inflight.request
-    assert isinstance(request, VoteRequest), "matched before"
-    if not isinstance(role, Prospective if request.pre_vote else Candidate):
-        return
-    assert isinstance(role, Prospective | Candidate), "checked just now"
-    voter = inflight.node_id
-    if isinstance(role, Candidate) and voter not in role.tally.unrecorded:
-        state.report(f"node {voter} votes twice in epoch {role.epoch}")
-        return
+def _on_vote(state: State, voter: NodeId, response: VoteResponse, now_ms: int) -> None:
+    """Count a vote or a pre-vote. A voter is asked until it has responded, so it cannot change its vote (VOTE-23)."""
+    role = state.role
+    if not isinstance(role, Prospective | Candidate):
+        return  # The response also named the leader, which this node follows now.
     state.update_role(replace(role, tally=role.tally.with_vote(voter, granted=response.vote_granted)))
     settle_election(state, now_ms)
 
 
-def _on_endorsement(state: State, inflight: InflightRequest) -> None:
-    if isinstance(state.role, Leader):
-        state.role.progress.voter_endorsed(inflight.node_id)
-
-
-def _on_farewell_heard(state: State, inflight: InflightRequest) -> None:
+def _on_endorsement(state: State, voter: NodeId) -> None:
     role = state.role
-    if isinstance(role, Resigned):
-        state.update_role(replace(role, unacknowledged=role.unacknowledged - {inflight.node_id}))
+    assert isinstance(role, Leader), "a request in flight is of the present role"
+    role.progress.voter_endorsed(voter)
+
+
+def _on_end_acknowledged(state: State, voter: NodeId) -> None:
+    role = state.role
+    assert isinstance(role, Resigned), "a request in flight is of the present role"
+    state.update_role(replace(role, unacknowledged=role.unacknowledged - {voter}))

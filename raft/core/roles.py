@@ -25,7 +25,7 @@ class Unattached:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prospective:
-    """Asks for pre-votes at its present epoch, before it dares to raise it."""
+    """Asks for pre-votes in its present epoch, before it raises the epoch."""
 
     epoch: Epoch
     leader_id: NodeId | None = None
@@ -47,7 +47,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leader:
-    """Won its epoch; accepts appends and answers fetches. `progress` is the one mutable field of all roles."""
+    """Won its epoch; accepts appends and serves fetches. `progress` is the only mutable field of a role."""
 
     epoch: Epoch
     leader_id: NodeId
@@ -58,7 +58,7 @@ class Leader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resigned:
-    """Led this epoch and gave it up, or restarted after leading it: neither leads nor votes in it again."""
+    """Led this epoch and resigned, or restarted after leading it: it neither leads nor votes in it again."""
 
     epoch: Epoch
     leader_id: NodeId
@@ -70,7 +70,7 @@ class Resigned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loading:
-    """A snapshot on its way from the leader; what lies below `position` has come."""
+    """A snapshot that is being loaded from the leader; everything below byte `position` is here."""
 
     snapshot: OffsetAndEpoch
     position: int = 0
@@ -81,12 +81,12 @@ class Follower:
     """Knows the leader of the epoch and fetches from it.
 
     Fields:
-        fetch_deadline_ms: when to give the leader up; None for observers, who just ask others too.
-        has_fetched: whether this leader has answered a fetch since it is followed: such a follower refuses pre-votes.
-        fetch_timeout_ms: without an answer for so long, the node asks for pre-votes; drawn each time it begins to
-            follow, so that the followers of one leader do not do so at the same moment (FAILOVER-2).
-        is_leader_refusing: whether the leader's address has refused a connection since the last answer.
-        loading: the snapshot that is asked for instead of records.
+        fetch_deadline_ms: when to start a pre-vote; None for observers, which ask other nodes for the leader instead.
+        fetch_timeout_ms: how long the node follows without a successful fetch before it starts a pre-vote; drawn each
+            time it begins to follow, so that the followers of one leader do not all start at once (FAILOVER-2).
+        has_fetched: whether a fetch from this leader has succeeded: such a follower refuses pre-votes.
+        is_leader_refusing: whether the leader's address has refused a connection since the last response.
+        loading: the snapshot that is fetched instead of records.
     """
 
     epoch: Epoch
@@ -104,7 +104,7 @@ Role = Unattached | Prospective | Candidate | Leader | Resigned | Follower
 
 
 def election_state(role: Role) -> ElectionState:
-    """What of a role must survive a crash."""
+    """Return what of a role must survive a crash."""
     match role:
         case Candidate():
             return ElectionState(epoch=role.epoch, leader_id=None, voted_key=role.voted_key)
@@ -115,5 +115,5 @@ def election_state(role: Role) -> ElectionState:
 
 
 def known_leader(role: Role) -> NodeId | None:
-    """The leader of the role's epoch, as far as the role knows it."""
+    """Return the leader of the role's epoch, None if the role knows none."""
     return None if isinstance(role, Candidate) else role.leader_id

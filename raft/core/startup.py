@@ -1,4 +1,4 @@
-"""Who a node is when it starts, from what it stored (rules STATE-7..16)."""
+"""The role in which a node starts, given what it stored (rules STATE-7..16)."""
 
 from __future__ import annotations
 
@@ -26,10 +26,16 @@ def foreign_state(config: CoreConfig, stored: ElectionState | None, log: LogView
 def starting_role(
     config: CoreConfig, stored: ElectionState | None, log: LogView, *, draw: Draw, now_ms: int
 ) -> tuple[Role, str]:
-    """Choose the role to start in, and say why. No node starts as Leader: offsets of records that it had not flushed
-    could be used twice.
+    """Choose the role to start in, and say why.
 
-    The stored state is this node's: see `foreign_state`.
+    No node starts as Leader: it could use the offsets of records again that it had sent and not flushed.
+
+    Args:
+        config: the node's place in the quorum.
+        stored: its election state, which `foreign_state` has accepted; None on the very first start.
+        log: its log.
+        draw: random numbers.
+        now_ms: the present time.
     """
     timeout_ms = config.election_timeout_ms
     deadline_ms = now_ms + (timeout_ms + draw(timeout_ms) if timeout_ms else 0)
@@ -42,7 +48,7 @@ def starting_role(
         draw=draw,
     )
     if config.is_only_voter and not isinstance(role, Candidate):
-        return _sole_voter(config, role, deadline_ms), "the only voter elects itself"
+        return _sole_voter(config, role, deadline_ms), "only voter, elects itself"
     return role, reason
 
 
@@ -52,7 +58,7 @@ def _role_from(
     election_deadline_ms = deadline_ms if config.is_voter else None
     if stored.epoch < log.last_epoch:
         role = Unattached(epoch=log.last_epoch, election_deadline_ms=election_deadline_ms)
-        return role, "the log is of a later epoch than the stored state"
+        return role, "the log has a later epoch than the stored state"
     if stored.leader_id == config.node_id:
         return Resigned(
             epoch=stored.epoch,
@@ -60,14 +66,14 @@ def _role_from(
             voted_key=stored.voted_key,
             election_deadline_ms=deadline_ms,
             unacknowledged=frozenset(config.voters.others(config.node_id)),
-        ), "it led this epoch before it stopped"
+        ), "was the leader of this epoch when it stopped"
     if _is_candidacy(config, stored):
         return Candidate(
             epoch=stored.epoch,
             voted_key=config.replica,
             election_deadline_ms=deadline_ms,
             tally=Tally.opened_by(config.node_id, config.voters),
-        ), "it stood for election before it stopped"
+        ), "was a candidate in this epoch when it stopped"
     if stored.leader_id is not None and config.voters.endpoints(stored.leader_id):
         fetch_timeout_ms = config.drawn_fetch_timeout_ms(draw)
         return Follower(
@@ -77,13 +83,13 @@ def _role_from(
             voted_key=stored.voted_key,
             fetch_deadline_ms=now_ms + fetch_timeout_ms if config.is_voter else None,
             fetch_timeout_ms=fetch_timeout_ms,
-        ), "the stored leader"
+        ), "knows the leader of this epoch"
     return Unattached(
         epoch=stored.epoch,
         leader_id=stored.leader_id,
         voted_key=stored.voted_key,
         election_deadline_ms=election_deadline_ms,
-    ), "no leader to follow"
+    ), "knows no leader to follow"
 
 
 def _is_candidacy(config: CoreConfig, stored: ElectionState) -> bool:
@@ -94,8 +100,8 @@ def _is_candidacy(config: CoreConfig, stored: ElectionState) -> bool:
 def _sole_voter(config: CoreConfig, role: Role, deadline_ms: int) -> Prospective:
     return Prospective(
         epoch=role.epoch,
-        # Not a word of this epoch is unsaid before the next one is on disk: a crash in between must not make this node
-        # stand for it again, and lead it twice.
+        # The leader of this epoch must stay on disk until the next epoch is. After a crash in between, this node would
+        # otherwise be a candidate in this epoch again, and could lead it twice.
         leader_id=known_leader(role),
         voted_key=role.voted_key,
         election_deadline_ms=deadline_ms,

@@ -1,4 +1,4 @@
-"""All that a core knows, in one place; the modules beside this one hold the rules that change it."""
+"""The state of a node, in one place; the modules beside this one hold the rules that change it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from raft.core.log_view import LogView
 from raft.core.messages import AppendResponse, FetchResponse, Response
 from raft.core.parking import ParkedFetch, PendingAppend, WaitingRequests
 from raft.core.request_manager import RequestManager
-from raft.core.roles import Leader, Role, election_state, known_leader
+from raft.core.roles import Follower, Leader, Prospective, Role, election_state, known_leader
 from raft.core.transitions import check_move, check_update
 from raft.errors import ErrorCode
 from raft.types import (
@@ -40,9 +40,18 @@ from raft.writers import WriterTable
 
 
 class State:
-    """The mutable state of one node, and the few ways in which it changes.
+    """The mutable state of one node, and the ways in which it changes.
 
-    Every change that the world must hear of is also an effect in `effects`, in the order in which it has to happen.
+    Whatever a change requires outside the core is added to `effects`, in the order in which it has to happen.
+
+    Args:
+        config: the node's place in the quorum.
+        role: the role until the start.
+        stored: the election state on disk; None when there is none yet.
+        log: the log on disk.
+        writers: the writers of that log.
+        known_committed: an offset below which it is known to be committed.
+        draw: random numbers.
     """
 
     def __init__(
@@ -78,7 +87,7 @@ class State:
         self.unreachable: set[NodeId] = set()
         """Nodes whose address refused the last connection: no process listens there."""
         self.failover_epoch: Epoch | None = None
-        """The epoch in which refused connections have led to pre-votes already."""
+        """The last epoch in which refused connections have led to pre-votes."""
         self.is_stopped = False
         self.effects: list[Effect] = []
 
@@ -96,10 +105,10 @@ class State:
 
     @property
     def leader_endpoints(self) -> tuple[Endpoint, ...]:
-        """Where that leader listens, as far as known: told by itself, else from the voter set (GEN-11)."""
-        told: tuple[Endpoint, ...] = getattr(self.role, "leader_endpoints", ())
-        if told or self.leader_id is None:
-            return told
+        """Where that leader listens, if known: as a message named it, else from the voter set (GEN-11)."""
+        named = self.role.leader_endpoints if isinstance(self.role, Prospective | Follower) else ()
+        if named or self.leader_id is None:
+            return named
         return self.config.voters.endpoints(self.leader_id)
 
     @property
@@ -109,11 +118,11 @@ class State:
 
     @property
     def is_shutting_down(self) -> bool:
-        """Whether the node is on its way out."""
+        """Whether a shutdown was requested."""
         return self.shutdown_deadline_ms is not None
 
     def fresh_election_deadline_ms(self, now_ms: int) -> int:
-        """A new election deadline, drawn evenly from [T, 2T) (TIMER-3)."""
+        """Return a new election deadline: the timeout is drawn evenly from [T, 2T) (TIMER-3)."""
         timeout_ms = self.config.election_timeout_ms
         return now_ms + (timeout_ms + self.draw(timeout_ms) if timeout_ms else 0)
 
@@ -152,24 +161,24 @@ class State:
         self.emit(RoleChanged(old=old, new=role, reason=reason))
 
     def store_election_state(self) -> None:
-        """Order what the role must not forget to disk, unless it is there already."""
+        """Order the election state of the role to disk, unless it is there already."""
         state = election_state(self.role)
         if state != self.stored:
             self.stored = state
             self.emit(StoreElectionState(state=state))
 
-    # Speaking to the world
+    # Effects
 
     def emit(self, effect: Effect) -> None:
-        """Add an effect; they are carried out in this order."""
+        """Add an effect; effects are carried out in this order."""
         self.effects.append(effect)
 
     def reply(self, request_id: int, response: Response | AppendResponse, read: ReadRange | None = None) -> None:
-        """Answer a request."""
+        """Respond to a request."""
         self.emit(Reply(request_id=request_id, response=response, read=read))
 
     def report(self, message: str) -> None:
-        """Tell an operator; the node goes on."""
+        """Report a fault; the node goes on."""
         self.emit(ReportFault(message=message))
 
     def halt(self, cause: HaltCause, reason: str) -> None:
@@ -178,7 +187,7 @@ class State:
         self.emit(Halt(cause=cause, reason=reason))
 
     def fetch_response(self, *, error: int = ErrorCode.NONE, diverging: OffsetAndEpoch | None = None) -> FetchResponse:
-        """Make the answer to a fetch; it says where the quorum stands whatever else it says (FETCH-10)."""
+        """Make the response to a fetch; each names the leader, the epoch and the high watermark (FETCH-10)."""
         return FetchResponse(
             error=error,
             leader=self.leader,
@@ -190,7 +199,7 @@ class State:
     def answer_append(
         self, request_id: int, error: int, base_offset: Offset | None = None, message: str | None = None
     ) -> None:
-        """Say what became of an append."""
+        """Respond to an append."""
         response = AppendResponse(
             error=error,
             message=message,
@@ -200,12 +209,12 @@ class State:
         self.reply(request_id, response)
 
     def fail_appends(self) -> None:
-        """Leadership is lost: what was not committed has an unknown outcome, and clients ask again (ROLE-14)."""
+        """Fail the waiting appends: another leader decides whether they are committed (ROLE-14)."""
         for append in self.appends.take_all():
             self.answer_append(append.request_id, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     def fail_parked(self) -> None:
-        """The role that held these fetches is gone (FETCH-12)."""
+        """Fail the parked fetches, which belong to the role before (FETCH-12)."""
         for parked in self.parked.take_all():
             self.reply(parked.request_id, self.fetch_response(error=ErrorCode.NOT_LEADER_OR_FOLLOWER))
 
@@ -218,18 +227,18 @@ class State:
         self.order_append(batches)
 
     def count_in(self, header: BatchHeader) -> None:
-        """Count a batch as the end of the log; `order_append` has to follow."""
+        """Count a batch at the end of the log; `order_append` must follow."""
         self.log.append(header)
         self.committed_bytes.append(header)
         self.writers.appended(header)
 
     def order_append(self, batches: tuple[Batch, ...]) -> None:
-        """Order batches that are counted in to be written and flushed."""
+        """Order batches that were counted to be written and flushed."""
         self.emit(AppendBatches(batches=batches))
         self.order_flush()
 
     def truncate(self, end_offset: Offset) -> None:
-        """Cut the log, and all that was derived from the part cut off."""
+        """Truncate the log, and everything that was derived from the records that are removed."""
         self.log.truncate(end_offset)
         self.committed_bytes.truncate(end_offset)
         self.writers.truncated(end_offset)
@@ -239,7 +248,7 @@ class State:
             self.order_flush()
 
     def restart_log(self, start: OffsetAndEpoch) -> None:
-        """Count the log as empty and beginning here; what puts a snapshot in its place has been ordered."""
+        """Count the log as empty, beginning here; the snapshot that replaces it was ordered to be installed."""
         self.log.restart_at(start)
         self.committed_bytes.truncate(start.offset)
         self.writers.forget_everything()

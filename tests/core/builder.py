@@ -141,21 +141,21 @@ class Node:
         return self.handle(RequestReceived(request_id=request_id, request=request), now_ms=now_ms)
 
     def gets(self, response: IncomingResponse, *, of: int, now_ms: int = 100) -> list[Effect]:
-        """Node `of` answers the last request that went to it."""
-        return self.handle(self.answer(response, of=of), now_ms=now_ms)
+        """Node `of` responds to the last request that went to it."""
+        return self.handle(self.response_event(response, of=of), now_ms=now_ms)
 
-    def answer(self, response: IncomingResponse, *, of: int) -> ResponseReceived:
-        """The event that node `of` answers the last request that went to it."""
+    def response_event(self, response: IncomingResponse, *, of: int) -> ResponseReceived:
+        """The event that node `of` responds to the last request that went to it."""
         return ResponseReceived(number=self._sends[of], response=response)
 
     def fails_to_reach(
         self, node_id: int, failure: Failure = Failure.DISCONNECTED, *, now_ms: int = 100
     ) -> list[Effect]:
-        """The last request to that node gets no answer."""
+        """The last request to that node gets no response."""
         return self.handle(self.failure_of(node_id, failure), now_ms=now_ms)
 
     def failure_of(self, node_id: int, failure: Failure) -> RequestFailed:
-        """The event that the last request to that node gets no answer."""
+        """The event that the last request to that node gets no response."""
         return RequestFailed(number=self._sends[node_id], failure=failure)
 
     def waits(self, *, until: int) -> list[Effect]:

@@ -36,12 +36,12 @@ def becomes(new: Role, *, was: Role, reason: str) -> RoleChanged:
 
 
 def replies(response: Response | AppendResponse, *, read: ReadRange | None = None, to: int = REQUEST_ID) -> Reply:
-    """The node answers the request."""
+    """The node responds to the request."""
     return Reply(request_id=to, response=response, read=read)
 
 
 def reads(start: int, end: int, *, max_bytes: int = 1 << 20) -> ReadRange:
-    """The answer holds these records."""
+    """The response holds these records."""
     return ReadRange(start_offset=Offset(start), end_offset=Offset(end), max_bytes=max_bytes)
 
 

@@ -44,9 +44,9 @@ def a_follower_with_a_tail() -> Node:
 )
 @pytest.mark.rule("CLIENT-2", "FETCH-29")
 def test_client_gets_committed_records_only(node: Callable[[], Node], leader: int, high_watermark: int) -> None:
-    answer = fetch_response(epoch=5, leader=leader, high_watermark=high_watermark)
+    response = fetch_response(epoch=5, leader=leader, high_watermark=high_watermark)
 
-    assert node().hears(client_fetch(4)) == [replies(answer, read=reads(4, high_watermark))]
+    assert node().hears(client_fetch(4)) == [replies(response, read=reads(4, high_watermark))]
 
 
 @pytest.mark.parametrize(
@@ -61,16 +61,16 @@ def test_client_gets_committed_records_only(node: Callable[[], Node], leader: in
 def test_client_that_counts_on_another_epoch_is_told_so(
     node: Callable[[], Node], leader: int, high_watermark: int, epoch: int, error: ErrorCode
 ) -> None:
-    answer = fetch_response(epoch=5, leader=leader, high_watermark=high_watermark, error=error)
+    response = fetch_response(epoch=5, leader=leader, high_watermark=high_watermark, error=error)
 
-    assert node().hears(client_fetch(4, epoch=epoch)) == [replies(answer)]
+    assert node().hears(client_fetch(4, epoch=epoch)) == [replies(response)]
 
 
 @pytest.mark.rule("CLIENT-1")
 def test_client_that_counts_on_the_present_epoch_is_served() -> None:
-    answer = fetch_response(epoch=5, leader=1, high_watermark=11)
+    response = fetch_response(epoch=5, leader=1, high_watermark=11)
 
-    assert a_leader_with_a_tail().hears(client_fetch(4, epoch=5)) == [replies(answer, read=reads(4, 11))]
+    assert a_leader_with_a_tail().hears(client_fetch(4, epoch=5)) == [replies(response, read=reads(4, 11))]
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_leader_refuses_offsets_outside_its_log_and_parks_the_uncommitted(offset
 
     effects = node.hears(client_fetch(offset))
 
-    answer = fetch_response(epoch=5, leader=1, high_watermark=11, error=error or ErrorCode.NONE)
-    assert effects == ([replies(answer)] if error else [])
+    response = fetch_response(epoch=5, leader=1, high_watermark=11, error=error or ErrorCode.NONE)
+    assert effects == ([replies(response)] if error else [])
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_follower_never_says_out_of_range_for_what_it_may_just_not_know_yet(
 
     effects = node.hears(client_fetch(offset))
 
-    answer = fetch_response(epoch=5, leader=2, high_watermark=8, error=error or ErrorCode.NONE)
-    assert effects == ([replies(answer)] if error else [])
+    response = fetch_response(epoch=5, leader=2, high_watermark=8, error=error or ErrorCode.NONE)
+    assert effects == ([replies(response)] if error else [])
 
 
 @pytest.mark.rule("CLIENT-3")
@@ -173,8 +173,8 @@ def test_commit_wakes_a_parked_client_of_a_leader() -> None:
 
     effects = node.hears(fetch_request(by=2, epoch=5, offset=14, last_epoch=5), request_id=99)
 
-    answer = fetch_response(epoch=5, leader=1, high_watermark=14)
-    assert replies(answer, read=reads(11, 14)) in effects
+    response = fetch_response(epoch=5, leader=1, high_watermark=14)
+    assert replies(response, read=reads(11, 14)) in effects
 
 
 @pytest.mark.rule("CLIENT-2")
@@ -204,8 +204,8 @@ def test_parked_client_is_sent_away_when_the_leader_changes() -> None:
 
     effects = node.hears(begin_request(epoch=6, leader=3), request_id=99)
 
-    answer = fetch_response(epoch=6, leader=3, high_watermark=8, error=NOT_LEADER)
-    assert effects[2] == replies(answer)
+    response = fetch_response(epoch=6, leader=3, high_watermark=8, error=NOT_LEADER)
+    assert effects[2] == replies(response)
 
 
 @pytest.mark.rule("CLIENT-2")
@@ -214,8 +214,8 @@ def test_client_that_wants_more_waits_for_it_and_gets_what_there_is_when_its_tim
 
     assert node.hears(client_fetch(4, wait_until_bytes=node.core.committed_bytes + 1), now_ms=100) == []
 
-    answer = fetch_response(epoch=5, leader=1, high_watermark=11)
-    assert node.waits(until=600) == [replies(answer, read=reads(4, 11))]
+    response = fetch_response(epoch=5, leader=1, high_watermark=11)
+    assert node.waits(until=600) == [replies(response, read=reads(4, 11))]
 
 
 @pytest.mark.rule("CLIENT-2")
@@ -225,8 +225,8 @@ def test_client_is_answered_when_so_many_bytes_are_committed(missing_bytes: int,
 
     effects = node.hears(client_fetch(4, wait_until_bytes=node.core.committed_bytes + missing_bytes))
 
-    answer = fetch_response(epoch=5, leader=1, high_watermark=11)
-    assert effects == ([] if waits else [replies(answer, read=reads(4, 11))])
+    response = fetch_response(epoch=5, leader=1, high_watermark=11)
+    assert effects == ([] if waits else [replies(response, read=reads(4, 11))])
 
 
 @pytest.mark.rule("CLIENT-2", "FETCH-12")
@@ -257,8 +257,8 @@ def test_commit_wakes_those_clients_alone_that_have_waited_for_no_more() -> None
 
     effects = node.hears(fetch_request(by=2, epoch=5, offset=14, last_epoch=5), request_id=99)
 
-    answer = fetch_response(epoch=5, leader=1, high_watermark=14)
-    assert replies(answer, to=2, read=reads(4, 14)) in effects
+    response = fetch_response(epoch=5, leader=1, high_watermark=14)
+    assert replies(response, to=2, read=reads(4, 14)) in effects
     assert not {1, 3} & {effect.request_id for effect in effects if isinstance(effect, Reply)}
 
 

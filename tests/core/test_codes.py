@@ -93,9 +93,9 @@ def test_leader_never_tells_a_smaller_high_watermark(backwards: Callable[[Node],
 
 
 @pytest.mark.rule("VOTE-23", "GEN-7")
-def test_candidate_does_not_count_an_answer_to_a_request_it_has_repeated() -> None:
+def test_candidate_does_not_count_a_response_to_a_request_it_has_repeated() -> None:
     asker = a_candidate(epoch=5, voters=(1, 2, 3, 4, 5))
-    granted_late = asker.answer(vote_response(epoch=5, granted=True), of=2)
+    granted_late = asker.response_event(vote_response(epoch=5, granted=True), of=2)
     asker.fails_to_reach(2, now_ms=100)
     asker.waits(until=120)
     asker.gets(vote_response(epoch=5), of=2, now_ms=130)

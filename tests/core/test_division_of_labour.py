@@ -51,7 +51,7 @@ def test_leader_learns_nothing_from_a_fetch_of_a_later_epoch() -> None:
 
 
 @pytest.mark.rule("DIVERGE-11")
-def test_follower_learns_of_the_next_leader_from_the_answer_to_its_fetch() -> None:
+def test_follower_learns_of_the_next_leader_from_the_response_to_its_fetch() -> None:
     node = a_follower(of=2, epoch=5)
 
     node.gets(fetch_response(epoch=6, leader=3, error=ErrorCode.FENCED_LEADER_EPOCH), of=2)

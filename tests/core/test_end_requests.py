@@ -54,7 +54,7 @@ def test_first_successor_asks_for_pre_votes_at_once(successors: tuple[int, ...])
     after = prospective(epoch=5, leader=2, until=1300)
     assert effects == [
         replies(end_response(epoch=5, leader=2)),
-        becomes(after, was=freed, reason="gives its leader up"),
+        becomes(after, was=freed, reason="fetch timeout expired"),
         sends(pre_vote_request(epoch=5, by=1, to=2), to=2),
         sends(pre_vote_request(epoch=5, by=1, to=3), to=3, number=1),
     ]
@@ -112,9 +112,9 @@ def test_follower_grants_a_pre_vote_to_the_successor_after_its_leader_resigned()
 
 
 @pytest.mark.rule("PREVOTE-23", "END-7", "GEN-7")
-def test_answer_from_before_the_farewell_does_not_bring_the_leader_back_to_life() -> None:
+def test_response_from_before_the_farewell_does_not_bring_the_leader_back_to_life() -> None:
     voter = a_follower(of=2, epoch=5, has_fetched=True, voters=(1, 2, 3, 4))
-    late = voter.answer(fetch_response(epoch=5, leader=2), of=2)
+    late = voter.response_event(fetch_response(epoch=5, leader=2), of=2)
     voter.hears(end_request(epoch=5, leader=2, successors=(3, 1, 4)), now_ms=100)
 
     assert voter.handle(late, now_ms=101) == []

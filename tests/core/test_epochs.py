@@ -88,11 +88,11 @@ def test_new_node_does_not_adopt_an_epoch_that_leaves_no_room_for_elections() ->
 
 
 @pytest.mark.rule("EPOCH-1")
-def test_answer_of_an_impossible_epoch_is_reported_and_changes_nothing() -> None:
+def test_response_of_an_impossible_epoch_is_reported_and_changes_nothing() -> None:
     asker = a_candidate(epoch=5)
     before = asker.role
 
     effects = asker.gets(vote_response(epoch=LAST_EPOCH), of=2)
 
-    assert effects == [ReportFault(message=f"node 2 answers with epoch {LAST_EPOCH}, ours is 5: ignored")]
+    assert effects == [ReportFault(message=f"node 2 responds with epoch {LAST_EPOCH}, ours is 5: ignored")]
     assert asker.role == before

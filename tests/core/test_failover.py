@@ -9,6 +9,7 @@ import pytest
 from raft.core.effects import ShutdownFinished
 from raft.core.events import Failure, ShutdownRequested
 from raft.core.roles import Follower
+from raft.errors import ErrorCode
 from tests.core.builder import Node, a_config, a_follower, a_node, a_prospective, a_resigned
 from tests.core.orders import becomes, replies, sends
 from tests.core.states import follower, prospective, tally
@@ -51,7 +52,23 @@ def test_second_refusal_begins_with_pre_votes() -> None:
 
 
 @pytest.mark.rule("FAILOVER-1")
-def test_answer_of_the_leader_ends_the_suspicion() -> None:
+def test_refused_connections_start_no_second_election_in_the_same_epoch() -> None:
+    node = refused_once()
+    node.fails_to_reach(2, REFUSED, now_ms=151)
+    for voter in (2, 3):
+        node.gets(vote_response(epoch=5, leader=2), of=voter, now_ms=160)
+    assert node.role == follower(of=2, epoch=5, until=2160)
+
+    node.fails_to_reach(2, REFUSED, now_ms=200)
+    node.gets(fetch_response(epoch=5, leader=2, error=ErrorCode.NOT_LEADER_OR_FOLLOWER), of=3, now_ms=210)
+    assert node.waits(until=250)[-1] == sends(our_fetch(epoch=5), to=2, number=4)
+    node.fails_to_reach(2, REFUSED, now_ms=251)
+
+    assert node.role == follower(of=2, epoch=5, until=2160, is_leader_refusing=True)
+
+
+@pytest.mark.rule("FAILOVER-1")
+def test_response_of_the_leader_ends_the_suspicion() -> None:
     node = refused_once()
 
     node.gets(fetch_response(epoch=5, leader=2), of=2, now_ms=151)

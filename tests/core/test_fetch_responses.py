@@ -1,4 +1,4 @@
-"""What a follower makes of the answers to its fetches (rules FETCH, follower side; DIVERGE-5..8; HW-5; CONTROL-8)."""
+"""How a follower handles the responses to its fetches (rules FETCH, follower side; DIVERGE-5..8; HW-5; CONTROL-8)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_follower_learns_the_high_watermark_and_tells_it_with_its_next_fetch(
 
 
 @pytest.mark.rule("HW-5")
-def test_follower_counts_the_records_of_the_answer_when_it_learns_the_high_watermark() -> None:
+def test_follower_counts_the_records_of_the_response_when_it_learns_the_high_watermark() -> None:
     node = a_follower(of=2, epoch=5)
 
     node.gets(fetch_response(epoch=5, leader=2, batches=[batch(10, epoch=5)], high_watermark=11), of=2)
@@ -127,8 +127,8 @@ def test_follower_reports_a_damaged_batch_keeps_what_came_before_it_and_is_not_i
     node = a_follower(of=2, epoch=5)
     end = 10 + len(batches)
 
-    answer = fetch_response(epoch=5, leader=2, batches=batches, damage="a wrong checksum", high_watermark=10)
-    effects = node.gets(answer, of=2, now_ms=300)
+    response = fetch_response(epoch=5, leader=2, batches=batches, damage="a wrong checksum", high_watermark=10)
+    effects = node.gets(response, of=2, now_ms=300)
 
     assert ReportFault(message=f"leader 2 sent a damaged batch behind offset {end}: a wrong checksum") in effects
     assert (node.core.log.end_offset, node.high_watermark) == (end, 10)
@@ -251,7 +251,7 @@ def test_follower_stops_rather_than_cut_below_its_high_watermark(point: tuple[in
     effects = node.gets(fetch_response(epoch=5, leader=2, diverging=point), of=2)
 
     if stops:
-        reason = "the leader's log leaves ours at 7, below the high watermark 8: committed records would be lost"
+        reason = "the leader's log diverges from ours at 7, below the high watermark 8: committed records would be lost"
         assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, reason)]
         assert node.core.log.end_offset == 10
     else:
@@ -265,7 +265,7 @@ def test_follower_stops_rather_than_cut_below_what_it_knew_to_be_committed_befor
 
     effects = node.gets(fetch_response(epoch=5, leader=2, diverging=(3, 7)), of=2)
 
-    reason = "the leader's log leaves ours at 7, below the high watermark 8: committed records would be lost"
+    reason = "the leader's log diverges from ours at 7, below the high watermark 8: committed records would be lost"
     assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, reason)]
     assert node.high_watermark is None, "it is a lower bound, not the high watermark"
 
@@ -324,7 +324,7 @@ def test_follower_gives_its_leader_up_when_it_is_announced_but_answers_no_fetch(
 
 
 @pytest.mark.rule("GEN-9")
-def test_follower_takes_nothing_from_an_answer_that_names_no_leader() -> None:
+def test_follower_takes_nothing_from_a_response_that_names_no_leader() -> None:
     node = a_follower(of=2, epoch=5)
     before = node.role
 
@@ -345,11 +345,11 @@ def test_voter_says_so_when_it_is_offered_a_snapshot_and_takes_it_for_a_sign_of_
     assert node.role == follower(of=2, epoch=5, until=2300, has_fetched=True)
 
 
-# The first answer of a leader that was not known
+# The first response of a leader that was not known
 
 
 @pytest.mark.rule("FETCH-27", "GEN-9", "STATE-5")
-def test_unattached_node_follows_and_appends_with_the_same_answer() -> None:
+def test_unattached_node_follows_and_appends_with_the_same_response() -> None:
     node = an_unattached(epoch=5)
     before = node.role
     record = batch(10, epoch=5)
@@ -359,7 +359,7 @@ def test_unattached_node_follows_and_appends_with_the_same_answer() -> None:
     followed = follower(of=2, epoch=5, until=2300)
     assert effects == [
         stores(epoch=5, leader=2),
-        becomes(followed, was=before, reason="Fetch answer of node 2 names leader 2 of epoch 5"),
+        becomes(followed, was=before, reason="Fetch response of node 2 names leader 2 of epoch 5"),
         appends(record),
         flushes(11),
     ]
@@ -368,7 +368,7 @@ def test_unattached_node_follows_and_appends_with_the_same_answer() -> None:
 
 
 @pytest.mark.rule("GEN-9")
-def test_node_takes_no_records_from_an_answer_of_a_higher_epoch() -> None:
+def test_node_takes_no_records_from_a_response_of_a_higher_epoch() -> None:
     node = an_unattached(epoch=5)
 
     effects = node.gets(fetch_response(epoch=6, leader=2, batches=[batch(10, epoch=5)]), of=2, now_ms=300)

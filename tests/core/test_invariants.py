@@ -121,6 +121,11 @@ A_LEADER = leader(epoch=5, start=9)
         pytest.param(
             lambda: changed(a_state(A_FOLLOWER), stored=None), "None is stored, the role is Follower", id="not stored"
         ),
+        pytest.param(
+            lambda: changed(a_leader(epoch=5).core._state, shutdown_deadline_ms=1),
+            "leader of epoch 5, and a shutdown was requested",
+            id="a leader that does not resign when it is shut down",
+        ),
         pytest.param(stored(epoch=Epoch(4)), "epoch=4, .* is stored, the role is Follower", id="another epoch stored"),
         pytest.param(stored(leader_id=None), "leader_id=None, .* is stored, the role is", id="no leader stored"),
         pytest.param(stored(voted_key=None), "voted_key=None.* is stored, the role is", id="no vote stored"),

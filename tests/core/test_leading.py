@@ -61,7 +61,7 @@ def test_leader_repeats_its_announcement_to_those_that_have_not_fetched_within_t
 
 
 @pytest.mark.rule("BEGIN-3", "FETCH-15")
-def test_voter_endorses_its_leader_by_an_answer_or_by_a_fetch() -> None:
+def test_voter_endorses_its_leader_by_a_response_or_by_a_fetch() -> None:
     node = a_leader(epoch=5)
     assert [has_endorsed(node, 2), has_endorsed(node, 3)] == [False, False]
 
@@ -92,7 +92,7 @@ def test_leader_only_reports_a_voter_that_is_not_the_one_it_meant() -> None:
 
     effects = node.gets(begin_response(epoch=5, leader=1, error=ErrorCode.INVALID_VOTER_KEY), of=2)
 
-    message = "node 2 answers INVALID_VOTER_KEY to our BeginQuorumEpochRequest at epoch 5"
+    message = "node 2 responds INVALID_VOTER_KEY to our BeginQuorumEpochRequest in epoch 5"
     assert effects == [ReportFault(message=message)]
     assert node.role == leader(epoch=5, start=10)
     assert not has_endorsed(node, 2)
@@ -128,7 +128,7 @@ def test_leader_resigns_when_no_majority_has_fetched_in_time() -> None:
     after = resigned(epoch=5, until=4000, successors=(2, 3), unacknowledged=(2, 3))
     farewell = our_end_request(epoch=5, successors=(2, 3))
     assert effects == [
-        becomes(after, was=before, reason="no majority has fetched for check quorum's time"),
+        becomes(after, was=before, reason="no majority has fetched within the check-quorum timeout"),
         sends(farewell, to=2, number=4),
         sends(farewell, to=3, number=5),
     ]

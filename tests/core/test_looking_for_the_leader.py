@@ -31,8 +31,8 @@ def test_observer_asks_another_when_its_leader_did_not_answer_in_time_and_then_t
     assert node.waits(until=2000) == [Disconnect(node_id=NodeId(2)), sends(our_fetch(epoch=5), to=3)]
     assert node.role == follower(of=2, epoch=5, until=None)
 
-    answer = fetch_response(epoch=5, leader=2)
-    assert node.gets(answer, of=3, now_ms=2010) == [sends(our_fetch(epoch=5), to=2, number=1)]
+    response = fetch_response(epoch=5, leader=2)
+    assert node.gets(response, of=3, now_ms=2010) == [sends(our_fetch(epoch=5), to=2, number=1)]
 
 
 @pytest.mark.rule("FETCH-20", "BOOT-9")

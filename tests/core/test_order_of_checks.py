@@ -1,4 +1,4 @@
-"""Requests with two faults are answered for the first, in the order of section 17 (TEST-16, ERROR-1, CLUSTERID)."""
+"""A request with two faults gets the error of the first, in the order of section 17 (TEST-16, ERROR-1, CLUSTERID)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tests.core.wording import (
 
 
 def refusal(effects: list[Effect]) -> tuple[int, bool]:
-    """The error of the only answer, and whether the request was refused as a whole."""
+    """The error of the only response, and whether the request was refused as a whole."""
     (reply,) = effects
     assert isinstance(reply, Reply)
     return reply.response.error, isinstance(reply.response, RequestRefused)

@@ -154,7 +154,7 @@ def test_parked_fetch_ends_with_an_error_at_the_new_epoch_when_leadership_is_los
 
 
 @pytest.mark.rule("LINGER-1")
-def test_answer_that_says_only_a_higher_high_watermark_is_held_back_for_a_while() -> None:
+def test_response_that_says_only_a_higher_high_watermark_is_held_back_for_a_while() -> None:
     node = a_leader(epoch=5, voters=FIVE, linger_ms=10)
     node.hears(fetch_request(by=2, epoch=5, offset=11, last_epoch=5), request_id=1, now_ms=100)
 

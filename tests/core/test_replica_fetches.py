@@ -57,8 +57,8 @@ def test_leader_gives_what_follows_committed_or_not(offset: int, last_epoch: int
 
     effects = node.hears(voter_2_at(offset, last_epoch=last_epoch))
 
-    answer = fetch_response(epoch=5, leader=1, high_watermark=None)
-    assert effects == [replies(answer, read=reads(offset, 11))]
+    response = fetch_response(epoch=5, leader=1, high_watermark=None)
+    assert effects == [replies(response, read=reads(offset, 11))]
 
 
 @pytest.mark.rule("FETCH-6", "FETCH-29")
@@ -68,8 +68,8 @@ def test_leader_gives_replicas_what_lies_past_the_high_watermark() -> None:
 
     effects = node.hears(voter_2_at(10, last_epoch=3))
 
-    answer = fetch_response(epoch=5, leader=1, high_watermark=11)
-    assert effects[-1] == replies(answer, read=reads(10, 14))
+    response = fetch_response(epoch=5, leader=1, high_watermark=11)
+    assert effects[-1] == replies(response, read=reads(10, 14))
 
 
 @pytest.mark.rule("FETCH-6")
@@ -82,7 +82,7 @@ def test_leader_gives_as_many_bytes_as_were_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("node", "request_", "answer"),
+    ("node", "request_", "response"),
     [
         pytest.param(
             lambda: a_leader(epoch=5),
@@ -166,14 +166,14 @@ def test_leader_gives_as_many_bytes_as_were_asked_for() -> None:
 )
 @pytest.mark.rule("FETCH-11", "ERROR-4")
 def test_node_turns_a_replica_away_and_changes_nothing(
-    node: Callable[[], Node], request_: FetchRequest, answer: FetchResponse
+    node: Callable[[], Node], request_: FetchRequest, response: FetchResponse
 ) -> None:
     asked = node()
     before = asked.role
 
     effects = asked.hears(request_)
 
-    assert effects == [replies(answer)]
+    assert effects == [replies(response)]
     assert asked.role == before
 
 

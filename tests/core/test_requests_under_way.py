@@ -31,7 +31,7 @@ def asks_again(node: Node) -> list[Effect]:
 
 @pytest.mark.rule("GEN-7", "FETCH-28", "VOTE-17", "PREVOTE-19")
 @pytest.mark.parametrize(
-    ("node", "answer"),
+    ("node", "response"),
     [
         pytest.param(lambda: an_unattached(epoch=5), fetch_response(epoch=7, leader=3), id="unattached"),
         pytest.param(lambda: a_follower(of=2, epoch=5), fetch_response(epoch=7, leader=3), id="follower"),
@@ -41,11 +41,11 @@ def asks_again(node: Node) -> list[Effect]:
         pytest.param(lambda: a_resigned(epoch=5), end_response(epoch=7, leader=3), id="resigned"),
     ],
 )
-def test_node_drops_an_answer_when_its_role_has_changed_since_it_asked(
-    node: Callable[[], Node], answer: Response
+def test_node_drops_a_response_when_its_role_has_changed_since_it_asked(
+    node: Callable[[], Node], response: Response
 ) -> None:
     asker = node()
-    late = asker.answer(answer, of=2)
+    late = asker.response_event(response, of=2)
     asker.hears(begin_request(epoch=6, leader=3))
     before = asker.role
 
@@ -54,14 +54,14 @@ def test_node_drops_an_answer_when_its_role_has_changed_since_it_asked(
 
 
 @pytest.mark.rule("GEN-7")
-def test_node_drops_an_answer_to_a_question_it_never_asked() -> None:
+def test_node_drops_a_response_to_a_question_it_never_asked() -> None:
     asker = a_follower(of=2, epoch=5)
 
     assert asker.handle(ResponseReceived(number=4711, response=fetch_response(epoch=7, leader=3)), now_ms=100) == []
 
 
 @pytest.mark.rule("GEN-6")
-def test_node_asks_nobody_twice_while_an_answer_is_out() -> None:
+def test_node_asks_nobody_twice_while_a_response_is_out() -> None:
     asker = a_candidate(epoch=5)
 
     assert asker.waits(until=999) == []
@@ -78,10 +78,10 @@ def test_node_leaves_a_peer_alone_for_the_back_off_when_the_request_fails() -> N
 
 
 @pytest.mark.rule("GEN-8", "GEN-7")
-def test_node_drops_the_connection_and_asks_again_when_no_answer_comes_in_time() -> None:
+def test_node_drops_the_connection_and_asks_again_when_no_response_comes_in_time() -> None:
     asker = a_resigned(epoch=5, voters=(1, 2))
     asker.handle(ShutdownRequested(timeout_ms=5000), now_ms=0)
-    late = asker.answer(end_response(epoch=7, leader=2), of=2)
+    late = asker.response_event(end_response(epoch=7, leader=2), of=2)
     assert asker.waits(until=1999) == []
 
     effects = asker.waits(until=2000)

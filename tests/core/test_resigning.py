@@ -23,7 +23,7 @@ def test_leader_says_farewell_to_all_other_voters_when_asked_to_resign() -> None
     after = resigned(epoch=5, until=1300, successors=(2, 3), unacknowledged=(2, 3))
     farewell = our_end_request(epoch=5, successors=(2, 3))
     assert effects == [
-        becomes(after, was=before, reason="asked to resign"),
+        becomes(after, was=before, reason="request to resign"),
         sends(farewell, to=2),
         sends(farewell, to=3, number=1),
     ]

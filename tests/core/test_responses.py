@@ -1,4 +1,4 @@
-"""What every answer to a request has in common, whatever was asked (rules GEN-6..12, CLUSTERID-5, ERROR-6)."""
+"""What the responses to all requests have in common (rules GEN-6..12, CLUSTERID-5, ERROR-6)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FENCED = ErrorCode.FENCED_LEADER_EPOCH
 NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 asking_nodes = pytest.mark.parametrize(
-    ("node", "kind", "answer", "until", "log_end"),
+    ("node", "kind", "response", "until", "log_end"),
     [
         pytest.param(lambda: an_unattached(epoch=5), "Fetch", fetch_response, 1000, (3, 10), id="unattached"),
         pytest.param(
@@ -59,10 +59,10 @@ asking_nodes = pytest.mark.parametrize(
 @pytest.mark.parametrize("error", [0, FENCED, NOT_LEADER], ids=["without error", "fenced", "not the leader"])
 @asking_nodes
 @pytest.mark.rule("GEN-9", "GEN-10", "ROLE-10", "STATE-5", "VOTE-21")
-def test_node_follows_the_leader_of_a_higher_epoch_when_an_answer_names_it(
+def test_node_follows_the_leader_of_a_higher_epoch_when_a_response_names_it(
     node: Callable[[], Node],
     kind: str,
-    answer: Callable[..., Response],
+    response: Callable[..., Response],
     until: int,
     log_end: tuple[int, int],
     error: int,
@@ -70,12 +70,12 @@ def test_node_follows_the_leader_of_a_higher_epoch_when_an_answer_names_it(
     asker = node()
     before = asker.role
 
-    effects = asker.gets(answer(epoch=6, leader=3, error=error), of=2, now_ms=300)
+    effects = asker.gets(response(epoch=6, leader=3, error=error), of=2, now_ms=300)
 
     after = follower(of=3, epoch=6, until=2300)
     assert effects == [
         stores(epoch=6, leader=3),
-        becomes(after, was=before, reason=f"{kind} answer of node 2 names leader 3 of epoch 6"),
+        becomes(after, was=before, reason=f"{kind} response of node 2 names leader 3 of epoch 6"),
         sends(our_fetch(epoch=6, log_end=log_end), to=3),
     ]
     assert asker.role == after
@@ -84,10 +84,10 @@ def test_node_follows_the_leader_of_a_higher_epoch_when_an_answer_names_it(
 @pytest.mark.parametrize("error", [0, FENCED], ids=["without error", "fenced"])
 @asking_nodes
 @pytest.mark.rule("GEN-9", "GEN-10", "ROLE-10", "STATE-5", "TIMER-3")
-def test_node_adopts_a_higher_epoch_when_an_answer_names_no_leader(
+def test_node_adopts_a_higher_epoch_when_a_response_names_no_leader(
     node: Callable[[], Node],
     kind: str,
-    answer: Callable[..., Response],
+    response: Callable[..., Response],
     until: int,
     log_end: tuple[int, int],
     error: int,
@@ -95,19 +95,19 @@ def test_node_adopts_a_higher_epoch_when_an_answer_names_no_leader(
     asker = node()
     before = asker.role
 
-    effects = asker.gets(answer(epoch=6, leader=None, error=error), of=2, now_ms=300)
+    effects = asker.gets(response(epoch=6, leader=None, error=error), of=2, now_ms=300)
 
     after = unattached(epoch=6, until=until)
     assert effects == [
         stores(epoch=6),
-        becomes(after, was=before, reason=f"{kind} answer of node 2 names no leader of epoch 6"),
+        becomes(after, was=before, reason=f"{kind} response of node 2 names no leader of epoch 6"),
         sends(our_fetch(epoch=6, log_end=log_end), to=2),
     ]
     assert asker.role == after
 
 
 @pytest.mark.parametrize(
-    ("node", "answer", "kind"),
+    ("node", "response", "kind"),
     [
         pytest.param(lambda: an_unattached(epoch=5), fetch_response, "Fetch", id="unattached"),
         pytest.param(
@@ -125,17 +125,17 @@ def test_node_adopts_a_higher_epoch_when_an_answer_names_no_leader(
 @pytest.mark.parametrize("error", [FENCED, NOT_LEADER], ids=["fenced", "not the leader"])
 @pytest.mark.rule("GEN-9", "GEN-10", "BOOT-5", "BOOT-7")
 def test_node_follows_the_leader_of_its_own_epoch_when_an_error_names_it(
-    node: Callable[[], Node], answer: Callable[..., Response], kind: str, error: int
+    node: Callable[[], Node], response: Callable[..., Response], kind: str, error: int
 ) -> None:
     asker = node()
     before = asker.role
 
-    effects = asker.gets(answer(epoch=5, leader=3, error=error), of=2, now_ms=300)
+    effects = asker.gets(response(epoch=5, leader=3, error=error), of=2, now_ms=300)
 
     after = follower(of=3, epoch=5, voted=before.voted_key, until=2300)
     assert effects == [
         stores(epoch=5, leader=3, voted=before.voted_key),
-        becomes(after, was=before, reason=f"{kind} answer of node 2 names leader 3 of epoch 5"),
+        becomes(after, was=before, reason=f"{kind} response of node 2 names leader 3 of epoch 5"),
         sends(our_fetch(epoch=5), to=3),
     ]
     assert asker.role == after
@@ -158,9 +158,9 @@ def asks_again(node: Node) -> list[Effect]:
 
 
 @pytest.mark.parametrize(
-    ("answer", "fault"),
+    ("response", "fault"),
     [
-        pytest.param(vote_response(epoch=4, granted=True), None, id="an answer of an older epoch"),
+        pytest.param(vote_response(epoch=4, granted=True), None, id="a response of an older epoch"),
         pytest.param(vote_response(epoch=4, leader=3), None, id="a leader of an older epoch"),
         pytest.param(
             vote_response(epoch=5, leader=3, error=ErrorCode.UNKNOWN_LEADER_EPOCH),
@@ -173,17 +173,17 @@ def asks_again(node: Node) -> list[Effect]:
         pytest.param(vote_response(epoch=5, error=NOT_LEADER), None, id="one that knows no leader either"),
         pytest.param(
             vote_response(epoch=5, error=ErrorCode.INVALID_VOTER_KEY),
-            "node 2 answers INVALID_VOTER_KEY to our VoteRequest at epoch 5",
+            "node 2 responds INVALID_VOTER_KEY to our VoteRequest in epoch 5",
             id="one that is not whom we meant",
         ),
         pytest.param(
             vote_response(epoch=5, error=ErrorCode.INVALID_REQUEST),
-            "node 2 answers INVALID_REQUEST to our VoteRequest at epoch 5",
+            "node 2 responds INVALID_REQUEST to our VoteRequest in epoch 5",
             id="one that finds a bug of ours",
         ),
         pytest.param(
             vote_response(epoch=5, error=4711),
-            "node 2 answers error 4711 to our VoteRequest at epoch 5",
+            "node 2 responds error 4711 to our VoteRequest in epoch 5",
             id="an error that nobody knows",
         ),
         pytest.param(
@@ -195,11 +195,11 @@ def asks_again(node: Node) -> list[Effect]:
     ],
 )
 @pytest.mark.rule("GEN-9")
-def test_node_waits_and_asks_again_when_an_answer_settles_nothing(answer: Response, fault: str | None) -> None:
+def test_node_waits_and_asks_again_when_a_response_settles_nothing(response: Response, fault: str | None) -> None:
     asker = a_candidate(epoch=5)
     before = asker.role
 
-    effects = asker.gets(answer, of=2, now_ms=300)
+    effects = asker.gets(response, of=2, now_ms=300)
 
     assert effects == ([ReportFault(message=fault)] if fault else [])
     assert asker.role == before
@@ -235,7 +235,7 @@ def test_node_stops_when_it_is_not_authorized() -> None:
 
 
 @pytest.mark.parametrize(
-    ("node", "answer", "reason"),
+    ("node", "response", "reason"),
     [
         pytest.param(
             lambda: a_follower(of=2, epoch=5),
@@ -271,13 +271,13 @@ def test_node_stops_when_it_is_not_authorized() -> None:
     ],
 )
 @pytest.mark.rule("GEN-12")
-def test_node_writes_nothing_and_stops_when_an_answer_cannot_be_true(
-    node: Callable[[], Node], answer: Response, reason: str
+def test_node_writes_nothing_and_stops_when_a_response_cannot_be_true(
+    node: Callable[[], Node], response: Response, reason: str
 ) -> None:
     asker = node()
     before = asker.role
 
-    effects = asker.gets(answer, of=2)
+    effects = asker.gets(response, of=2)
 
     assert effects == [halts(HaltCause.CONTRADICTING_LEADER, reason)]
     assert asker.role == before
@@ -285,7 +285,7 @@ def test_node_writes_nothing_and_stops_when_an_answer_cannot_be_true(
 
 
 @pytest.mark.rule("PREVOTE-17")
-def test_prospective_node_only_counts_an_answer_that_names_the_leader_it_knows() -> None:
+def test_prospective_node_only_counts_a_response_that_names_the_leader_it_knows() -> None:
     asker = a_prospective(epoch=5, leader=2, voters=(1, 2, 3, 4, 5))
 
     effects = asker.gets(vote_response(epoch=5, leader=2, granted=True), of=3)
@@ -304,7 +304,7 @@ def test_prospective_node_follows_when_a_granted_pre_vote_names_the_leader() -> 
     after = follower(of=3, epoch=5, until=2300)
     assert effects == [
         stores(epoch=5, leader=3),
-        becomes(after, was=before, reason="pre-vote answer of node 2 names leader 3 of epoch 5"),
+        becomes(after, was=before, reason="pre-vote response of node 2 names leader 3 of epoch 5"),
         sends(our_fetch(epoch=5), to=3),
     ]
     assert asker.role == after
@@ -320,7 +320,7 @@ def test_follower_of_a_higher_epoch_is_unattached_when_nobody_says_where_the_lea
     after = unattached(epoch=6, leader=9, until=1300)
     assert effects == [
         stores(epoch=6, leader=9),
-        becomes(after, was=before, reason="Fetch answer of node 2 names leader 9 of epoch 6"),
+        becomes(after, was=before, reason="Fetch response of node 2 names leader 9 of epoch 6"),
         sends(our_fetch(epoch=6), to=2),
     ]
     assert asker.role == after

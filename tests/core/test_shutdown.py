@@ -65,7 +65,7 @@ def test_leader_resigns_says_farewell_and_leaves_when_another_leads() -> None:
     after = resigned(epoch=5, until=1100, successors=(2, 3), unacknowledged=(2, 3))
     farewell = our_end_request(epoch=5, successors=(2, 3))
     assert effects == [
-        becomes(after, was=before, reason="shutting down"),
+        becomes(after, was=before, reason="shutdown"),
         sends(farewell, to=2),
         sends(farewell, to=3, number=1),
     ]
@@ -124,7 +124,7 @@ def test_prospective_node_that_leaves_keeps_asking_past_its_election_timeout() -
     leaving = a_prospective(epoch=5)
     assert shut_down(leaving) == []
 
-    # Its fetch from before it asked for votes has got no answer.
+    # Its fetch from before it asked for votes got no response.
     assert leaving.waits(until=1500) == [Disconnect(node_id=NodeId(2))]
 
     assert leaving.role_name == "Prospective"
@@ -162,12 +162,12 @@ def test_resigned_leader_that_leaves_is_not_done_when_all_have_only_acknowledged
 
 
 @pytest.mark.rule("END-12", "END-14")
-def test_resigned_leader_that_leaves_is_done_when_an_answer_names_a_new_leader() -> None:
+def test_resigned_leader_that_leaves_is_done_when_a_response_names_a_new_leader() -> None:
     leaving = a_resigned(epoch=5)
     shut_down(leaving)
-    answer = end_response(epoch=6, leader=3, error=ErrorCode.FENCED_LEADER_EPOCH)
+    response = end_response(epoch=6, leader=3, error=ErrorCode.FENCED_LEADER_EPOCH)
 
-    assert leaving.gets(answer, of=2, now_ms=200)[-1] == HANDED_OVER
+    assert leaving.gets(response, of=2, now_ms=200)[-1] == HANDED_OVER
 
 
 @pytest.mark.rule("CLIENT-6", "ROLE-14", "END-14")
@@ -183,8 +183,8 @@ def test_follower_that_leaves_answers_the_clients_that_wait() -> None:
     leaving = a_follower(of=2, epoch=5, high_watermark=10)
     assert leaving.hears(client_fetch(10), now_ms=0) == []
 
-    answer = fetch_response(epoch=5, leader=2, high_watermark=10, error=NOT_LEADER)
-    assert shut_down(leaving) == [replies(answer), HANDED_OVER]
+    response = fetch_response(epoch=5, leader=2, high_watermark=10, error=NOT_LEADER)
+    assert shut_down(leaving) == [replies(response), HANDED_OVER]
 
 
 @pytest.mark.rule("END-1", "END-14")

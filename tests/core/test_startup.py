@@ -37,7 +37,7 @@ def test_node_starts_unattached_at_epoch_0_when_nothing_is_stored() -> None:
     role = unattached(epoch=0, until=1000)
     assert effects == [
         stores(epoch=0),
-        becomes(role, was=NOBODY, reason="no leader to follow"),
+        becomes(role, was=NOBODY, reason="knows no leader to follow"),
         sends(our_fetch(epoch=0, log_end=(0, 0)), to=2),
     ]
     assert node.role == role
@@ -49,21 +49,21 @@ def test_node_starts_unattached_at_epoch_0_when_nothing_is_stored() -> None:
         pytest.param(
             stored(5),
             unattached(epoch=5, until=1000),
-            "no leader to follow",
+            "knows no leader to follow",
             marks=pytest.mark.rule("STATE-14"),
             id="nothing known of the epoch",
         ),
         pytest.param(
             stored(5, voted=3),
             unattached(epoch=5, voted=3, until=1000),
-            "no leader to follow",
+            "knows no leader to follow",
             marks=pytest.mark.rule("STATE-14", "ROLE-5"),
             id="voted for another",
         ),
         pytest.param(
             stored(5, leader=9, voted=3),
             unattached(epoch=5, leader=9, voted=3, until=1000),
-            "no leader to follow",
+            "knows no leader to follow",
             marks=pytest.mark.rule("STATE-13", "GEN-11", "ROLE-6"),
             id="a leader of unknown address",
         ),
@@ -87,7 +87,10 @@ def test_node_starts_as_follower_of_a_stored_leader_and_keeps_its_vote(voted: in
     effects = node.handle(Started(), now_ms=0)
 
     role = follower(of=2, epoch=5, voted=voted, until=2000)
-    assert effects == [becomes(role, was=NOBODY, reason="the stored leader"), sends(our_fetch(epoch=5), to=2)]
+    assert effects == [
+        becomes(role, was=NOBODY, reason="knows the leader of this epoch"),
+        sends(our_fetch(epoch=5), to=2),
+    ]
     assert node.role == role
 
 
@@ -101,7 +104,7 @@ def test_node_starts_at_the_epoch_of_its_log_when_that_is_later(state: ElectionS
     effects = node.handle(Started(), now_ms=0)
 
     role = unattached(epoch=3, until=1000)
-    reason = "the log is of a later epoch than the stored state"
+    reason = "the log has a later epoch than the stored state"
     assert effects == [stores(epoch=3), becomes(role, was=NOBODY, reason=reason), sends(our_fetch(epoch=3), to=2)]
     assert node.role == role
 
@@ -116,7 +119,7 @@ def test_leader_starts_resigned_in_its_epoch_and_says_farewell_without_a_list(ep
     role = resigned(epoch=epoch, until=1000, unacknowledged=(2, 3))
     farewell = our_end_request(epoch=epoch, successors=())
     assert effects == [
-        becomes(role, was=NOBODY, reason="it led this epoch before it stopped"),
+        becomes(role, was=NOBODY, reason="was the leader of this epoch when it stopped"),
         sends(farewell, to=2),
         sends(farewell, to=3, number=1),
     ]
@@ -131,7 +134,7 @@ def test_candidate_starts_as_candidate_of_the_same_epoch_and_asks_again() -> Non
 
     role = candidate(epoch=5, until=1000)
     assert effects == [
-        becomes(role, was=NOBODY, reason="it stood for election before it stopped"),
+        becomes(role, was=NOBODY, reason="was a candidate in this epoch when it stopped"),
         sends(vote_request(epoch=5, by=1, to=2), to=2),
         sends(vote_request(epoch=5, by=1, to=3), to=3, number=1),
     ]
@@ -201,7 +204,7 @@ def test_only_voter_elects_itself_when_it_starts() -> None:
     leading = leader(epoch=1, start=0)
     assert effects == [
         stores(epoch=0),
-        becomes(asking, was=NOBODY, reason="the only voter elects itself"),
+        becomes(asking, was=NOBODY, reason="only voter, elects itself"),
         stores(epoch=1, voted=1),
         becomes(standing, was=asking, reason="won pre-votes of [1]"),
         stores(epoch=1, leader=1, voted=1),
@@ -290,6 +293,7 @@ def test_core_shows_who_it_is_and_whom_it_follows() -> None:
     core = node.core
     assert (core.node_id, core.epoch, core.leader_id, core.leader_endpoints) == (1, 5, 2, (endpoint(2),))
     assert (core.log.end_offset, core.durable_end, core.high_watermark) == (10, 10, None)
+    assert (core.durable_high_watermark, core.writers_image().end_offset) == (0, 10)
 
 
 # The first event

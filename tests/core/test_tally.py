@@ -31,7 +31,7 @@ def test_tally_agrees_with_counting_on_ones_fingers(size: int, answers: list[tup
 
 
 @pytest.mark.rule("VOTE-23")
-def test_latest_answer_of_a_voter_counts() -> None:
+def test_latest_response_of_a_voter_counts() -> None:
     round_ = tally(1)
 
     refused = round_.with_vote(NodeId(2), granted=False)

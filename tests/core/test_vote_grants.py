@@ -45,7 +45,7 @@ def test_unattached_node_draws_its_election_timeout_again_when_it_grants() -> No
 @pytest.mark.rule("PREVOTE-15", "VOTE-11", "ROLE-5", "GEN-7")
 def test_prospective_node_grants_and_begins_its_round_anew_when_it_has_not_voted() -> None:
     voter = a_prospective(epoch=5, voters=(1, 2, 3, 4, 5))
-    first_answer = voter.answer(vote_response(epoch=5, granted=True), of=4)
+    first_response = voter.response_event(vote_response(epoch=5, granted=True), of=4)
     voter.gets(vote_response(epoch=5, granted=True), of=3, now_ms=10)
     before = voter.role
 
@@ -62,7 +62,7 @@ def test_prospective_node_grants_and_begins_its_round_anew_when_it_has_not_voted
         ),
     ]
     assert voter.role == after
-    assert voter.handle(first_answer, now_ms=310) == [], "its round is over"
+    assert voter.handle(first_response, now_ms=310) == [], "its round is over"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The answers to votes and pre-votes, and what a won or lost round leads to (rules VOTE, PREVOTE, CONTROL-1, 2)."""
+"""The responses to votes and pre-votes, and what a won or lost round leads to (rules VOTE, PREVOTE, CONTROL-1, 2)."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_prospective_node_returns_to_its_leader_when_it_lost() -> None:
     lost = prospective(epoch=5, leader=2, voted=3, until=1000, votes=tally(1, refused=[2, 3]))
     after = follower(of=2, epoch=5, voted=3, until=2300, has_fetched=False)
     assert effects == [
-        becomes(after, was=lost, reason="lost: pre-votes refused by [2, 3]"),
+        becomes(after, was=lost, reason="lost pre-votes, refused by [2, 3]"),
         sends(our_fetch(epoch=5), to=2),
     ]
     assert asker.role == after
@@ -183,7 +183,7 @@ def test_prospective_node_waits_and_looks_for_the_leader_when_it_lost(known: int
     lost = prospective(epoch=5, leader=known, at=(), voted=3, until=1000, votes=tally(1, refused=[2, 3]))
     after = unattached(epoch=5, leader=known, voted=3, until=1300)
     assert effects == [
-        becomes(after, was=lost, reason="lost: pre-votes refused by [2, 3]"),
+        becomes(after, was=lost, reason="lost pre-votes, refused by [2, 3]"),
         sends(our_fetch(epoch=5), to=2),
     ]
     assert asker.role == after
@@ -193,14 +193,14 @@ def test_prospective_node_waits_and_looks_for_the_leader_when_it_lost(known: int
 def test_prospective_node_asks_for_standard_votes_at_once_when_a_voter_does_not_know_pre_votes() -> None:
     asker = a_prospective(epoch=5)
     before = asker.role
-    late = asker.answer(vote_response(epoch=5, granted=True), of=3)
+    late = asker.response_event(vote_response(epoch=5, granted=True), of=3)
 
     effects = asker.fails_to_reach(2, Failure.UNSUPPORTED_VERSION, now_ms=300)
 
     after = candidate(epoch=6, until=1300)
     assert effects == [
         stores(epoch=6, voted=1),
-        becomes(after, was=before, reason="node 2 does not know pre-votes"),
+        becomes(after, was=before, reason="node 2 does not support pre-votes"),
         sends(vote_request(epoch=6, by=1, to=2), to=2),
         sends(vote_request(epoch=6, by=1, to=3), to=3, number=1),
     ]
@@ -286,7 +286,7 @@ def test_resigned_leader_asks_for_pre_votes_one_epoch_up_when_its_time_is_over()
     after = prospective(epoch=6, until=2000)
     assert effects == [
         stores(epoch=6),
-        becomes(between, was=before, reason="resigned for a whole election timeout"),
+        becomes(between, was=before, reason="election timeout after it resigned"),
         becomes(after, was=between, reason="election timeout without a leader"),
         sends(pre_vote_request(epoch=6, by=1, to=2, log_end=(5, 11)), to=2),
         sends(pre_vote_request(epoch=6, by=1, to=3, log_end=(5, 11)), to=3, number=1),

@@ -271,7 +271,7 @@ def fetch_response(
     log_start: int = 0,
     address_known: bool = True,
 ) -> FetchResponse:
-    """A fetch is answered."""
+    """The response to a fetch."""
     return FetchResponse(
         error=error,
         leader=led_by(leader, epoch=epoch, address_known=address_known),
@@ -292,7 +292,7 @@ def append_response(
     error: int = ErrorCode.NONE,
     message: str | None = None,
 ) -> AppendResponse:
-    """An append is answered."""
+    """The response to an append."""
     return AppendResponse(
         error=error,
         message=message,

@@ -76,11 +76,13 @@ def _give_more_time(state: State, now_ms: int) -> None:
 def answer_lingers_anew_with_each_commit(patch: pytest.MonkeyPatch) -> None:
     """A leader puts off the answer that says only a higher high watermark, as often as that moves."""
 
-    def answer_or_park(state: State, fetch: ParkedFetch, request: FetchRequest, now_ms: int, *, is_news: bool) -> None:
-        if is_news and request.fetch_offset >= state.log.end_offset:
+    def answer_or_park(
+        state: State, fetch: ParkedFetch, request: FetchRequest, now_ms: int, *, high_watermark_moved: bool
+    ) -> None:
+        if high_watermark_moved and request.fetch_offset >= state.log.end_offset:
             state.parked.add(replace(fetch, deadline_ms=now_ms + state.config.high_watermark_linger_ms))
         else:
-            _answer_or_park(state, fetch, request, now_ms, is_news=is_news)
+            _answer_or_park(state, fetch, request, now_ms, high_watermark_moved=high_watermark_moved)
 
     patch.setattr(fetching, "_answer_or_park", answer_or_park)
 
