@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from raft.core.effects import Reply, ReportFault, RoleChanged
+from raft.core.effects import ReportFault, RoleChanged, SendResponse
 from raft.core.events import AppendRequested, AppendsRequested, RequestAbandoned, ResignRequested, Started
 from raft.core.messages import (
     AppendResponse,
@@ -60,8 +60,8 @@ class Onlooker(Observer):
         self._sightings.count(Sight.APPENDS_TOGETHER, isinstance(step.event, AppendsRequested))
         self._sightings.count(Sight.REQUEST_ABANDONED, isinstance(step.event, RequestAbandoned))
 
-    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
-        match asked, reply.response:
+    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
+        match asked, order.response:
             case VoteRequest(pre_vote=True), VoteResponse(vote_granted=False, error=ErrorCode.NONE):
                 role = machine.core.role
                 self._sightings.count(
@@ -134,5 +134,5 @@ class Onlooker(Observer):
             return
         if step.log.times_written(write_id):
             self._sightings.count(Sight.REPEATED_APPEND_RECOGNISED)
-            is_answered = any(isinstance(effect, Reply) for effect in step.effects)
+            is_answered = any(isinstance(effect, SendResponse) for effect in step.effects)
             self._sightings.count(Sight.UNCOMMITTED_APPEND_RECOGNISED, not is_answered)

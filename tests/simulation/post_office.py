@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raft.codec import Message as WireMessage
-from raft.core.effects import Send
+from raft.core.effects import SendRequest
 from raft.core.events import Failure, RequestFailed, ResponseReceived
 from raft.core.messages import FetchRequest, IncomingResponse, OutgoingRequest
 from raft.errors import LocalProtocolError
@@ -71,7 +71,7 @@ class PostOffice:
 
     # Between nodes
 
-    def send(self, sender: Process, order: Send) -> None:
+    def send(self, sender: Process, order: SendRequest) -> None:
         """Bring a node's request to another one; the sender is told as `raft.runtime.network.Network` says."""
         one = sender.machine.node_id
         receiver = self._receiver_at(order.endpoint)
@@ -289,7 +289,7 @@ class PostOffice:
         return response_from_wire(decode_response(frame, api, version)[1])
 
 
-def _frame_or_none(order: Send, version: int) -> bytes | None:
+def _frame_or_none(order: SendRequest, version: int) -> bytes | None:
     """Return a request as a frame without its size; None if this version cannot express it (COMPAT-2).
 
     Raises:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from raft.core.effects import Effect, Send
+from raft.core.effects import Effect, SendRequest
 from raft.core.events import Event
 from raft.errors import NodeHaltedError, StorageError
 from raft.runtime.admissions import Admissions
@@ -46,7 +46,7 @@ class _ToPostOffice:
         self._process = process
         self._surroundings = surroundings
 
-    def send(self, order: Send) -> None:
+    def send(self, order: SendRequest) -> None:
         """See `Network.send`."""
         self._surroundings.post_office.send(self._process, order)
 

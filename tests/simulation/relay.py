@@ -31,7 +31,7 @@ class SimulatedRelay:
         request: Message,
         version: int,
         *,
-        answered: Callable[[Message], None],
+        on_response: Callable[[Message], None],
         otherwise: Callable[[], None],
     ) -> None:
         """See `Relay.ask`."""
@@ -41,7 +41,7 @@ class SimulatedRelay:
             leader,
             frame,
             on_response=lambda response: self._process.soon(
-                lambda: answered(decode_response(response, api_of(request), version)[1])
+                lambda: on_response(decode_response(response, api_of(request), version)[1])
             ),
             on_failure=lambda _: self._process.soon(otherwise),
         )

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from raft.core.effects import FlushLog, Send, TruncateLog
+from raft.core.effects import FlushLog, SendRequest, TruncateLog
 from raft.core.messages import VoteRequest
 from raft.core.roles import Follower
 from raft.errors import StorageError
@@ -227,7 +227,7 @@ def test_request_reaches_another_node_when_its_address_leads_there(world: World)
 
     world.post_office.send(
         follower.process,
-        Send(number=9_999, node_id=leader.node_id, endpoint=endpoint_of(leader.node_id), request=request),
+        SendRequest(number=9_999, node_id=leader.node_id, endpoint=endpoint_of(leader.node_id), request=request),
     )
     world.timeline.run(world.timeline.now_ms + 50)
 
@@ -262,7 +262,7 @@ def _round_trip(world: World, sender: Machine, receiver: Machine, request: VoteR
     assert sender.process is not None
     world.post_office.send(
         sender.process,
-        Send(number=9_999, node_id=receiver.node_id, endpoint=endpoint_of(receiver.node_id), request=request),
+        SendRequest(number=9_999, node_id=receiver.node_id, endpoint=endpoint_of(receiver.node_id), request=request),
     )
     world.timeline.run(world.timeline.now_ms + 50)
     return next((message for message in posted if message.is_response and message.request is request), None)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from raft.core.effects import AppendBatches, AppendLeaderChange, FlushLog, Reply, Send, StoreElectionState, TruncateLog
+from raft.core.effects import (
+    AppendBatches,
+    AppendLeaderChange,
+    FlushLog,
+    SendRequest,
+    SendResponse,
+    StoreElectionState,
+    TruncateLog,
+)
 from tests.memory_files.files import Call
 from tests.simulation.faults.kinds import BEYOND, Fault
 from tests.simulation.fixed_seeds import FIXED_SEEDS, outcome_of
 from tests.simulation.sightings import BEYOND_SIGHTS, Moment, Sight
 
 _REFUSED = (Call.CREATE, Call.WRITE, Call.TRUNCATE, Call.FLUSH, Call.RENAME, Call.SYNC_DIRECTORY)
-_EFFECTS = (StoreElectionState, AppendBatches, AppendLeaderChange, TruncateLog, FlushLog, Send, Reply)
+_EFFECTS = (StoreElectionState, AppendBatches, AppendLeaderChange, TruncateLog, FlushLog, SendRequest, SendResponse)
 _MOMENTS = (
     *(Moment("power cut", call.name) for call in Call),
     *(Moment("refused", call.name) for call in _REFUSED),

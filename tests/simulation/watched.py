@@ -6,11 +6,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from raft.core import RaftCore
-from raft.core.effects import AppendBatches, AppendLeaderChange, Effect, ReadRange, Reply, Send, TruncateLog
+from raft.core.effects import (
+    AppendBatches,
+    AppendLeaderChange,
+    Effect,
+    ReadRange,
+    SendRequest,
+    SendResponse,
+    TruncateLog,
+)
 from raft.core.events import AppendRequested, AppendsRequested, Event, RequestReceived
 from raft.records.control import leader_change_batch
 from raft.records.header import read_header
-from raft.runtime.engine import Engine, OnReply
+from raft.runtime.engine import Engine, OnResponse
 from raft.runtime.replica_disk import ReplicaDisk
 from raft.types import Batch
 from tests.simulation.broken import ProcessEndedError
@@ -137,7 +145,7 @@ class WatchedEngine(Engine):
         self._machine = machine
         self._watched_core = core
         self._watch = watch
-        self._unread: dict[int, tuple[Asked, Reply]] = {}
+        self._unread: dict[int, tuple[Asked, SendResponse]] = {}
         self.is_fatal: Callable[[Effect], bool] | None = None
 
     @property
@@ -161,28 +169,28 @@ class WatchedEngine(Engine):
             self._machine.kill_instead_of(effect)
             raise ProcessEndedError
         self._watch.carried_out(self._machine, effect)
-        if isinstance(effect, Send):
+        if isinstance(effect, SendRequest):
             self._watch.sent(self._machine, effect)
         super().carry_out(effect)
 
-    def expect_reply(self, on_reply: OnReply) -> int:
+    def expect_response(self, on_response: OnResponse) -> int:
         """See `Engine.expect_reply`."""
 
-        def on_watched_reply(reply: Reply) -> None:
-            asked = self._watched_core.asked.pop(reply.request_id)
-            if reply.read is None:
-                self._watch.replied(self._machine, asked, reply, b"")
+        def on_watched_response(order: SendResponse) -> None:
+            asked = self._watched_core.asked.pop(order.request_id)
+            if order.read is None:
+                self._watch.replied(self._machine, asked, order, b"")
             else:
-                self._unread[id(reply.read)] = asked, reply
-            on_reply(reply)
+                self._unread[id(order.read)] = asked, order
+            on_response(order)
 
-        return super().expect_reply(on_watched_reply)
+        return super().expect_response(on_watched_response)
 
     def was_read(self, read: ReadRange, records: bytes) -> None:
         """Note that records were read; if that is for a response, tell of it."""
-        asked, reply = self._unread.pop(id(read), (None, None))
-        if asked is not None and reply is not None:
-            self._watch.replied(self._machine, asked, reply, records)
+        asked, order = self._unread.pop(id(read), (None, None))
+        if asked is not None and order is not None:
+            self._watch.replied(self._machine, asked, order, records)
 
 
 class WatchedDisk(ReplicaDisk):

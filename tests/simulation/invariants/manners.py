@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raft.core.effects import Reply
+from raft.core.effects import SendResponse
 from raft.core.events import AppendRequested
 from raft.core.messages import (
     ClientFetchRequest,
@@ -31,8 +31,8 @@ class NoAnswerKills(Invariant):
     def __init__(self) -> None:
         self._refused: set[tuple[NodeId, int, Epoch, NodeId]] = set()
 
-    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
-        response = reply.response
+    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
+        response = order.response
         if isinstance(asked, Request) and is_forged(asked):
             return
         self.require(response.error not in _DEADLY, "%s answers %s to %s", machine, error_name(response.error), asked)
@@ -59,13 +59,13 @@ class StrangersChangeNothing(Invariant):
         epoch = step.role_after.epoch
         self.require(epoch < STRANGERS_EPOCH, "%s believes a stranger, and is at epoch %s", step.machine, epoch)
 
-    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
+    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
         if isinstance(asked, UnknownPartitionRequest | ClientFetchRequest | AppendRequested):
             return
         if is_forged(asked):
-            is_refused = reply.response.error == ErrorCode.INVALID_REQUEST
-            self.require(is_refused, "%s answers %s to a forged request", machine, reply.response)
+            is_refused = order.response.error == ErrorCode.INVALID_REQUEST
+            self.require(is_refused, "%s answers %s to a forged request", machine, order.response)
         if asked.cluster_id == CLUSTER_ID:
             return
-        is_refused = reply.response == RequestRefused(error=ErrorCode.INCONSISTENT_CLUSTER_ID)
-        self.require(is_refused, "%s answers %s to a stranger", machine, reply.response)
+        is_refused = order.response == RequestRefused(error=ErrorCode.INCONSISTENT_CLUSTER_ID)
+        self.require(is_refused, "%s answers %s to a stranger", machine, order.response)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raft.core.effects import Reply
+from raft.core.effects import SendResponse
 from raft.core.messages import ClientFetchRequest, FetchResponse
 from raft.errors import ErrorCode
 from raft.types import Offset
@@ -20,7 +20,7 @@ class ReadsAreCommitted(Invariant):
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
 
-    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
+    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
         if isinstance(asked, ClientFetchRequest) and records:
             position = 0
             for entry in self._committed.twin.after(asked.fetch_offset):
@@ -37,9 +37,9 @@ class ReadersAreNotSentBack(Invariant):
 
     rules = ("CLIENT-1", "CLIENT-3")
 
-    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
+    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
         if isinstance(asked, ClientFetchRequest):
-            response = reply.response
+            response = order.response
             assert isinstance(response, FetchResponse), "the answer to a fetch"
             self.require(response.error != ErrorCode.OFFSET_OUT_OF_RANGE, "%s knows no %s", machine, asked)
             self.require(response.diverging is None, "%s tells a client to cut: %s", machine, asked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from raft.client.results import BatchPlan, FoundOffset
-from raft.core.effects import Effect, Reply, Send
+from raft.core.effects import Effect, SendRequest, SendResponse
 from raft.core.messages import AppendResponse
 from raft.types import Batch, Offset
 from tests.simulation.invariants.observer import Asked, Observer
@@ -110,13 +110,13 @@ class Watch(Observer):
         for tell in self._for_carried_out:
             tell(machine, effect)
 
-    def sent(self, machine: Machine, order: Send) -> None:
+    def sent(self, machine: Machine, order: SendRequest) -> None:
         for tell in self._for_sent:
             tell(machine, order)
 
-    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
+    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
         for tell in self._for_replied:
-            tell(machine, asked, reply, records)
+            tell(machine, asked, order, records)
 
     def asked(self, client: str, batch: Batch) -> None:
         for tell in self._for_asked:

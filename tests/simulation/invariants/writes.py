@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raft.core.effects import Reply
+from raft.core.effects import SendResponse
 from raft.core.events import AppendRequested
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode, error_name
@@ -46,10 +46,10 @@ class AnswersAreTrue(Invariant):
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
 
-    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
+    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
         if not isinstance(asked, AppendRequested):
             return
-        response = reply.response
+        response = order.response
         assert isinstance(response, AppendResponse), "the answer to an append"
         header = asked.batch.header
         if response.error == ErrorCode.NONE:
