@@ -24,8 +24,7 @@ from pathlib import Path
 
 from benchmarks.results import Figures, record
 from benchmarks.where import cpu_figures, part_figures
-from raft.client import Client
-from raft.client.asynchronous import AsyncClient
+from raft.client import AsyncClient, Client
 from raft.client.calls import append, new_producer_id
 from raft.local import LocalQuorum
 from raft.records.batch import build_batch

@@ -1,7 +1,7 @@
 """What a row costs on its way between Kafka record batches and Arrow: `python -m benchmarks.columns [--quick]`.
 
-Each case is done by the compiled kernel, by the numpy fallback, and by aiokafka's compiled reader and builder, which
-make Python objects of each record; what it reads stays in lists, and does not become Arrow as with the other two.
+Each case is done by the compiled kernel, by the fallback in Python, and by aiokafka's compiled reader and builder,
+which make Python objects of each record; what it reads stays in lists, and does not become Arrow as with the other two.
 They take turns, so that a busy neighbour slows all of them down alike; the time is that of the processor, and the
 median of the turns is shown. Checksums are part of all.
 """
@@ -21,7 +21,7 @@ from aiokafka.record.memory_records import MemoryRecords
 
 from datasource.columns import decode, encode_batch
 from datasource.columns.compiled import LIBRARY, CompiledKernel
-from datasource.columns.fallback import NumpyKernel
+from datasource.columns.fallback import PythonKernel
 from datasource.columns.kernel import Kernel
 from raft.records.batch import build_batch
 from raft.records.record import Record
@@ -31,7 +31,7 @@ NOW_MS = 1_760_000_000_000
 NO_LIMIT = 1 << 30
 END_OFFSET = 1 << 62
 
-KERNELS: dict[str, Kernel] = {"compiled": CompiledKernel(LIBRARY), "numpy": NumpyKernel()}
+KERNELS: dict[str, Kernel] = {"compiled": CompiledKernel(LIBRARY), "python": PythonKernel()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

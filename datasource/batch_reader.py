@@ -9,16 +9,9 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from datasource.clients import client_for
 from datasource.options import Place, ReadOptions
-from datasource.planning import LogRange, resolve_end, resolve_start, split
+from datasource.planning import resolve_end, resolve_start, split
+from datasource.range_partition import RangePartition
 from raft.errors import ConfigError
-
-
-class RangePartition(InputPartition):
-    """What one task reads."""
-
-    def __init__(self, log_range: LogRange) -> None:
-        super().__init__(log_range)
-        self.log_range = log_range
 
 
 class KraftBatchReader(DataSourceReader):
@@ -36,7 +29,7 @@ class KraftBatchReader(DataSourceReader):
         """
         options = self._options
         client = client_for(options.client)
-        committed = client.log_end()
+        committed = client.high_watermark()
         start = resolve_start(client, options, options.starting_offsets, default=Place.EARLIEST)
         end = resolve_end(client, options)
         if end is not None and start > end:

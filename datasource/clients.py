@@ -1,6 +1,6 @@
 """Clients, one for each quorum and process: connections outlive a task, which lasts a moment.
 
-Executors' Python workers are used again for many tasks, and so are the driver's; what a module holds, they keep.
+Spark uses the Python workers of executors and driver for many tasks, and they keep what a module holds.
 """
 
 from __future__ import annotations
@@ -14,19 +14,23 @@ _clients: dict[tuple[int, ClientSettings], Client] = {}
 
 
 def client_for(settings: ClientSettings, *, cluster_id: str | None = None, epoch: Epoch = Epoch(0)) -> Client:
-    """Return this process's client of a quorum; it knows what is told here, and nothing of earlier reads and writes.
+    """Return this process's client of a quorum, which knows of the quorum what is given here and nothing else.
 
-    Where a quorum was may be another one by now.
+    A client that knows exactly this from an earlier task also keeps the leader that it found, so the task need not ask
+    for it. The leader is known only as long as the connection to it, so it is still a node of the same quorum. In all
+    other cases the client looks for the leader again: another quorum may have the addresses by now, or the log was
+    replaced and began again at a lower epoch.
 
     Args:
-        settings: where it is.
+        settings: where the quorum is.
         cluster_id: see `Client.start_over`.
-        epoch: see there too.
+        epoch: see `Client.start_over`.
     """
-    # A worker may be forked from one that has clients: sockets are not to be shared.
+    # A worker may be forked from one that has clients: sockets must not be shared.
     key = (os.getpid(), settings)
     client = _clients.get(key)
     if client is None:
         client = _clients[key] = Client(settings)
-    client.start_over(cluster_id=cluster_id, epoch=epoch)
+    if (client.cluster_id, client.epoch) != (cluster_id, epoch):
+        client.start_over(cluster_id=cluster_id, epoch=epoch)
     return client

@@ -56,22 +56,22 @@ def resolve_start(client: Client, options: ReadOptions, start: Bound | None, *, 
         if found is not None:
             return found.offset
         if options.latest_if_no_match:
-            return client.log_end()
+            return client.high_watermark()
         raise ConfigError(
             f"startingTimestamp={timestamp_ms}: no record is as young as that; "
             "startingOffsetsByTimestampStrategy=latest would start at the end"
         )
     match start if start is not None else default:
         case Place.EARLIEST:
-            return client.log_start()
+            return client.log_start_offset()
         case Place.LATEST:
-            return client.log_end()
+            return client.high_watermark()
         case int() as offset:
             return _existing(client, options, Offset(offset))
 
 
 def _existing(client: Client, options: ReadOptions, offset: Offset) -> Offset:
-    first, end = client.log_start(), client.log_end()
+    first, end = client.log_start_offset(), client.high_watermark()
     if offset > end:
         raise ConfigError(f"startingOffsets={offset} lies past the end: committed are {first} to {end}")
     if offset < first:
@@ -89,7 +89,7 @@ def resolve_end(client: Client, options: ReadOptions) -> Offset | None:
         found = client.find_offset(options.ending_timestamp_ms)
         return found.offset if found is not None else None
     if isinstance(options.ending_offsets, int):
-        end = client.log_end()
+        end = client.high_watermark()
         if options.ending_offsets > end:
             raise ConfigError(f"endingOffsets={options.ending_offsets} lies past the end: committed is up to {end}")
         return Offset(options.ending_offsets)

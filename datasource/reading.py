@@ -28,7 +28,7 @@ def read_range(options: ReadOptions, log_range: LogRange) -> Iterator[pa.RecordB
     """
     client = client_for(options.client, cluster_id=log_range.cluster_id, epoch=log_range.epoch)
     offset = log_range.start_offset
-    end = client.log_end() if log_range.end_offset is None else log_range.end_offset
+    end = client.high_watermark() if log_range.end_offset is None else log_range.end_offset
     patience = Patience(options.client)
     while offset < end:
         records, offset = _fetch(client, options, offset, end, patience)

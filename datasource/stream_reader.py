@@ -18,12 +18,12 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from datasource.batch_reader import RangePartition
 from datasource.continuing import BatchLimits, first_batch, next_batch
 from datasource.offsets import Beginning, Reached, read_offset
 from datasource.options import Place, ReadOptions
 from datasource.planning import resolve_start, split
 from datasource.quick_acks import acknowledge_now
+from datasource.range_partition import RangePartition
 from datasource.runner import end_quietly
 from raft.client import Client
 from raft.errors import ConfigError
@@ -61,7 +61,7 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         """Remember the end as it is now: the query reads up to there and ends."""
-        self._target = self._client().log_end()
+        self._target = self._client().high_watermark()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Plan the end of the next batch; where nothing is new, it is `start` itself, to the letter."""

@@ -43,7 +43,7 @@ def collect_rows(record_batches: Iterable[pa.RecordBatch], max_bytes: int, query
         max_bytes: most that a write may hold.
         query: see `TaskRows`.
     """
-    sink = pa.BufferOutputStream()
+    output = pa.BufferOutputStream()
     stream: pa.ipc.RecordBatchStreamWriter | None = None
     row_count = size_bytes = 0
     for record_batch in record_batches:
@@ -54,11 +54,11 @@ def collect_rows(record_batches: Iterable[pa.RecordBatch], max_bytes: int, query
         size_bytes += encoded_size(record_batch) - BATCH_HEADER_BYTES
         if size_bytes > max_bytes:
             continue
-        stream = stream or pa.ipc.new_stream(sink, record_batch.schema)
+        stream = stream or pa.ipc.new_stream(output, record_batch.schema)
         stream.write_batch(record_batch)
     if stream is not None:
         stream.close()
-    rows = sink.getvalue().to_pybytes() if size_bytes <= max_bytes else None
+    rows = output.getvalue().to_pybytes() if size_bytes <= max_bytes else None
     return TaskRows(rows=rows, row_count=row_count, size_bytes=size_bytes, query=query)
 
 

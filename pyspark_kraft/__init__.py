@@ -13,8 +13,9 @@ _hidden = load_own_packages()
 
 if _hidden is None:
     from datasource import KraftDataSource
-    from datasource.batch_reader import KraftBatchReader, RangePartition
+    from datasource.batch_reader import KraftBatchReader
     from datasource.batch_writer import KraftBatchWriter
+    from datasource.range_partition import RangePartition
     from datasource.refused_stream import RefusedStream
     from datasource.runner import end_quietly
     from datasource.stream_reader import KraftStreamReader

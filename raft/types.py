@@ -24,8 +24,8 @@ Uuid = NewType("Uuid", str)
 
 ZERO_UUID = Uuid("AAAAAAAAAAAAAAAAAAAAAA")
 
-FIRST_SINK_PRODUCER_ID = 1 << 62
-"""Producer ids from here on are the keys of exactly-once writes; below lie those of idempotent producers."""
+FIRST_KEYED_PRODUCER_ID = 1 << 62
+"""The first producer id of a keyed write, which a WriteKey makes; lower ids are those of idempotent producers."""
 
 LARGEST_BATCH_BYTES = 255 << 20
 """Largest record batch that nodes and clients can be set up for: 256 MiB, less room for the answer around it. Batches
@@ -54,6 +54,21 @@ class Endpoint:
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderAndEpoch:
+    """An epoch and its leader, as far as a node knows it.
+
+    Fields:
+        epoch: the epoch.
+        leader_id: its leader; None while none is known.
+        endpoints: where the leader listens; empty while unknown.
+    """
+
+    epoch: Epoch
+    leader_id: NodeId | None = None
+    endpoints: tuple[Endpoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -117,8 +132,8 @@ class BatchHeader:
         is_transactional: belongs to a transaction.
         control_types: types of its control records, in order; empty for a batch of data. Unknown types stay numbers.
         content_checksum: of the keys, values and headers of its records, whatever their order and their times: two
-            batches with the same rows have the same one. None where it is not known: it is computed for exactly-once
-            writes only (producer_id >= FIRST_SINK_PRODUCER_ID), and not for compressed or malformed records.
+            batches with the same rows have the same one. None where it is not known: it is computed for keyed
+            writes only (producer_id >= FIRST_KEYED_PRODUCER_ID), and not for compressed or malformed records.
     """
 
     base_offset: Offset

@@ -1,4 +1,4 @@
-"""Draws the legal moves between roles from `raft.core.roles.ALLOWED` into docs/roles.md.
+"""Draws the legal moves between roles from `raft.core.transitions.ALLOWED` into docs/roles.md.
 
 python -m scripts.role_diagram
 """
@@ -7,26 +7,31 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from raft.core.roles import ALLOWED
+from raft.core.transitions import ALLOWED, FIRST_ROLES
 
 DOCUMENT = "docs/roles.md"
+
+_HEADING = """\
+# Roles
+
+Drawn from the table in `raft/core/transitions.py`. Each arrow names what triggers it; any one of them is enough. Timers
+and what is stored on disk are in [rules.md](rules.md), section 2.
+"""
 
 
 def diagram() -> str:
     """The moves as a Mermaid state diagram."""
+    starts = [f"    [*] --> {role.__name__}: {when}" for role, when in FIRST_ROLES.items()]
     moves = [
-        f"    {old.__name__} --> {new.__name__}"
+        f"    {old.__name__} --> {new.__name__}: {',<br/>or '.join(move.triggers)}"
         for old, allowed in ALLOWED.items()
-        for new in sorted(allowed, key=lambda role: role.__name__)
+        for new, move in allowed.items()
     ]
-    return "\n".join(["```mermaid", "stateDiagram-v2", "    [*] --> Unattached", *moves, "```"])
+    return "\n".join(["```mermaid", "stateDiagram-v2", *starts, *moves, "```"])
 
 
 def main() -> None:
-    heading = (
-        "# Roles\n\nDrawn from the table in `raft/core/roles.py`; triggers and timers stand in rules.md, section 2.\n"
-    )
-    Path(DOCUMENT).write_text(f"{heading}\n{diagram()}\n")
+    Path(DOCUMENT).write_text(f"{_HEADING}\n{diagram()}\n")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +14,9 @@ from datasource.columns.rows import Rows
 from datasource.columns.schema import TIMESTAMP_TYPE, header_lists
 from datasource.columns.structures import KERNEL_VERSION, ColumnInput, Decoding, Encoding, offsets_room
 from datasource.columns.walk import Batches
+from raft.records.native_library import COMPILED, check_version, library_beside
 
-SUFFIX = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
-LIBRARY = Path(__file__).with_name(f"libkernel{SUFFIX}")
+LIBRARY = library_beside(__file__, "kernel")
 
 
 class CompiledKernel:
@@ -31,13 +30,11 @@ class CompiledKernel:
         ValueError: it was built from another version of `kernel.c`.
     """
 
-    name = "compiled"
+    name = COMPILED
 
     def __init__(self, library: Path) -> None:
         self._library = ctypes.CDLL(str(library))
-        version = ctypes.c_int64.in_dll(self._library, "kernel_version").value
-        if version != KERNEL_VERSION:
-            raise ValueError(f"{library} is of version {version}, and {KERNEL_VERSION} is needed")
+        check_version(self._library, "kernel_version", KERNEL_VERSION)
         for function in (self._library.decode_count, self._library.decode_write):
             function.argtypes, function.restype = (ctypes.POINTER(Decoding),), ctypes.c_int64
         for function in (self._library.encode_count, self._library.encode_write):

@@ -11,7 +11,6 @@ import pyarrow as pa
 from datasource.columns.kernel import Kernel
 from datasource.columns.load import load_kernel
 from datasource.columns.schema import header_lists, read_schema
-from datasource.columns.varints import bounds
 from datasource.columns.walk import Batches, walk_batches
 from raft.errors import DecodeError
 from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, decompress
@@ -138,8 +137,9 @@ def _section(data: bytes, batch: np.void, max_decompressed_bytes: int) -> bytes 
 
 def _joined(sections: list[bytes | memoryview], batches: Batches) -> tuple[bytes, Batches]:
     """Lay the records of some batches one after the other, and point the batches there."""
-    edges = bounds(np.array([len(section) for section in sections], np.int64))
-    batches["records_start"], batches["records_end"] = edges[:-1], edges[1:]
+    sizes = np.array([len(section) for section in sections], np.int64)
+    batches["records_end"] = np.cumsum(sizes)
+    batches["records_start"] = batches["records_end"] - sizes
     return b"".join(sections), batches
 
 

@@ -1,77 +1,120 @@
-"""The kernel in numpy, for places where the compiled one is missing: the same answers, several times slower."""
+"""The kernel in Python, one record at a time, for machines on which the compiled one cannot be loaded.
+
+It gives the same results and the same errors, about a hundred times slower; the tests compare the two.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from datasource.columns.kernel import Outcome, refused_record
-from datasource.columns.numpy_encode import encode_records, records_size
-from datasource.columns.numpy_records import Records, read_records
 from datasource.columns.rows import Rows
-from datasource.columns.schema import TIMESTAMP_TYPE, header_lists
-from datasource.columns.varints import Flags, Integers, UnsoundError, bounds, require
+from datasource.columns.schema import read_schema
 from datasource.columns.walk import Batches
+from raft.errors import DecodeError
 from raft.records.header import LOG_APPEND_TIME
+from raft.records.native_library import PYTHON
+from raft.records.python_scanner import PythonScanner
+from raft.records.record import Record, read_records_section, write_record
+from raft.records.scanner import Section
+from raft.types import Offset
 
-LARGEST_TIMESTAMP_MS = (2**63 - 1) // 1000
+_INT64_LIMIT = 1 << 63
 
 
-class NumpyKernel:
-    """The port `Kernel`, carried out by numpy and pyarrow."""
+class PythonKernel:
+    """The port `Kernel`, by the code of `raft.records` that reads and writes one record."""
 
-    name = "numpy"
+    name = PYTHON
 
     def decode(
         self, data: bytes, batches: Batches, *, start_offset: int, end_offset: int, headers: bool
     ) -> list[pa.Array]:
         """See `Kernel.decode`."""
-        octets = np.frombuffer(data, np.uint8)
-        records = read_records(data, octets, batches)
-        offsets = batches["base_offset"][records.owners] + records.offset_deltas
-        wanted = (offsets >= start_offset) & (offsets < end_offset)
-        owners = records.owners[wanted]
-        batches["row_count"] = np.bincount(owners, minlength=len(batches))
-        columns = [
-            records.keys[wanted].to_array(octets),
-            records.values[wanted].to_array(octets),
-            pa.array(offsets[wanted]),
-            pa.array(_timestamps_us(records, batches, wanted)).cast(TIMESTAMP_TYPE),
-            pa.array(batches["epoch"][owners].astype(np.int32)),
-        ]
-        if headers:
-            wanted_headers = np.repeat(wanted, records.header_counts)
-            keys = records.header_keys[wanted_headers].to_array(octets)
-            # Not cast, because that would check here what the caller checks for both kernels: that they are text.
-            keys = pa.Array.from_buffers(pa.string(), len(keys), keys.buffers())
-            values = records.header_values[wanted_headers].to_array(octets)
-            list_offsets = pa.py_buffer(bounds(records.header_counts[wanted]).astype(np.int32))
-            columns.append(header_lists(list_offsets, keys, values))
-        return columns
+        rows: list[tuple[Any, ...]] = []
+        for batch in batches:
+            rows_before = len(rows)
+            for index, record in enumerate(_records(data, batch)):
+                if start_offset <= record.offset < end_offset:
+                    timestamp_us = record.timestamp_ms * 1000
+                    if not -_INT64_LIMIT <= timestamp_us < _INT64_LIMIT:
+                        raise _refused(batch, Outcome.TIMESTAMP_OVERFLOW, index)
+                    row = (record.key, record.value, record.offset, timestamp_us, int(batch["epoch"]))
+                    rows.append((*row, record.headers or None))
+            batch["row_count"] = len(rows) - rows_before
+        schema = read_schema(headers=headers)
+        columns = zip(*rows, strict=True) if rows else [()] * len(schema)
+        return [pa.array(column, field.type) for column, field in zip(columns, schema, strict=False)]
 
     def encoded_size(self, rows: Rows, *, first_offset_delta: int) -> int:
         """See `Kernel.encoded_size`."""
-        return records_size(rows, first_offset_delta)
+        return sum(map(len, _encoded(rows, first_offset_delta)))
 
     def encode(self, rows: Rows, *, first_offset_delta: int, output: npt.NDArray[np.uint8]) -> None:
         """See `Kernel.encode`."""
-        output[:] = encode_records(rows, first_offset_delta)
+        output[:] = np.frombuffer(b"".join(_encoded(rows, first_offset_delta)), np.uint8)
 
 
-def _timestamps_us(records: Records, batches: Batches, wanted: Flags) -> Integers:
-    """Return the time of each wanted record in microseconds."""
-    owners, deltas = records.owners[wanted], records.timestamp_deltas_ms[wanted]
-    bases = batches["base_timestamp_ms"][owners]
-    sums = bases + deltas
-    has_append_time = (batches["attributes"][owners] & LOG_APPEND_TIME) > 0
-    # A sum whose sign is that of neither part has overflowed.
-    is_sound = has_append_time | (((bases ^ sums) & (deltas ^ sums)) >= 0)
-    timestamps_ms = np.where(has_append_time, batches["max_timestamp_ms"][owners], sums)
-    is_sound &= (timestamps_ms >= -LARGEST_TIMESTAMP_MS) & (timestamps_ms <= LARGEST_TIMESTAMP_MS)
+def _records(data: bytes, batch: np.void) -> Iterator[Record]:
+    """Yield the records of a batch.
+
+    Raises:
+        DecodeError: while iterating, at the first record that is malformed or whose offset is wrong.
+    """
+    records = bytes(memoryview(data)[batch["records_start"] : batch["records_end"]])
+    record_count, last_offset_delta = int(batch["record_count"]), int(batch["last_offset_delta"])
+    has_append_time = bool(batch["attributes"] & LOG_APPEND_TIME)
     try:
-        require(is_sound)
-    except UnsoundError as error:
-        base_offset, index = batches["base_offset"][owners[error.index]], records.indices[wanted][error.index]
-        raise refused_record(Outcome.TIMESTAMP_OVERFLOW, base_offset=int(base_offset), index=int(index)) from None
-    return timestamps_ms * 1000
+        yield from read_records_section(
+            records,
+            record_count=record_count,
+            base_offset=Offset(int(batch["base_offset"])),
+            last_offset_delta=last_offset_delta,
+            base_timestamp_ms=int(batch["base_timestamp_ms"]),
+            append_time_ms=int(batch["max_timestamp_ms"]) if has_append_time else None,
+        )
+    except DecodeError as error:
+        # The scanner says which record it is, and why. It gets no timestamps: only those of wanted rows are checked.
+        section = Section(
+            data=records,
+            start=0,
+            end=len(records),
+            record_count=record_count,
+            last_offset_delta=last_offset_delta,
+            base_timestamp_ms=0,
+            append_time_ms=0,
+            has_append_time=True,
+        )
+        checked = PythonScanner().check(section, with_checksum=False)
+        raise _refused(batch, Outcome(checked.outcome), checked.failed_record) from error
+
+
+def _refused(batch: np.void, outcome: Outcome, index: int) -> DecodeError:
+    return refused_record(outcome, base_offset=int(batch["base_offset"]), index=index)
+
+
+def _encoded(rows: Rows, first_offset_delta: int) -> Iterator[bytes]:
+    """Yield each row as a record."""
+    columns = zip(_values(rows, rows.key), _values(rows, rows.value), _headers(rows), strict=True)
+    for offset_delta, (key, value, headers) in enumerate(columns, start=first_offset_delta):
+        record = Record(key=key, value=value, headers=headers, timestamp_ms=0)
+        yield write_record(record, offset_delta=offset_delta, base_timestamp_ms=0)
+
+
+def _values(rows: Rows, column: pa.Array | None) -> list[bytes | None]:
+    return [None] * rows.row_count if column is None else [_bytes(value) for value in column.to_pylist()]
+
+
+def _headers(rows: Rows) -> Iterator[tuple[tuple[str, bytes | None], ...]]:
+    lists = [None] * rows.row_count if rows.header_lists is None else rows.header_lists.to_pylist()
+    for headers in lists:
+        yield tuple((header["key"], _bytes(header["value"])) for header in headers or ())
+
+
+def _bytes(value: bytes | str | None) -> bytes | None:
+    return value.encode() if isinstance(value, str) else value

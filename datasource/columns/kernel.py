@@ -1,4 +1,4 @@
-"""What a kernel does: the loops that run once a record. `compiled` does it in C, `fallback` in numpy.
+"""What a kernel does: the loops that run once a record. `compiled` does it in C, `fallback` in Python.
 
 Both give the same answers, and the tests hold them against each other; `load` chooses.
 """

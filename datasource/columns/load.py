@@ -3,47 +3,46 @@
 from __future__ import annotations
 
 import functools
-import logging
 import os
 from pathlib import Path
 
 from datasource.columns.compiled import LIBRARY, CompiledKernel
-from datasource.columns.fallback import NumpyKernel
+from datasource.columns.fallback import PythonKernel
 from datasource.columns.kernel import Kernel
-from raft.errors import ConfigError
+from raft.records.native_library import choose_code
 
 VARIABLE = "KRAFT_COLUMNS_KERNEL"
-"""Environment variable: `compiled` does not go without the library, `numpy` goes without it."""
-
-logger = logging.getLogger(__name__)
+"""Environment variable with the choice; see `raft.records.native_library`."""
 
 
 @functools.cache
 def load_kernel() -> Kernel:
-    """Return the kernel of this process, as `choose_kernel` chose it."""
+    """Return the kernel of this process.
+
+    Raises:
+        ConfigError: see `choose_code`.
+    """
     return choose_kernel(os.environ.get(VARIABLE, ""), library=LIBRARY)
 
 
 def choose_kernel(choice: str, *, library: Path) -> Kernel:
-    """Return the compiled kernel, or the fallback, with a warning, where that one cannot be had.
+    """Return the compiled kernel, or the one in Python.
 
     Args:
-        choice: value of the variable; "" leaves the choice to us.
+        choice: value of the variable; "" where it is not set.
         library: where the compiled kernel is.
 
     Raises:
-        ConfigError: the compiled kernel is asked for and cannot be had, or a kernel is asked for that nobody knows.
+        ConfigError: see `choose_code`.
     """
-    if choice not in ("", CompiledKernel.name, NumpyKernel.name):
-        raise ConfigError(f"{VARIABLE}={choice}: {CompiledKernel.name} or {NumpyKernel.name} is allowed")
-    reason = f"{VARIABLE}={choice}"
-    if choice != NumpyKernel.name:
-        try:
-            return CompiledKernel(library)
-        except (OSError, ValueError) as error:
-            if choice == CompiledKernel.name:
-                raise ConfigError(f"{VARIABLE}={choice}: {error}") from error
-            reason = str(error)
-    # A worker of Spark has no log of its own; Python prints warnings of loggers nobody set up to standard error.
-    logger.warning("Records are encoded and decoded by numpy, several times slower than they could be: %s", reason)
-    return NumpyKernel()
+
+    def compiled() -> Kernel:
+        return CompiledKernel(library)
+
+    return choose_code(
+        VARIABLE,
+        choice,
+        compiled=compiled,
+        python=PythonKernel,
+        consequence="rows are read and written in Python, which makes large batches slow",
+    )

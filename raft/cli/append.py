@@ -13,7 +13,7 @@ import typer
 from raft.cli.connection import BootstrapServer, Timeout, client_for
 from raft.cli.progress import counting
 from raft.client import Client
-from raft.client.settings import DEFAULT_MAX_REQUEST_BYTES
+from raft.client.settings import DEFAULT_API_TIMEOUT_MS, DEFAULT_MAX_REQUEST_BYTES
 from raft.errors import ConfigError, ErrorCode, RequestError
 from raft.records.batch import build_batch
 from raft.records.record import Record
@@ -29,7 +29,7 @@ def append(
         str | None, typer.Argument(help="The record; without it, one a line is read: key TAB value.")
     ] = None,
     key: Annotated[str | None, typer.Option(help="The record's key.")] = None,
-    timeout_ms: Timeout = 60_000,
+    timeout_ms: Timeout = DEFAULT_API_TIMEOUT_MS,
     max_request_size: Annotated[
         int,
         typer.Option(

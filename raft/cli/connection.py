@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from raft.client import Client, ClientSettings
+from raft.client.settings import DEFAULT_REQUEST_TIMEOUT_MS
 from raft.config.values import addresses
 from raft.errors import ConfigError
 
@@ -32,7 +33,7 @@ def client_for(bootstrap_server: str, timeout_ms: int) -> Client:
         ClientSettings(
             bootstrap_servers=servers,
             api_timeout_ms=timeout_ms,
-            request_timeout_ms=min(5_000, timeout_ms),
+            request_timeout_ms=min(DEFAULT_REQUEST_TIMEOUT_MS, timeout_ms),
             client_id="kraft",
         )
     )

@@ -14,6 +14,7 @@ import typer
 from raft.cli.output import until_reader_leaves
 from raft.cli.printable import printable, to_json
 from raft.errors import DecodeError, RaftError, StorageError
+from raft.properties import parse_properties
 from raft.records.batch import read_records
 from raft.records.control import read_control_records
 from raft.records.control_json import control_record_to_json
@@ -189,8 +190,7 @@ def _quorum_state(data: bytes) -> Iterator[_Row]:
 
 
 def _properties(data: bytes) -> Iterator[_Row]:
-    pairs = (line.replace(":", "=", 1).split("=", 1) for line in _lines(data) if line and not line.startswith("#"))
-    yield {pair[0].strip(): pair[-1].strip() for pair in pairs}
+    yield dict(parse_properties(data.decode(errors="replace")))
 
 
 def _lines(data: bytes) -> list[str]:

@@ -13,6 +13,7 @@ from raft.cli.connection import BootstrapServer, Timeout, client_for
 from raft.cli.output import until_reader_leaves
 from raft.cli.printable import for_standard_output, to_json
 from raft.client import Client
+from raft.client.settings import DEFAULT_API_TIMEOUT_MS
 from raft.errors import ConfigError, CorruptBatchError, DecodeError
 from raft.records.batch import read_records
 from raft.records.control import read_control_records
@@ -32,7 +33,7 @@ def read(
     follow: Annotated[bool, typer.Option("--follow", help="Wait for more, until interrupted.")] = False,
     control: Annotated[bool, typer.Option("--control", help="Show control records too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a record.")] = False,
-    timeout_ms: Timeout = 60_000,
+    timeout_ms: Timeout = DEFAULT_API_TIMEOUT_MS,
 ) -> None:
     """Print committed records: value, or key TAB value. On a terminal, control characters are escaped."""
     if follow and to is not None:
@@ -50,13 +51,13 @@ def read(
 
 def _offset(client: Client, option: str, text: str) -> Offset:
     if text == "latest":
-        return client.log_end()
+        return client.high_watermark()
     if text == "earliest" and option == "--from":
-        return client.log_start()
+        return client.log_start_offset()
     if not text.isdecimal():
         allowed = "earliest, latest" if option == "--from" else "latest"
         raise typer.BadParameter(f"{option} {text}: allowed are {allowed} and offsets of 0 or more")
-    offset, end = Offset(int(text)), client.log_end()
+    offset, end = Offset(int(text)), client.high_watermark()
     if offset > end:
         raise ConfigError(f"{option} {offset} lies past the end: committed is up to {end}")
     return offset

@@ -1,11 +1,15 @@
-"""Talking to a quorum from outside: find the leader, append, read what is committed, describe.
+"""Clients of a quorum: they find the leader, append, fetch committed records, describe the quorum.
 
 settings      where the quorum is, and how long to wait for it
-steps         what a session asks its driver to do: put a question, pause
-session       all decisions, without a socket or a clock
-blocking      the driver for ordinary code (executors, the command line)
-asynchronous  the driver for asyncio
+calls         what a client can ask for; controllers: the same for Apache Kafka's controllers
+session       all decisions, without a socket or a clock; discovery: what one server says about its quorum
+steps         what a session asks its driver to do: send a request, wait, pause
+driver        carries out the steps, except for the waiting; exchange: the requests to one node
+blocking      the client for ordinary code (executors, the command line)
+asynchronous  the client for asyncio
 """
+
+import typing
 
 from raft.client.blocking import Client
 from raft.client.results import Appended, BatchPlan, Fetched, LogPlace, QuorumDescription, ReplicaDescription
@@ -14,6 +18,7 @@ from raft.writers import WriteKey
 
 __all__ = [
     "Appended",
+    "AsyncClient",
     "BatchPlan",
     "Client",
     "ClientSettings",
@@ -23,3 +28,15 @@ __all__ = [
     "ReplicaDescription",
     "WriteKey",
 ]
+
+if typing.TYPE_CHECKING:
+    from raft.client.asynchronous import AsyncClient
+else:
+
+    def __getattr__(name: str) -> object:
+        """Import `AsyncClient` on first use: Spark's workers do not use it, and start faster without asyncio."""
+        if name == "AsyncClient":
+            from raft.client.asynchronous import AsyncClient
+
+            return AsyncClient
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,12 +1,13 @@
-"""The calls of a client, as operations of its session: append, fetch, find offsets, describe."""
+"""The calls of a client, as operations of its session: append, fetch, find offsets, describe the quorum.
+
+The arguments `session` and `deadline` come from the driver (`raft.client.driver.Driver.call`). Every call raises what
+`Session.ask_leader` raises: QuorumUnavailableError, RequestError and ConfigError.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeVar
-
 from raft.client import controllers
-from raft.client.discovery import API_VERSIONS_REQUEST, Dialect, Leader
+from raft.client.discovery import API_VERSIONS_REQUEST, Leader, Software
 from raft.client.results import (
     Appended,
     BatchPlan,
@@ -16,11 +17,12 @@ from raft.client.results import (
     QuorumDescription,
     ReplicaDescription,
 )
-from raft.client.session import Deadline, Judged, Session
+from raft.client.session import Deadline, ResponseStatus, Session
 from raft.client.steps import Operation
 from raft.errors import ConfigError, DecodeError, ErrorCode, OffsetOutOfRangeError
 from raft.types import Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
 from raft.wire.features import FEATURE_NAME, KEYED_WRITES_LEVEL
+from raft.wire.mapping.partition import epoch_or_none, offset_or_none, sole, sole_partition
 from raft.wire.messages import describe_quorum as quorum
 from raft.wire.messages import fetch, produce
 from raft.wire.messages import list_offsets as offsets
@@ -28,23 +30,26 @@ from raft.wire.messages import offset_for_leader_epoch as epochs
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from raft.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
-Part = TypeVar("Part")
-
 
 def append(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appended]:
-    """Append one batch, which carries its writer's key, and wait until it is committed.
+    """Append one batch, which carries the key of its writer, and wait until it is committed.
 
-    After a lost answer the same bytes are sent again: the leader knows the key.
+    When a response is lost, the same bytes are sent again: the leader recognizes the key.
+
+    Args:
+        session: sends the requests.
+        deadline: when to give up.
+        batch: one record batch.
 
     Raises:
-        RequestError: the leader refuses it for good.
-        QuorumUnavailableError: no answer in time; whether it was appended is unknown.
-        ConfigError: it is another cluster, another topic, or a cluster of Apache Kafka.
+        RequestError: the leader refuses the batch, and a retry cannot change that.
+        QuorumUnavailableError: no response in time; whether the batch was appended is unknown.
+        ConfigError: the quorum is another cluster, hosts another topic, or is one of Apache Kafka.
     """
     timeout_ms = session.settings.request_timeout_ms
-    yield from _require_our_nodes(session, deadline)
+    _require_our_nodes((yield from session.find_software(deadline)), session)
 
-    def make(leader: Leader) -> produce.ProduceRequest:
+    def request_to(leader: Leader) -> produce.ProduceRequest:
         return produce.ProduceRequest(
             acks=-1,
             timeout_ms=timeout_ms,
@@ -57,84 +62,91 @@ def append(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appe
             ),
         )
 
-    def judge(answer: produce.ProduceResponse) -> Judged:
-        partition = _produced(answer)
-        # The last one of this writer is a newer write: to the caller this one is done.
+    def status_of(response: produce.ProduceResponse) -> ResponseStatus:
+        partition = _produced(response)
+        # The last write of this writer is a newer one: this one was done before it.
         is_superseded = partition.error_code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER
-        return Judged(error=ErrorCode.NONE if is_superseded else partition.error_code, message=partition.error_message)
+        error = ErrorCode.NONE if is_superseded else partition.error_code
+        return ResponseStatus(error=error, message=partition.error_message)
 
-    answer = yield from session.ask_leader(make, judge, deadline)
-    partition = _produced(answer)
+    partition = _produced((yield from session.ask_leader(request_to, status_of, deadline)))
     return Appended(
         base_offset=Offset(partition.base_offset),
         is_superseded=partition.error_code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER,
     )
 
 
-def _require_our_nodes(session: Session, deadline: Deadline) -> Operation[None]:
-    if (yield from session.find_dialect(deadline)) is not Dialect.OURS:
+def _require_our_nodes(software: Software, session: Session) -> None:
+    if software is not Software.KRAFT_SPARK:
         raise ConfigError(
-            f"cluster {session.cluster_id} is one of Apache Kafka: its metadata can be read here, but only its own "
+            f"cluster {session.cluster_id} is an Apache Kafka cluster: its metadata can be read, but only its own "
             "controllers write it"
         )
 
 
-def _produced(answer: produce.ProduceResponse) -> produce.ProduceResponsePartition:
-    return _sole([partition for topic in answer.responses for partition in topic.partition_responses])
+def _produced(response: produce.ProduceResponse) -> produce.ProduceResponsePartition:
+    return sole([partition for topic in response.responses for partition in topic.partition_responses])
 
 
 def new_producer_id(session: Session, deadline: Deadline) -> Operation[int]:
-    """Get an id for idempotent appends; its first batch has epoch 0 and sequence 0."""
-    yield from _require_our_nodes(session, deadline)
+    """Get a producer id for idempotent appends. Its first batch has producer epoch 0 and sequence 0."""
+    _require_our_nodes((yield from session.find_software(deadline)), session)
 
-    def make(_leader: Leader) -> InitProducerIdRequest:
+    def request_to(_leader: Leader) -> InitProducerIdRequest:
         return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
 
-    def judge(answer: InitProducerIdResponse) -> Judged:
-        return Judged(error=answer.error_code)
+    def status_of(response: InitProducerIdResponse) -> ResponseStatus:
+        return ResponseStatus(error=response.error_code)
 
-    answer = yield from session.ask_leader(make, judge, deadline)
-    return answer.producer_id
+    response = yield from session.ask_leader(request_to, status_of, deadline)
+    return response.producer_id
 
 
 def supports_keyed_writes(session: Session, deadline: Deadline) -> Operation[bool]:
-    """Whether the leader is one of our nodes, which judge the keys of exactly-once writes."""
-    if (yield from session.find_dialect(deadline)) is not Dialect.OURS:
+    """Whether the leader is a node of this project that checks the keys of exactly-once writes."""
+    if (yield from session.find_software(deadline)) is not Software.KRAFT_SPARK:
         return False
 
-    def make(_leader: Leader) -> ApiVersionsRequest:
+    def request_to(_leader: Leader) -> ApiVersionsRequest:
         return API_VERSIONS_REQUEST
 
-    def judge(answer: ApiVersionsResponse) -> Judged:
-        return Judged(error=answer.error_code)
+    def status_of(response: ApiVersionsResponse) -> ResponseStatus:
+        return ResponseStatus(error=response.error_code)
 
-    answer = yield from session.ask_leader(make, judge, deadline)
+    response = yield from session.ask_leader(request_to, status_of, deadline)
     return any(
         feature.name == FEATURE_NAME and feature.max_version >= KEYED_WRITES_LEVEL
-        for feature in answer.supported_features
+        for feature in response.supported_features
     )
 
 
 def fetch_committed(
     session: Session, deadline: Deadline, start_offset: Offset, *, max_bytes: int, max_wait_ms: int
 ) -> Operation[Fetched]:
-    """Fetch committed batches from the one that holds `start_offset` on; wait up to `max_wait_ms` for the first.
+    """Fetch committed batches, beginning with the one that holds `start_offset`.
+
+    Args:
+        session: sends the requests.
+        deadline: when to give up.
+        start_offset: the first offset wanted; the first batch may begin before it.
+        max_bytes: the largest size of all batches; a first batch above it is returned by itself.
+        max_wait_ms: how long to wait for the first batch, if none is committed yet.
 
     Raises:
-        OffsetOutOfRangeError: the offset is before the log's start, or past its end.
-        QuorumUnavailableError: no answer in time.
-        ConfigError: it is another cluster, or another topic.
+        OffsetOutOfRangeError: the offset is before the start or after the end of the log.
+        QuorumUnavailableError: no response in time.
+        ConfigError: the quorum is another cluster, or hosts another topic.
     """
-    # A node that holds the request for as long as the whole call may take would leave no time for its answer.
+    # A node that held the request for the whole time of the call would leave no time for its response.
     max_wait_ms = min(max_wait_ms, deadline.timeout_ms // 2)
-    if (yield from session.find_dialect(deadline)) is Dialect.KAFKAS:
+    if (yield from session.find_software(deadline)) is Software.APACHE_KAFKA:
         return (
             yield from controllers.fetch_committed(
                 session, deadline, start_offset, max_bytes=max_bytes, max_wait_ms=max_wait_ms
             )
         )
 
-    def make(leader: Leader) -> fetch.FetchRequest:
+    def request_to(leader: Leader) -> fetch.FetchRequest:
         partition = fetch.FetchRequestPartition(
             partition=0,
             current_leader_epoch=session.epoch,
@@ -148,73 +160,77 @@ def fetch_committed(
             max_wait_ms=max_wait_ms, min_bytes=1, max_bytes=max_bytes, isolation_level=1, topics=(topic,)
         )
 
-    def judge(answer: fetch.FetchResponse) -> Judged:
-        if answer.error_code:
-            return Judged(error=answer.error_code)
-        partition = _fetched(answer)
-        epoch = partition.current_leader.leader_epoch
+    def status_of(response: fetch.FetchResponse) -> ResponseStatus:
+        if response.error_code:
+            return ResponseStatus(error=response.error_code)
+        partition = sole_partition(response.responses)
         if partition.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
             raise OffsetOutOfRangeError(
                 f"offset {start_offset} is out of range: the log holds {max(partition.log_start_offset, 0)} to "
                 f"{max(partition.high_watermark, 0)}",
                 log_start_offset=Offset(max(partition.log_start_offset, 0)),
-                high_watermark=_offset(partition.high_watermark),
+                high_watermark=offset_or_none(partition.high_watermark),
             )
-        return Judged(error=partition.error_code, epoch=Epoch(epoch) if epoch >= 0 else None)
+        return ResponseStatus(error=partition.error_code, epoch=epoch_or_none(partition.current_leader.leader_epoch))
 
-    answer = yield from session.ask_leader(make, judge, deadline, may_wait_ms=max_wait_ms)
-    partition = _fetched(answer)
+    response = yield from session.ask_leader(request_to, status_of, deadline, may_wait_ms=max_wait_ms)
+    partition = sole_partition(response.responses)
     return Fetched(
         records=partition.records or b"",
-        high_watermark=_offset(partition.high_watermark),
+        high_watermark=offset_or_none(partition.high_watermark),
         log_start_offset=Offset(max(partition.log_start_offset, 0)),
     )
 
 
-def _fetched(answer: fetch.FetchResponse) -> fetch.FetchResponsePartition:
-    return _sole([partition for topic in answer.responses for partition in topic.partitions])
-
-
 def find_offset(session: Session, deadline: Deadline, timestamp: int) -> Operation[FoundOffset | None]:
-    """Find the offset of a time in ms, or of `EARLIEST_TIMESTAMP` or `LATEST_TIMESTAMP`, from the leader.
+    """Ask the leader for the offset of the first record with this timestamp or a later one.
+
+    Args:
+        session: sends the requests.
+        deadline: when to give up.
+        timestamp: in ms; or EARLIEST_TIMESTAMP for the log start offset, LATEST_TIMESTAMP for the high watermark.
 
     Returns:
-        None when no committed record is as young as that.
+        None if no committed record has such a timestamp.
     """
-    if (yield from session.find_dialect(deadline)) is Dialect.KAFKAS:
+    if (yield from session.find_software(deadline)) is Software.APACHE_KAFKA:
         return (yield from controllers.find_offset(session, deadline, timestamp))
 
-    def make(leader: Leader) -> offsets.ListOffsetsRequest:
+    def request_to(leader: Leader) -> offsets.ListOffsetsRequest:
         partition = offsets.ListOffsetsRequestPartition(
             partition_index=0, current_leader_epoch=session.epoch, timestamp=timestamp
         )
         topic = offsets.ListOffsetsRequestTopic(name=leader.topic.name, partitions=(partition,))
         return offsets.ListOffsetsRequest(replica_id=-1, isolation_level=1, topics=(topic,))
 
-    def judge(answer: offsets.ListOffsetsResponse) -> Judged:
-        partition = _listed(answer)
-        # Only the end of the log is told in the leader's own epoch; other offsets in that of their record.
-        speaks_for_leader = timestamp == offsets.LATEST_TIMESTAMP and partition.leader_epoch >= 0
-        return Judged(error=partition.error_code, epoch=Epoch(partition.leader_epoch) if speaks_for_leader else None)
+    def status_of(response: offsets.ListOffsetsResponse) -> ResponseStatus:
+        partition = sole_partition(response.topics)
+        # The high watermark comes with the leader's own epoch; other offsets come with the epoch of their record.
+        is_leaders = timestamp == offsets.LATEST_TIMESTAMP
+        return ResponseStatus(
+            error=partition.error_code, epoch=epoch_or_none(partition.leader_epoch) if is_leaders else None
+        )
 
-    answer = yield from session.ask_leader(make, judge, deadline)
-    partition = _listed(answer)
+    partition = sole_partition((yield from session.ask_leader(request_to, status_of, deadline)).topics)
     if partition.offset < 0:
         return None
-    epoch = Epoch(partition.leader_epoch) if partition.leader_epoch >= 0 else None
-    return FoundOffset(offset=Offset(partition.offset), epoch=epoch)
-
-
-def _listed(answer: offsets.ListOffsetsResponse) -> offsets.ListOffsetsResponsePartition:
-    return _sole([partition for topic in answer.topics for partition in topic.partitions])
+    return FoundOffset(offset=Offset(partition.offset), epoch=epoch_or_none(partition.leader_epoch))
 
 
 def end_of_epoch(session: Session, deadline: Deadline, epoch: Epoch) -> Operation[OffsetAndEpoch | None]:
-    """Find the largest epoch up to `epoch` and where its committed part ends; None for an epoch not begun yet.
+    """Find the largest epoch up to `epoch` and the end of its committed records.
 
-    A cluster of Apache Kafka's may answer with a later epoch, see `raft.client.controllers.end_of_epoch`.
+    An Apache Kafka cluster may name a later epoch, see `raft.client.controllers.end_of_epoch`.
+
+    Args:
+        session: sends the requests.
+        deadline: when to give up.
+        epoch: the epoch.
+
+    Returns:
+        None if the epoch has not begun.
     """
-    if (yield from session.find_dialect(deadline)) is Dialect.KAFKAS:
+    if (yield from session.find_software(deadline)) is Software.APACHE_KAFKA:
         return (yield from controllers.end_of_epoch(session, deadline, epoch))
     return _epoch_end((yield from _ask_for_epoch(session, deadline, epoch)))
 
@@ -228,42 +244,42 @@ def plan_batch(
     max_records: int | None = None,
     end_offset: Offset | None = None,
 ) -> Operation[BatchPlan]:
-    """Plan the next batch of a stream: of a leader of this project's, with one request (CLIENT-15).
+    """Plan the next batch of a stream. A leader of this project needs one request for it (CLIENT-15).
 
-    Another one is asked for the bounds of its log and the end of the epoch with three, and gives no places.
+    Another leader is asked for the bounds of its log and for the end of the epoch by three, and its plan has no places.
 
     Args:
-        session: asks.
+        session: sends the requests.
         deadline: when to give up.
-        start_offset: where the batch is to start.
-        epoch: of the record before that, as far as it is known: the leader says where it ends.
-        max_records: most data records of the batch; None for any number.
-        end_offset: latest end; None for the end of what is committed.
+        start_offset: where the batch starts.
+        epoch: the epoch of the record before it, as far as it is known; the leader says where that epoch ends.
+        max_records: the largest number of data records in the batch; None for any number.
+        end_offset: the latest end of the batch; None for the high watermark.
 
     Raises:
-        QuorumUnavailableError: no answer in time.
-        ConfigError: it is another cluster, or another topic.
+        QuorumUnavailableError: no response in time.
+        ConfigError: the quorum is another cluster, or hosts another topic.
     """
-    if (yield from session.find_dialect(deadline)) is Dialect.OURS:
-        wanted = epochs.BatchPlanRequest(
+    if (yield from session.find_software(deadline)) is Software.KRAFT_SPARK:
+        request = epochs.BatchPlanRequest(
             start_offset=start_offset,
             max_records=-1 if max_records is None else max_records,
             end_offset=-1 if end_offset is None else end_offset,
         )
-        answer = yield from _ask_for_epoch(session, deadline, epoch, wanted)
-        plan = answer.batch_plan
+        partition = yield from _ask_for_epoch(session, deadline, epoch, request)
+        plan = partition.batch_plan
         if plan.high_watermark >= 0:
             return BatchPlan(
                 log_start_offset=Offset(plan.log_start_offset),
                 high_watermark=Offset(plan.high_watermark),
-                epoch_end=_epoch_end(answer),
+                epoch_end=_epoch_end(partition),
                 start=_place(plan.start),
                 end=_place(plan.end),
             )
     latest = yield from find_offset(session, deadline, offsets.LATEST_TIMESTAMP)
     earliest = yield from find_offset(session, deadline, offsets.EARLIEST_TIMESTAMP)
     if latest is None or earliest is None:
-        raise DecodeError("ListOffsets names no offset for the start or the end of the log")
+        raise DecodeError("ListOffsets response without the offset of the start or the end of the log")
     return BatchPlan(
         log_start_offset=earliest.offset,
         high_watermark=latest.offset,
@@ -277,27 +293,23 @@ def _ask_for_epoch(
     epoch: Epoch,
     plan: epochs.BatchPlanRequest = epochs.BatchPlanRequest(),  # noqa: B008 - frozen
 ) -> Operation[epochs.OffsetForLeaderEpochResponsePartition]:
-    def make(leader: Leader) -> epochs.OffsetForLeaderEpochRequest:
+    def request_to(leader: Leader) -> epochs.OffsetForLeaderEpochRequest:
         partition = epochs.OffsetForLeaderEpochRequestPartition(
             partition=0, current_leader_epoch=session.epoch, leader_epoch=epoch, batch_plan_request=plan
         )
         topic = epochs.OffsetForLeaderEpochRequestTopic(topic=leader.topic.name, partitions=(partition,))
         return epochs.OffsetForLeaderEpochRequest(replica_id=-1, topics=(topic,))
 
-    def judge(answer: epochs.OffsetForLeaderEpochResponse) -> Judged:
-        return Judged(error=_epoch_answer(answer).error_code)
+    def status_of(response: epochs.OffsetForLeaderEpochResponse) -> ResponseStatus:
+        return ResponseStatus(error=sole_partition(response.topics).error_code)
 
-    return _epoch_answer((yield from session.ask_leader(make, judge, deadline)))
-
-
-def _epoch_answer(answer: epochs.OffsetForLeaderEpochResponse) -> epochs.OffsetForLeaderEpochResponsePartition:
-    return _sole([partition for topic in answer.topics for partition in topic.partitions])
+    return sole_partition((yield from session.ask_leader(request_to, status_of, deadline)).topics)
 
 
-def _epoch_end(answer: epochs.OffsetForLeaderEpochResponsePartition) -> OffsetAndEpoch | None:
-    if answer.end_offset < 0:
+def _epoch_end(partition: epochs.OffsetForLeaderEpochResponsePartition) -> OffsetAndEpoch | None:
+    if partition.end_offset < 0:
         return None
-    return OffsetAndEpoch(epoch=Epoch(answer.leader_epoch), offset=Offset(answer.end_offset))
+    return OffsetAndEpoch(epoch=Epoch(partition.leader_epoch), offset=Offset(partition.end_offset))
 
 
 def _place(place: epochs.LogPlace) -> LogPlace | None:
@@ -313,54 +325,40 @@ def _place(place: epochs.LogPlace) -> LogPlace | None:
 def describe_quorum(session: Session, deadline: Deadline) -> Operation[QuorumDescription]:
     """Describe the quorum as its leader sees it (DESCRIBE-3)."""
 
-    def make(leader: Leader) -> quorum.DescribeQuorumRequest:
+    def request_to(leader: Leader) -> quorum.DescribeQuorumRequest:
         partition = quorum.DescribeQuorumRequestPartition(partition_index=0)
         topic = quorum.DescribeQuorumRequestTopic(topic_name=leader.topic.name, partitions=(partition,))
         return quorum.DescribeQuorumRequest(topics=(topic,))
 
-    def judge(answer: quorum.DescribeQuorumResponse) -> Judged:
-        if answer.error_code:
-            return Judged(error=answer.error_code, message=answer.error_message)
-        partition = _described(answer)
-        return Judged(error=partition.error_code, epoch=Epoch(max(partition.leader_epoch, 0)))
+    def status_of(response: quorum.DescribeQuorumResponse) -> ResponseStatus:
+        if response.error_code:
+            return ResponseStatus(error=response.error_code, message=response.error_message)
+        partition = sole_partition(response.topics)
+        return ResponseStatus(error=partition.error_code, epoch=Epoch(max(partition.leader_epoch, 0)))
 
-    answer = yield from session.ask_leader(make, judge, deadline)
-    partition = _described(answer)
+    response = yield from session.ask_leader(request_to, status_of, deadline)
+    partition = sole_partition(response.topics)
     return QuorumDescription(
         cluster_id=session.cluster_id or "",
         leader_id=NodeId(partition.leader_id),
         leader_epoch=Epoch(partition.leader_epoch),
-        high_watermark=_offset(partition.high_watermark),
+        high_watermark=offset_or_none(partition.high_watermark),
         voters=tuple(_replica(state) for state in partition.current_voters),
         observers=tuple(_replica(state) for state in partition.observers),
         endpoints={
             NodeId(node.node_id): tuple(
                 Endpoint(listener.host, listener.port, listener.name) for listener in node.listeners
             )
-            for node in answer.nodes
+            for node in response.nodes
         },
     )
-
-
-def _described(answer: quorum.DescribeQuorumResponse) -> quorum.DescribeQuorumResponsePartition:
-    return _sole([partition for topic in answer.topics for partition in topic.partitions])
 
 
 def _replica(state: quorum.ReplicaState) -> ReplicaDescription:
     return ReplicaDescription(
         node_id=NodeId(state.replica_id),
         directory_id=state.replica_directory_id,
-        log_end_offset=_offset(state.log_end_offset),
+        log_end_offset=offset_or_none(state.log_end_offset),
         last_fetch_ms=state.last_fetch_timestamp if state.last_fetch_timestamp >= 0 else None,
         last_caught_up_ms=state.last_caught_up_timestamp if state.last_caught_up_timestamp >= 0 else None,
     )
-
-
-def _offset(number: int) -> Offset | None:
-    return Offset(number) if number >= 0 else None
-
-
-def _sole(partitions: Sequence[Part]) -> Part:
-    if len(partitions) != 1:
-        raise DecodeError(f"an answer about {len(partitions)} partitions, where one was asked for")
-    return partitions[0]

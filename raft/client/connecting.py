@@ -1,4 +1,4 @@
-"""A TCP connection while it is being opened, for a caller that may stop waiting for it and go on later."""
+"""Opening a TCP connection, for a caller that may stop waiting and continue later."""
 
 from __future__ import annotations
 
@@ -13,9 +13,16 @@ from raft.types import Endpoint
 
 
 class Connecting:
-    """Connects to the first of an endpoint's addresses that accepts.
+    """Connects to the first address of an endpoint that accepts.
 
-    `socket.create_connection` does the same, but loses the connection when its timeout is over.
+    `socket.create_connection` does the same, but gives the connection up at its timeout.
+
+    Args:
+        endpoint: the host, which may have several addresses, and the port.
+
+    Raises:
+        OSError: the host is unknown.
+        UnicodeError, OverflowError: the endpoint has an impossible host or port.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -24,18 +31,18 @@ class Connecting:
         self._socket: socket.socket | None = None
 
     def wait(self, until_s: float) -> socket.socket:
-        """Return the open socket, which is the caller's from now on.
+        """Return the open socket. The caller closes it.
 
         Args:
-            until_s: how long to wait, on the monotonic clock.
+            until_s: when to stop waiting, on the monotonic clock.
 
         Raises:
-            TimeoutError: it is not open yet; may be called again.
-            OSError: no address accepts; the error is that of the last one.
+            TimeoutError: the connection is not open yet; call again to continue.
+            OSError: no address accepts; this is the error of the last one.
         """
         while True:
             code = errno.EINPROGRESS if self._socket is not None else self._begin_next()
-            assert self._socket is not None, "just begun"
+            assert self._socket is not None, "a connection is being opened"
             if code == errno.EINPROGRESS:
                 if not _is_writable(self._socket, until_s):
                     raise TimeoutError
@@ -48,13 +55,13 @@ class Connecting:
                 raise OSError(code, os.strerror(code))
 
     def close(self) -> None:
-        """Close the socket that is being opened, if there is one."""
+        """Close the socket if it is not open yet."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
 
     def _begin_next(self) -> int:
-        """Begin to connect to the next address; returns the error number, EINPROGRESS if it takes a while."""
+        """Begin to connect to the next address; return the error number, EINPROGRESS if it is not open at once."""
         family, protocol, address = self._addresses.popleft()
         self._socket = socket.socket(family, socket.SOCK_STREAM, protocol)
         self._socket.setblocking(False)

@@ -1,17 +1,17 @@
-"""The calls of a client whose answers Apache Kafka's controllers give in another way than this project's nodes.
+"""The calls of a client that Apache Kafka's controllers serve in another way than this project's nodes.
 
-Controllers serve Fetch to replicas only, and ListOffsets and OffsetForLeaderEpoch not at all. So everything is asked by
-Fetch, as an observer without an id, whom the leader answers and does not count. Such an answer tells the high
-watermark and the log's start; and asked beyond the end of the log, where the epoch named as the last one fetched ends.
-It may hold records that are not committed yet: these are cut off here.
+Controllers serve Fetch to replicas only, and neither ListOffsets nor OffsetForLeaderEpoch. So everything is asked by
+Fetch, as an observer without an id: the leader responds to it and does not track it. The response holds the high
+watermark and the log start offset. A fetch beyond the end of the log also tells where the last fetched epoch that it
+names ends. The records of a response may be uncommitted: those are left out here.
 
-A leader that has snapshots (one at offset 0, from formatting, does not count) names its newest one instead of giving
-records, in three cases:
+A leader that has snapshots (the one at offset 0, made by formatting, does not count) names its newest snapshot instead
+of sending records in three cases:
 
-    fetch from offset 0                       always. A first batch of one record, the first leader's own control
-                                              record, thus cannot be had: a read from 0 begins at offset 1
-    fetch from a later start of the log       unless the epoch named is that of the oldest snapshot, which ends there
-    epoch named is older than that snapshot   wherever the log starts
+    fetch from offset 0                    always. The record at offset 0, a control record of the first leader, cannot
+                                           be fetched if it is a batch by itself: a read from 0 begins at offset 1
+    fetch from a later log start offset    unless the request names the epoch of the oldest snapshot, which ends there
+    last fetched epoch below that epoch    wherever the log starts
 
 Source: Kafka KafkaRaftClient.tryCompleteFetchRequest, RaftLog.validateOffsetAndEpoch.
 """
@@ -22,12 +22,13 @@ from dataclasses import dataclass
 
 from raft.client.discovery import Leader
 from raft.client.results import Fetched, FoundOffset
-from raft.client.session import Deadline, Judged, Session
+from raft.client.session import Deadline, ResponseStatus, Session
 from raft.client.steps import Operation
 from raft.errors import DecodeError, ErrorCode, OffsetOutOfRangeError
 from raft.records.batch import read_records
 from raft.records.split import split_batches, walk_headers
 from raft.types import Epoch, Offset, OffsetAndEpoch
+from raft.wire.mapping.partition import epoch_or_none, sole_partition
 from raft.wire.messages import fetch
 from raft.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
@@ -36,14 +37,14 @@ _SCAN_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Answer:
-    """What a leader says to a Fetch.
+class _Response:
+    """What a leader says in response to a Fetch.
 
     Fields:
         log_start_offset, high_watermark: of its log.
-        records: from the offset asked for on, whole batches, committed or not.
-        diverging: where the epoch named ends, if that is before the offset asked for.
-        snapshot: the newest one, to load instead; see the module.
+        records: whole batches from the fetch offset on, committed or not.
+        diverging: where the last fetched epoch ends, if that is before the fetch offset; None if it is not.
+        snapshot: the newest snapshot, to be loaded instead of records, see the module; None if there are records.
     """
 
     log_start_offset: Offset
@@ -56,13 +57,15 @@ class _Answer:
 def fetch_committed(
     session: Session, deadline: Deadline, start_offset: Offset, *, max_bytes: int, max_wait_ms: int
 ) -> Operation[Fetched]:
-    """See `raft.client.calls.fetch_committed`; from offset 0, it may begin with the record at offset 1 (see above)."""
-    answer = yield from _fetch(session, deadline, start_offset, max_bytes=max_bytes, max_wait_ms=max_wait_ms)
-    if answer.snapshot is not None and answer.log_start_offset <= start_offset:
-        # The records are there all the same. At offset 0 nothing helps but to ask for the batch of the second record,
-        # which may hold the first one too; at a later start, the epoch that the leader wants named.
-        epoch = (yield from _oldest_epoch_told(session, deadline, answer.snapshot.epoch)) if start_offset else None
-        answer = yield from _fetch(
+    """See `raft.client.calls.fetch_committed`; from offset 0, it may begin at offset 1 (see the module)."""
+    response = yield from _fetch(session, deadline, start_offset, max_bytes=max_bytes, max_wait_ms=max_wait_ms)
+    if response.snapshot is not None and response.log_start_offset <= start_offset:
+        # The log holds the records. From offset 0 they can only be had with the batch of the second record, which may
+        # hold the first one too; from a later log start offset, by naming the epoch that the leader expects.
+        epoch = (
+            (yield from _oldest_snapshot_epoch(session, deadline, response.snapshot.epoch)) if start_offset else None
+        )
+        response = yield from _fetch(
             session,
             deadline,
             start_offset or Offset(1),
@@ -70,27 +73,33 @@ def fetch_committed(
             max_bytes=max_bytes,
             max_wait_ms=max_wait_ms,
         )
-    if start_offset < answer.log_start_offset or answer.diverging is not None or answer.snapshot is not None:
+    if start_offset < response.log_start_offset or response.diverging is not None or response.snapshot is not None:
         raise OffsetOutOfRangeError(
-            f"offset {start_offset} is out of range: the log holds {answer.log_start_offset} to "
-            f"{answer.high_watermark}",
-            log_start_offset=answer.log_start_offset,
-            high_watermark=answer.high_watermark,
+            f"offset {start_offset} is out of range: the log holds {response.log_start_offset} to "
+            f"{response.high_watermark}",
+            log_start_offset=response.log_start_offset,
+            high_watermark=response.high_watermark,
         )
     return Fetched(
-        records=_committed(answer),
-        high_watermark=answer.high_watermark,
-        log_start_offset=answer.log_start_offset,
+        records=_committed(response),
+        high_watermark=response.high_watermark,
+        log_start_offset=response.log_start_offset,
     )
 
 
-def _oldest_epoch_told(session: Session, deadline: Deadline, newest: Epoch) -> Operation[Epoch]:
-    """Epoch of the oldest snapshot, which no answer names: the lowest one whose end is told, up to the newest one's."""
+def _oldest_snapshot_epoch(session: Session, deadline: Deadline, newest: Epoch) -> Operation[Epoch]:
+    """The epoch of the oldest snapshot, which no response names: the lowest epoch whose end the leader tells.
+
+    Args:
+        session: sends the requests.
+        deadline: when to give up.
+        newest: the epoch of the newest snapshot.
+    """
     lowest, highest = Epoch(0), newest
     while lowest < highest:
         asked = Epoch((lowest + highest) // 2)
-        answer = yield from _fetch(session, deadline, _BEYOND_EVERY_LOG, last_epoch=asked)
-        if answer.snapshot is None:
+        response = yield from _fetch(session, deadline, _BEYOND_EVERY_LOG, last_epoch=asked)
+        if response.snapshot is None:
             highest = asked
         else:
             lowest = Epoch(asked + 1)
@@ -98,7 +107,7 @@ def _oldest_epoch_told(session: Session, deadline: Deadline, newest: Epoch) -> O
 
 
 def find_offset(session: Session, deadline: Deadline, timestamp: int) -> Operation[FoundOffset | None]:
-    """See `raft.client.calls.find_offset`; a time is looked for by reading the log from its start."""
+    """See `raft.client.calls.find_offset`; a timestamp is searched by reading the log from its start."""
     probe = yield from _fetch(session, deadline, _BEYOND_EVERY_LOG)
     if timestamp == LATEST_TIMESTAMP:
         return FoundOffset(offset=probe.high_watermark, epoch=session.epoch)
@@ -122,16 +131,16 @@ def end_of_epoch(session: Session, deadline: Deadline, epoch: Epoch) -> Operatio
     """See `raft.client.calls.end_of_epoch`.
 
     Returns:
-        For an epoch older than the oldest snapshot's, whose end is not told: epoch and end of the newest snapshot. That
-        epoch is always above the one asked for.
+        For an epoch older than that of the oldest snapshot, whose end the leader does not tell: epoch and end of the
+        newest snapshot. That epoch is always above the one asked for.
     """
     if epoch > session.epoch:
         return None
-    answer = yield from _fetch(session, deadline, _BEYOND_EVERY_LOG, last_epoch=epoch)
-    end = answer.diverging or answer.snapshot
+    response = yield from _fetch(session, deadline, _BEYOND_EVERY_LOG, last_epoch=epoch)
+    end = response.diverging or response.snapshot
     if end is None:
-        raise DecodeError(f"no end of epoch {epoch} in an answer beyond the end of the log")
-    return OffsetAndEpoch(epoch=end.epoch, offset=min(end.offset, answer.high_watermark))
+        raise DecodeError(f"no end of epoch {epoch} in the response to a fetch beyond the end of the log")
+    return OffsetAndEpoch(epoch=end.epoch, offset=min(end.offset, response.high_watermark))
 
 
 def _fetch(
@@ -142,13 +151,13 @@ def _fetch(
     last_epoch: Epoch | None = None,
     max_bytes: int = 1,
     max_wait_ms: int = 0,
-) -> Operation[_Answer]:
-    """Fetch from the leader; the epoch of the record before is taken for the leader's own if it is not known.
+) -> Operation[_Response]:
+    """Fetch from the leader. Without a last fetched epoch, the request names the leader's own.
 
-    That is right wherever there are records: what the leader checks is that the epoch named does not end before.
+    That is right wherever the log has records: the leader only checks that the epoch does not end before the offset.
     """
 
-    def make(leader: Leader) -> fetch.FetchRequest:
+    def request_to(leader: Leader) -> fetch.FetchRequest:
         partition = fetch.FetchRequestPartition(
             partition=0,
             current_leader_epoch=session.epoch,
@@ -161,20 +170,19 @@ def _fetch(
         )
         return fetch.FetchRequest(max_wait_ms=max_wait_ms, min_bytes=0, max_bytes=max_bytes, topics=(topic,))
 
-    def judge(answer: fetch.FetchResponse) -> Judged:
-        if answer.error_code:
-            return Judged(error=answer.error_code)
-        partition = _sole(answer)
-        epoch = partition.current_leader.leader_epoch
-        # A leader that was elected just now does not know yet what is committed.
+    def status_of(response: fetch.FetchResponse) -> ResponseStatus:
+        if response.error_code:
+            return ResponseStatus(error=response.error_code)
+        partition = sole_partition(response.responses)
+        # A leader that was just elected does not know the high watermark yet.
         is_early = not partition.error_code and partition.high_watermark < 0
         error = ErrorCode.OFFSET_NOT_AVAILABLE if is_early else partition.error_code
-        return Judged(error=error, epoch=Epoch(epoch) if epoch >= 0 else None)
+        return ResponseStatus(error=error, epoch=epoch_or_none(partition.current_leader.leader_epoch))
 
-    answer = yield from session.ask_leader(make, judge, deadline, may_wait_ms=max_wait_ms)
-    partition = _sole(answer)
+    response = yield from session.ask_leader(request_to, status_of, deadline, may_wait_ms=max_wait_ms)
+    partition = sole_partition(response.responses)
     diverging, snapshot = partition.diverging_epoch, partition.snapshot_id
-    return _Answer(
+    return _Response(
         log_start_offset=Offset(max(partition.log_start_offset, 0)),
         high_watermark=Offset(partition.high_watermark),
         records=partition.records or b"",
@@ -183,22 +191,15 @@ def _fetch(
     )
 
 
-def _committed(answer: _Answer) -> bytes:
-    """The batches of an answer that are committed."""
+def _committed(response: _Response) -> bytes:
+    """The committed batches of a response."""
     end = 0
-    for header in walk_headers(answer.records):
-        if header.end_offset > answer.high_watermark:
+    for header in walk_headers(response.records):
+        if header.end_offset > response.high_watermark:
             break
         end += header.size_bytes
-    return answer.records[:end]
+    return response.records[:end]
 
 
 def _point(epoch: int, offset: int) -> OffsetAndEpoch | None:
     return OffsetAndEpoch(epoch=Epoch(epoch), offset=Offset(offset)) if epoch >= 0 and offset >= 0 else None
-
-
-def _sole(answer: fetch.FetchResponse) -> fetch.FetchResponsePartition:
-    partitions = [partition for topic in answer.responses for partition in topic.partitions]
-    if len(partitions) != 1:
-        raise DecodeError(f"an answer about {len(partitions)} partitions, where one was asked for")
-    return partitions[0]

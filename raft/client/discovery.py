@@ -1,9 +1,9 @@
-"""What one server says of its quorum: which cluster it is, and who leads.
+"""What one server says about its quorum: which cluster it belongs to, and which node leads.
 
-This project's nodes answer Metadata, as brokers do, about the one topic they hold. Apache Kafka's controllers answer
-neither Metadata nor Produce, and its brokers do not hold the metadata log: so both are asked in the way of Kafka's own
-tools, DescribeCluster and DescribeQuorum, and only the controllers are fetched from. A node of this project that
-observes an Apache Kafka cluster names one of its controllers as leader.
+The nodes of this project serve Metadata about the one topic that they host, as brokers do. Apache Kafka's controllers
+serve neither Metadata nor Produce, and its brokers do not host the metadata log. Both are asked as Kafka's own tools
+ask them, by DescribeCluster and DescribeQuorum, and records are fetched from controllers only. A node of this project
+that observes an Apache Kafka cluster names one of its controllers as the leader.
 
 Source: KIP-919; Kafka KafkaAdminClient.describeMetadataQuorum, ControllerApis.
 """
@@ -13,7 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from raft.client.steps import Ask, Operation
+from raft.client.failures import NO_RESPONSE
+from raft.client.steps import Ask, Operation, Outcome
 from raft.errors import ConfigError, ErrorCode, error_name
 from raft.types import Endpoint, Epoch, NodeId, Uuid
 from raft.wire.apis import METADATA
@@ -33,17 +34,18 @@ from raft.wire.messages.describe_quorum import (
 )
 from raft.wire.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
 
-API_VERSIONS_REQUEST = ApiVersionsRequest(client_software_name="kraft-spark", client_software_version="0.1.0")
-KAFKAS_TOPIC = "__cluster_metadata"
-_KAFKAS_TOPIC_ID = Uuid("AAAAAAAAAAAAAAAAAAAAAQ")
-_NO_LEADER = "knows no leader"
+API_VERSIONS_REQUEST = ApiVersionsRequest()
+"""Not sent: `raft.client.exchange` responds with what the node said when the connection was opened."""
+
+KAFKA_TOPIC = "__cluster_metadata"
+_KAFKA_TOPIC_ID = Uuid("AAAAAAAAAAAAAAAAAAAAAQ")
 
 
-class Dialect(Enum):
-    """Whose quorum it is, and so what its leader can be asked."""
+class Software(Enum):
+    """What a node runs. It decides which APIs the node serves, and how."""
 
-    OURS = "nodes of this project"
-    KAFKAS = "controllers of Apache Kafka"
+    KRAFT_SPARK = "this project"
+    APACHE_KAFKA = "Apache Kafka"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,82 +58,91 @@ class Topic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leader:
-    """Whom to ask, for what, and how; `dialect` is None while the node itself was not asked for its versions."""
+    """The leader of an epoch.
+
+    Fields:
+        node_id, epoch, endpoint: the node, the epoch that it leads, and where it listens.
+        topic: the topic of the log.
+        software: what the node runs; None until it was asked for its versions.
+    """
 
     node_id: NodeId
     epoch: Epoch
     endpoint: Endpoint
     topic: Topic
-    dialect: Dialect | None = Dialect.OURS
+    software: Software | None = Software.KRAFT_SPARK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
-    """What one server said.
+class Lookup:
+    """What one server said when it was asked for the leader.
 
     Fields:
         now_ms: the driver's clock afterwards.
-        cluster_id: None when it did not come to that.
-        leader: None when it knows none.
-        trouble: why there is no leader, in words.
-        servers: the nodes it knows.
+        cluster_id: the cluster that it belongs to; None if it did not say.
+        leader: the leader; None if it named none.
+        failure: why it named none, in words.
+        servers: where the nodes of the quorum are, as far as it knows.
     """
 
     now_ms: int
     cluster_id: str | None = None
     leader: Leader | None = None
-    trouble: str = _NO_LEADER
+    failure: str = "knows no leader"
     servers: tuple[Endpoint, ...] = ()
 
 
-def look(
+def look_up_leader(
     server: Endpoint,
     *,
     topic: str | None,
     timeout_ms: int,
     found_topic: str | None = None,
-    silent: Endpoint | None = None,
-) -> Operation[Sighting]:
-    """Ask one server who leads.
+    busy: Endpoint | None = None,
+) -> Operation[Lookup]:
+    """Ask one server for the leader.
 
     Args:
-        server: whom to ask.
-        topic: that must be the log's; None takes the only one that the quorum hosts.
-        timeout_ms: for each question.
+        server: the server.
+        topic: the topic that the quorum must host; None for the only one that it hosts.
+        timeout_ms: how long each response may take.
         found_topic: the topic of the leader that was found before; None before the first.
-        silent: a node that is not asked anything, as a request to it is in flight.
+        busy: a node with a request in flight, so that no other can be sent to it; None for no node.
 
     Raises:
-        ConfigError: it hosts another topic.
+        ConfigError: the quorum hosts another topic.
     """
     outcome = yield Ask(endpoint=server, request=API_VERSIONS_REQUEST, timeout_ms=timeout_ms)
-    versions = outcome.answer
+    versions = outcome.response
     if not isinstance(versions, ApiVersionsResponse):
-        return Sighting(now_ms=outcome.now_ms, trouble=outcome.failure or "no answer")
-    if dialect_of(versions) is Dialect.OURS:
-        return (yield from _look_at_node(server, topic=topic, timeout_ms=timeout_ms))
-    if found_topic not in (None, KAFKAS_TOPIC):
-        # A voter beside our nodes, such as a TestRaftServer: it lists APIs that it fails to answer.
-        return Sighting(
-            now_ms=outcome.now_ms, trouble=f"is a server of Apache Kafka, which tells nothing of {found_topic}"
-        )
+        return _failed(outcome)
+    if software_of(versions) is Software.KRAFT_SPARK:
+        return (yield from _ask_node(server, topic=topic, timeout_ms=timeout_ms))
+    if found_topic not in (None, KAFKA_TOPIC):
+        # A voter beside our nodes, such as a TestRaftServer: it lists APIs that it fails to serve.
+        failure = f"is a server of Apache Kafka, which does not know topic {found_topic}"
+        return Lookup(now_ms=outcome.now_ms, failure=failure)
     is_broker = any(api.api_key == METADATA.key for api in versions.api_keys)
-    return (yield from _look_at_kafka(server, topic=topic, is_broker=is_broker, timeout_ms=timeout_ms, silent=silent))
+    return (yield from _ask_kafka(server, topic=topic, is_broker=is_broker, timeout_ms=timeout_ms, busy=busy))
 
 
-def dialect_of(versions: ApiVersionsResponse) -> Dialect:
-    """Whose node answers so."""
+def software_of(versions: ApiVersionsResponse) -> Software:
+    """What a node with this response to ApiVersions runs."""
     is_ours = any(feature.name == FEATURE_NAME for feature in versions.supported_features)
-    return Dialect.OURS if is_ours else Dialect.KAFKAS
+    return Software.KRAFT_SPARK if is_ours else Software.APACHE_KAFKA
 
 
-def _look_at_node(server: Endpoint, *, topic: str | None, timeout_ms: int) -> Operation[Sighting]:
+def _failed(outcome: Outcome) -> Lookup:
+    return Lookup(now_ms=outcome.now_ms, failure=outcome.failure or NO_RESPONSE)
+
+
+def _ask_node(server: Endpoint, *, topic: str | None, timeout_ms: int) -> Operation[Lookup]:
     outcome = yield Ask(endpoint=server, request=MetadataRequest(topics=None), timeout_ms=timeout_ms)
-    answer = outcome.answer
-    if not isinstance(answer, MetadataResponse):
-        return Sighting(now_ms=outcome.now_ms, trouble=outcome.failure or "no answer")
-    nodes = {broker.node_id: Endpoint(broker.host, broker.port) for broker in answer.brokers}
-    hosted = _topic_in(answer, topic)
+    response = outcome.response
+    if not isinstance(response, MetadataResponse):
+        return _failed(outcome)
+    nodes = {broker.node_id: Endpoint(broker.host, broker.port) for broker in response.brokers}
+    hosted = _topic_in(response, topic)
     partition = hosted.partitions[0] if hosted.partitions else None
     leader = None
     if partition is not None and partition.leader_id in nodes:
@@ -141,53 +152,53 @@ def _look_at_node(server: Endpoint, *, topic: str | None, timeout_ms: int) -> Op
             epoch=Epoch(partition.leader_epoch),
             endpoint=endpoint,
             topic=Topic(name=hosted.name or "", topic_id=hosted.topic_id),
-            # A node that does not lead may be an observer of an Apache Kafka cluster: the leader is a controller then.
-            dialect=Dialect.OURS if endpoint == server else None,
+            # A node that does not lead may observe an Apache Kafka cluster: then the leader is one of its controllers.
+            software=Software.KRAFT_SPARK if endpoint == server else None,
         )
-    return Sighting(now_ms=outcome.now_ms, cluster_id=answer.cluster_id, leader=leader, servers=tuple(nodes.values()))
+    return Lookup(now_ms=outcome.now_ms, cluster_id=response.cluster_id, leader=leader, servers=tuple(nodes.values()))
 
 
-def _topic_in(answer: MetadataResponse, wanted: str | None) -> MetadataResponseTopic:
-    topics = {topic.name or "": topic for topic in answer.topics if wanted in (None, topic.name)}
+def _topic_in(response: MetadataResponse, expected: str | None) -> MetadataResponseTopic:
+    topics = {topic.name or "": topic for topic in response.topics if expected in (None, topic.name)}
     if len(topics) != 1:
-        hosted = ", ".join(sorted(topic.name or "?" for topic in answer.topics)) or "none"
+        hosted = ", ".join(sorted(topic.name or "?" for topic in response.topics)) or "none"
         raise ConfigError(
-            f"topic {wanted} is not there; topics are: {hosted}"
-            if wanted
-            else f"one topic is expected, as a KRaft quorum has; topics are: {hosted}"
+            f"the quorum does not host topic {expected}; its topics: {hosted}"
+            if expected
+            else f"expected one topic, as a KRaft quorum has; topics: {hosted}"
         )
     return next(iter(topics.values()))
 
 
-def _look_at_kafka(
-    server: Endpoint, *, topic: str | None, is_broker: bool, timeout_ms: int, silent: Endpoint | None
-) -> Operation[Sighting]:
-    if topic not in (None, KAFKAS_TOPIC):
-        raise ConfigError(f"topic {topic} is not there; the one of an Apache Kafka cluster's quorum is {KAFKAS_TOPIC}")
+def _ask_kafka(
+    server: Endpoint, *, topic: str | None, is_broker: bool, timeout_ms: int, busy: Endpoint | None
+) -> Operation[Lookup]:
+    if topic not in (None, KAFKA_TOPIC):
+        raise ConfigError(f"an Apache Kafka cluster's quorum does not host topic {topic}; its topics: {KAFKA_TOPIC}")
     request = DescribeClusterRequest(
         include_cluster_authorized_operations=False,
         endpoint_type=BROKER_ENDPOINTS if is_broker else CONTROLLER_ENDPOINTS,
     )
     outcome = yield Ask(endpoint=server, request=request, timeout_ms=timeout_ms)
-    cluster = outcome.answer
+    cluster = outcome.response
     if not isinstance(cluster, DescribeClusterResponse):
-        return Sighting(now_ms=outcome.now_ms, trouble=outcome.failure or "no answer")
+        return _failed(outcome)
     if cluster.error_code:
-        return Sighting(now_ms=outcome.now_ms, trouble=error_name(cluster.error_code))
+        return Lookup(now_ms=outcome.now_ms, failure=error_name(cluster.error_code))
     nodes = {node.broker_id: Endpoint(node.host, node.port) for node in cluster.brokers}
-    # A broker hands DescribeQuorum on to whoever leads; of the controllers only the leader answers it.
+    # A broker forwards DescribeQuorum to the leader; of the controllers only the leader serves it.
     describer = server if is_broker else nodes.get(cluster.controller_id)
-    if describer is None or describer == silent:
-        return Sighting(now_ms=outcome.now_ms, cluster_id=cluster.cluster_id, servers=tuple(nodes.values()))
+    if describer is None or describer == busy:
+        return Lookup(now_ms=outcome.now_ms, cluster_id=cluster.cluster_id, servers=tuple(nodes.values()))
     outcome = yield Ask(endpoint=describer, request=_DESCRIBE_QUORUM, timeout_ms=timeout_ms)
-    leader, trouble = None, outcome.failure or "no answer"
-    if isinstance(outcome.answer, DescribeQuorumResponse):
-        leader, trouble = _leader_in(outcome.answer)
-    return Sighting(
+    leader, failure = None, outcome.failure or NO_RESPONSE
+    if isinstance(outcome.response, DescribeQuorumResponse):
+        leader, failure = _leader_in(outcome.response)
+    return Lookup(
         now_ms=outcome.now_ms,
         cluster_id=cluster.cluster_id,
         leader=leader,
-        trouble=trouble,
+        failure=failure,
         servers=tuple(nodes.values()),
     )
 
@@ -195,20 +206,20 @@ def _look_at_kafka(
 _DESCRIBE_QUORUM = DescribeQuorumRequest(
     topics=(
         DescribeQuorumRequestTopic(
-            topic_name=KAFKAS_TOPIC, partitions=(DescribeQuorumRequestPartition(partition_index=0),)
+            topic_name=KAFKA_TOPIC, partitions=(DescribeQuorumRequestPartition(partition_index=0),)
         ),
     )
 )
 
 
-def _leader_in(answer: DescribeQuorumResponse) -> tuple[Leader | None, str]:
-    """The leader that a quorum's description names, or what is wrong."""
-    partitions = [partition for topic in answer.topics for partition in topic.partitions]
-    error = answer.error_code or (partitions[0].error_code if partitions else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+def _leader_in(response: DescribeQuorumResponse) -> tuple[Leader | None, str]:
+    """The leader that the description of a quorum names, or why it names none."""
+    partitions = [partition for topic in response.topics for partition in topic.partitions]
+    error = response.error_code or (partitions[0].error_code if partitions else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if error:
         return None, error_name(error)
     partition = partitions[0]
-    leaders = [node for node in answer.nodes if node.node_id == partition.leader_id]
+    leaders = [node for node in response.nodes if node.node_id == partition.leader_id]
     listeners = leaders[0].listeners if leaders else ()
     if not listeners:
         return None, "does not say where the leader listens, which Kafka does from version 3.9 on"
@@ -216,6 +227,6 @@ def _leader_in(answer: DescribeQuorumResponse) -> tuple[Leader | None, str]:
         node_id=NodeId(partition.leader_id),
         epoch=Epoch(partition.leader_epoch),
         endpoint=Endpoint(listeners[0].host, listeners[0].port),
-        topic=Topic(name=KAFKAS_TOPIC, topic_id=_KAFKAS_TOPIC_ID),
-        dialect=Dialect.KAFKAS,
+        topic=Topic(name=KAFKA_TOPIC, topic_id=_KAFKA_TOPIC_ID),
+        software=Software.APACHE_KAFKA,
     ), ""

@@ -1,14 +1,22 @@
-"""Why a node gave no answer, in words."""
+"""Why a node gave no response, in words."""
 
 from __future__ import annotations
 
 import os
 
+NO_RESPONSE = "no response"
+TIMED_OUT = "no response in time"
+CLOSED_BY_NODE = "the node closed the connection"
+
 
 def in_words(error: Exception) -> str:
-    """Say what went wrong, without the machinery around it."""
+    """Say why a connection was lost, without the names of Python's exceptions.
+
+    Args:
+        error: one of `CONNECT_ERRORS`, or a `ProtocolError`.
+    """
     if isinstance(error, TimeoutError):
-        return "no answer in time"
+        return TIMED_OUT
     if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
-        return os.strerror(error.errno)  # asyncio puts words of its own into strerror
+        return os.strerror(error.errno)  # asyncio writes a text of its own into strerror
     return str(getattr(error, "strerror", None) or error)

@@ -9,11 +9,11 @@ from raft.types import Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, Uuid
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Appended:
-    """An append is committed.
+    """An append that is committed.
 
     Fields:
-        base_offset: offset of its first record; of an append that was there before, that one's.
-        is_superseded: whether a newer write under the same key was there already, so that nothing was appended now.
+        base_offset: the offset of its first record; if the log held it already, its offset there.
+        is_superseded: whether the log held a newer write of the same writer, so that nothing was appended.
     """
 
     base_offset: Offset
@@ -25,9 +25,10 @@ class Fetched:
     """Committed records.
 
     Fields:
-        records: whole batches, perhaps from before the offset asked for; empty when nothing new was committed in time.
-        high_watermark: everything below is committed; None while the leader does not know it yet.
-        log_start_offset: first offset still there.
+        records: whole batches, of which the first may begin before the fetch offset; empty if none was committed in
+            time.
+        high_watermark: everything below it is committed; None while the leader does not know it yet.
+        log_start_offset: the first offset of the log.
     """
 
     records: bytes
@@ -37,7 +38,12 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundOffset:
-    """An offset by its meaning or its time, and the epoch of the record there (None where none is)."""
+    """An offset that was found by a timestamp.
+
+    Fields:
+        offset: the offset.
+        epoch: the epoch of the record there; for the high watermark, the leader's; None if it is unknown.
+    """
 
     offset: Offset
     epoch: Epoch | None
@@ -48,9 +54,10 @@ class LogPlace:
     """A place between two records of the log.
 
     Fields:
-        offset: of the record after it.
-        epoch: of the record before it; 0 where there is none.
-        checksum: stored CRC-32C of the batch that holds the record before; None where it is unknown or there is none.
+        offset: the offset of the record after it.
+        epoch: the epoch of the record before it; 0 if there is none.
+        checksum: the stored CRC-32C of the batch that holds the record before it; None if it is unknown, or there is no
+            such record.
     """
 
     offset: Offset
@@ -60,14 +67,14 @@ class LogPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchPlan:
-    """What a leader says of its committed log, and of a batch that is to be read from it.
+    """What a leader says about its committed log, and about the next batch of a stream.
 
     Fields:
-        log_start_offset, high_watermark: bounds of the committed log.
-        epoch_end: the largest epoch up to the one asked about, and where its committed part ends; None for an epoch
-            not begun yet. See `raft.client.calls.end_of_epoch`.
-        start, end: of the batch; None where the leader does not say, as an older node or one of Apache Kafka's does
-            not, or where the start lies outside the bounds.
+        log_start_offset, high_watermark: the bounds of the committed log.
+        epoch_end: the largest epoch up to the requested one, and the end of its committed records; None if the
+            requested epoch has not begun. See `raft.client.calls.end_of_epoch`.
+        start, end: the bounds of the batch; None if the start is outside the log, or the leader does not plan batches,
+            as older nodes and Apache Kafka's controllers do not.
     """
 
     log_start_offset: Offset
@@ -79,7 +86,14 @@ class BatchPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaDescription:
-    """How far a replica is; times are wall clock milliseconds, None for never."""
+    """How far a replica has copied the log.
+
+    Fields:
+        node_id, directory_id: its replica key.
+        log_end_offset: the end of its log; None while the leader does not know it.
+        last_fetch_ms, last_caught_up_ms: when it last fetched, and when it last held the whole log, in wall clock
+            milliseconds; None for never.
+    """
 
     node_id: NodeId
     directory_id: Uuid
@@ -90,7 +104,15 @@ class ReplicaDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuorumDescription:
-    """The state of the quorum as its leader sees it."""
+    """The state of the quorum as its leader sees it.
+
+    Fields:
+        cluster_id: the id of the cluster.
+        leader_id, leader_epoch: the leader and its epoch.
+        high_watermark: everything below it is committed; None while the leader does not know it yet.
+        voters, observers: the replicas, the leader among them.
+        endpoints: where each voter listens, by its node id.
+    """
 
     cluster_id: str
     leader_id: NodeId

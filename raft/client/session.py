@@ -1,7 +1,7 @@
-"""A client's decisions: whom to ask, what to believe, when to ask again. No socket, no clock, no thread.
+"""The decisions of a client: which node it asks, which response it accepts, when it tries again. No socket, no clock.
 
-Each call is a generator of steps (see `raft.client.steps`). A session keeps the highest leader epoch it has seen, sends
-it along, and drops answers of a lower one: a deposed leader then says so instead of giving an old end.
+Each call is a generator of steps (see `raft.client.steps`). A session keeps the highest leader epoch that it has seen
+and sends it with its requests, so that a deposed leader refuses them. It drops responses of a lower epoch.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from raft.client.discovery import API_VERSIONS_REQUEST, Dialect, Leader, Sighting, dialect_of, look
+from raft.client.discovery import API_VERSIONS_REQUEST, Leader, Lookup, Software, look_up_leader, software_of
 from raft.client.settings import ClientSettings
 from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause
 from raft.codec import Message
@@ -18,9 +18,9 @@ from raft.errors import ConfigError, ErrorCode, LowerEpochError, QuorumUnavailab
 from raft.types import Endpoint, Epoch
 from raft.wire.messages.api_versions import ApiVersionsResponse
 
-Answer = TypeVar("Answer", bound=Message)
+Response = TypeVar("Response", bound=Message)
 
-_ASK_ANOTHER = frozenset(
+_RETRIABLE = frozenset(
     [
         ErrorCode.LEADER_NOT_AVAILABLE,
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -31,7 +31,7 @@ _ASK_ANOTHER = frozenset(
         ErrorCode.OFFSET_NOT_AVAILABLE,
     ]
 )
-"""Errors after which the same question may find its answer, here or elsewhere."""
+"""Errors after which the same request may succeed, at the same node or at another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,13 +42,19 @@ class Deadline:
     timeout_ms: int
 
     def left_ms(self, now_ms: int) -> int:
-        """What is left of it."""
+        """How much of the time is left; 0 if none."""
         return max(self.started_ms + self.timeout_ms - now_ms, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """What an answer says: its error, with the node's own words, and the epoch it was given in, if it names one."""
+class ResponseStatus:
+    """Whether a response is an error, and of which epoch it is.
+
+    Fields:
+        error: Kafka's error code; 0 for none.
+        message: what the node says about the error; None for nothing.
+        epoch: the leader epoch that the response names; None if it names none.
+    """
 
     error: int
     message: str | None = None
@@ -56,7 +62,16 @@ class Judged:
 
 
 class Session:
-    """What a client knows of its quorum, and how it asks."""
+    """What a client knows about its quorum, and how it sends requests to the leader.
+
+    Args:
+        settings: where the quorum is, and how long to wait for it.
+        epoch: the highest leader epoch known from before.
+
+    Attributes:
+        epoch: the highest leader epoch seen.
+        cluster_id: the id of the cluster; None before the first response.
+    """
 
     def __init__(self, settings: ClientSettings, *, epoch: Epoch = Epoch(0)) -> None:
         self.settings = settings
@@ -68,7 +83,12 @@ class Session:
         self._found_topic: str | None = None
 
     def start_over(self, *, cluster_id: str | None, epoch: Epoch) -> None:
-        """Believe what is told here, and nothing that was seen before, but where nodes are."""
+        """Forget everything that responses said, except where nodes are, and start from these values.
+
+        Args:
+            cluster_id: the only cluster whose responses are accepted; None accepts any.
+            epoch: the lowest leader epoch whose responses are accepted.
+        """
         self.cluster_id = cluster_id
         self.epoch = epoch
         self._leader = None
@@ -76,62 +96,95 @@ class Session:
 
     def ask_leader(
         self,
-        make: Callable[[Leader], Message],
-        judge: Callable[[Answer], Judged],
+        request_to: Callable[[Leader], Message],
+        status_of: Callable[[Response], ResponseStatus],
         deadline: Deadline,
         *,
         may_wait_ms: int = 0,
-    ) -> Operation[Answer]:
-        """Ask whoever leads, through elections and lost answers, until there is an answer to believe.
+    ) -> Operation[Response]:
+        """Send a request to the leader, again after elections and lost responses, until a response is accepted.
 
         Args:
-            make: makes the request for a leader.
-            judge: reads the answer's error and epoch.
+            request_to: makes the request to a leader.
+            status_of: reads the error and the epoch of a response.
             deadline: when to give up.
-            may_wait_ms: how long the node may hold the request, beyond the usual time for an answer.
+            may_wait_ms: how long the node may hold the request, in addition to the request timeout.
 
         Raises:
-            QuorumUnavailableError: no such answer came in time; what the request would have changed may have happened.
-            LowerEpochError: as the only leader in sight has a lower epoch than one seen before.
-            RequestError: the answer is an error that asking again does not mend.
-            ConfigError: it is another cluster, or another topic.
+            QuorumUnavailableError: no response was accepted in time; what the request changes may have happened.
+            LowerEpochError: the same, because the only leader found has a lower epoch than one seen before.
+            RequestError: the response is an error that a retry cannot change.
+            ConfigError: the quorum belongs to another cluster, or hosts another topic.
         """
         now_ms = deadline.started_ms
         while True:
-            leader, now_ms = yield from self._find_leader(deadline, now_ms)
-            outcome = yield from self._ask_or_leave(leader, make(leader), deadline, now_ms, may_wait_ms=may_wait_ms)
+            leader = self._leader
+            if leader is None or leader.software is None:
+                leader, now_ms = yield from self._find_leader(deadline, now_ms)
+            request = request_to(leader)
+            outcome = yield from self._ask_or_switch(leader, request, deadline, now_ms, may_wait_ms=may_wait_ms)
             now_ms = outcome.now_ms
             if self._leader is not leader:
-                continue  # left for a newer one, which gets the same request
-            if outcome.answer is None:
-                trouble = f"{leader.endpoint}: {outcome.failure}"
+                continue  # a newer leader is known and gets the same request
+            if outcome.response is None:
+                failure = f"{leader.endpoint}: {outcome.failure}"
             else:
-                judged = judge(outcome.answer)  # type: ignore[arg-type]  # the driver pairs answers with requests
-                if self._believes(judged):
-                    return outcome.answer  # type: ignore[return-value]
-                trouble = f"{leader.endpoint}: {error_name(judged.error)}"
-            now_ms = yield from self._drop_leader(trouble, deadline, now_ms)
+                status = status_of(outcome.response)  # type: ignore[arg-type]  # a response is of its request's API
+                if self._accepts(status):
+                    return outcome.response  # type: ignore[return-value]
+                failure = f"{leader.endpoint}: {error_name(status.error)}"
+            now_ms = yield from self._forget_leader(failure, deadline, now_ms)
 
-    def _drop_leader(self, trouble: str, deadline: Deadline, now_ms: int) -> Operation[int]:
-        """Forget the leader, and pause before another question; returns the driver's clock.
+    def find_software(self, deadline: Deadline) -> Operation[Software]:
+        """Find out which software the leader runs.
+
+        Args:
+            deadline: when to give up.
 
         Raises:
-            QuorumUnavailableError: no time is left for one.
+            QuorumUnavailableError: no leader was found in time.
+            ConfigError: the quorum belongs to another cluster, or hosts another topic.
+        """
+        leader = self._leader
+        if leader is None or leader.software is None:
+            leader, _ = yield from self._find_leader(deadline, deadline.started_ms)
+        assert leader.software is not None, "the leader was asked for its versions"
+        return leader.software
+
+    def _accepts(self, status: ResponseStatus) -> bool:
+        """Whether a response is neither an error nor of an older epoch; remembers its epoch.
+
+        Raises:
+            RequestError: it is an error that a retry cannot change.
+        """
+        is_old = status.epoch is not None and status.epoch < self.epoch
+        if status.epoch is not None:
+            self.epoch = max(self.epoch, status.epoch)
+        if status.error != ErrorCode.NONE and status.error not in _RETRIABLE:
+            words = f": {status.message}" if status.message else ""
+            raise RequestError(status.error, f"{error_name(status.error)}{words}")
+        return status.error == ErrorCode.NONE and not is_old
+
+    def _forget_leader(self, failure: str, deadline: Deadline, now_ms: int) -> Operation[int]:
+        """Forget the leader, and pause before the next request; returns the driver's clock.
+
+        Raises:
+            QuorumUnavailableError: no time is left for another request.
         """
         self._leader = None
         if deadline.left_ms(now_ms) <= self.settings.retry_backoff_ms:
             raise QuorumUnavailableError(
-                f"no answer from the leader within {deadline.timeout_ms} ms; last was {trouble}"
+                f"no response from the leader within {deadline.timeout_ms} ms; last failure: {failure}"
             )
         return (yield Pause(duration_ms=self.settings.retry_backoff_ms)).now_ms
 
-    def _ask_or_leave(
+    def _ask_or_switch(
         self, leader: Leader, request: Message, deadline: Deadline, now_ms: int, *, may_wait_ms: int = 0
     ) -> Operation[Outcome]:
-        """Ask a leader; leave it for a newer one that shows up before it answers.
+        """Send a request to the leader; give it up if a newer leader is found before the response.
 
         Returns:
-            The request's outcome; of a request that was given up, the time alone. Then another leader is known.
+            The outcome of the request. If it was given up, another leader is known, and only the time counts.
         """
         timeout_ms = min(self.settings.request_timeout_ms + may_wait_ms, deadline.left_ms(now_ms))
         outcome = yield Ask(
@@ -141,24 +194,24 @@ class Session:
             patience_ms=self.settings.patience_ms + may_wait_ms,
         )
         if outcome.is_pending:
-            overdue = Deadline(started_ms=now_ms, timeout_ms=timeout_ms)
-            outcome = yield from self._await_or_leave(leader, overdue, outcome.now_ms)
+            timeout = Deadline(started_ms=now_ms, timeout_ms=timeout_ms)
+            outcome = yield from self._await_or_switch(leader, timeout, outcome.now_ms)
         return outcome
 
-    def _await_or_leave(self, leader: Leader, deadline: Deadline, now_ms: int) -> Operation[Outcome]:
-        """Wait for a leader's overdue answer, and meanwhile ask other nodes, one after the other, for a newer leader.
+    def _await_or_switch(self, leader: Leader, deadline: Deadline, now_ms: int) -> Operation[Outcome]:
+        """Wait for the leader's overdue response, and meanwhile ask the other nodes in turn for a newer leader.
 
-        A leader that is frozen, or cut off, keeps the connection open and is silent. The others elect a new one long
-        before the request times out. What they say of the same or a lower epoch is no reason to leave: the leader may
-        only be slow, and its answer is worth more than a second request.
+        A leader that is frozen or partitioned keeps its connections open and sends nothing. The other voters elect a
+        new leader long before the request times out. A leader of the same or a lower epoch is no reason to switch: the
+        present one may only be slow, and a second request would add to its load.
 
         Args:
-            leader: whom the request in flight was sent to.
-            deadline: when the request times out.
+            leader: the node that has the request in flight.
+            deadline: when that request times out.
             now_ms: the driver's clock.
 
         Returns:
-            See `_ask_or_leave`.
+            See `_ask_or_switch`.
         """
         pause_ms = self.settings.retry_backoff_ms
         turn = self._next_server
@@ -170,7 +223,7 @@ class Session:
                 turn += 1
                 newer = yield from self._newer_leader(server, timeout_ms, than=leader)
                 if newer is not None:
-                    self._follow(newer)
+                    self._set_leader(newer)
                     return (yield GiveUp(endpoint=leader.endpoint))
             outcome = yield Await(endpoint=leader.endpoint, patience_ms=pause_ms)
             if not outcome.is_pending:
@@ -180,117 +233,88 @@ class Session:
 
     def _newer_leader(self, server: Endpoint, timeout_ms: int, *, than: Leader) -> Operation[Leader | None]:
         try:
-            sighting = yield from self._look(server, timeout_ms, silent=than.endpoint)
+            lookup = yield from self._look_up_leader(server, timeout_ms, busy=than.endpoint)
         except ConfigError:
-            return None  # another cluster's node, in the place of one of ours, is no reason to leave the leader
-        found = sighting.leader
+            return None  # a node of another cluster, at an endpoint of this one, names no leader of this one
+        found = lookup.leader
         return found if found is not None and self._is_newer(found, than=than) else None
 
     def _is_newer(self, found: Leader, *, than: Leader) -> bool:
         return found.epoch > than.epoch and found.epoch >= self.epoch and found.endpoint != than.endpoint
 
-    def _believes(self, judged: Judged) -> bool:
-        """Whether an answer counts; learns its epoch.
-
-        Raises:
-            RequestError: it is an error for good.
-        """
-        is_old = judged.epoch is not None and judged.epoch < self.epoch
-        if judged.epoch is not None:
-            self.epoch = max(self.epoch, judged.epoch)
-        if judged.error != ErrorCode.NONE and judged.error not in _ASK_ANOTHER:
-            words = f": {judged.message}" if judged.message else ""
-            raise RequestError(judged.error, f"{error_name(judged.error)}{words}")
-        return judged.error == ErrorCode.NONE and not is_old
-
-    def find_dialect(self, deadline: Deadline) -> Operation[Dialect]:
-        """Find out whose quorum it is.
-
-        Raises:
-            QuorumUnavailableError: no leader was found in time.
-            ConfigError: it is another cluster, or another topic.
-        """
-        leader, _ = yield from self._find_leader(deadline, deadline.started_ms)
-        assert leader.dialect is not None, "the leader was asked"
-        return leader.dialect
-
     def _find_leader(self, deadline: Deadline, now_ms: int) -> Operation[tuple[Leader, int]]:
-        """Find the leader, if it is not known, and how it is to be asked; also returns the driver's clock."""
+        """Find the leader and its software, unless they are known; also returns the driver's clock."""
         while True:
             leader = self._leader
             if leader is None:
-                now_ms = yield from self._look_for_leader(deadline, now_ms)
-            elif leader.dialect is not None:
+                now_ms = yield from self._search_leader(deadline, now_ms)
+            elif leader.software is not None:
                 return leader, now_ms
             else:
-                outcome = yield from self._ask_or_leave(leader, API_VERSIONS_REQUEST, deadline, now_ms)
+                outcome = yield from self._ask_or_switch(leader, API_VERSIONS_REQUEST, deadline, now_ms)
                 now_ms = outcome.now_ms
                 if self._leader is not leader:
                     continue
-                if isinstance(outcome.answer, ApiVersionsResponse):
-                    self._leader = replace(leader, dialect=dialect_of(outcome.answer))
+                if isinstance(outcome.response, ApiVersionsResponse):
+                    self._leader = replace(leader, software=software_of(outcome.response))
                 else:
-                    now_ms = yield from self._drop_leader(f"{leader.endpoint}: {outcome.failure}", deadline, now_ms)
+                    now_ms = yield from self._forget_leader(f"{leader.endpoint}: {outcome.failure}", deadline, now_ms)
 
-    def _look_for_leader(self, deadline: Deadline, now_ms: int) -> Operation[int]:
-        """Ask one node after the other who leads; between rounds, pause. Returns the driver's clock.
+    def _search_leader(self, deadline: Deadline, now_ms: int) -> Operation[int]:
+        """Ask one node after the other for the leader; pause between rounds. Returns the driver's clock.
 
-        A silent node is passed over soon, as another one may know. From round to round each has more time, up to the
-        request timeout: all of them may be slow.
+        A node that does not respond soon is skipped, as another one may know the leader. In each round the nodes have
+        more time, up to the request timeout: all of them may be slow.
         """
-        troubles: dict[Endpoint, str] = {}
-        failure: type[QuorumUnavailableError] = QuorumUnavailableError
+        failures: dict[Endpoint, str] = {}
+        error: type[QuorumUnavailableError] = QuorumUnavailableError
         patience_ms = self.settings.patience_ms
         while True:
             for _ in range(len(self._servers)):
                 server = self._servers[self._next_server % len(self._servers)]
                 self._next_server += 1
                 timeout_ms = min(patience_ms, self.settings.request_timeout_ms, deadline.left_ms(now_ms))
-                sighting = yield from self._look(server, timeout_ms)
-                now_ms = sighting.now_ms
-                found = sighting.leader
+                lookup = yield from self._look_up_leader(server, timeout_ms)
+                now_ms = lookup.now_ms
+                found = lookup.leader
                 if found is not None and found.epoch >= self.epoch:
-                    self._next_server -= 1  # it knew: ask it first next time
-                    self._follow(found)
+                    self._next_server -= 1  # it knew the leader: ask it first next time
+                    self._set_leader(found)
                     return now_ms
-                troubles[server] = sighting.trouble
+                failures[server] = lookup.failure
                 if found is not None:
-                    troubles[server] = f"knows a leader of epoch {found.epoch}, but epoch {self.epoch} was seen"
-                    failure = LowerEpochError
+                    failures[server] = f"knows a leader of epoch {found.epoch}, but epoch {self.epoch} was seen"
+                    error = LowerEpochError
                 if deadline.left_ms(now_ms) <= self.settings.retry_backoff_ms:
-                    raise failure(
+                    raise error(
                         f"no leader found within {deadline.timeout_ms} ms: "
-                        + "; ".join(f"{endpoint}: {trouble}" for endpoint, trouble in troubles.items())
+                        + "; ".join(f"{endpoint}: {failure}" for endpoint, failure in failures.items())
                     )
             now_ms = (yield Pause(duration_ms=self.settings.retry_backoff_ms)).now_ms
             patience_ms *= 2
 
-    def _look(self, server: Endpoint, timeout_ms: int, *, silent: Endpoint | None = None) -> Operation[Sighting]:
-        """Ask one server who leads, and learn from it where the other nodes are."""
-        sighting = yield from look(
-            server,
-            topic=self.settings.topic,
-            timeout_ms=timeout_ms,
-            found_topic=self._found_topic,
-            silent=silent,
+    def _look_up_leader(self, server: Endpoint, timeout_ms: int, *, busy: Endpoint | None = None) -> Operation[Lookup]:
+        """Ask one node for the leader, and learn from it where the other nodes are."""
+        lookup = yield from look_up_leader(
+            server, topic=self.settings.topic, timeout_ms=timeout_ms, found_topic=self._found_topic, busy=busy
         )
-        self._learn_places(sighting)
-        return sighting
+        self._learn_nodes(lookup)
+        return lookup
 
-    def _follow(self, leader: Leader) -> None:
+    def _set_leader(self, leader: Leader) -> None:
         self.epoch, self._leader, self._found_topic = leader.epoch, leader, leader.topic.name
 
-    def _learn_places(self, sighting: Sighting) -> None:
-        """Learn which cluster it is, and where its nodes are.
+    def _learn_nodes(self, lookup: Lookup) -> None:
+        """Remember the cluster id, and where the nodes are.
 
         Raises:
-            ConfigError: it is another cluster than before, or than wanted.
+            ConfigError: the node belongs to another cluster than expected.
         """
-        if sighting.cluster_id is None:
+        if lookup.cluster_id is None:
             return
-        wanted = self.settings.cluster_id or self.cluster_id
-        if wanted is not None and sighting.cluster_id != wanted:
-            why = "kraft.cluster.id" if self.settings.cluster_id else "as before"
-            raise ConfigError(f"the quorum has cluster id {sighting.cluster_id}; wanted is {wanted} ({why})")
-        self.cluster_id = sighting.cluster_id
-        self._servers += [endpoint for endpoint in sighting.servers if endpoint not in self._servers]
+        expected = self.settings.cluster_id or self.cluster_id
+        if expected is not None and lookup.cluster_id != expected:
+            why = "kraft.cluster.id" if self.settings.cluster_id else "seen before"
+            raise ConfigError(f"the quorum has cluster id {lookup.cluster_id}, expected {expected} ({why})")
+        self.cluster_id = lookup.cluster_id
+        self._servers += [endpoint for endpoint in lookup.servers if endpoint not in self._servers]

@@ -1,4 +1,4 @@
-"""What a client is told about its quorum."""
+"""The settings of a client."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class ClientSettings:
     """Where the quorum is, and how long to wait for it.
 
     Fields:
-        bootstrap_servers: nodes to ask first, one or more; the others are learnt from them.
-        cluster_id: refuse a quorum with another id; None takes any.
-        topic: name of the topic; None takes the only one that the quorum hosts.
-        api_timeout_ms: a whole call, with all its repeats.
-        request_timeout_ms: one request.
-        patience_ms: when a node has not answered after this time, others are asked who leads while its answer may still
-            come. A leader's answer may also take as long as the request lets it wait.
-        retry_backoff_ms: pause before a repeat.
-        max_request_bytes: largest record batch to append.
-        client_id: stands in the nodes' logs.
+        bootstrap_servers: one or more nodes to ask first; they tell where the others are.
+        cluster_id: the only cluster id that is accepted; None accepts any.
+        topic: the name of the topic; None for the only topic that the quorum hosts.
+        api_timeout_ms: how long a call may take, with all its retries.
+        request_timeout_ms: how long the response to one request may take.
+        patience_ms: how long a node may take to respond before other nodes are asked for the leader. The request stays
+            in flight meanwhile. The time that a request allows the leader to wait is added.
+        retry_backoff_ms: how long to pause before a retry.
+        max_request_bytes: the largest record batch to append.
+        client_id: how the nodes' logs name this client.
     """
 
     bootstrap_servers: tuple[Endpoint, ...]

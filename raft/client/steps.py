@@ -1,4 +1,4 @@
-"""What a session asks of its driver, and what it gets back: the only traffic between decisions and the world."""
+"""What a session asks its driver to do, and what the driver reports back: all that passes between the two."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """Send one request to a node and wait for its answer.
+    """Send a request to a node and wait for the response.
 
     Fields:
         endpoint: the node. No other request to it may be in flight.
         request: the request.
-        timeout_ms: how long the answer may take, from now on, the connection included.
-        patience_ms: when the answer takes longer than that, the outcome is pending and the request stays in flight;
-            None waits until the answer or the timeout.
+        timeout_ms: how long the response may take from now on, opening the connection included.
+        patience_ms: after this time without a response the outcome is pending, and the request stays in flight; None
+            waits until the response or the timeout.
     """
 
     endpoint: Endpoint
@@ -32,7 +32,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Await:
-    """Wait on for the answer of a request in flight, until its timeout, but for `patience_ms` at most."""
+    """Wait for the response to the request in flight, until its timeout, but not longer than `patience_ms`."""
 
     endpoint: Endpoint
     patience_ms: int
@@ -40,14 +40,14 @@ class Await:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GiveUp:
-    """Give up a request in flight: close its connection, so that its answer is never read."""
+    """Give up the request in flight: close its connection, so that its response is never read."""
 
     endpoint: Endpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
-    """Do nothing for a while."""
+    """Wait for a time, without a request."""
 
     duration_ms: int
 
@@ -57,17 +57,17 @@ Step = Ask | Await | GiveUp | Pause
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of a step.
+    """The result of a step.
 
     Fields:
-        now_ms: the driver's clock after it.
-        answer: the response; None after a pause or a failure, and while it is pending.
+        now_ms: the driver's clock after the step.
+        response: the response; None after a pause or a failure, and while it is pending.
         failure: why there is no response, in words; None otherwise.
-        is_pending: there is no answer yet, and the request is still in flight.
+        is_pending: whether the request is still in flight.
     """
 
     now_ms: int
-    answer: Message | None = None
+    response: Message | None = None
     failure: str | None = None
     is_pending: bool = False
 

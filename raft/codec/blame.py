@@ -7,8 +7,8 @@ from functools import reduce
 
 from raft.codec.source import Compiled
 from raft.codec.types import UUID
-from raft.codec.uuids import uuid_bytes
 from raft.errors import DecodeError, LocalProtocolError
+from raft.uuids import uuid_bytes
 
 
 def why_not_decoded(decoder: Compiled, error: Exception) -> DecodeError:

@@ -22,8 +22,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, TypeAlias, TypeVar, dataclass_transform, overload
 
-from raft.codec.schema import Field, Schema, Struct
-from raft.codec.types import Array, Structure, Value, WireType
+from raft.codec.schema import Array, Field, Schema, Struct, Structure
+from raft.codec.types import Value, WireType
 from raft.codec.versions import ALL_VERSIONS, NO_VERSIONS, Versions
 
 UnknownTags: TypeAlias = tuple[tuple[int, bytes], ...]

@@ -13,11 +13,21 @@ from collections.abc import Callable
 from functools import cache
 from typing import assert_never
 
-from raft.codec.schema import Edition, Field, Layout, Schema, Struct, minimum_size_bytes
+from raft.codec.schema import (
+    AnyType,
+    Array,
+    Edition,
+    Field,
+    Layout,
+    Schema,
+    Struct,
+    Structure,
+    minimum_size_bytes,
+)
 from raft.codec.source import Compiled, Run, Source
-from raft.codec.types import MAX_STRING_BYTES, UUID, AnyType, Array, Blob, Fixed, Structure, Text
-from raft.codec.uuids import uuid_text
+from raft.codec.types import MAX_STRING_BYTES, UUID, Blob, Fixed, Text
 from raft.codec.varint import read_uvarint
+from raft.uuids import format_uuid
 
 MAX_REQUEST_ELEMENTS = 1000
 """Most structs, and unknown tags, that a request may list in all: each costs the one who reads it some time."""
@@ -37,10 +47,10 @@ def too_many_elements() -> ValueError:
 
 _NAMESPACE = {
     "bad_length": bad_length,
+    "format_uuid": format_uuid,
     "read_uvarint": read_uvarint,
     "too_many_elements": too_many_elements,
     "unpack_array": struct.unpack_from,
-    "uuid_text": uuid_text,
 }
 
 
@@ -93,7 +103,7 @@ class _Decoder:
         return [
             f"{targets}= {self._source.constant(f'unpack_{_identifier(codes)}', _unpacker(codes))}(buffer, position)",
             f"position += {struct.calcsize(f'>{codes}')}",
-            *(f"{part.expression} = uuid_text({part.expression})" for part in run if part.code == UUID.code),
+            *(f"{part.expression} = format_uuid({part.expression})" for part in run if part.code == UUID.code),
         ]
 
     def _read_field(self, field: Field, target: str, *, is_tagged: bool) -> None:
@@ -163,7 +173,7 @@ class _Decoder:
             source.line(f"{target} = unpack_array({codes}, buffer, position)")
             source.line(f"position += length * {size_bytes}")
             if element is UUID:
-                source.line(f"{target} = tuple(map(uuid_text, {target}))")
+                source.line(f"{target} = tuple(map(format_uuid, {target}))")
             return
         self._count_elements("length")
         elements, variable = source.local(f"{_last(target)}_read"), source.local("element")

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import assert_never
 
-from raft.codec.schema import Edition, Field, Layout, Schema, Struct
+from raft.codec.schema import AnyType, Array, Edition, Field, Layout, Schema, Struct, Structure
 from raft.codec.source import Compiled, Run, Source
-from raft.codec.types import MAX_STRING_BYTES, UUID, AnyType, Array, Blob, Fixed, Structure, Text
-from raft.codec.uuids import uuid_bytes
+from raft.codec.types import MAX_STRING_BYTES, UUID, Blob, Fixed, Text
 from raft.codec.varint import UVARINTS, encode_uvarint
+from raft.uuids import uuid_bytes
 
 
 def tagged_field(tag: int, value: bytes) -> bytes:

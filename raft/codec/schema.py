@@ -1,16 +1,33 @@
-"""What a message looks like, as data: the general description from which the codec is generated.
+"""The schema of a message, as data. The codec is generated from it.
 
-It says what Kafka's JSON message files say, in the same words, so that any of those files can be put into it.
+It uses the words of Kafka's JSON message files, so each of those files can be expressed in it.
 `raft.codec.declaration` builds it from typed classes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import Any, TypeAlias, assert_never
 
-from raft.codec.types import AnyType, Array, Blob, Fixed, Structure, Text
+from raft.codec.types import Blob, Fixed, Text, Value, WireType
 from raft.codec.versions import Versions
+
+
+@dataclass(frozen=True, slots=True)
+class Array(WireType[tuple[Value, ...]]):
+    """Any number of values of one type, none of them null. Kafka has no arrays of arrays."""
+
+    element: Fixed[Any] | Text | Blob | Structure[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Structure(WireType[Value]):
+    """The fields of a struct, as the type of one value."""
+
+    struct: Struct
+
+
+AnyType: TypeAlias = Fixed[Any] | Text | Blob | Array[Any] | Structure[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -91,9 +91,9 @@ class Source:
         self._run.append(Part(self._path, code, expression))
 
     @contextmanager
-    def block(self, head: str) -> Iterator[None]:
+    def block(self, opening: str) -> Iterator[None]:
         """Add a line that opens a block, and what follows inside it."""
-        self.line(head)
+        self.line(opening)
         self._indent += 1
         yield
         self._end_run()

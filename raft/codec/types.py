@@ -1,4 +1,4 @@
-"""The types that a field can have on the wire.
+"""The types of single values on the wire; `raft.codec.schema` adds those that are made of others.
 
     type        flexible versions            older versions
     string      uvarint length+1, UTF-8      int16 length, UTF-8
@@ -15,12 +15,9 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeVar
 
 from raft.types import Uuid
-
-if TYPE_CHECKING:
-    from raft.codec.schema import Struct
 
 Value = TypeVar("Value")
 
@@ -29,7 +26,7 @@ MAX_STRING_BYTES = 0x7FFF
 
 
 class WireType(Generic[Value]):
-    """A type on the wire, `Value` in Python: one of the five classes below."""
+    """A type on the wire, `Value` in Python: Fixed, Text or Blob here, Array or Structure in `raft.codec.schema`."""
 
     __slots__ = ()
 
@@ -55,22 +52,6 @@ class Text(WireType[str]):
 class Blob(WireType[bytes]):
     """Bytes of any number: "bytes" or "records" in Kafka's files, the same on the wire."""
 
-
-@dataclass(frozen=True, slots=True)
-class Array(WireType[tuple[Value, ...]]):
-    """Any number of values of one type, none of them null. Kafka has no arrays of arrays."""
-
-    element: Fixed[Any] | Text | Blob | Structure[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Structure(WireType[Value]):
-    """A group of fields."""
-
-    struct: Struct
-
-
-AnyType: TypeAlias = Fixed[Any] | Text | Blob | Array[Any] | Structure[Any]
 
 BOOL: Fixed[bool] = Fixed("?")
 INT8: Fixed[int] = Fixed("b")

@@ -2,6 +2,6 @@
 
 from raft.config.client_listeners import ClientListener
 from raft.config.node import NodeConfig, Voters
-from raft.config.properties import parse_overrides, parse_properties, read_properties
+from raft.config.sources import parse_overrides, read_properties
 
-__all__ = ["ClientListener", "NodeConfig", "Voters", "parse_overrides", "parse_properties", "read_properties"]
+__all__ = ["ClientListener", "NodeConfig", "Voters", "parse_overrides", "read_properties"]

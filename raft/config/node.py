@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from raft import defaults
 from raft.config import values
 from raft.config.client_listeners import ClientListener, client_listeners, voters_key
 from raft.errors import ConfigError
@@ -97,21 +98,25 @@ class NodeConfig:
     cluster_id: str | None = _key("cluster.id", _text, None)
     voters: Voters = _key("controller.quorum.voters", values.voters, None)
     bootstrap_servers: tuple[Endpoint, ...] = _key("controller.quorum.bootstrap.servers", values.addresses, ())
-    election_timeout_ms: int = _key("controller.quorum.election.timeout.ms", _timeout, 1000)
-    fetch_timeout_ms: int = _key("controller.quorum.fetch.timeout.ms", _timeout, 2000)
-    election_backoff_max_ms: int = _key("controller.quorum.election.backoff.max.ms", _milliseconds, 1000)
-    request_timeout_ms: int = _key("controller.quorum.request.timeout.ms", _timeout, 2000)
-    retry_backoff_ms: int = _key("controller.quorum.retry.backoff.ms", _number(at_least=1), 20)
-    fetch_max_bytes: int = _key("controller.quorum.fetch.max.bytes", _bytes, _MEBIBYTE)
-    segment_bytes: int = _key("metadata.log.segment.bytes", _number(at_least=8 * _MEBIBYTE), 1024 * _MEBIBYTE)
+    election_timeout_ms: int = _key("controller.quorum.election.timeout.ms", _timeout, defaults.ELECTION_TIMEOUT_MS)
+    fetch_timeout_ms: int = _key("controller.quorum.fetch.timeout.ms", _timeout, defaults.FETCH_TIMEOUT_MS)
+    election_backoff_max_ms: int = _key(
+        "controller.quorum.election.backoff.max.ms", _milliseconds, defaults.ELECTION_BACKOFF_MAX_MS
+    )
+    request_timeout_ms: int = _key("controller.quorum.request.timeout.ms", _timeout, defaults.REQUEST_TIMEOUT_MS)
+    retry_backoff_ms: int = _key("controller.quorum.retry.backoff.ms", _number(at_least=1), defaults.RETRY_BACKOFF_MS)
+    fetch_max_bytes: int = _key("controller.quorum.fetch.max.bytes", _bytes, defaults.FETCH_MAX_BYTES)
+    segment_bytes: int = _key("metadata.log.segment.bytes", _number(at_least=8 * _MEBIBYTE), defaults.SEGMENT_BYTES)
     message_max_bytes: int = _key("message.max.bytes", _number(at_least=1, at_most=LARGEST_BATCH_BYTES), 8 * _MEBIBYTE)
     queued_max_request_bytes: int = _key("queued.max.request.bytes", _bytes, 64 * _MEBIBYTE)
     socket_request_max_bytes: int | None = _key("socket.request.max.bytes", _bytes, None)
     max_connections: int = _key("max.connections", _number(at_least=1), 1000)
     max_connections_per_ip: int = _key("max.connections.per.ip", _number(at_least=1), _INT32_MAX)
     connections_max_idle_ms: int = _key("connections.max.idle.ms", _number(at_least=1), 600_000)
-    producer_id_expiration_ms: int = _key("producer.id.expiration.ms", _number(at_least=1), 86_400_000)
-    writer_expiration_ms: int = _key("raft.writer.expiration.ms", _long_milliseconds, 2_592_000_000)
+    producer_id_expiration_ms: int = _key(
+        "producer.id.expiration.ms", _number(at_least=1), defaults.PRODUCER_ID_EXPIRATION_MS
+    )
+    writer_expiration_ms: int = _key("raft.writer.expiration.ms", _long_milliseconds, defaults.WRITER_EXPIRATION_MS)
     message_timestamp_after_max_ms: int = _key("log.message.timestamp.after.max.ms", _long_milliseconds, 3_600_000)
     topic_name: str = _key("raft.topic.name", values.topic_name, "__cluster_metadata")
     topic_id: Uuid = _key("raft.topic.id", values.uuid, Uuid("AAAAAAAAAAAAAAAAAAAAAQ"))

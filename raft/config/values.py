@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Mapping
 
 from raft.errors import ConfigError
 from raft.types import Endpoint, NodeId, Uuid
+from raft.uuids import parse_uuid
 
 _LISTENER = re.compile(r"(?P<name>[A-Za-z0-9_.-]+)://(?P<host>\[[^\]]*\]|[^:/]*):(?P<port>\d+)")
 _ADDRESS = re.compile(r"(?P<host>\[[^\]]+\]|[^:/@\s]+):(?P<port>\d+)")
@@ -17,7 +16,6 @@ _HOST = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?")
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _MAX_PORT = 65_535
 _MAX_NODE_ID = (1 << 31) - 1
-_UUID_BYTES = 16
 
 
 _SECRET = re.compile(r"password|secret|jaas|token|credential|private[._-]?key", re.IGNORECASE)
@@ -180,9 +178,7 @@ def uuid(key: str, value: str) -> Uuid:
         ConfigError: it is something else.
     """
     try:
-        raw = base64.urlsafe_b64decode(value + "==")
-    except (binascii.Error, ValueError):
-        raw = b""
-    if len(raw) != _UUID_BYTES or base64.urlsafe_b64encode(raw).decode().rstrip("=") != value:
-        raise refuse(key, value, "is 16 bytes as 22 characters of base64url, such as AAAAAAAAAAAAAAAAAAAAAQ")
-    return Uuid(value)
+        return parse_uuid(value)
+    except ValueError as error:
+        expected = "is 16 bytes as 22 characters of base64url, such as AAAAAAAAAAAAAAAAAAAAAQ"
+        raise refuse(key, value, expected) from error

@@ -1,4 +1,4 @@
-"""Appends of clients (rules CLIENT-6, CLIENT-8; LOG-5; the exactly-once mechanism)."""
+"""Appends of clients (rules CLIENT-6, CLIENT-8; LOG-5; exactly-once writes)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,16 @@ from raft.writers import Accepted, Refused, Repeated
 
 
 def on_appends(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
-    """Append batches, or recognise them; each answer comes when its batch is committed (HW-6).
+    """Append new batches and recognise repeated ones; each response is sent when its batch is committed (HW-6).
 
-    The judgement is made against the whole log up to its end: a client never decides by reading, because what it lost
-    may sit uncommitted in the next leader's log and commit later. Batches that came together are judged one after the
-    other, each against the log with those before it, and written and flushed as one.
+    Whether a batch is new is decided against the whole log up to its end. A client cannot decide it by reading: a write
+    whose response was lost may be uncommitted in the next leader's log, and be committed later. Batches that came
+    together are checked in order, each against the log with those before it, and are written and flushed together.
+
+    Args:
+        state: of any role; only a leader appends.
+        events: the appends, in the order in which they came.
+        now_ms: the present time.
     """
     accepted: list[Batch] = []
     for event in events:
@@ -34,7 +39,7 @@ def on_appends(state: State, events: Sequence[AppendRequested], now_ms: int) -> 
 
 
 def _judge(state: State, event: AppendRequested, now_ms: int) -> Batch | None:
-    """Return the batch at its place in the log, counted in, if it is to be written."""
+    """Return the batch with its offsets, counted in the log, if it is to be written; None if not."""
     if not isinstance(state.role, Leader):
         state.answer_append(event.request_id, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         return None
@@ -57,7 +62,7 @@ def _judge(state: State, event: AppendRequested, now_ms: int) -> Batch | None:
 
 
 def _placed(state: State, batch: Batch) -> Batch:
-    """The batch at the end of the log, in this leader's epoch; its records are not touched."""
+    """Return the batch with the offsets of the log end and this leader's epoch; its records do not change."""
     header = batch.header
     base_offset = state.log.end_offset
     last_offset = Offset(base_offset + header.last_offset - header.base_offset)

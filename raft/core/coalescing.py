@@ -1,4 +1,4 @@
-"""Events that came together and can be handled as one."""
+"""Takes events off a queue; appends that follow each other become one event."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from collections import deque
 from raft.core.events import AppendRequested, AppendsRequested, Event
 
 MAX_TOGETHER = 1000
-"""Most appends handled as one event, so that no other event waits long behind them."""
+"""Most appends in one event, so that the events behind them do not wait long."""
 
 
 def take_next(events: deque[Event]) -> Event:
-    """Remove and return the first event; appends that follow each other at the front become one `AppendsRequested`."""
+    """Remove and return the first event, or one `AppendsRequested` for all appends at the front of the queue.
+
+    Args:
+        events: the queue, in which there is at least one event.
+    """
     first = events.popleft()
     if not isinstance(first, AppendRequested) or not events or not isinstance(events[0], AppendRequested):
         return first

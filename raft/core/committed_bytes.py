@@ -1,4 +1,4 @@
-"""How many bytes have been committed since the node started: by this a parked fetch knows that enough has come."""
+"""How many bytes have been committed since the node started. A parked fetch waits until they are enough."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from raft.types import BatchHeader, Offset
 
 
 class CommittedBytes:
-    """Counts the batches appended since the start, once they are committed."""
+    """The bytes of the batches that were appended since the start and are committed; `total` is their sum."""
 
     __slots__ = ("_appended_bytes", "_uncommitted", "total")
 
@@ -18,7 +18,7 @@ class CommittedBytes:
         self._uncommitted: deque[tuple[Offset, int]] = deque()
 
     def append(self, header: BatchHeader) -> None:
-        """Count a batch that is now at the end of the log."""
+        """Count a batch that was appended."""
         self._appended_bytes += header.size_bytes
         self._uncommitted.append((header.end_offset, self._appended_bytes))
 
@@ -29,6 +29,6 @@ class CommittedBytes:
         self._appended_bytes = self._uncommitted[-1][1] if self._uncommitted else self.total
 
     def commit(self, high_watermark: Offset) -> None:
-        """Count what is committed by now."""
+        """Count the batches below the high watermark as committed."""
         while self._uncommitted and self._uncommitted[0][0] <= high_watermark:
             self.total = self._uncommitted.popleft()[1]

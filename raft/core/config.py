@@ -1,44 +1,55 @@
-"""What a core is told when it is made."""
+"""The configuration of a core."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from raft.core.quorum import VoterSet
+from raft import defaults
+from raft.core.voter_set import VoterSet
 from raft.types import Endpoint, NodeId, ReplicaKey
 
 Draw = Callable[[int], int]
-"""Dice: `draw(n)` gives a number from 0 to n - 1, evenly."""
+"""Random numbers: `draw(n)` returns one from 0 to n - 1, evenly distributed."""
 
 FETCH_MAX_WAIT_MS = 500
 """How long a leader may hold our fetch (TIMER-6)."""
 
 HIGH_WATERMARK_LINGER_MS = 10
-"""How long a node's leader delays an answer that only tells of a higher high watermark (LINGER-1)."""
+"""How long the leader delays a response that only has a higher high watermark (LINGER-1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoreConfig:
-    """One node's place in the quorum, and its timeouts (rules, section 4; names without `controller.quorum.`).
+    """One node's place in the quorum, and its timeouts (rules, section 4).
 
-    `bootstrap_servers` are asked for the leader; while empty, the voters are. A fetch timeout is drawn from
-    `fetch_timeout_ms` up to `fetch_timeout_spread_ms` more. A leader delays an answer that only tells of a higher high
-    watermark by `high_watermark_linger_ms`.
+    Fields:
+        replica: this node.
+        cluster_id: its cluster; None if it does not know it yet.
+        voters: the voters of the quorum.
+        bootstrap_servers: where to ask for the leader; empty to ask the voters.
+        election_timeout_ms: an election timeout is drawn from this up to twice as much.
+        fetch_timeout_ms: a fetch timeout is drawn from this up to `fetch_timeout_spread_ms` more.
+        fetch_timeout_spread_ms: see there.
+        high_watermark_linger_ms: how long the leader delays a response that only has a higher high watermark.
+        election_backoff_max_ms: longest wait of a voter for better successors of a resigned leader.
+        request_timeout_ms: how long to wait for a response.
+        retry_backoff_ms: how long a node is left alone after a failed request.
+        fetch_max_bytes: most bytes to fetch at once.
     """
 
     replica: ReplicaKey
     cluster_id: str | None
     voters: VoterSet
     bootstrap_servers: tuple[Endpoint, ...] = ()
-    election_timeout_ms: int = 1000
-    fetch_timeout_ms: int = 2000
+    election_timeout_ms: int = defaults.ELECTION_TIMEOUT_MS
+    fetch_timeout_ms: int = defaults.FETCH_TIMEOUT_MS
     fetch_timeout_spread_ms: int = 0
     high_watermark_linger_ms: int = 0
-    election_backoff_max_ms: int = 1000
-    request_timeout_ms: int = 2000
-    retry_backoff_ms: int = 20
-    fetch_max_bytes: int = 1 << 20
+    election_backoff_max_ms: int = defaults.ELECTION_BACKOFF_MAX_MS
+    request_timeout_ms: int = defaults.REQUEST_TIMEOUT_MS
+    retry_backoff_ms: int = defaults.RETRY_BACKOFF_MS
+    fetch_max_bytes: int = defaults.FETCH_MAX_BYTES
 
     @property
     def node_id(self) -> NodeId:
@@ -52,17 +63,17 @@ class CoreConfig:
 
     @property
     def is_only_voter(self) -> bool:
-        """Whether this node is the whole quorum."""
+        """Whether this node is the only voter."""
         return self.is_voter and len(self.voters) == 1
 
     def drawn_fetch_timeout_ms(self, draw: Draw) -> int:
-        """The fetch timeout of a node that begins to follow (FAILOVER-2)."""
+        """Draw the fetch timeout of a node that begins to follow (FAILOVER-2)."""
         spread_ms = self.fetch_timeout_spread_ms
         return self.fetch_timeout_ms + (draw(spread_ms) if spread_ms else 0)
 
     @property
     def check_quorum_ms(self) -> int:
-        """A leader not fetched from by a majority for so long resigns (TIMER-4)."""
+        """A leader resigns when no majority has fetched for this long (TIMER-4)."""
         return self.fetch_timeout_ms * 3 // 2
 
     @property
@@ -71,7 +82,7 @@ class CoreConfig:
         return max(self.fetch_timeout_ms // 2, 1)
 
     def bootstrap_nodes(self) -> tuple[tuple[NodeId, Endpoint], ...]:
-        """Whom to ask for the leader; servers known by address alone get ids -2, -3, ... (BOOT-9)."""
+        """Return the nodes to ask for the leader; bootstrap servers get the ids -2, -3, ... (BOOT-9)."""
         if self.bootstrap_servers:
             return tuple((NodeId(-2 - index), endpoint) for index, endpoint in enumerate(self.bootstrap_servers))
         others = self.voters.others(self.node_id)

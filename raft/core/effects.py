@@ -1,13 +1,14 @@
-"""What the core orders: the only way out.
+"""The effects: everything that the core orders.
 
 The runtime carries effects out strictly in the order of the list. `StoreElectionState` is done only when it is on
-disk, so that "persist before send" is the order of a list. `FlushLog` alone does not hold up the rest: it is answered
-later by `LogFlushed`, and only that event counts as durable.
+disk, so that "persist before send" is the order of a list. Only `FlushLog` does not delay what follows: `LogFlushed`
+reports later that it is done, and only that event counts as durable.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from raft.core.messages import AppendResponse, OutgoingRequest, Response
 from raft.core.roles import Role
@@ -16,14 +17,14 @@ from raft.types import Batch, ElectionState, Endpoint, Epoch, NodeId, Offset, Of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreElectionState:
-    """Write the quorum-state file; done when it is on disk."""
+    """Write the quorum-state file. This is done when it is on disk."""
 
     state: ElectionState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendBatches:
-    """Append these batches; their headers hold the offsets and epochs to write into the bytes."""
+    """Append these batches, with the offsets and epochs of their headers written into the bytes."""
 
     batches: tuple[Batch, ...]
 
@@ -48,7 +49,7 @@ class TruncateLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSnapshotPiece:
-    """Write the next piece of a snapshot; position 0 begins it anew."""
+    """Write the next piece of a snapshot; position 0 starts it again."""
 
     snapshot: OffsetAndEpoch
     position: int
@@ -57,16 +58,16 @@ class StoreSnapshotPiece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallSnapshot:
-    """Put a snapshot, all of whose pieces are stored, in the place of the whole log, which then begins at its end."""
+    """Replace the log by a snapshot, all pieces of which are stored; the log then begins at the snapshot's end."""
 
     snapshot: OffsetAndEpoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlushLog:
-    """Bring the log up to `end_offset` to disk, then answer with `LogFlushed`.
+    """Flush the log up to `end_offset`, then report it with `LogFlushed`.
 
-    One flush may serve several orders: then the newest number answers for the older ones.
+    One flush may serve several orders; the newest number then reports the earlier ones, too.
     """
 
     number: int
@@ -75,7 +76,7 @@ class FlushLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Send:
-    """Send a request to a node. Its fate comes back as `ResponseReceived` or `RequestFailed` with that number."""
+    """Send a request to a node. `ResponseReceived` or `RequestFailed` with that number follows."""
 
     number: int
     node_id: NodeId
@@ -85,7 +86,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disconnect:
-    """Drop the connections to a node: a request got no answer in time, and the next one deserves a fresh one."""
+    """Close the connections to a node: a request timed out, and the next one must not use the same connection."""
 
     node_id: NodeId
 
@@ -103,7 +104,7 @@ class ReadRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """Answer a request; where `read` is set, the records read from the log now go into the answer."""
+    """Respond to a request; if `read` is set, with the records that are read from the log now."""
 
     request_id: int
     response: Response | AppendResponse
@@ -112,7 +113,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleChanged:
-    """For the log of events and the metrics."""
+    """The role changed; for logs and metrics."""
 
     old: Role
     new: Role
@@ -121,22 +122,39 @@ class RoleChanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFault:
-    """Something an operator may have to act on; the node goes on."""
+    """Something that an operator may have to act on; the node goes on."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShutdownFinished:
-    """The node may stop now. `handed_over` is False when the time ran out first."""
+    """The node may stop now. `handed_over` is False if no other node leads yet."""
 
     handed_over: bool
 
 
+class HaltCause(Enum):
+    """Why a node has to stop."""
+
+    CONTRADICTING_LEADER = "a message names a leader that cannot be true"
+    COMMITTED_RECORDS_LOST = "the leader's log lacks records that are committed"
+    UNKNOWN_CONTROL_RECORD = "the log holds a control record that this version does not know"
+    KAFKA_CONTROLLER = "another voter is a controller of an Apache Kafka cluster"
+    NOT_AUTHORIZED = "another node does not authorize requests of this one"
+    NOT_A_VOTER = "the stored election state is that of a voter, and this node is not one"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Halt:
-    """Stop this node at once: to go on could break what the quorum promised. Always the last effect of a node."""
+    """Stop this node at once, because to go on could break a promise of the quorum. Always the last effect of a node.
 
+    Fields:
+        cause: what kind of thing happened.
+        reason: what happened, with its values.
+    """
+
+    cause: HaltCause
     reason: str
 
 

@@ -1,11 +1,12 @@
-"""Votes and announcements: how a node answers them (rules VOTE, PREVOTE, BEGIN, END)."""
+"""Requests for votes, and announcements of a leader (rules VOTE, PREVOTE, BEGIN, END)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import assert_never
 
-from raft.core.checks import partition_error, whole_request_refusal
+from raft.core.checks import cluster_refusal, partition_error
+from raft.core.effects import HaltCause
 from raft.core.epochs import can_be_adopted
 from raft.core.messages import (
     BeginQuorumEpochRequest,
@@ -17,16 +18,16 @@ from raft.core.messages import (
     VoteResponse,
 )
 from raft.core.moves import adopt, contradiction
-from raft.core.quorum import Tally
 from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from raft.core.state import State
+from raft.core.tally import Tally
 from raft.errors import ErrorCode
-from raft.types import ReplicaKey
+from raft.types import LeaderAndEpoch, ReplicaKey
 
 
 def on_vote_request(state: State, request_id: int, request: VoteRequest, now_ms: int) -> None:
-    """Judge a vote or a pre-vote. A higher epoch is adopted first, granted or not (VOTE-6, PREVOTE-5)."""
-    refusal = whole_request_refusal(state, request)
+    """Grant or refuse a vote or a pre-vote. In both cases a higher epoch is adopted first (VOTE-6, PREVOTE-5)."""
+    refusal = cluster_refusal(state, request.cluster_id)
     if refusal:
         state.reply(request_id, refusal)
         return
@@ -35,25 +36,18 @@ def on_vote_request(state: State, request_id: int, request: VoteRequest, now_ms:
     if error == ErrorCode.NONE:
         kind = "pre-vote" if request.pre_vote else "vote"
         reason = f"{kind} request of node {request.candidate.node_id} at epoch {request.epoch}"
-        adopt(state, request.epoch, None, (), now_ms=now_ms, reason=reason)
+        adopt(state, LeaderAndEpoch(epoch=request.epoch), now_ms=now_ms, reason=reason)
         if not _is_meant_for_us(state, request.voter):
             error = ErrorCode.INVALID_VOTER_KEY
         elif request.pre_vote:
             granted = _would_grant(state, request)
         else:
             granted = _grant(state, request, now_ms)
-    response = VoteResponse(
-        error=error,
-        epoch=state.epoch,
-        leader_id=state.leader_id,
-        leader_endpoints=state.leader_endpoints,
-        vote_granted=granted,
-    )
-    state.reply(request_id, response)
+    state.reply(request_id, VoteResponse(error=error, leader=state.leader, vote_granted=granted))
 
 
 def on_begin_quorum_epoch(state: State, request_id: int, request: BeginQuorumEpochRequest, now_ms: int) -> None:
-    """Hear of a leader and follow it. It does not reset the fetch timer of one who follows already (BEGIN-8)."""
+    """Follow a new leader. It does not extend the fetch timeout of a node that follows it already (BEGIN-8)."""
     if _refuse_announcement(state, request_id, request):
         return
     error = partition_error(state, request)
@@ -61,16 +55,13 @@ def on_begin_quorum_epoch(state: State, request_id: int, request: BeginQuorumEpo
         _adopt_announcement(state, request, now_ms)
         if not _is_meant_for_us(state, request.voter):
             error = ErrorCode.INVALID_VOTER_KEY
-    response = BeginQuorumEpochResponse(
-        error=error, epoch=state.epoch, leader_id=state.leader_id, leader_endpoints=state.leader_endpoints
-    )
-    state.reply(request_id, response)
+    state.reply(request_id, BeginQuorumEpochResponse(error=error, leader=state.leader))
 
 
 def on_end_quorum_epoch(state: State, request_id: int, request: EndQuorumEpochRequest, now_ms: int) -> None:
-    """Hear that the leader gives up: wait one's turn, then try (END-6, END-7).
+    """Start an election when it is this node's turn, because the leader has resigned (END-6, END-7).
 
-    The leader is no longer alive for us, so its preferred successor gets our pre-vote (PREVOTE-23).
+    From now on this node grants pre-votes, so that the preferred successor can win (PREVOTE-23).
     """
     if _refuse_announcement(state, request_id, request):
         return
@@ -78,21 +69,25 @@ def on_end_quorum_epoch(state: State, request_id: int, request: EndQuorumEpochRe
     if error == ErrorCode.NONE:
         _adopt_announcement(state, request, now_ms)
         role = state.role
-        if isinstance(role, Follower) and role.leader_id == request.leader_id:
+        if isinstance(role, Follower) and role.leader_id == request.leader.leader_id:
             turn_ms = now_ms + successor_delay_ms(state, request.preferred_successors)
             deadline_ms = turn_ms if role.fetch_deadline_ms is not None else None
-            state.role = replace(role, fetch_deadline_ms=deadline_ms, has_fetched=False)
-            # An answer still under way is from before the farewell: no sign of life.
-            state.peers.forget()
-    response = EndQuorumEpochResponse(
-        error=error, epoch=state.epoch, leader_id=state.leader_id, leader_endpoints=state.leader_endpoints
-    )
-    state.reply(request_id, response)
+            state.update_role(replace(role, fetch_deadline_ms=deadline_ms, has_fetched=False))
+            # A response that is still in flight was sent before the leader resigned, and must not extend the timeout.
+            state.requests.reset_all()
+    state.reply(request_id, EndQuorumEpochResponse(error=error, leader=state.leader))
 
 
 def successor_delay_ms(state: State, successors: tuple[ReplicaKey, ...]) -> int:
-    """How long this node lets others go first: nothing for the first successor, half as long again for each earlier
-    one, the most for one not listed (END-8). An empty list, from a leader that restarted, means at once.
+    """Return how long this node waits before it starts an election, so that better successors go first (END-8).
+
+    The first successor does not wait. The last one waits for half of `election_backoff_max_ms`, each one before it for
+    half of the next one's wait, and a node that is not listed for all of it. The list of a leader that has restarted is
+    empty: then no node waits.
+
+    Args:
+        state: of this node.
+        successors: the voters in the order in which the resigned leader prefers them.
     """
     longest_ms = state.config.election_backoff_max_ms
     if not successors:
@@ -107,24 +102,24 @@ def successor_delay_ms(state: State, successors: tuple[ReplicaKey, ...]) -> int:
 def _refuse_announcement(
     state: State, request_id: int, request: BeginQuorumEpochRequest | EndQuorumEpochRequest
 ) -> bool:
-    """Refuse what is not for us, and what cannot be true: then nothing is written and the node stops (GEN-12)."""
-    refusal = whole_request_refusal(state, request)
+    """Refuse an announcement of another cluster, and one that cannot be true: then the node also halts (GEN-12)."""
+    refusal = cluster_refusal(state, request.cluster_id)
     if refusal:
         state.reply(request_id, refusal)
         return True
-    is_possible = request.leader_id >= 0 and can_be_adopted(request.epoch, ours=state.epoch)
-    problem = contradiction(state, request.epoch, request.leader_id) if is_possible else None
+    is_possible = can_be_adopted(request.epoch, ours=state.epoch)
+    problem = contradiction(state, request.leader) if is_possible else None
     if problem:
         state.reply(request_id, RequestRefused(error=ErrorCode.UNKNOWN_SERVER_ERROR))
-        state.halt(problem)
+        state.halt(HaltCause.CONTRADICTING_LEADER, problem)
         return True
     return False
 
 
 def _adopt_announcement(state: State, request: BeginQuorumEpochRequest | EndQuorumEpochRequest, now_ms: int) -> None:
     verb = "leads" if isinstance(request, BeginQuorumEpochRequest) else "resigned from"
-    reason = f"node {request.leader_id} {verb} epoch {request.epoch}"
-    adopt(state, request.epoch, request.leader_id, request.leader_endpoints, now_ms=now_ms, reason=reason)
+    reason = f"node {request.leader.leader_id} {verb} epoch {request.epoch}"
+    adopt(state, request.leader, now_ms=now_ms, reason=reason)
 
 
 def _is_meant_for_us(state: State, addressee: ReplicaKey | None) -> bool:
@@ -132,12 +127,12 @@ def _is_meant_for_us(state: State, addressee: ReplicaKey | None) -> bool:
 
 
 def _is_up_to_date(state: State, request: VoteRequest) -> bool:
-    """Epoch first, then length; as good as ours is enough (VOTE-2)."""
+    """Whether the candidate's log is at least as good as ours, by last epoch and then by log end offset (VOTE-2)."""
     return request.candidate_log_end >= state.log.end
 
 
 def _would_grant(state: State, request: VoteRequest) -> bool:
-    """Forecast a vote: binds nobody, is stored nowhere, resets no timer (PREVOTE-3, 6, 8, 9)."""
+    """Say whether this node would vote: nothing is bound, stored or extended by it (PREVOTE-3, 6, 8, 9)."""
     match state.role:
         case Leader():
             return False
@@ -150,7 +145,7 @@ def _would_grant(state: State, request: VoteRequest) -> bool:
 
 
 def _grant(state: State, request: VoteRequest, now_ms: int) -> bool:
-    """Give the one vote of this epoch, on disk before the answer (VOTE-7..11)."""
+    """Give the one vote of this epoch; it is on disk before the response is sent (VOTE-7..11)."""
     role = state.role
     if not isinstance(role, Unattached | Prospective):
         return False
@@ -161,7 +156,7 @@ def _grant(state: State, request: VoteRequest, now_ms: int) -> bool:
     granted = replace(role, voted_key=request.candidate)
     if state.config.is_voter:
         granted = replace(granted, election_deadline_ms=state.fresh_election_deadline_ms(now_ms))
-    # An observer may be asked, and may grant: the voter set it knows may be an old one (VOTE-13). It has no timer.
+    # An observer may be asked, and may grant, because the voter set that it knows may be outdated (VOTE-13).
     if isinstance(granted, Prospective):
         granted = replace(granted, tally=Tally.opened_by(state.config.node_id, state.config.voters))
     state.move_to(granted, f"voted for node {request.candidate.node_id}")

@@ -1,59 +1,59 @@
-"""What can happen to a node: the only way in."""
+"""The events: everything that can happen to a node."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
 
-from raft.core.messages import ClientFetchRequest, IncomingResponse, Request
+from raft.core.messages import ClientFetchRequest, IncomingRequest, IncomingResponse
 from raft.types import Batch, Epoch, Offset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """The first event of a node's life; none comes before it and it comes once."""
+    """The node starts. This is the first event, and it comes once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimePassed:
-    """The time of `deadline_ms` has come, or some other moment at which nothing else happened."""
+    """The time of `deadline_ms` has come; it may also be sent at any other time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestReceived:
-    """A replica or a client asks. `request_id` comes back in the `Reply`; the caller never uses one twice."""
+    """A replica or a client sent a request. `request_id` comes back in the `Reply`; each request has another one."""
 
     request_id: int
-    request: Request | ClientFetchRequest
+    request: IncomingRequest | ClientFetchRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestAbandoned:
-    """Whoever asked is gone. A fetch that waits for news is forgotten; what is in the log of an append goes on."""
+    """The sender of a request has disconnected. A parked fetch is dropped; an append in the log stays there."""
 
     request_id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseReceived:
-    """The answer to the `Send` of that number. Answers nobody waits for any more are dropped (GEN-7)."""
+    """The response to the `Send` of that number. One that is not expected any more is dropped (GEN-7)."""
 
     number: int
     response: IncomingResponse
 
 
 class Failure(Enum):
-    """Why a request got no answer."""
+    """Why a request has no response."""
 
     DISCONNECTED = "the connection failed"
     CONNECTION_REFUSED = "no process listens at the node's address"
-    UNSUPPORTED_VERSION = "the other side does not know a version that can say it"
-    KAFKA_CONTROLLER = "the other side is a controller of an Apache Kafka cluster, and its voters are no place for us"
+    UNSUPPORTED_VERSION = "the other side supports no version in which the request can be written"
+    KAFKA_CONTROLLER = "the other side is a controller of an Apache Kafka cluster, and this node is a voter"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestFailed:
-    """The `Send` of that number will get no answer."""
+    """The `Send` of that number will have no response."""
 
     number: int
     failure: Failure
@@ -61,10 +61,10 @@ class RequestFailed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendRequested:
-    """A client wants these records in the log.
+    """A client appends a batch.
 
-    The batch is admitted already: checksum, size and form are right; the base offset and epoch in its header are not
-    ours yet. The reply comes when it is committed, or with REQUEST_TIMED_OUT after `timeout_ms`.
+    The batch was checked before: its checksum, size and format are valid. The base offset and epoch in its header are
+    not ours yet. The response is sent when it is committed, or with REQUEST_TIMED_OUT after `timeout_ms`.
     """
 
     request_id: int
@@ -74,14 +74,14 @@ class AppendRequested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendsRequested:
-    """Several clients' appends that came together: they share one append to the log and one flush."""
+    """Several clients' appends that came together. They share one write and one flush of the log."""
 
     appends: tuple[AppendRequested, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogFlushed:
-    """The `FlushLog` of that number is done: everything below `end_offset` was on disk when it was."""
+    """The `FlushLog` of that number is done: everything below `end_offset` is on disk."""
 
     number: int
     end_offset: Offset
@@ -89,14 +89,14 @@ class LogFlushed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResignRequested:
-    """An operator wants another leader than the one of this epoch; for an epoch that is over, that is so already."""
+    """An operator asks the leader of this epoch to resign. For an earlier epoch there is nothing to do any more."""
 
     epoch: Epoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShutdownRequested:
-    """The node is to leave: hand over leadership, for at most `timeout_ms`."""
+    """The node is to shut down: it hands over leadership before, within `timeout_ms` at most."""
 
     timeout_ms: int
 

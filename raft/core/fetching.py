@@ -1,10 +1,11 @@
-"""Fetches as the answering node sees them (rules FETCH, leader side; DIVERGE; CLIENT-1..4)."""
+"""Fetch requests, of replicas and of clients (rules FETCH, leader side; DIVERGE; CLIENT-1..4)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import assert_never
 
-from raft.core.checks import partition_error, whole_request_refusal
+from raft.core.checks import cluster_refusal, partition_error
 from raft.core.commits import maybe_advance_high_watermark
 from raft.core.effects import ReadRange
 from raft.core.log_view import Agreement
@@ -17,16 +18,16 @@ from raft.types import Offset, OffsetAndEpoch
 
 
 def on_fetch(state: State, request_id: int, request: FetchRequest, now_ms: int) -> None:
-    """Serve a replica: records up to the log end, committed or not, or word of where its log leaves ours."""
-    refusal = whole_request_refusal(state, request)
+    """Serve a replica: records up to the log end, committed or not, or the point at which its log diverges."""
+    refusal = cluster_refusal(state, request.cluster_id)
     if refusal:
         state.reply(request_id, refusal)
         return
     fetch = ParkedFetch(request_id=request_id, request=request, deadline_ms=now_ms + request.max_wait_ms)
-    if _turn_away(state, request_id, request):
+    if _refuse_replica(state, request_id, request):
         return
-    _note_progress(state, request, now_ms)
-    _answer_or_park(state, fetch, request, now_ms, is_news=False)
+    _record_progress(state, request, now_ms)
+    _answer_or_park(state, fetch, request, now_ms, high_watermark_moved=False)
 
 
 def on_client_fetch(state: State, request_id: int, request: ClientFetchRequest, now_ms: int) -> None:
@@ -36,28 +37,35 @@ def on_client_fetch(state: State, request_id: int, request: ClientFetchRequest, 
 
 
 def wake_fetches(state: State, now_ms: int, *, high_watermark_moved: bool) -> None:
-    """There is news: judge the parked fetches again that it can concern. A moved high watermark is an answer for
-    replicas, at once or soon (FETCH-12, LINGER-1).
+    """Check the parked fetches again for which there may be a response now.
 
-    A fetch that wakes up is no sign of life: only its arrival was.
+    A new high watermark is a reason to respond to replicas, at once or after the linger time (FETCH-12, LINGER-1). A
+    woken fetch does not count as contact from its replica; only its arrival did.
+
+    Args:
+        state: the log has more records, or a new high watermark.
+        now_ms: the present time.
+        high_watermark_moved: whether it has a new high watermark.
     """
     for fetch in _concerned(state, high_watermark_moved=high_watermark_moved):
         state.parked.take(fetch.request_id)
         match fetch.request:
             case FetchRequest() as request:
-                if not _turn_away(state, fetch.request_id, request):
-                    _answer_or_park(state, fetch, request, now_ms, is_news=high_watermark_moved)
+                # It is as valid as when it was parked: this node still leads, and a leader's log only grows.
+                _answer_or_park(state, fetch, request, now_ms, high_watermark_moved=high_watermark_moved)
             case ClientFetchRequest() as request:
                 _serve_client(state, fetch, request, now_ms)
+            case _:
+                assert_never(fetch.request)
 
 
 def _concerned(state: State, *, high_watermark_moved: bool) -> list[ParkedFetch]:
-    """All replicas' fetches, and those of clients for which enough is committed now, or whose offset is gone.
+    """Return the fetches of replicas, and those of clients for which enough is committed, or whose offset is gone.
 
-    Clients may park a fetch on each of their connections, for more bytes than will come. What an append costs must not
-    grow with their number, so this only compares two numbers for each.
+    Clients may park a fetch on each of their connections, for more bytes than will come. An append should cost little
+    more for each of them, so this only compares two numbers per fetch.
     """
-    if not high_watermark_moved:  # What is not committed is no news for a client.
+    if not high_watermark_moved:  # Clients are given committed records only.
         return [fetch for fetch in state.parked if isinstance(fetch.request, FetchRequest)]
     committed_bytes, log_start = state.committed_bytes.total, state.log.start_offset
     return [
@@ -70,17 +78,19 @@ def _concerned(state: State, *, high_watermark_moved: bool) -> list[ParkedFetch]
 
 
 def end_overdue_fetches(state: State, now_ms: int) -> None:
-    """Give the empty answer to fetches that have waited long enough, or what little a client has asked to wait past."""
+    """Respond to the fetches whose wait is over: without records, or to a client with fewer than it asked for."""
     for fetch in state.parked.take_overdue(now_ms):
         match fetch.request:
             case FetchRequest():
                 state.reply(fetch.request_id, state.fetch_response())
             case ClientFetchRequest() as request:
                 _serve_client(state, fetch, request, now_ms)
+            case _:
+                assert_never(fetch.request)
 
 
-def _turn_away(state: State, request_id: int, request: FetchRequest) -> bool:
-    """Answer a replica that gets no records: an error, or a log that leaves ours, which shows no progress (FETCH-7)."""
+def _refuse_replica(state: State, request_id: int, request: FetchRequest) -> bool:
+    """Respond to a replica that gets no records, because of an error or a diverging log: no progress (FETCH-7)."""
     error = _replica_error(state, request)
     if error != ErrorCode.NONE:
         state.reply(request_id, state.fetch_response(error=error))
@@ -94,33 +104,32 @@ def _turn_away(state: State, request_id: int, request: FetchRequest) -> bool:
 
 
 def _note_endorsement(state: State, request: FetchRequest) -> None:
-    """Who fetches at our epoch acknowledges that we lead it, wherever its log is (BEGIN-3)."""
+    """A voter that fetches in our epoch acknowledges this leader, even if its log diverges (BEGIN-3)."""
     if isinstance(state.role, Leader) and state.config.voters.is_voter(request.replica):
         state.role.progress.voter_endorsed(request.replica.node_id)
 
 
 def _replica_error(state: State, request: FetchRequest) -> ErrorCode:
+    """Return why a replica cannot be served. A leader that shuts down has resigned before, and does not lead."""
     error = partition_error(state, request)
     if error != ErrorCode.NONE:
         return error
     if not isinstance(state.role, Leader):
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
-    if state.is_shutting_down:
-        return ErrorCode.BROKER_NOT_AVAILABLE
     if request.replica.node_id == state.config.node_id:
         return ErrorCode.UNKNOWN_SERVER_ERROR
     return ErrorCode.NONE
 
 
-def _note_progress(state: State, request: FetchRequest, now_ms: int) -> None:
+def _record_progress(state: State, request: FetchRequest, now_ms: int) -> None:
     role = state.role
-    assert isinstance(role, Leader), "only a leader keeps count"
+    assert isinstance(role, Leader), "only a leader records the progress of replicas"
     leader_end = state.log.end_offset
     if state.config.voters.is_voter(request.replica):
         voter = request.replica.node_id
         before = role.progress.voters[voter].fetch_offset
         if before is not None and request.fetch_offset < before:
-            state.report(f"voter {voter} fetches from {request.fetch_offset}, after {before}: did it lose its disk?")
+            state.report(f"voter {voter} fetches from {request.fetch_offset}, after {before}: it has lost records")
         role.progress.voter_fetched(voter, request.fetch_offset, leader_end=leader_end, now_ms=now_ms)
         if maybe_advance_high_watermark(state):
             wake_fetches(state, now_ms, high_watermark_moved=True)
@@ -128,14 +137,16 @@ def _note_progress(state: State, request: FetchRequest, now_ms: int) -> None:
         role.progress.observer_fetched(request.replica, request.fetch_offset, leader_end=leader_end, now_ms=now_ms)
 
 
-def _answer_or_park(state: State, fetch: ParkedFetch, request: FetchRequest, now_ms: int, *, is_news: bool) -> None:
+def _answer_or_park(
+    state: State, fetch: ParkedFetch, request: FetchRequest, now_ms: int, *, high_watermark_moved: bool
+) -> None:
     end_offset = state.log.end_offset
     if request.fetch_offset < end_offset:
         read = ReadRange(start_offset=request.fetch_offset, end_offset=end_offset, max_bytes=request.max_bytes)
         state.reply(fetch.request_id, state.fetch_response(), read)
         return
-    if is_news or _knows_less(state, request):
-        # The next append may come soon, and its answer says the same (LINGER-1).
+    if high_watermark_moved or _has_lower_high_watermark(state, request):
+        # The next append may come soon, and the response with its records also has the high watermark (LINGER-1).
         linger_end_ms = now_ms + state.config.high_watermark_linger_ms
         fetch = replace(fetch, deadline_ms=min(fetch.deadline_ms, linger_end_ms))
     if fetch.deadline_ms <= now_ms:
@@ -144,8 +155,8 @@ def _answer_or_park(state: State, fetch: ParkedFetch, request: FetchRequest, now
         state.parked.add(fetch)
 
 
-def _knows_less(state: State, request: FetchRequest) -> bool:
-    """Whether the follower waits for a high watermark that we have (KIP-1166)."""
+def _has_lower_high_watermark(state: State, request: FetchRequest) -> bool:
+    """Whether the follower asks to be told of a high watermark that it does not know yet (KIP-1166)."""
     ours, theirs = state.high_watermark, request.high_watermark
     return request.wants_high_watermark and ours is not None and (theirs is None or theirs < ours)
 
@@ -181,9 +192,9 @@ def _client_error(state: State, request: ClientFetchRequest) -> ErrorCode:
     if request.fetch_offset < state.log.start_offset:
         return ErrorCode.OFFSET_OUT_OF_RANGE
     if isinstance(state.role, Leader):
-        # Between the high watermark and the end it waits: what is there may still commit (CLIENT-3).
+        # A client waits at an offset between the high watermark and the log end: it may be committed soon (CLIENT-3).
         return ErrorCode.OFFSET_OUT_OF_RANGE if request.fetch_offset > state.log.end_offset else ErrorCode.NONE
-    # A follower may just not know yet. OFFSET_OUT_OF_RANGE would make a client start over.
+    # A follower may not know the offset yet. OFFSET_OUT_OF_RANGE would make a client reset its position.
     behind = request.fetch_offset > (state.high_watermark or Offset(0))
     return ErrorCode.OFFSET_NOT_AVAILABLE if behind else ErrorCode.NONE
 

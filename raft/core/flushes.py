@@ -1,9 +1,10 @@
 """Which part of the log is on disk.
 
-The story this guards against: records 10..20 are appended and a flush is ordered, a new leader cuts the log back to
-10, other records are appended at 10..20, and only then the first flush reports that everything below 20 is on disk. It
-would be believed, and records counted towards the high watermark that a power cut still erases. So orders carry
-numbers, and a truncation voids every number given before it.
+A flush must not count for records that were written after it. Example: records 10..20 are appended and a flush is
+ordered. A new leader truncates the log to 10, and other records are appended at 10..20. Then the first flush reports
+that everything below 20 is on disk. If it were counted, the new records would count towards the high watermark,
+although a power failure could still erase them. So each flush has a number, and a truncation invalidates all earlier
+numbers.
 """
 
 from __future__ import annotations
@@ -12,7 +13,11 @@ from raft.types import Offset
 
 
 class FlushLedger:
-    """The durable end, kept apart from the log end; it survives changes of role and is cut by truncation."""
+    """The end of what is on disk. It outlives changes of role.
+
+    Args:
+        durable_end: end of the log when the node starts, all of which is on disk.
+    """
 
     __slots__ = ("_first_valid_number", "_next_number", "durable_end")
 
@@ -22,19 +27,19 @@ class FlushLedger:
         self._first_valid_number = 0
 
     def order(self) -> int:
-        """Return the number of a new flush."""
+        """Return the number for a new flush."""
         number = self._next_number
         self._next_number += 1
         return number
 
     def done(self, number: int, end_offset: Offset) -> bool:
-        """Count a finished flush; return whether the durable end moved. A voided number changes nothing."""
+        """Count a finished flush and return whether the durable end moved; an invalid number changes nothing."""
         if number < self._first_valid_number or end_offset <= self.durable_end:
             return False
         self.durable_end = end_offset
         return True
 
     def truncate(self, end_offset: Offset) -> None:
-        """The log was cut there: what is past it is gone, and earlier orders no longer say anything."""
+        """Forget what was past the new end of the log, and invalidate the flushes that are still under way."""
         self._first_valid_number = self._next_number
         self.durable_end = min(self.durable_end, end_offset)

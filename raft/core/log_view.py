@@ -1,31 +1,31 @@
-"""What the rules know of the log: where it starts and ends, and which epoch wrote what. No bytes."""
+"""The log as the rules see it: its start, its end, and which epoch wrote which offsets. It holds no records."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable
 from enum import Enum
 
+from raft.epoch_cache import EpochCache
 from raft.types import LOG_BEGIN, BatchHeader, Epoch, EpochStart, Offset, OffsetAndEpoch
 
 
 class Agreement(Enum):
-    """How a fetcher's position relates to this log."""
+    """Whether a replica's log, up to its fetch offset, is a prefix of this log."""
 
-    VALID = "the logs agree up to there"
-    DIVERGING = "the fetcher must cut first"
+    VALID = "the logs agree up to the fetch offset"
+    DIVERGING = "the replica must truncate its log first"
 
 
 class LogView:
-    """Start, end and epoch cache of the log (LOG-10): one entry for each epoch that wrote, both columns rising.
+    """Start, end and epoch cache of the log (LOG-10). The cache has one entry per epoch; epochs and offsets both rise.
 
     Args:
         start: where the log begins, and the epoch of the record before.
-        end_offset: where it ends.
+        end_offset: offset of the next record.
         epochs: the epoch cache, oldest first.
     """
 
-    __slots__ = ("_epochs", "_start", "_starts", "end_offset")
+    __slots__ = ("_epoch_before_start", "_epochs", "end_offset", "start_offset")
 
     def __init__(
         self,
@@ -34,87 +34,65 @@ class LogView:
         end_offset: Offset = Offset(0),
         epochs: Iterable[EpochStart] = (),
     ) -> None:
-        self._start = start
+        self.start_offset = start.offset
+        """Offset of the first record, or of the next one in an empty log."""
         self.end_offset = end_offset
-        self._epochs: list[Epoch] = []
-        self._starts: list[Offset] = []
-        for entry in epochs:
-            self.start_epoch(entry.epoch, entry.start_offset)
-
-    @property
-    def start_offset(self) -> Offset:
-        """Offset of the first record, or of the one to come in an empty log."""
-        return self._start.offset
+        """Offset of the next record."""
+        self._epoch_before_start = start.epoch
+        self._epochs = EpochCache(tuple(epochs))
 
     @property
     def last_epoch(self) -> Epoch:
-        """Epoch of the last record, 0 for an empty log (GEN-13). An epoch entered but not written to does not count."""
+        """Epoch of the last record, 0 for an empty log (GEN-13). An epoch without records does not count."""
         return self.epoch_at(self.end_offset)
 
     @property
     def end(self) -> OffsetAndEpoch:
-        """The log's end as elections compare it."""
+        """The log end offset and last epoch, which elections compare."""
         return OffsetAndEpoch(epoch=self.last_epoch, offset=self.end_offset)
 
     @property
     def epochs(self) -> tuple[EpochStart, ...]:
         """The epoch cache, oldest first."""
-        return tuple(
-            EpochStart(epoch=epoch, start_offset=start) for epoch, start in zip(self._epochs, self._starts, strict=True)
-        )
+        return self._epochs.entries
 
     def start_epoch(self, epoch: Epoch, start_offset: Offset) -> None:
-        """Enter an epoch; entries at or past it in either column go (LOG-12). The newest epoch again is no news."""
-        if self._epochs and self._epochs[-1] == epoch:
-            return
-        while self._epochs and (self._epochs[-1] >= epoch or self._starts[-1] >= start_offset):
-            self._epochs.pop()
-            self._starts.pop()
-        self._epochs.append(epoch)
-        self._starts.append(start_offset)
+        """Enter an epoch; see `EpochCache.with_epoch`."""
+        self._epochs = self._epochs.with_epoch(epoch, start_offset)
 
     def append(self, header: BatchHeader) -> None:
-        """Count a batch in; it must begin where the log ends (LOG-5)."""
+        """Count a batch; it must begin where the log ends (LOG-5)."""
         assert header.base_offset == self.end_offset, f"batch at {header.base_offset}, log ends at {self.end_offset}"
-        assert header.epoch >= self.last_epoch, f"batch of epoch {header.epoch} after epoch {self.last_epoch}"
-        self.start_epoch(header.epoch, header.base_offset)
-        self.end_offset = header.end_offset
+        self.extend(header.epoch, header.end_offset)
+
+    def extend(self, epoch: Epoch, end_offset: Offset) -> None:
+        """Count records of this epoch, from the present end of the log up to `end_offset`."""
+        assert epoch >= self.last_epoch, f"records of epoch {epoch} after epoch {self.last_epoch}"
+        self.start_epoch(epoch, self.end_offset)
+        self.end_offset = end_offset
 
     def truncate(self, end_offset: Offset) -> None:
-        """Forget what lies at `end_offset` or past it, epochs that began there too (DIVERGE-6)."""
+        """Drop everything from `end_offset` on, with the epochs that begin there (DIVERGE-6)."""
         self.end_offset = min(self.end_offset, end_offset)
-        while self._starts and self._starts[-1] >= end_offset:
-            self._epochs.pop()
-            self._starts.pop()
+        self._epochs = self._epochs.truncated(end_offset)
 
     def restart_at(self, start: OffsetAndEpoch) -> None:
-        """Forget everything: a snapshot stands for what was before `start`."""
-        self._start = start
-        self.end_offset = start.offset
-        self._epochs.clear()
-        self._starts.clear()
+        """Drop everything: a snapshot replaces the log, which now begins at `start`."""
+        self.start_offset = self.end_offset = start.offset
+        self._epoch_before_start = start.epoch
+        self._epochs = EpochCache()
 
     def end_of_epoch(self, epoch: Epoch) -> OffsetAndEpoch:
-        """Return the largest epoch at or below `epoch` and where it ends here (DIVERGE-2).
-
-        An epoch below the first one gives (epoch, start of the first); above the last, or in an empty log, the end.
-        """
-        if not self._epochs:
-            return self.end
-        if epoch >= self._epochs[-1]:
-            return OffsetAndEpoch(epoch=self._epochs[-1], offset=self.end_offset)
-        position = bisect_right(self._epochs, epoch)
-        if position == 0:
-            return OffsetAndEpoch(epoch=epoch, offset=self._starts[0])
-        return OffsetAndEpoch(epoch=self._epochs[position - 1], offset=self._starts[position])
+        """Return the largest epoch at or below `epoch` and where it ends here; see `EpochCache.end_of_epoch`."""
+        return self._epochs.end_of_epoch(epoch, log_end=self.end)
 
     def epoch_at(self, offset: Offset) -> Epoch:
         """Epoch of the record just before `offset`, 0 at the very start."""
-        position = bisect_right(self._starts, offset - 1)
-        return self._epochs[position - 1] if position else self._start.epoch
+        epoch = self._epochs.epoch_before(offset)
+        return self._epoch_before_start if epoch is None else epoch
 
     def agreement(self, fetch_offset: Offset, last_fetched_epoch: Epoch) -> Agreement:
-        """Judge a fetcher's position (DIVERGE-3); the start of the next epoch is a valid one."""
+        """Compare a replica's position with this log (DIVERGE-3); the start of the next epoch is a valid position."""
         if self.start_offset == 0 and fetch_offset == 0:
             return Agreement.VALID
         end = self.end_of_epoch(last_fetched_epoch)
@@ -122,8 +100,10 @@ class LogView:
             return Agreement.VALID
         return Agreement.DIVERGING
 
-    def cut_for(self, diverging: OffsetAndEpoch) -> Offset:
-        """Where to cut when a leader names `diverging` as the largest epoch both logs may share (DIVERGE-5)."""
+    def truncation_offset(self, diverging: OffsetAndEpoch) -> Offset:
+        """Return where to truncate when the leader names `diverging`, the largest common epoch and its end there
+        (DIVERGE-5).
+        """
         if diverging.epoch == 0:
             return min(diverging.offset, self.end_offset)
         local = self.end_of_epoch(diverging.epoch)

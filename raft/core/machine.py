@@ -1,14 +1,14 @@
-"""The core: one event in, a list of effects out. No clock, no dice, no disk, no wire of its own."""
+"""The core: one event in, a list of effects out. It has no clock, random numbers, disk or network of its own."""
 
 from __future__ import annotations
 
 from typing import assert_never
 
-from raft.core.answers import on_failure, on_response
 from raft.core.appending import on_appends
+from raft.core.checks import unknown_partition_refusal
 from raft.core.commits import maybe_advance_high_watermark
 from raft.core.config import CoreConfig, Draw
-from raft.core.effects import Effect, RoleChanged
+from raft.core.effects import Effect, HaltCause
 from raft.core.elections import on_begin_quorum_epoch, on_end_quorum_epoch, on_vote_request
 from raft.core.events import (
     AppendRequested,
@@ -25,27 +25,30 @@ from raft.core.events import (
     TimePassed,
 )
 from raft.core.fetching import on_client_fetch, on_fetch, wake_fetches
+from raft.core.invariants import check_invariants
 from raft.core.log_view import LogView
 from raft.core.messages import (
     BeginQuorumEpochRequest,
     ClientFetchRequest,
     EndQuorumEpochRequest,
     FetchRequest,
+    UnknownPartitionRequest,
     VoteRequest,
 )
 from raft.core.moves import become_resigned, settle_election
 from raft.core.requesting import send_requests
+from raft.core.responses import on_failure, on_response
 from raft.core.roles import Leader, Role, Unattached
-from raft.core.startup import starting_role
+from raft.core.startup import foreign_state, starting_role
 from raft.core.state import State
-from raft.core.timers import check_quorum, finish_shutdown, keep_deadlines, next_deadline_ms
+from raft.core.timers import check_quorum, finish_shutdown, handle_deadlines, next_deadline_ms
 from raft.errors import LocalProtocolError
 from raft.types import ElectionState, Endpoint, Epoch, NodeId, Offset
 from raft.writers import TableImage, WriterTable
 
 
 class RaftCore:
-    """One node's share of the quorum protocol.
+    """One node of the quorum protocol.
 
     Args:
         config: the node's place in the quorum.
@@ -53,10 +56,10 @@ class RaftCore:
         log: the log as recovered, all of it on disk.
         writers: the table of writers, built from the headers of that whole log; None for an empty one.
         known_committed: an offset of that log below which it is known to be committed. It does not count as the high
-            watermark, which is unknown at first, but nothing below it is ever cut.
-        draw: dice; the only randomness there is.
+            watermark, which is unknown at first, but nothing below it is ever truncated.
+        draw: the only source of random numbers.
 
-    The first event is `Started`. Times are milliseconds of one monotonic clock. Once an event has led to `Halt` or
+    The first event is `Started`. Times are milliseconds of one monotonic clock. After an event has led to `Halt` or
     `ShutdownFinished`, further events do nothing.
     """
 
@@ -70,10 +73,10 @@ class RaftCore:
         known_committed: Offset = Offset(0),
         draw: Draw,
     ) -> None:
-        nobody = Unattached(epoch=Epoch(0), election_deadline_ms=None)
+        before_start = Unattached(epoch=Epoch(0), election_deadline_ms=None)
         self._state = State(
             config,
-            role=nobody,
+            role=before_start,
             stored=stored,
             log=log,
             writers=writers or WriterTable(),
@@ -83,10 +86,13 @@ class RaftCore:
         self._is_started = False
 
     def handle(self, event: Event, now_ms: int) -> list[Effect]:
-        """Take in one event and return what has to happen, in this order.
+        """Handle one event and return what has to happen, in this order.
+
+        Args:
+            event: what happened.
+            now_ms: when.
 
         Raises:
-            StorageError: (on `Started`) the stored election state cannot be this node's.
             LocalProtocolError: (on `ResignRequested`) this node does not lead that epoch, nor a later one.
             AssertionError: an invariant is broken; the node must stop.
         """
@@ -94,13 +100,16 @@ class RaftCore:
         if state.is_stopped:
             return []
         assert isinstance(event, Started) is not self._is_started, "Started comes first, and once"
+        role_before = state.role
         check_quorum(state, now_ms)
         self._dispatch(event, now_ms)
         if not state.is_stopped:
-            keep_deadlines(state, now_ms)
+            handle_deadlines(state, now_ms)
         if not state.is_stopped:
             send_requests(state, now_ms)
             finish_shutdown(state, now_ms)
+        if not state.is_stopped:
+            check_invariants(state, role_before)
         effects, state.effects = state.effects, []
         return effects
 
@@ -135,10 +144,12 @@ class RaftCore:
     def _start(self, now_ms: int) -> None:
         state = self._state
         self._is_started = True
-        old = state.role
-        state.role, reason = starting_role(state.config, state.stored, state.log, draw=state.draw, now_ms=now_ms)
-        state.store_election_state()
-        state.emit(RoleChanged(old=old, new=state.role, reason=reason))
+        problem = foreign_state(state.config, state.stored, state.log)
+        if problem:
+            state.halt(HaltCause.NOT_A_VOTER, problem)
+            return
+        role, reason = starting_role(state.config, state.stored, state.log, draw=state.draw, now_ms=now_ms)
+        state.start_as(role, reason)
         settle_election(state, now_ms)
 
     def _resign(self, epoch: Epoch, now_ms: int) -> None:
@@ -146,7 +157,7 @@ class RaftCore:
         if epoch < 0 or epoch > state.epoch or (epoch == state.epoch and not isinstance(state.role, Leader)):
             raise LocalProtocolError(f"cannot resign from epoch {epoch}: this node does not lead it")
         if epoch == state.epoch:
-            become_resigned(state, now_ms=now_ms, reason="asked to resign")
+            become_resigned(state, now_ms=now_ms, reason="request to resign")
 
     def _on_request(self, event: RequestReceived, now_ms: int) -> None:
         state, request = self._state, event.request
@@ -161,6 +172,8 @@ class RaftCore:
                 on_fetch(state, event.request_id, request, now_ms)
             case ClientFetchRequest():
                 on_client_fetch(state, event.request_id, request, now_ms)
+            case UnknownPartitionRequest():
+                state.reply(event.request_id, unknown_partition_refusal(state, request))
             case _:
                 assert_never(request)
 
@@ -171,11 +184,11 @@ class RaftCore:
         if maybe_advance_high_watermark(state):
             wake_fetches(state, now_ms, high_watermark_moved=True)
 
-    # What others may look at, but not change
+    # What others may read, but not change
 
     @property
     def deadline_ms(self) -> int | None:
-        """When to call `handle` again with `TimePassed`, if nothing else happens before; None for never."""
+        """When to call `handle` with `TimePassed` if nothing else happens before; None for never."""
         return None if self._state.is_stopped else next_deadline_ms(self._state)
 
     @property
@@ -220,15 +233,15 @@ class RaftCore:
 
     @property
     def durable_high_watermark(self) -> Offset:
-        """Everything below is committed and on this node's disk, as far as is known.
+        """Everything below is known to be committed and on this node's disk.
 
-        The end of what is durable counts as the core knows it: while a truncation is under way on the disk, the disk
-        itself still holds the records that are to be cut, at offsets that may be committed with other records.
+        The core's own durable end counts. While the disk carries out a truncation, it still holds the records that are
+        to be removed, at offsets at which other records may be committed.
         """
         return min(self._state.known_committed, self.durable_end)
 
     def writers_image(self) -> TableImage:
-        """The table of writers at the log's present end, for a producer snapshot."""
+        """Return the table of writers at the present log end, for a producer snapshot."""
         return self._state.writers.image(self._state.log.end_offset)
 
     @property

@@ -1,26 +1,21 @@
-"""Requests and responses as the rules see them: no versions, no topics, no -1.
-
-`raft.wire` turns the bytes of every supported version into these and back. `is_for_our_partition` is False where a
-request names another topic or more than one partition: that is judged here, because the order of checks is part of the
-protocol (ERROR-1).
-"""
+"""Requests and responses without versions, topics or -1: `raft.wire` maps every supported version to them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from raft.errors import ErrorCode
-from raft.types import Batch, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.types import Batch, Epoch, LeaderAndEpoch, Offset, OffsetAndEpoch, ReplicaKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoteRequest:
-    """Asks for a vote (KIP-595) or, with `pre_vote`, for a forecast of one (KIP-996).
+    """Asks for a vote (KIP-595) or, with `pre_vote`, whether it would be granted (KIP-996).
 
     Fields:
-        epoch: the candidate's epoch; for a pre-vote not raised yet.
+        epoch: the candidate's epoch; before a pre-vote it is not raised.
         candidate_log_end: end of the candidate's log and the epoch of its last record.
-        voter: whom the sender means to ask; None where the version cannot say.
+        voter: the receiver that the sender means; None where the version has no field for it.
     """
 
     cluster_id: str | None
@@ -29,42 +24,45 @@ class VoteRequest:
     candidate_log_end: OffsetAndEpoch
     pre_vote: bool
     voter: ReplicaKey | None = None
-    is_for_our_partition: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeginQuorumEpochRequest:
-    """A new leader announces itself to a voter."""
+    """A new leader announces itself to a voter; `voter` is the receiver that it means, None where it is not said."""
 
     cluster_id: str | None
-    epoch: Epoch
-    leader_id: NodeId
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
     voter: ReplicaKey | None = None
-    is_for_our_partition: bool = True
+
+    @property
+    def epoch(self) -> Epoch:
+        """The epoch that it leads."""
+        return self.leader.epoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndQuorumEpochRequest:
-    """A leader resigns, and says in which order it would like the others to try."""
+    """A leader resigns, and says in which order the other voters should start an election."""
 
     cluster_id: str | None
-    epoch: Epoch
-    leader_id: NodeId
+    leader: LeaderAndEpoch
     preferred_successors: tuple[ReplicaKey, ...] = ()
-    leader_endpoints: tuple[Endpoint, ...] = ()
-    is_for_our_partition: bool = True
+
+    @property
+    def epoch(self) -> Epoch:
+        """The epoch that it led."""
+        return self.leader.epoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchRequest:
-    """A replica, voter or observer, asks for what follows its log.
+    """A replica, voter or observer, asks for the records that follow its log.
 
     Fields:
-        replica: who fetches; everything below `fetch_offset` is on its disk.
+        replica: the sender; everything below `fetch_offset` is on its disk.
         last_fetched_epoch: epoch of the record just before `fetch_offset`, 0 for an empty log.
-        high_watermark: the highest one it knows, None while it knows none.
-        wants_high_watermark: whether it is to be answered as soon as ours is higher (Fetch v18, KIP-1166).
+        high_watermark: the highest one that it knows; None while it knows none.
+        wants_high_watermark: whether the response should be sent as soon as ours is higher (Fetch v18, KIP-1166).
     """
 
     cluster_id: str | None
@@ -76,7 +74,6 @@ class FetchRequest:
     max_bytes: int
     high_watermark: Offset | None = None
     wants_high_watermark: bool = False
-    is_for_our_partition: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,9 +93,9 @@ class ClientFetchRequest:
     """A client, not a replica, asks for committed records.
 
     Fields:
-        epoch: the leader epoch the client counts on; None is not checked.
-        last_fetched_epoch: None is not checked.
-        wait_until_bytes: the answer waits (up to `max_wait_ms`) until `RaftCore.committed_bytes` is no lower than this.
+        epoch: the leader epoch that the client knows; None is not checked.
+        last_fetched_epoch: epoch of the record just before `fetch_offset`; None is not checked.
+        wait_until_bytes: the response waits, up to `max_wait_ms`, until `RaftCore.committed_bytes` is at least this.
     """
 
     fetch_offset: Offset
@@ -109,75 +106,81 @@ class ClientFetchRequest:
     wait_until_bytes: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownPartitionRequest:
+    """Any request of a replica that does not name our partition, and no other.
+
+    The core refuses it, and not the part that reads the bytes, because the order of checks belongs to the protocol: a
+    request from another cluster is refused for its cluster id first (ERROR-1).
+    """
+
+    cluster_id: str | None
+
+
 Request = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest
-"""What another replica may ask."""
+"""What replicas ask each other."""
+
+IncomingRequest = Request | UnknownPartitionRequest
+"""What another replica asks this node."""
 
 OutgoingRequest = Request | FetchSnapshotRequest
-"""What this node asks other replicas. It has no snapshots to give, so nobody asks for a piece of one."""
+"""What this node asks other replicas. It makes no snapshots, so no replica asks it for one."""
 
 
 def is_for_records(request: OutgoingRequest) -> bool:
-    """Whether a request to a node is for records: those have a connection of their own, so that a vote never queues
-    behind an answer that the other side holds.
+    """Whether a request asks for records: such requests have a connection of their own, so that a vote does not wait
+    behind a fetch that the receiver holds.
     """
     return isinstance(request, FetchRequest | FetchSnapshotRequest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRefused:
-    """The whole request is refused: the error stands at the top level and there is no partition in the answer."""
+    """The whole request is refused: the response has an error at its top level and no partition."""
 
     error: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoteResponse:
-    """A judged vote: not granted is no error (VOTE-12)."""
+    """The response to a Vote; a vote that is not granted is not an error (VOTE-12)."""
 
     error: int = ErrorCode.NONE
-    epoch: Epoch
-    leader_id: NodeId | None
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
     vote_granted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeginQuorumEpochResponse:
-    """Answer to a new leader's announcement."""
+    """The response to a new leader's announcement."""
 
     error: int = ErrorCode.NONE
-    epoch: Epoch
-    leader_id: NodeId | None
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndQuorumEpochResponse:
-    """Answer to a leader that resigns."""
+    """The response to a leader that resigns."""
 
     error: int = ErrorCode.NONE
-    epoch: Epoch
-    leader_id: NodeId | None
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchResponse:
-    """Answer to a Fetch.
+    """The response to a Fetch.
 
     Fields:
-        high_watermark: None while the answering node knows none.
-        diverging: where the fetcher's log may leave ours: the largest epoch both may share, and its end here.
-        snapshot: id of the snapshot to load instead, from leaders that cut the start of their log.
-        batches: whole batches from the fetch offset on, as they came from the wire, checksums checked. Answers that
-            this node gives carry none: `Reply.read` says what the runtime adds from the log.
-        damage: what was wrong with the batch behind them, in words; None when nothing was.
+        high_watermark: None while the responding node knows none.
+        diverging: set if the replica's log may diverge: the largest epoch that both logs may have, and its end here.
+        snapshot: id of the snapshot to load instead, from leaders that removed the start of their log.
+        batches: whole batches from the fetch offset on, as they came from the wire, checksums checked. Responses of
+            this node hold none: `Reply.read` says what the runtime adds from the log.
+        damage: what is wrong with the batch behind them; None when nothing is.
     """
 
     error: int = ErrorCode.NONE
-    epoch: Epoch
-    leader_id: NodeId | None
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
     high_watermark: Offset | None = None
     log_start_offset: Offset = Offset(0)
     diverging: OffsetAndEpoch | None = None
@@ -196,9 +199,7 @@ class FetchSnapshotResponse:
     """
 
     error: int = ErrorCode.NONE
-    epoch: Epoch
-    leader_id: NodeId | None
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
     snapshot: OffsetAndEpoch
     size_bytes: int
     position: int
@@ -207,23 +208,21 @@ class FetchSnapshotResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendResponse:
-    """What became of an append.
+    """The result of an append. After NOT_LEADER_OR_FOLLOWER or REQUEST_TIMED_OUT the client has to repeat the batch.
 
-    `base_offset` is that of the records asked for, new or there already; None when nothing is known of them. After
-    NOT_LEADER_OR_FOLLOWER or REQUEST_TIMED_OUT the outcome is unknown, and the client repeats the same batch.
-    `message` explains an error where its name does not say enough.
+    Fields:
+        message: explains the error where its name does not say enough.
+        base_offset: that of the batch, new or in the log already; None when it is unknown.
     """
 
     error: int = ErrorCode.NONE
     message: str | None = None
     base_offset: Offset | None = None
-    epoch: Epoch
-    leader_id: NodeId | None
-    leader_endpoints: tuple[Endpoint, ...] = ()
+    leader: LeaderAndEpoch
 
 
 Response = RequestRefused | VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse
-"""What this node answers another replica."""
+"""How this node responds to another replica."""
 
 IncomingResponse = Response | FetchSnapshotResponse
-"""What another replica answers this node."""
+"""How another replica responds to this node."""

@@ -1,22 +1,30 @@
-"""How a node changes role: what each role begins with, and what it takes over from the one before."""
+"""The moves between roles: what each role starts with, and what it keeps of the one before."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
-from raft.core.effects import AppendLeaderChange
+from raft.core.effects import AppendLeaderChange, HaltCause
 from raft.core.progress import QuorumProgress
-from raft.core.quorum import Tally
 from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from raft.core.state import State
-from raft.types import BatchHeader, ControlType, Endpoint, Epoch, NodeId, Offset
+from raft.core.tally import Tally
+from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset
 
 
 def become_unattached(state: State, epoch: Epoch, *, leader_id: NodeId | None, now_ms: int, reason: str) -> None:
-    """Know no leader to fetch from, at this epoch or a higher one.
+    """Become Unattached: no leader to fetch from is known, in this epoch or a higher one.
 
-    The election timer goes on with what was left where elections were under way already; else it is drawn fresh
-    (TIMER-3). A Prospective that only lost its round waits afresh, and fetches meanwhile (PREVOTE-14).
+    If the node had an election timeout already, what is left of it stays; otherwise it is drawn anew (TIMER-3). A
+    Prospective that lost its pre-votes waits for a new timeout and fetches meanwhile (PREVOTE-14).
+
+    Args:
+        state: of the node.
+        epoch: the present one or a higher one.
+        leader_id: the leader of that epoch, if known: its address is not.
+        now_ms: the present time.
+        reason: for the log.
     """
     old = state.role
     same_epoch = epoch == old.epoch
@@ -43,7 +51,7 @@ def become_unattached(state: State, epoch: Epoch, *, leader_id: NodeId | None, n
 
 
 def become_prospective(state: State, *, now_ms: int, reason: str) -> None:
-    """Open a round of pre-votes at the present epoch; alone in the quorum, win it at once."""
+    """Start a round of pre-votes in the present epoch; the only voter wins it at once."""
     old = state.role
     assert not isinstance(old, Leader | Resigned), "a leader resigns and leaves its epoch first"
     state.move_to(
@@ -61,7 +69,7 @@ def become_prospective(state: State, *, now_ms: int, reason: str) -> None:
 
 
 def become_candidate(state: State, *, now_ms: int, reason: str) -> None:
-    """Raise the epoch and vote for itself, on disk before anybody is asked (VOTE-1)."""
+    """Raise the epoch and vote for itself; both are on disk before any vote is requested (VOTE-1)."""
     state.move_to(
         Candidate(
             epoch=Epoch(state.epoch + 1),
@@ -75,7 +83,7 @@ def become_candidate(state: State, *, now_ms: int, reason: str) -> None:
 
 
 def become_leader(state: State, *, now_ms: int) -> None:
-    """Lead the epoch: on disk first, then the LeaderChange record, and only then the announcements (VOTE-20)."""
+    """Lead the epoch: store that first, then append the LeaderChange record, then announce it (VOTE-20)."""
     won = state.role
     assert isinstance(won, Candidate), "only a candidate becomes leader"
     assert won.tally.is_won, "only with a majority"
@@ -88,7 +96,7 @@ def become_leader(state: State, *, now_ms: int) -> None:
         now_ms=now_ms,
     )
     start_offset = state.log.end_offset
-    state.high_watermark = None  # unknown until a record of this epoch is on a majority (HW-4)
+    state.high_watermark = None  # Unknown until a majority has a record of this epoch (HW-4).
     state.move_to(
         Leader(
             epoch=won.epoch,
@@ -99,7 +107,7 @@ def become_leader(state: State, *, now_ms: int) -> None:
         ),
         f"won with votes of {sorted(won.tally.granted)}",
     )
-    state.log.append(_leader_change_header(won.epoch, start_offset))
+    state.log.extend(won.epoch, Offset(start_offset + 1))
     state.emit(
         AppendLeaderChange(
             base_offset=start_offset,
@@ -113,7 +121,7 @@ def become_leader(state: State, *, now_ms: int) -> None:
 
 
 def become_resigned(state: State, *, now_ms: int, reason: str) -> None:
-    """Give up the epoch, and tell the others in which order they should try (END-1, END-3)."""
+    """Resign as leader of this epoch, and tell the others in which order to start an election (END-1, END-3)."""
     leader = state.role
     assert isinstance(leader, Leader), "only a leader resigns"
     voters = state.config.voters
@@ -130,18 +138,18 @@ def become_resigned(state: State, *, now_ms: int, reason: str) -> None:
     )
 
 
-def become_follower(
-    state: State, epoch: Epoch, leader_id: NodeId, endpoints: tuple[Endpoint, ...], *, now_ms: int, reason: str
-) -> None:
-    """Follow a leader whose address is known: on disk before the first fetch (STATE-5)."""
+def become_follower(state: State, leader: LeaderAndEpoch, *, now_ms: int, reason: str) -> None:
+    """Follow a leader whose address is known. That is on disk before the first fetch (STATE-5)."""
+    assert leader.leader_id is not None, "only a known leader is followed"
+    assert leader.endpoints, f"no address of leader {leader.leader_id} is known"
     is_voter = state.config.is_voter
     fetch_timeout_ms = state.config.drawn_fetch_timeout_ms(state.draw)
     state.move_to(
         Follower(
-            epoch=epoch,
-            leader_id=leader_id,
-            leader_endpoints=endpoints,
-            voted_key=state.role.voted_key if epoch == state.epoch else None,
+            epoch=leader.epoch,
+            leader_id=leader.leader_id,
+            leader_endpoints=leader.endpoints,
+            voted_key=state.role.voted_key if leader.epoch == state.epoch else None,
             fetch_deadline_ms=now_ms + fetch_timeout_ms if is_voter else None,
             fetch_timeout_ms=fetch_timeout_ms,
         ),
@@ -150,45 +158,43 @@ def become_follower(
 
 
 def settle_election(state: State, now_ms: int) -> None:
-    """Go on from a round that is decided: won, a step up; lost pre-votes, back. A lost Candidate waits (VOTE-19)."""
+    """Move on if the round is decided. A Candidate that has lost waits for its election timeout instead (VOTE-19)."""
     match state.role:
         case Prospective(tally=tally) if tally.is_won:
             become_candidate(state, now_ms=now_ms, reason=f"won pre-votes of {sorted(tally.granted)}")
         case Candidate(tally=tally) if tally.is_won:
             become_leader(state, now_ms=now_ms)
         case Prospective(tally=tally) if tally.is_lost:
-            leave_prospective(state, now_ms=now_ms, reason=f"lost: pre-votes refused by {sorted(tally.refused)}")
+            leave_prospective(state, now_ms=now_ms, reason=f"lost pre-votes, refused by {sorted(tally.refused)}")
         case _:
             pass
 
 
 def leave_prospective(state: State, *, now_ms: int, reason: str) -> None:
-    """Return to the leader of before, if its address is known, else to waiting (PREVOTE-13)."""
-    role = state.role
-    assert isinstance(role, Prospective), "only a prospective node can lose its pre-votes"
-    if role.leader_id is not None and role.leader_endpoints:
-        become_follower(state, role.epoch, role.leader_id, role.leader_endpoints, now_ms=now_ms, reason=reason)
+    """Follow the former leader again if its address is known; otherwise become Unattached (PREVOTE-13)."""
+    assert isinstance(state.role, Prospective), "only a prospective node can lose its pre-votes"
+    leader = state.leader
+    if leader.endpoints:
+        become_follower(state, leader, now_ms=now_ms, reason=reason)
     else:
-        become_unattached(state, role.epoch, leader_id=role.leader_id, now_ms=now_ms, reason=reason)
+        become_unattached(state, leader.epoch, leader_id=leader.leader_id, now_ms=now_ms, reason=reason)
 
 
-def adopt(
-    state: State, epoch: Epoch, leader_id: NodeId | None, endpoints: tuple[Endpoint, ...], *, now_ms: int, reason: str
-) -> None:
-    """Take over what a message says of epoch and leader (GEN-10), or stop if it breaks what is promised (GEN-12)."""
-    if epoch < state.epoch:
-        return
-    problem = contradiction(state, epoch, leader_id)
+def adopt(state: State, leader: LeaderAndEpoch, *, now_ms: int, reason: str) -> None:
+    """Adopt the epoch and leader that a message names (GEN-10), or halt if they contradict what is known (GEN-12)."""
+    assert leader.epoch >= state.epoch, "messages of an earlier epoch are fenced before"
+    problem = contradiction(state, leader)
     if problem:
-        state.halt(problem)
-    elif leader_id is not None and leader_id != state.config.node_id:
-        _adopt_leader(state, epoch, leader_id, endpoints, now_ms=now_ms, reason=reason)
-    elif epoch > state.epoch:
-        become_unattached(state, epoch, leader_id=None, now_ms=now_ms, reason=reason)
+        state.halt(HaltCause.CONTRADICTING_LEADER, problem)
+    elif leader.leader_id not in (None, state.config.node_id):
+        _adopt_leader(state, leader, now_ms=now_ms, reason=reason)
+    elif leader.epoch > state.epoch:
+        become_unattached(state, leader.epoch, leader_id=None, now_ms=now_ms, reason=reason)
 
 
-def contradiction(state: State, epoch: Epoch, leader_id: NodeId | None) -> str | None:
-    """Say what is wrong with a claim that cannot be true while every node keeps the rules; None for a sound one."""
+def contradiction(state: State, leader: LeaderAndEpoch) -> str | None:
+    """Say why a named leader cannot be true while every node keeps the rules; None if it can."""
+    epoch, leader_id = leader.epoch, leader.leader_id
     if leader_id is None or epoch < state.epoch:
         return None
     leads_or_led = isinstance(state.role, Leader | Resigned) and epoch == state.epoch
@@ -199,30 +205,18 @@ def contradiction(state: State, epoch: Epoch, leader_id: NodeId | None) -> str |
     return None
 
 
-def _adopt_leader(
-    state: State, epoch: Epoch, leader_id: NodeId, told: tuple[Endpoint, ...], *, now_ms: int, reason: str
-) -> None:
-    endpoints = told or state.config.voters.endpoints(leader_id)
-    is_news = epoch > state.epoch or state.leader_id is None
-    if endpoints and (is_news or len(endpoints) > len(state.leader_endpoints)):
-        become_follower(state, epoch, leader_id, endpoints, now_ms=now_ms, reason=reason)
-    elif isinstance(state.role, Candidate) and epoch == state.epoch:
-        # To wait for an address is to be Unattached, and a Candidate does not return to that within its epoch. Its
-        # election goes on: it is lost if that leader has a majority.
+def _adopt_leader(state: State, named: LeaderAndEpoch, *, now_ms: int, reason: str) -> None:
+    assert named.leader_id is not None, "a message without a leader has none to adopt"
+    leader = replace(named, endpoints=named.endpoints or state.config.voters.endpoints(named.leader_id))
+    is_news = leader.epoch > state.epoch or state.leader_id is None
+    if leader.endpoints and (is_news or len(leader.endpoints) > len(state.leader_endpoints)):
+        become_follower(state, leader, now_ms=now_ms, reason=reason)
+    elif isinstance(state.role, Candidate) and leader.epoch == state.epoch:
+        # A node without the leader's address is Unattached, and a Candidate cannot become that within its epoch. Its
+        # election goes on; it is lost if that leader has a majority.
         state.report(
-            f"a message names node {leader_id} leader of epoch {epoch}, but no address, and no voter has that id"
+            f"a message names node {leader.leader_id} leader of epoch {leader.epoch}, "
+            "but no address, and no voter has that id"
         )
     elif is_news:
-        become_unattached(state, epoch, leader_id=leader_id, now_ms=now_ms, reason=reason)
-
-
-def _leader_change_header(epoch: Epoch, base_offset: Offset) -> BatchHeader:
-    """The header as the log view needs it; size and time are the runtime's business."""
-    return BatchHeader(
-        base_offset=base_offset,
-        last_offset=base_offset,
-        epoch=epoch,
-        size_bytes=0,
-        record_count=1,
-        control_types=(ControlType.LEADER_CHANGE,),
-    )
+        become_unattached(state, leader.epoch, leader_id=leader.leader_id, now_ms=now_ms, reason=reason)

@@ -1,4 +1,4 @@
-"""Requests that wait for news: fetches until there is something to tell, appends until they are committed."""
+"""Requests that wait: fetches until there are records or a new high watermark, appends until they are committed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from raft.types import Offset
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParkedFetch:
-    """A fetch that found nothing yet. It is judged anew at every wake-up (FETCH-12)."""
+    """A fetch for which there is nothing yet. Each time it is woken it is checked again like a new one (FETCH-12)."""
 
     request_id: int
     request: FetchRequest | ClientFetchRequest
@@ -21,10 +21,10 @@ class ParkedFetch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingAppend:
-    """An append, or a repeated one, that is answered once everything below `end_offset` is committed.
+    """An append, new or repeated, whose response is sent once everything below `end_offset` is committed.
 
-    `error` and `message` are what the client hears then; a write that an older one of the same writer overtook is no
-    success.
+    `error` and `message` go into that response: an append may be refused because of a newer write of the same writer,
+    and the client may only know that once the newer write is committed.
     """
 
     request_id: int
@@ -41,8 +41,8 @@ Request = TypeVar("Request", ParkedFetch, PendingAppend)
 class WaitingRequests(Generic[Request]):
     """Requests that wait, by their ids, in the order in which they came.
 
-    Every event asks whether one is overdue, and there may be many: so the earliest deadline is kept, and looked for
-    again only after the request that had it is gone.
+    Every event checks whether one of them is overdue, and there may be many. So the earliest deadline is remembered,
+    and computed again only after the request that had it was removed.
     """
 
     __slots__ = ("_by_id", "_earliest_ms", "_is_earliest_exact")
@@ -59,14 +59,14 @@ class WaitingRequests(Generic[Request]):
         return len(self._by_id)
 
     def add(self, request: Request) -> None:
-        """Let a request wait."""
+        """Add a request."""
         self._by_id[request.request_id] = request
         if self._earliest_ms is None or request.deadline_ms < self._earliest_ms:
             self._earliest_ms = request.deadline_ms
             self._is_earliest_exact = True
 
     def take(self, request_id: int) -> Request | None:
-        """Return a request, which waits no more; None if it does not wait."""
+        """Remove a request and return it; None if it does not wait."""
         request = self._by_id.pop(request_id, None)
         if request is not None and request.deadline_ms == self._earliest_ms:
             self._is_earliest_exact = False
@@ -75,14 +75,14 @@ class WaitingRequests(Generic[Request]):
         return request
 
     def take_all(self) -> list[Request]:
-        """Return all of them; none waits any more."""
+        """Remove all requests and return them."""
         waiting = list(self._by_id.values())
         self._by_id.clear()
         self._earliest_ms = None
         return waiting
 
     def take_overdue(self, now_ms: int) -> list[Request]:
-        """Return those whose time is over; they wait no more."""
+        """Remove the requests whose deadline has passed and return them."""
         if self._earliest_ms is None or now_ms < self._earliest_ms:
             return []
         overdue = [request for request in self._by_id.values() if request.deadline_ms <= now_ms]
@@ -92,7 +92,7 @@ class WaitingRequests(Generic[Request]):
 
     @property
     def earliest_deadline_ms(self) -> int | None:
-        """When the first of them is overdue; None while none waits."""
+        """The earliest deadline of all requests; None while none waits."""
         if not self._is_earliest_exact and self._by_id:
             self._earliest_ms = min(request.deadline_ms for request in self._by_id.values())
             self._is_earliest_exact = True

@@ -1,4 +1,4 @@
-"""What a node asks of the others, by role: each request as soon as its node is free for it.
+"""The requests that a node sends in each role, each as soon as its receiver is ready for it.
 
 Rules FETCH-19, 20; BEGIN-1, 2; END-4; VOTE-16.
 """
@@ -10,7 +10,7 @@ from typing import assert_never
 
 from raft.core.config import FETCH_MAX_WAIT_MS
 from raft.core.effects import Send
-from raft.core.failover import is_second_look_due
+from raft.core.failover import is_retry_due
 from raft.core.messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
@@ -30,13 +30,13 @@ def send_requests(state: State, now_ms: int) -> None:
     match role:
         case Unattached():
             if not state.is_shutting_down:
-                _fetch_from_anybody(state, now_ms)
+                _fetch_from_any_node(state, now_ms)
         case Follower():
             if not state.is_shutting_down:
-                _fetch_from_best(state, role, now_ms)
+                _fetch_as_follower(state, role, now_ms)
         case Prospective() | Candidate():
             if not role.tally.is_lost:
-                _send_to_voters(state, sorted(role.tally.unanswered), _vote_request, now_ms)
+                _send_to_voters(state, sorted(role.tally.unrecorded), _vote_request, now_ms)
         case Leader():
             _announce(state, role, now_ms)
         case Resigned():
@@ -56,43 +56,43 @@ def _send_to_voters(
     state: State, voters: Iterable[NodeId], make: Callable[[State, NodeId], OutgoingRequest], now_ms: int
 ) -> None:
     for voter in voters:
-        if state.peers.is_ready(voter, now_ms):
+        if state.requests.is_ready(voter, now_ms):
             _send(state, voter, state.config.voters.endpoints(voter)[0], make(state, voter), now_ms)
 
 
-def _fetch_from_best(state: State, role: Follower, now_ms: int) -> None:
-    """Fetch from the leader; while it fails us, from anybody, who may know of a newer one (FETCH-20)."""
+def _fetch_as_follower(state: State, role: Follower, now_ms: int) -> None:
+    """Fetch from the leader; while it backs off, from any other node, which may know a newer leader (FETCH-20)."""
     leader = (role.leader_id, role.leader_endpoints[0])
-    if state.peers.is_backing_off(role.leader_id, now_ms):
-        if is_second_look_due(state, role):
-            # One fetch is under way at a time (GEN-6): another node that is silent would hold up the second look.
+    if state.requests.is_backing_off(role.leader_id, now_ms):
+        if is_retry_due(state, role):
+            # Only one fetch is in flight at a time (GEN-6): another node without a response would delay the retry.
             return
-        _fetch_from_anybody(state, now_ms, but=leader)
-    elif not state.peers.take_timed_out(role.leader_id) or not _fetch_from_anybody(state, now_ms, but=leader):
+        _fetch_from_any_node(state, now_ms, except_for=leader)
+    elif not state.requests.take_timeout(role.leader_id) or not _fetch_from_any_node(state, now_ms, except_for=leader):
         _fetch(state, *leader, now_ms, loading=role.loading)
 
 
-def _fetch_from_anybody(state: State, now_ms: int, *, but: tuple[NodeId, Endpoint] | None = None) -> bool:
-    """Fetch from a random node that is free; return whether there was one."""
+def _fetch_from_any_node(state: State, now_ms: int, *, except_for: tuple[NodeId, Endpoint] | None = None) -> bool:
+    """Fetch from a random node that is ready; return whether there is one."""
     ready = [
         (node_id, endpoint)
         for node_id, endpoint in state.config.bootstrap_nodes()
-        if state.peers.is_ready(node_id, now_ms) and not _is_same(but, node_id, endpoint)
+        if state.requests.is_ready(node_id, now_ms) and not _is_same(except_for, node_id, endpoint)
     ]
-    if ready and not state.peers.has_pending:
+    if ready and not state.requests.has_inflight:
         node_id, endpoint = ready[state.draw(len(ready))]
         _fetch(state, node_id, endpoint, now_ms)
     return bool(ready)
 
 
 def _is_same(node: tuple[NodeId, Endpoint] | None, node_id: NodeId, endpoint: Endpoint) -> bool:
-    """Whether this is that node; bootstrap servers are known by address alone."""
+    """Whether both are the same node; bootstrap servers are known by their address alone."""
     return node is not None and (node[0] == node_id or (node[1].host, node[1].port) == (endpoint.host, endpoint.port))
 
 
 def _fetch(state: State, node_id: NodeId, endpoint: Endpoint, now_ms: int, *, loading: Loading | None = None) -> None:
-    """Fetch, one at a time in the whole node (GEN-6), and only once what was fetched before is on disk (FETCH-25)."""
-    if state.peers.has_pending or state.flushes.durable_end < state.log.end_offset:
+    """Fetch, if no other request is in flight (GEN-6) and everything that was fetched before is on disk (FETCH-25)."""
+    if state.requests.has_inflight or state.flushes.durable_end < state.log.end_offset:
         return
     request = _fetch_request(state) if loading is None else _fetch_snapshot_request(state, loading)
     _send(state, node_id, endpoint, request, now_ms)
@@ -137,9 +137,7 @@ def _vote_request(state: State, voter: NodeId) -> VoteRequest:
 def _begin_request(state: State, voter: NodeId) -> BeginQuorumEpochRequest:
     return BeginQuorumEpochRequest(
         cluster_id=state.config.cluster_id,
-        epoch=state.epoch,
-        leader_id=state.config.node_id,
-        leader_endpoints=state.config.voters.endpoints(state.config.node_id),
+        leader=state.leader,
         voter=state.config.voters.key(voter),
     )
 
@@ -149,13 +147,11 @@ def _end_request(state: State, _voter: NodeId) -> EndQuorumEpochRequest:
     assert isinstance(role, Resigned), "only a resigned leader ends its epoch"
     return EndQuorumEpochRequest(
         cluster_id=state.config.cluster_id,
-        epoch=role.epoch,
-        leader_id=role.leader_id,
+        leader=state.leader,
         preferred_successors=role.preferred_successors,
-        leader_endpoints=state.config.voters.endpoints(role.leader_id),
     )
 
 
 def _send(state: State, node_id: NodeId, endpoint: Endpoint, request: OutgoingRequest, now_ms: int) -> None:
-    number = state.peers.sent(node_id, request, now_ms)
+    number = state.requests.on_request_sent(node_id, request, now_ms)
     state.emit(Send(number=number, node_id=node_id, endpoint=endpoint, request=request))

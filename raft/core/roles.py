@@ -1,14 +1,12 @@
-"""The six roles of a node, and the table of legal moves between them (rules, section 2)."""
+"""The six roles of a node (rules, section 2)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import assert_never
 
 from raft.core.progress import QuorumProgress
-from raft.core.quorum import Tally
+from raft.core.tally import Tally
 from raft.types import ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 
 
@@ -27,7 +25,7 @@ class Unattached:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prospective:
-    """Asks for pre-votes at its present epoch, before it dares to raise it."""
+    """Asks for pre-votes in its present epoch, before it raises the epoch."""
 
     epoch: Epoch
     leader_id: NodeId | None = None
@@ -49,7 +47,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leader:
-    """Won its epoch; accepts appends and answers fetches. `progress` is the one mutable field of all roles."""
+    """Won its epoch; accepts appends and serves fetches. `progress` is the only mutable field of a role."""
 
     epoch: Epoch
     leader_id: NodeId
@@ -60,7 +58,7 @@ class Leader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resigned:
-    """Led this epoch and gave it up, or restarted after leading it: neither leads nor votes in it again."""
+    """Led this epoch and resigned, or restarted after leading it: it neither leads nor votes in it again."""
 
     epoch: Epoch
     leader_id: NodeId
@@ -72,7 +70,7 @@ class Resigned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loading:
-    """A snapshot on its way from the leader; what lies below `position` has come."""
+    """A snapshot that is being loaded from the leader; everything below byte `position` is here."""
 
     snapshot: OffsetAndEpoch
     position: int = 0
@@ -83,12 +81,12 @@ class Follower:
     """Knows the leader of the epoch and fetches from it.
 
     Fields:
-        fetch_deadline_ms: when to give the leader up; None for observers, who just ask others too.
-        has_fetched: whether this leader has answered a fetch since it is followed: such a follower refuses pre-votes.
-        fetch_timeout_ms: without an answer for so long, the node asks for pre-votes; drawn each time it begins to
-            follow, so that the followers of one leader do not do so at the same moment (FAILOVER-2).
-        is_leader_refusing: whether the leader's address has refused a connection since the last answer.
-        loading: the snapshot that is asked for instead of records.
+        fetch_deadline_ms: when to start a pre-vote; None for observers, which ask other nodes for the leader instead.
+        fetch_timeout_ms: how long the node follows without a successful fetch before it starts a pre-vote; drawn each
+            time it begins to follow, so that the followers of one leader do not all start at once (FAILOVER-2).
+        has_fetched: whether a fetch from this leader has succeeded: such a follower refuses pre-votes.
+        is_leader_refusing: whether the leader's address has refused a connection since the last response.
+        loading: the snapshot that is fetched instead of records.
     """
 
     epoch: Epoch
@@ -105,56 +103,8 @@ class Follower:
 Role = Unattached | Prospective | Candidate | Leader | Resigned | Follower
 
 
-class EpochStep(Enum):
-    """What a move does to the epoch."""
-
-    NONE = "the same epoch"
-    ANY = "the same epoch, or a higher one"
-    ONE = "the next epoch"
-    UP = "a higher epoch"
-
-
-ALLOWED: Mapping[type[Role], Mapping[type[Role], EpochStep]] = {
-    Unattached: {Unattached: EpochStep.ANY, Prospective: EpochStep.NONE, Follower: EpochStep.ANY},
-    Prospective: {
-        Prospective: EpochStep.NONE,
-        Candidate: EpochStep.ONE,
-        Follower: EpochStep.ANY,
-        Unattached: EpochStep.ANY,
-    },
-    Candidate: {
-        Leader: EpochStep.NONE,
-        Prospective: EpochStep.NONE,
-        Unattached: EpochStep.UP,
-        Follower: EpochStep.ANY,
-    },
-    Leader: {Resigned: EpochStep.NONE, Unattached: EpochStep.UP, Follower: EpochStep.UP},
-    Resigned: {Unattached: EpochStep.UP, Follower: EpochStep.UP},
-    Follower: {Prospective: EpochStep.NONE, Unattached: EpochStep.UP, Follower: EpochStep.ANY},
-}
-"""Every legal move, and what it does to the epoch. Who starts as what is another matter: see `raft.core.startup`."""
-
-
-def check_move(old: Role, new: Role) -> None:
-    """Make sure that a move is one of the table, and forgets nothing that an epoch must remember.
-
-    Raises:
-        AssertionError: it is not in the table; or within one epoch a vote or a leader would be lost or replaced.
-    """
-    step = ALLOWED[type(old)].get(type(new))
-    assert step is not None, f"no move from {type(old).__name__} to {type(new).__name__}"
-    up = new.epoch - old.epoch
-    is_right = {EpochStep.NONE: up == 0, EpochStep.ANY: up >= 0, EpochStep.ONE: up == 1, EpochStep.UP: up > 0}[step]
-    assert is_right, f"{type(old).__name__} to {type(new).__name__} is {step.value}, not {old.epoch} to {new.epoch}"
-    if up == 0:
-        kept_vote = old.voted_key in (None, new.voted_key)
-        assert kept_vote, f"voted for {old.voted_key} in epoch {old.epoch}, now {new.voted_key}"
-        kept_leader = known_leader(old) in (None, known_leader(new))
-        assert kept_leader, f"leader {known_leader(old)} of epoch {old.epoch}, now {known_leader(new)}"
-
-
 def election_state(role: Role) -> ElectionState:
-    """What of a role must survive a crash."""
+    """Return what of a role must survive a crash."""
     match role:
         case Candidate():
             return ElectionState(epoch=role.epoch, leader_id=None, voted_key=role.voted_key)
@@ -165,5 +115,5 @@ def election_state(role: Role) -> ElectionState:
 
 
 def known_leader(role: Role) -> NodeId | None:
-    """The leader of the role's epoch, as far as the role knows it."""
+    """Return the leader of the role's epoch, None if the role knows none."""
     return None if isinstance(role, Candidate) else role.leader_id

@@ -1,22 +1,41 @@
-"""Who a node is when it starts, from what it stored (rules STATE-7..16)."""
+"""The role in which a node starts, given what it stored (rules STATE-7..16)."""
 
 from __future__ import annotations
 
 from raft.core.config import CoreConfig, Draw
 from raft.core.log_view import LogView
-from raft.core.quorum import Tally
 from raft.core.roles import Candidate, Follower, Prospective, Resigned, Role, Unattached, known_leader
-from raft.errors import StorageError
+from raft.core.tally import Tally
 from raft.types import ElectionState, Epoch
+
+
+def foreign_state(config: CoreConfig, stored: ElectionState | None, log: LogView) -> str | None:
+    """Say why the stored state cannot be this node's: only a voter leads or stands for election. None if it can."""
+    if stored is None or stored.epoch < log.last_epoch or config.is_voter:
+        return None
+    if stored.leader_id == config.node_id:
+        did = "led"
+    elif _is_candidacy(config, stored):
+        did = "stood for election in"
+    else:
+        return None
+    voters = list(config.voters.ids)
+    return f"node {config.node_id} is no voter of {voters}, but its quorum-state says that it {did} the last epoch"
 
 
 def starting_role(
     config: CoreConfig, stored: ElectionState | None, log: LogView, *, draw: Draw, now_ms: int
 ) -> tuple[Role, str]:
-    """Choose the role to start in, and say why. Nobody starts as Leader: unflushed records could reuse offsets.
+    """Choose the role to start in, and say why.
 
-    Raises:
-        StorageError: the stored state cannot be this node's.
+    No node starts as Leader: it could use the offsets of records again that it had sent and not flushed.
+
+    Args:
+        config: the node's place in the quorum.
+        stored: its election state, which `foreign_state` has accepted; None on the very first start.
+        log: its log.
+        draw: random numbers.
+        now_ms: the present time.
     """
     timeout_ms = config.election_timeout_ms
     deadline_ms = now_ms + (timeout_ms + draw(timeout_ms) if timeout_ms else 0)
@@ -29,7 +48,7 @@ def starting_role(
         draw=draw,
     )
     if config.is_only_voter and not isinstance(role, Candidate):
-        return _sole_voter(config, role, deadline_ms), "the only voter elects itself"
+        return _sole_voter(config, role, deadline_ms), "only voter, elects itself"
     return role, reason
 
 
@@ -39,24 +58,22 @@ def _role_from(
     election_deadline_ms = deadline_ms if config.is_voter else None
     if stored.epoch < log.last_epoch:
         role = Unattached(epoch=log.last_epoch, election_deadline_ms=election_deadline_ms)
-        return role, "the log is of a later epoch than the stored state"
+        return role, "the log has a later epoch than the stored state"
     if stored.leader_id == config.node_id:
-        _require_voter(config, "led")
         return Resigned(
             epoch=stored.epoch,
             leader_id=config.node_id,
             voted_key=stored.voted_key,
             election_deadline_ms=deadline_ms,
             unacknowledged=frozenset(config.voters.others(config.node_id)),
-        ), "it led this epoch before it stopped"
-    if stored.leader_id is None and stored.voted_key is not None and stored.voted_key.matches(config.replica):
-        _require_voter(config, "stood for election in")
+        ), "was the leader of this epoch when it stopped"
+    if _is_candidacy(config, stored):
         return Candidate(
             epoch=stored.epoch,
             voted_key=config.replica,
             election_deadline_ms=deadline_ms,
             tally=Tally.opened_by(config.node_id, config.voters),
-        ), "it stood for election before it stopped"
+        ), "was a candidate in this epoch when it stopped"
     if stored.leader_id is not None and config.voters.endpoints(stored.leader_id):
         fetch_timeout_ms = config.drawn_fetch_timeout_ms(draw)
         return Follower(
@@ -66,28 +83,25 @@ def _role_from(
             voted_key=stored.voted_key,
             fetch_deadline_ms=now_ms + fetch_timeout_ms if config.is_voter else None,
             fetch_timeout_ms=fetch_timeout_ms,
-        ), "the stored leader"
+        ), "knows the leader of this epoch"
     return Unattached(
         epoch=stored.epoch,
         leader_id=stored.leader_id,
         voted_key=stored.voted_key,
         election_deadline_ms=election_deadline_ms,
-    ), "no leader to follow"
+    ), "knows no leader to follow"
 
 
-def _require_voter(config: CoreConfig, deed: str) -> None:
-    if not config.is_voter:
-        raise StorageError(
-            f"node {config.node_id} is no voter of {list(config.voters.ids)}, but its quorum-state says that it {deed} "
-            "the last epoch: is controller.quorum.voters right, and the directory this node's?"
-        )
+def _is_candidacy(config: CoreConfig, stored: ElectionState) -> bool:
+    """Whether the node voted for itself in the stored epoch, and did not win."""
+    return stored.leader_id is None and stored.voted_key is not None and stored.voted_key.matches(config.replica)
 
 
 def _sole_voter(config: CoreConfig, role: Role, deadline_ms: int) -> Prospective:
     return Prospective(
         epoch=role.epoch,
-        # Not a word of this epoch is unsaid before the next one is on disk: a crash in between must not make this node
-        # stand for it again, and lead it twice.
+        # The leader of this epoch must stay on disk until the next epoch is. After a crash in between, this node would
+        # otherwise be a candidate in this epoch again, and could lead it twice.
         leader_id=known_leader(role),
         voted_key=role.voted_key,
         election_deadline_ms=deadline_ms,

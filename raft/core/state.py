@@ -1,4 +1,4 @@
-"""All that a core knows, in one place; the modules beside this one hold the rules that change it."""
+"""The state of a node, in one place; the modules beside this one hold the rules that change it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from raft.core.effects import (
     Effect,
     FlushLog,
     Halt,
+    HaltCause,
     ReadRange,
     Reply,
     ReportFault,
@@ -20,17 +21,37 @@ from raft.core.flushes import FlushLedger
 from raft.core.log_view import LogView
 from raft.core.messages import AppendResponse, FetchResponse, Response
 from raft.core.parking import ParkedFetch, PendingAppend, WaitingRequests
-from raft.core.peers import Peers
-from raft.core.roles import Leader, Role, check_move, election_state, known_leader
+from raft.core.request_manager import RequestManager
+from raft.core.roles import Follower, Leader, Prospective, Role, election_state, known_leader
+from raft.core.transitions import check_move, check_update
 from raft.errors import ErrorCode
-from raft.types import Batch, BatchHeader, ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
+from raft.types import (
+    Batch,
+    BatchHeader,
+    ElectionState,
+    Endpoint,
+    Epoch,
+    LeaderAndEpoch,
+    NodeId,
+    Offset,
+    OffsetAndEpoch,
+)
 from raft.writers import WriterTable
 
 
 class State:
-    """The mutable state of one node, and the few ways in which it changes.
+    """The mutable state of one node, and the ways in which it changes.
 
-    Every change that the world must hear of is also an effect in `effects`, in the order in which it has to happen.
+    Whatever a change requires outside the core is added to `effects`, in the order in which it has to happen.
+
+    Args:
+        config: the node's place in the quorum.
+        role: the role until the start.
+        stored: the election state on disk; None when there is none yet.
+        log: the log on disk.
+        writers: the writers of that log.
+        known_committed: an offset below which it is known to be committed.
+        draw: random numbers.
     """
 
     def __init__(
@@ -53,16 +74,20 @@ class State:
         self.writers = writers
         self.draw = draw
         self.high_watermark: Offset | None = None
-        self.known_committed = known_committed
-        """The highest high watermark ever known here: it outlives roles and restarts, and is never cut below."""
-        self.peers = Peers(request_timeout_ms=config.request_timeout_ms, retry_backoff_ms=config.retry_backoff_ms)
+        self.known_committed = max(known_committed, log.start_offset)
+        """The highest high watermark ever known here. It outlives roles and restarts; no truncation goes below it. A
+        log that begins with a snapshot is committed up to there."""
+        self.requests = RequestManager(
+            request_timeout_ms=config.request_timeout_ms, retry_backoff_ms=config.retry_backoff_ms
+        )
+        self.known_nodes = frozenset((*config.voters.ids, *(node_id for node_id, _ in config.bootstrap_nodes())))
         self.parked: WaitingRequests[ParkedFetch] = WaitingRequests()
         self.appends: WaitingRequests[PendingAppend] = WaitingRequests()
         self.shutdown_deadline_ms: int | None = None
         self.unreachable: set[NodeId] = set()
         """Nodes whose address refused the last connection: no process listens there."""
         self.failover_epoch: Epoch | None = None
-        """The epoch in which refused connections have led to pre-votes already."""
+        """The last epoch in which refused connections have led to pre-votes."""
         self.is_stopped = False
         self.effects: list[Effect] = []
 
@@ -80,73 +105,92 @@ class State:
 
     @property
     def leader_endpoints(self) -> tuple[Endpoint, ...]:
-        """Where that leader listens, as far as known: told by itself, else from the voter set (GEN-11)."""
-        told: tuple[Endpoint, ...] = getattr(self.role, "leader_endpoints", ())
-        if told or self.leader_id is None:
-            return told
+        """Where that leader listens, if known: as a message named it, else from the voter set (GEN-11)."""
+        named = self.role.leader_endpoints if isinstance(self.role, Prospective | Follower) else ()
+        if named or self.leader_id is None:
+            return named
         return self.config.voters.endpoints(self.leader_id)
 
     @property
+    def leader(self) -> LeaderAndEpoch:
+        """The epoch and its leader, as every response names them."""
+        return LeaderAndEpoch(epoch=self.epoch, leader_id=self.leader_id, endpoints=self.leader_endpoints)
+
+    @property
     def is_shutting_down(self) -> bool:
-        """Whether the node is on its way out."""
+        """Whether a shutdown was requested."""
         return self.shutdown_deadline_ms is not None
 
     def fresh_election_deadline_ms(self, now_ms: int) -> int:
-        """A new election deadline, drawn evenly from [T, 2T) (TIMER-3)."""
+        """Return a new election deadline: the timeout is drawn evenly from [T, 2T) (TIMER-3)."""
         timeout_ms = self.config.election_timeout_ms
         return now_ms + (timeout_ms + self.draw(timeout_ms) if timeout_ms else 0)
 
-    # Changing role
+    # The role, which nothing else assigns
+
+    def start_as(self, role: Role, reason: str) -> None:
+        """Enter the first role after a start; which one is not bound by the table of moves."""
+        self._enter(role, reason)
 
     def move_to(self, role: Role, reason: str) -> None:
-        """Make a legal move to another role: durable before anything that follows in the list (ROLE-11).
+        """Make a legal move to another role. It is on disk before any later effect is carried out (ROLE-11).
 
         Raises:
             AssertionError: see `check_move`.
         """
         old = self.role
         check_move(old, role)
-        self.role = role
-        self.store_election_state()
-        self.emit(RoleChanged(old=old, new=role, reason=reason))
-        self.peers.forget()
+        self._enter(role, reason)
+        self.requests.reset_all()
         if isinstance(old, Leader):
             self.fail_appends()
         self.fail_parked()
 
+    def update_role(self, role: Role) -> None:
+        """Replace details of the present role, such as a deadline or a tally. There is nothing to store or to announce.
+
+        Raises:
+            AssertionError: see `check_update`.
+        """
+        check_update(self.role, role)
+        self.role = role
+
+    def _enter(self, role: Role, reason: str) -> None:
+        old, self.role = self.role, role
+        self.store_election_state()
+        self.emit(RoleChanged(old=old, new=role, reason=reason))
+
     def store_election_state(self) -> None:
-        """Order what the role must not forget to disk, unless it is there already."""
+        """Order the election state of the role to disk, unless it is there already."""
         state = election_state(self.role)
         if state != self.stored:
             self.stored = state
             self.emit(StoreElectionState(state=state))
 
-    # Speaking to the world
+    # Effects
 
     def emit(self, effect: Effect) -> None:
-        """Add an effect; they are carried out in this order."""
+        """Add an effect; effects are carried out in this order."""
         self.effects.append(effect)
 
     def reply(self, request_id: int, response: Response | AppendResponse, read: ReadRange | None = None) -> None:
-        """Answer a request."""
+        """Respond to a request."""
         self.emit(Reply(request_id=request_id, response=response, read=read))
 
     def report(self, message: str) -> None:
-        """Tell an operator; the node goes on."""
+        """Report a fault; the node goes on."""
         self.emit(ReportFault(message=message))
 
-    def halt(self, reason: str) -> None:
-        """Stop this node: going on could break a promise of the quorum."""
+    def halt(self, cause: HaltCause, reason: str) -> None:
+        """Stop this node, because to go on could break a promise of the quorum."""
         self.is_stopped = True
-        self.emit(Halt(reason=reason))
+        self.emit(Halt(cause=cause, reason=reason))
 
     def fetch_response(self, *, error: int = ErrorCode.NONE, diverging: OffsetAndEpoch | None = None) -> FetchResponse:
-        """Make the answer to a fetch; it says where the quorum stands whatever else it says (FETCH-10)."""
+        """Make the response to a fetch; each names the leader, the epoch and the high watermark (FETCH-10)."""
         return FetchResponse(
             error=error,
-            epoch=self.epoch,
-            leader_id=self.leader_id,
-            leader_endpoints=self.leader_endpoints,
+            leader=self.leader,
             high_watermark=self.high_watermark,
             log_start_offset=self.log.start_offset,
             diverging=diverging,
@@ -155,24 +199,22 @@ class State:
     def answer_append(
         self, request_id: int, error: int, base_offset: Offset | None = None, message: str | None = None
     ) -> None:
-        """Say what became of an append."""
+        """Respond to an append."""
         response = AppendResponse(
             error=error,
             message=message,
             base_offset=base_offset,
-            epoch=self.epoch,
-            leader_id=self.leader_id,
-            leader_endpoints=self.leader_endpoints,
+            leader=self.leader,
         )
         self.reply(request_id, response)
 
     def fail_appends(self) -> None:
-        """Leadership is lost: what was not committed has an unknown outcome, and clients ask again (ROLE-14)."""
+        """Fail the waiting appends: another leader decides whether they are committed (ROLE-14)."""
         for append in self.appends.take_all():
             self.answer_append(append.request_id, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     def fail_parked(self) -> None:
-        """The role that held these fetches is gone (FETCH-12)."""
+        """Fail the parked fetches, which belong to the role before (FETCH-12)."""
         for parked in self.parked.take_all():
             self.reply(parked.request_id, self.fetch_response(error=ErrorCode.NOT_LEADER_OR_FOLLOWER))
 
@@ -185,18 +227,18 @@ class State:
         self.order_append(batches)
 
     def count_in(self, header: BatchHeader) -> None:
-        """Count a batch as the end of the log; `order_append` has to follow."""
+        """Count a batch at the end of the log; `order_append` must follow."""
         self.log.append(header)
         self.committed_bytes.append(header)
         self.writers.appended(header)
 
     def order_append(self, batches: tuple[Batch, ...]) -> None:
-        """Order batches that are counted in to be written and flushed."""
+        """Order batches that were counted to be written and flushed."""
         self.emit(AppendBatches(batches=batches))
         self.order_flush()
 
     def truncate(self, end_offset: Offset) -> None:
-        """Cut the log, and all that was derived from the part cut off."""
+        """Truncate the log, and everything that was derived from the records that are removed."""
         self.log.truncate(end_offset)
         self.committed_bytes.truncate(end_offset)
         self.writers.truncated(end_offset)
@@ -206,8 +248,9 @@ class State:
             self.order_flush()
 
     def restart_log(self, start: OffsetAndEpoch) -> None:
-        """Count the log as empty and beginning here; what puts a snapshot in its place has been ordered."""
+        """Count the log as empty, beginning here; the snapshot that replaces it was ordered to be installed."""
         self.log.restart_at(start)
+        self.committed_bytes.truncate(start.offset)
         self.writers.forget_everything()
         self.flushes.truncate(Offset(0))
         self.order_flush()

@@ -1,6 +1,8 @@
-"""What happens because nothing else did: deadlines (rules, section 4)."""
+"""Deadlines: what a node does when time has passed (rules, section 4)."""
 
 from __future__ import annotations
+
+from typing import assert_never
 
 from raft.core.commits import end_overdue_appends
 from raft.core.effects import Disconnect, ShutdownFinished
@@ -11,13 +13,13 @@ from raft.core.state import State
 from raft.types import Epoch
 
 
-def keep_deadlines(state: State, now_ms: int) -> None:
+def handle_deadlines(state: State, now_ms: int) -> None:
     """Do everything that is due by now."""
-    for pending in state.peers.take_overdue(now_ms):
-        state.emit(Disconnect(node_id=pending.node_id))
-    state.peers.forget_past_back_offs(now_ms)
+    for timed_out in state.requests.take_timed_out(now_ms):
+        state.emit(Disconnect(node_id=timed_out.node_id))
+    state.requests.remove_expired_backoffs(now_ms)
     left: set[type[Role]] = set()
-    # One move may make the next one due at once, but with timeouts of 0 they would go round for ever.
+    # One move may make the next one due at once. With timeouts of 0 they would never end, so each role is left once.
     while type(state.role) not in left:
         left.add(type(state.role))
         _move_on_time(state, now_ms)
@@ -28,8 +30,8 @@ def keep_deadlines(state: State, now_ms: int) -> None:
 
 
 def next_deadline_ms(state: State) -> int | None:
-    """When `keep_deadlines` or `send_requests` may have something to do; None for never."""
-    deadlines = state.peers.deadlines_ms()
+    """Return when `handle_deadlines` or `send_requests` may have something to do; None for never."""
+    deadlines = state.requests.deadlines_ms()
     waiting = (state.parked.earliest_deadline_ms, state.appends.earliest_deadline_ms)
     for deadline_ms in (*_role_deadlines_ms(state), *waiting, state.shutdown_deadline_ms):
         if deadline_ms is not None:
@@ -43,21 +45,23 @@ def _role_deadlines_ms(state: State) -> tuple[int | None, ...]:
         begin_deadline_ms = progress.begin_deadline_ms if progress.voters else None
         return (progress.check_quorum_deadline_ms, begin_deadline_ms, progress.observer_deadline_ms)
     if state.is_shutting_down:
-        return ()  # elections wait for nobody who is leaving
+        return ()  # A node that shuts down takes no part in elections.
     match state.role:
         case Follower(fetch_deadline_ms=deadline_ms):
             return (deadline_ms,)
         case Unattached() | Prospective() | Candidate() | Resigned() as role:
             return (role.election_deadline_ms,)
+        case _:
+            assert_never(state.role)
 
 
 def _move_on_time(state: State, now_ms: int) -> None:
-    """Make the one move that the present role's deadline asks for, if it is past."""
+    """Make the move for which the present role's deadline is set, if that has passed."""
     role = state.role
     if isinstance(role, Leader):
-        # Its own deadline, check quorum's, was looked at before the event.
+        # Its own deadline, that of check quorum, was handled before the event.
         if state.is_shutting_down and not state.config.is_only_voter:
-            become_resigned(state, now_ms=now_ms, reason="shutting down")
+            become_resigned(state, now_ms=now_ms, reason="shutdown")
         return
     is_due = any(deadline_ms is not None and deadline_ms <= now_ms for deadline_ms in _role_deadlines_ms(state))
     if not is_due:
@@ -70,30 +74,33 @@ def _move_on_time(state: State, now_ms: int) -> None:
         case Candidate():
             become_prospective(state, now_ms=now_ms, reason="election timeout without enough votes")
         case Resigned():
-            # One epoch up, so that nobody can be told that this node leads, this node least of all (ROLE-9).
+            # In the next epoch no node, this one included, can take it for the leader again (ROLE-9).
             epoch = Epoch(role.epoch + 1)
-            become_unattached(
-                state, epoch, leader_id=None, now_ms=now_ms, reason="resigned for a whole election timeout"
-            )
+            become_unattached(state, epoch, leader_id=None, now_ms=now_ms, reason="election timeout after it resigned")
         case Follower():
-            become_prospective(state, now_ms=now_ms, reason="gives its leader up")
+            become_prospective(state, now_ms=now_ms, reason="fetch timeout expired")
+        case _:
+            assert_never(role)
 
 
 def check_quorum(state: State, now_ms: int) -> None:
-    """Resign if this node leads and no majority has fetched for check quorum's time.
+    """Resign if this node leads and no majority has fetched within the check-quorum timeout.
 
-    Looked at before each event: a leader that stood still for a while has to find out that it leads no more before it
-    answers anybody (FETCH-17).
+    This is checked before each event: a leader whose process was suspended must not respond to any request as a leader
+    after another one may have been elected (FETCH-17).
     """
     if not isinstance(state.role, Leader):
         return
     expiry_ms = state.role.progress.check_quorum_deadline_ms
     if expiry_ms is not None and expiry_ms <= now_ms:
-        become_resigned(state, now_ms=now_ms, reason="no majority has fetched for check quorum's time")
+        become_resigned(state, now_ms=now_ms, reason="no majority has fetched within the check-quorum timeout")
 
 
 def finish_shutdown(state: State, now_ms: int) -> None:
-    """Leave as soon as another leads, or none can, or the time is over (END-14, END-15); no request is left waiting."""
+    """End the shutdown once another node leads, none can be elected, or the timeout is over (END-14, END-15).
+
+    All waiting requests get their responses before.
+    """
     if state.shutdown_deadline_ms is None:
         return
     config = state.config
@@ -107,7 +114,7 @@ def finish_shutdown(state: State, now_ms: int) -> None:
 
 
 def _is_no_majority_left(state: State) -> bool:
-    """Whether voters have left already, too many for the others to elect a leader: a whole quorum is being stopped."""
+    """Whether so many voters have stopped that the others cannot elect a leader: the whole quorum is being stopped."""
     voters = state.config.voters
-    listening = [voter for voter in voters.others(state.config.node_id) if voter not in state.unreachable]
-    return bool(state.unreachable) and len(listening) < voters.majority
+    reachable = [voter for voter in voters.others(state.config.node_id) if voter not in state.unreachable]
+    return bool(state.unreachable) and len(reachable) < voters.majority

@@ -16,8 +16,8 @@ from raft.errors import ConfigError
 from raft.local.ports import free_ports, is_free
 from raft.storage.atomic_file import replace_file
 from raft.storage.disk import DiskFiles
-from raft.storage.meta_properties import directory_id_of
 from raft.types import Endpoint, NodeId
+from raft.uuids import UUID_BYTES, new_uuid
 
 _FILE = "quorum.json"
 _VERSION = 2
@@ -68,8 +68,7 @@ class Layout:
         else:
             drawn = free_ports(2 * voters)
         node_ids = [NodeId(at + 1) for at in range(voters)]
-        # A cluster id is drawn as a directory id is: 16 random bytes in Kafka's form.
-        cluster_id = known.cluster_id if known is not None else directory_id_of(secrets.token_bytes(16))
+        cluster_id = known.cluster_id if known is not None else new_uuid(secrets.token_bytes(UUID_BYTES))
         layout = cls(
             data_dir=data_dir,
             cluster_id=cluster_id,

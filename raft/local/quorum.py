@@ -12,11 +12,12 @@ from types import TracebackType
 from typing import Self
 
 from raft.client import Client, ClientSettings
+from raft.client.settings import DEFAULT_REQUEST_TIMEOUT_MS
 from raft.errors import ConfigError, QuorumUnavailableError, StorageError
 from raft.local.layout import Layout
 from raft.local.lock import lock_patiently
-from raft.local.properties import check_properties, voter_properties
 from raft.local.voter import VoterProcess
+from raft.local.voter_properties import check_properties, voter_properties
 from raft.local.watch import Watch
 from raft.storage.disk import make_private_folder
 from raft.storage.files import DirectoryLock
@@ -121,7 +122,7 @@ class LocalQuorum:
                 bootstrap_servers=servers,
                 cluster_id=self.cluster_id,
                 api_timeout_ms=api_timeout_ms,
-                request_timeout_ms=min(5_000, api_timeout_ms),
+                request_timeout_ms=min(DEFAULT_REQUEST_TIMEOUT_MS, api_timeout_ms),
             )
         )
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import raft
 from raft.errors import ConfigError, StorageError
+from raft.properties import format_properties
 from raft.storage.atomic_file import replace_file
 from raft.storage.disk import PRIVATE_FILE, DiskFiles, make_private_folder
-from raft.storage.properties_file import format_properties
 from raft.types import NodeId
 
 _SOURCE_ROOT = Path(raft.__file__).parent.parent
@@ -105,7 +105,9 @@ class VoterProcess:
     def _start(self) -> None:
         make_private_folder(self._folder)
         config = self._folder / "node.properties"
-        replace_file(DiskFiles(self._folder), config.name, format_properties(self._properties))
+        # Where the locale has no characters for the bytes of a path (LC_ALL=C), Python has surrogates for them.
+        content = format_properties(self._properties).encode(errors="surrogateescape")
+        replace_file(DiskFiles(self._folder), config.name, content)
         self._close_pipe()
         paths = [str(_SOURCE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         with open(self.log_file, "ab", opener=_open_private) as log:

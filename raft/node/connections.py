@@ -14,10 +14,10 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 
-from raft.node.budget import AnswerBudget
-from raft.node.faults import FaultLog
 from raft.node.inbound import InboundConnection
 from raft.node.incoming import LargeFrames
+from raft.runtime.fault_log import FaultLog
+from raft.runtime.response_budget import ResponseBudget
 
 _logger = logging.getLogger(__name__)
 
@@ -33,6 +33,7 @@ class Connections:
         max_connections_per_ip: `max.connections.per.ip`: from one address.
         max_idle_s: those that are not used for so long are closed.
         large_frames, answers: which connections may be too slow for.
+        now_ms: a monotonic clock, in milliseconds.
     """
 
     def __init__(
@@ -42,7 +43,8 @@ class Connections:
         max_connections_per_ip: int,
         max_idle_s: float,
         large_frames: LargeFrames,
-        answers: AnswerBudget,
+        answers: ResponseBudget,
+        now_ms: Callable[[], int],
     ) -> None:
         self._max_connections = max_connections
         self._max_connections_per_ip = max_connections_per_ip
@@ -53,7 +55,7 @@ class Connections:
         self._silent: dict[InboundConnection, None] = {}
         """Those that had sent no request when they were last looked at, the oldest first."""
         self._by_address: Counter[str] = Counter()
-        self._closings = FaultLog(_logger, level=logging.INFO)
+        self._closings = FaultLog(_logger, now_ms, level=logging.INFO)
         self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
 
     def __len__(self) -> int:

@@ -3,7 +3,7 @@
 Requests that come one behind the other are begun at once, so that appends can share a flush; their answers leave in
 the order in which they came, as the protocol demands. What a connection may hold is bounded: the requests under way,
 the bytes of appends of all connections together (`RequestBudget`), what has come of large frames (`LargeFrames`), the
-answers that the other side does not read (`AnswerBudget`).
+answers that the other side does not read (`ResponseBudget`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from typing import Protocol, cast
 
 from raft.codec import Message
 from raft.errors import DecodeError, ErrorCode, LocalProtocolError
-from raft.node.budget import AnswerBudget, Permit, RequestBudget
-from raft.node.caller import Caller, address_of
 from raft.node.incoming import SMALL_FRAME_BYTES, LargeFrames
-from raft.node.respond import Respond
+from raft.node.request_budget import RequestBudget
 from raft.node.slot import Slot
+from raft.runtime.caller import Caller, address_of
+from raft.runtime.respond import Respond
+from raft.runtime.response_budget import Permit, ResponseBudget
 from raft.wire.apis import API_VERSIONS, FETCH, PRODUCE
 from raft.wire.frames import (
     FrameReader,
@@ -93,7 +94,7 @@ class Service:
     max_frame_bytes: int
     requests: RequestBudget
     large_frames: LargeFrames
-    answers: AnswerBudget
+    answers: ResponseBudget
     handle: Callable[[Caller, ReceivedRequest, Respond], None]
     unsupported: Callable[[], Message]
     registry: Registry

@@ -13,24 +13,29 @@ from raft.core import CoreConfig, RaftCore
 from raft.core.config import HIGH_WATERMARK_LINGER_MS
 from raft.core.events import Event, ShutdownRequested
 from raft.core.log_view import LogView
-from raft.core.quorum import VoterSet
-from raft.node.admissions import Admissions
-from raft.node.budget import AnswerBudget, RequestBudget
-from raft.node.caller import Caller
+from raft.core.voter_set import VoterSet
+from raft.node.admission_thread import AdmissionThread
 from raft.node.connections import Connections
-from raft.node.engine import Engine
-from raft.node.faults import FaultLog
+from raft.node.disk_threads import DiskThreads
 from raft.node.inbound import InboundConnection, Service
 from raft.node.incoming import LargeFrames
 from raft.node.listener import Listener
+from raft.node.loop_scheduler import LoopScheduler
 from raft.node.peers import PeerNetwork
 from raft.node.relay import Relay
-from raft.node.requests.context import Context
-from raft.node.requests.handlers import handle
-from raft.node.requests.quorum import METADATA_TOPIC
-from raft.node.requests.versions import unsupported_api_versions
+from raft.node.request_budget import RequestBudget
 from raft.node.voter_addresses import VoterAddresses
 from raft.records.load_scanner import load_scanner
+from raft.runtime.admissions import Admissions
+from raft.runtime.caller import Caller
+from raft.runtime.engine import Engine
+from raft.runtime.fault_log import FaultLog
+from raft.runtime.replica_disk import ReplicaDisk
+from raft.runtime.requests.context import Context
+from raft.runtime.requests.handlers import handle
+from raft.runtime.requests.quorum import METADATA_TOPIC
+from raft.runtime.requests.versions import unsupported_api_versions
+from raft.runtime.response_budget import ResponseBudget
 from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
 from raft.storage.disk import DiskFiles
 from raft.storage.log import LogConfig
@@ -63,6 +68,8 @@ class Node:
 
     def __init__(self, config: NodeConfig) -> None:
         self.config = config
+        self._scheduler = LoopScheduler()
+        self._disk_threads = DiskThreads(self._scheduler)
         self._listeners: list[Listener] = []
         self._relay = Relay()
         self._voter_addresses = VoterAddresses(config.voters) if config.verify_voter_addresses else None
@@ -100,18 +107,21 @@ class Node:
                 refuses_controllers=config.node_id in config.voters and config.topic_name == METADATA_TOPIC,
                 submit=self._submit,
             )
-            self._engine = Engine(core, self._directory, self._network, ended=self._on_ended)
+            disk = ReplicaDisk(self._directory, self._disk_threads)
+            self._engine = Engine(core, disk, self._network, self._scheduler, ended=self._on_ended)
             self._context = Context(
                 config=config,
                 cluster_id=self._directory.cluster_id,
                 ours=ours,
                 engine=self._engine,
-                log=self._directory.log,
-                answers=AnswerBudget(config.queued_max_request_bytes),
+                disk=disk,
+                scheduler=self._scheduler,
+                admissions=Admissions(AdmissionThread()),
+                responses=ResponseBudget(config.queued_max_request_bytes),
                 relay=self._relay,
+                refusals=FaultLog(_logger, self._scheduler.now_ms),
                 voter_addresses=self._voter_addresses,
-                refusals=FaultLog(_logger),
-                admissions=Admissions(),
+                draw=secrets.randbelow,
             )
             await self._listen(max_frame_bytes)
         except BaseException:
@@ -169,13 +179,14 @@ class Node:
             max_connections_per_ip=config.max_connections_per_ip,
             max_idle_s=config.connections_max_idle_ms / 1000,
             large_frames=large_frames,
-            answers=self._context.answers,
+            answers=self._context.responses,
+            now_ms=self._scheduler.now_ms,
         )
         service = Service(
             max_frame_bytes=max_frame_bytes,
             requests=RequestBudget(config.queued_max_request_bytes),
             large_frames=large_frames,
-            answers=self._context.answers,
+            answers=self._context.responses,
             handle=lambda caller, request, respond: handle(self._context, caller, request, respond),
             unsupported=unsupported_api_versions,
             registry=self._connections,

@@ -1,10 +1,10 @@
-"""Handing a client's DescribeQuorum on to the leader, as Kafka's brokers do.
+"""Forwards a client's DescribeQuorum to the leader, as Kafka's brokers do.
 
-Java's AdminClient, told of brokers, sends DescribeQuorum to any of them, and then again and again to the one that it is
-connected to: a follower that answered 6 would never be left for the leader.
+Java's AdminClient, if it is given brokers, sends DescribeQuorum to any of them, and repeats it on the connection that
+it has: a follower that responded with NOT_LEADER_OR_FOLLOWER would be asked again and again.
 
-There is one connection to the leader, however many ask: a question that is under way already answers for all who put
-the same one meanwhile.
+There is one connection to the leader for all clients. A request that is in flight already is not sent again: its
+response goes to every client that sent the same one meanwhile.
 
 Source: KafkaApis.handle (DESCRIBE_QUORUM is forwarded to the controller); KafkaAdminClient.describeMetadataQuorum,
 NetworkClient.leastLoadedNode.
@@ -14,31 +14,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from raft.codec import Message
-from raft.errors import CONNECT_ERRORS, DecodeError
+from raft.errors import CONNECT_ERRORS, ProtocolError
+from raft.runtime.requests.relay import RELAY_CLIENT_ID
 from raft.types import Endpoint
-from raft.wire.apis import APIS
-from raft.wire.frames import decode_response, encode_request
-from raft.wire.headers import RequestHeader
+from raft.wire.connection import Connection, ConnectionState, InvalidDataReceived, ResponseReceived, VersionsNegotiated
 
 _logger = logging.getLogger(__name__)
 
-_CLIENT_ID = "raft-relay"
 _LONGEST_S = 2.0
 _MAX_FRAME_BYTES = 1 << 20
 _MOST_WAITING = 1000
-_SIZE = struct.Struct(">i")
+_READ_BYTES = 1 << 16
 
-_FAILURES = (*CONNECT_ERRORS, asyncio.IncompleteReadError, DecodeError)
-
-
-def is_relayed(header: RequestHeader) -> bool:
-    """Whether a node has handed the request on; it is not handed on twice, or two that err might play ping-pong."""
-    return header.client_id == _CLIENT_ID
+_FAILURES = (*CONNECT_ERRORS, ProtocolError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +72,21 @@ class Relay:
             self._task.cancel()
 
     async def _work(self) -> None:
-        connection: tuple[Endpoint, asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        connection: _LeaderConnection | None = None
         try:
             while self._asked:
                 leader, request, version = question = next(iter(self._asked))
                 answer: Message | None = None
                 try:
                     async with asyncio.timeout(_LONGEST_S):
-                        if connection is None or connection[0] != leader:
+                        if connection is None or connection.leader != leader:
                             _close(connection)
                             connection = None
-                            connection = (leader, *await asyncio.open_connection(leader.host, leader.port))
-                        answer = await _exchange(connection[1], connection[2], request, version)
+                            streams = await asyncio.open_connection(leader.host, leader.port)
+                            connection = _LeaderConnection(leader, *streams)
+                        answer = await connection.ask(request, version)
                 except _FAILURES as error:
-                    _logger.debug("the leader at %s did not answer what was handed on: %r", leader, error)
+                    _logger.debug("the leader at %s did not respond to a forwarded request: %r", leader, error)
                     _close(connection)
                     connection = None
                 for asker in self._asked.pop(question):
@@ -106,18 +99,41 @@ class Relay:
             self._task = None
 
 
-async def _exchange(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: Message, version: int
-) -> Message:
-    writer.write(encode_request(request, version, correlation_id=0, client_id=_CLIENT_ID))
-    (size,) = _SIZE.unpack(await reader.readexactly(_SIZE.size))
-    if not 0 <= size <= _MAX_FRAME_BYTES:
-        raise DecodeError(f"an answer of {size} bytes")
-    frame = await reader.readexactly(size)
-    answer: Message = decode_response(frame, APIS[request.__schema__.api_key or 0], version)[1]
-    return answer
+class _LeaderConnection:
+    """A connection to the leader, with one request in flight at a time."""
+
+    def __init__(self, leader: Endpoint, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.leader = leader
+        self.writer = writer
+        self._reader = reader
+        self._connection = Connection[None](client_id=RELAY_CLIENT_ID, max_frame_bytes=_MAX_FRAME_BYTES)
+
+    async def ask(self, request: Message, version: int) -> Message:
+        """Send a request in the version that the client chose, and return the response.
+
+        Raises:
+            OSError: the connection is lost.
+            ProtocolError: the leader does not support the version, or its response cannot be decoded.
+        """
+        if self._connection.state is ConnectionState.NEGOTIATING:
+            await self._next_event()
+        self._connection.send_request(request, tag=None, version=version)
+        event = await self._next_event()
+        assert isinstance(event, ResponseReceived), "versions are negotiated once"
+        return event.message
+
+    async def _next_event(self) -> VersionsNegotiated | ResponseReceived[None]:
+        while True:
+            self.writer.write(self._connection.data_to_send())
+            data = await self._reader.read(_READ_BYTES)
+            if not data:
+                raise ConnectionError("the leader closed the connection")
+            for event in self._connection.receive_data(data):
+                if isinstance(event, InvalidDataReceived):
+                    raise event.error
+                return event
 
 
-def _close(connection: tuple[Endpoint, asyncio.StreamReader, asyncio.StreamWriter] | None) -> None:
+def _close(connection: _LeaderConnection | None) -> None:
     if connection is not None:
-        connection[2].close()
+        connection.writer.close()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from raft.codec import Message
-from raft.node.budget import Permit
+from raft.runtime.response_budget import Permit
 from raft.wire.headers import RequestHeader
 
 

@@ -1,1 +1,1 @@
-"""Record batches as Kafka writes them (magic v2): heads, checksums, compression, records, control records."""
+"""Record batches as Kafka writes them (magic v2): headers, checksums, compression, records, control records."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import struct
-import sys
 from pathlib import Path
 
+from raft.records.native_library import COMPILED, check_version, library_beside
 from raft.records.scanner import SOUND, Checked, Outcome, Section, TimedRecord
 
 SCANNER_VERSION = 1
 """Version of the structures below; `scanner.c` has the same."""
 
-SUFFIX = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
-LIBRARY = Path(__file__).with_name(f"libscanner{SUFFIX}")
+LIBRARY = library_beside(__file__, "scanner")
 
 _UNLOCKED_FROM_BYTES = 64 << 10
 """From this size on, other threads run meanwhile. For less it does not pay: whoever gives the interpreter's lock away
@@ -55,13 +54,11 @@ class CompiledScanner:
         ValueError: it was built from another version of `scanner.c`.
     """
 
-    name = "compiled"
+    name = COMPILED
 
     def __init__(self, library: Path) -> None:
         unlocked, locked = ctypes.CDLL(str(library)), ctypes.PyDLL(str(library))
-        version = ctypes.c_int64.in_dll(locked, "scanner_version").value
-        if version != SCANNER_VERSION:
-            raise ValueError(f"{library} is of version {version}, and {SCANNER_VERSION} is needed")
+        check_version(locked, "scanner_version", SCANNER_VERSION)
         for functions in (unlocked, locked):
             functions.check_records.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64)
             functions.check_records.restype = _CheckedStructure

@@ -29,7 +29,7 @@ from raft.types import ControlType, Epoch, NodeId, Offset
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndTransactionMarker:
-    """ABORT or COMMIT: ends the transaction of the producer that the batch's head names."""
+    """ABORT or COMMIT: ends the transaction of the producer that the batch's header names."""
 
     version: int
     coordinator_epoch: int

@@ -44,9 +44,9 @@ def read_control_types(section: bytes, *, record_count: int, last_offset_delta: 
     """Return the types of all records of a control batch, in order.
 
     Args:
-        section: the bytes after the batch's head, decompressed.
-        record_count: from the head.
-        last_offset_delta: from the head.
+        section: the bytes after the batch's header, decompressed.
+        record_count: from the header.
+        last_offset_delta: from the header.
 
     Raises:
         DecodeError: no record at all, or one that breaks a rule.

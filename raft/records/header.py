@@ -1,4 +1,4 @@
-"""The head of a record batch, Kafka magic v2, and what can be known of a batch without opening its records.
+"""The header of a record batch, Kafka magic v2, and what can be known of a batch without opening its records.
 
     offset  size  field                   form
     0       8     base offset             int64    outside the checksum
@@ -33,7 +33,7 @@ from raft.records.compression import decompress
 from raft.records.control_key import read_control_types
 from raft.records.load_scanner import load_scanner
 from raft.records.scanner import Section
-from raft.types import FIRST_SINK_PRODUCER_ID, BatchHeader, Epoch, Offset
+from raft.types import FIRST_KEYED_PRODUCER_ID, BatchHeader, Epoch, Offset
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 LENGTH_END: Final = 12
@@ -51,7 +51,7 @@ CONTROL: Final = 0x20
 MAX_CONTROL_BYTES: Final = 1 << 20
 """Most that the records of a control batch may take when decompressed: room for thousands of voters.
 
-Heads are read of whatever a peer sends, so what it takes to read one must not be up to the peer.
+Headers are read of all that a peer sends, so the peer must not decide how much memory that takes.
 """
 
 _LENGTH = struct.Struct(">i")
@@ -65,28 +65,28 @@ _OFFSET_LIMIT = 1 << 63
 
 
 def batch_size_bytes(buffer: bytes, position: int = 0) -> int | None:
-    """Return the size of the batch at `position`, head included, or None if too little of it is there to tell.
+    """Return the size of the batch at `position`, header included, or None if too little of it is there to tell.
 
     Raises:
-        DecodeError: a length too small for a head, or a magic other than 2.
+        DecodeError: a length too small for a header, or a magic other than 2.
     """
     left = len(buffer) - position
     if left < LENGTH_END:
         return None
     (length,) = _LENGTH.unpack_from(buffer, position + LENGTH_END - _LENGTH.size)
     size = LENGTH_END + length
-    # The magic is looked at first: older forms have shorter heads, and their name says more than their size.
+    # The magic is looked at first: older forms have shorter headers, and the magic tells more than the size.
     if left > MAGIC_AT and buffer[position + MAGIC_AT] != MAGIC:
-        raise DecodeError(f"batch of magic {buffer[position + MAGIC_AT]}; only {MAGIC} is known")
+        raise DecodeError(f"batch of magic {buffer[position + MAGIC_AT]}, expected {MAGIC}")
     if size < HEADER.size:
-        raise DecodeError(f"batch of {size} bytes; its head alone takes {HEADER.size}")
+        raise DecodeError(f"batch of {size} bytes, expected {HEADER.size} or more for its header")
     return int(size)
 
 
 def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
     """Return the header of the whole batch that begins at `position`.
 
-    The checksum is left to `check_crc`. Data records stay closed, but for those of an exactly-once write, which give
+    The checksum is left to `check_crc`. Data records stay closed, but for those of a keyed write, which give
     the content checksum; of a control batch the keys are read, for the types.
 
     Raises:
@@ -124,9 +124,9 @@ def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
         )
         control_types = read_control_types(records, record_count=record_count, last_offset_delta=last_offset_delta)
     content_checksum: int | None = None
-    # Compressed records stay closed: how much comes out of them is up to whoever wrote them, and this project's sink
-    # compresses nothing.
-    if producer_id >= FIRST_SINK_PRODUCER_ID and not attributes & (CONTROL | COMPRESSION_MASK):
+    # Compressed records are not read: their writer decides how much comes out of them, and keyed writes of this project
+    # are not compressed.
+    if producer_id >= FIRST_KEYED_PRODUCER_ID and not attributes & (CONTROL | COMPRESSION_MASK):
         section = Section(
             data=buffer,
             start=position + HEADER.size,
@@ -155,7 +155,7 @@ def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
 
 
 def attributes_of(payload: bytes) -> int:
-    """Return the attributes of a batch whose head is known to be there."""
+    """Return the attributes of a batch whose header is known to be there."""
     return int(_ATTRIBUTES.unpack_from(payload, CHECKED_FROM)[0])
 
 
@@ -165,7 +165,7 @@ def is_compressed(payload: bytes) -> bool:
 
 
 def base_timestamp_ms_of(payload: bytes) -> int:
-    """Return what the timestamp deltas of a batch count from; its head is known to be there."""
+    """Return what the timestamp deltas of a batch count from; its header is known to be there."""
     return int(_BASE_TIMESTAMP.unpack_from(payload, _BASE_TIMESTAMP_AT)[0])
 
 
@@ -178,7 +178,7 @@ def check_crc(buffer: bytes, position: int, size_bytes: int) -> None:
     (expected,) = _CHECKSUM.unpack_from(buffer, position + CHECKED_FROM - _CHECKSUM.size)
     actual = crc32c(memoryview(buffer)[position + CHECKED_FROM : position + size_bytes])
     if actual != expected:
-        raise DecodeError(f"batch with checksum {expected:08x} in its head, {actual:08x} of its bytes")
+        raise DecodeError(f"batch with checksum {expected:08x} in its header, {actual:08x} of its bytes")
 
 
 def with_base_offset_and_epoch(payload: bytes, base_offset: Offset, epoch: Epoch) -> bytes:

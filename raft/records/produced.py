@@ -57,7 +57,7 @@ def read_produced_batch(data: bytes, *, max_batch_bytes: int, strict: bool = Fal
     codec = attributes & COMPRESSION_MASK
     if codec > max(Compression):
         raise RequestError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"compression codec {codec}")
-    _check_head(header)
+    _check_header(header)
     _check_room(header, codec)
     _check_records(data, header)
     if strict:
@@ -75,7 +75,7 @@ def _size_of_only_batch(data: bytes) -> int:
     return size_bytes
 
 
-def _check_head(header: BatchHeader) -> None:
+def _check_header(header: BatchHeader) -> None:
     offsets = header.end_offset - header.base_offset
     if not header.record_count or header.record_count != offsets:
         raise _invalid(f"{header.record_count} records for {offsets} offsets")

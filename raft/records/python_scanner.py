@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from raft.errors import DecodeError
 from raft.records.murmur import murmur_hash
+from raft.records.native_library import PYTHON
 from raft.records.scanner import Checked, Outcome, Section, TimedRecord
 from raft.records.varint import read_varint, read_varlong
 
@@ -31,7 +32,7 @@ class _Body(NamedTuple):
 class PythonScanner:
     """The port `Scanner`, carried out by Python alone."""
 
-    name = "python"
+    name = PYTHON
 
     def check(self, section: Section, *, with_checksum: bool) -> Checked:
         """See `Scanner.check`."""

@@ -4,7 +4,7 @@
     0       8     82 'S' 'N' 'A' 'P' 'P' 'Y' 00
     8       4     version, int32, 1
     12      4     lowest version that can read it, int32, 1
-    16            blocks: int32 size, then one raw Snappy block; another such 16-byte head may stand before a block
+    16            blocks: int32 size, then one raw Snappy block; another such 16-byte header may stand before a block
 
 Java clients write the framing, librdkafka writes either; every reader takes both.
 
@@ -20,7 +20,7 @@ import cramjam
 from raft.errors import DecodeError, DecompressedTooLargeError
 
 _MAGIC = b"\x82SNAPPY\x00"
-_HEAD = _MAGIC + struct.pack(">ii", 1, 1)
+_HEADER = _MAGIC + struct.pack(">ii", 1, 1)
 _BLOCK_BYTES = 32 << 10
 _SIZE = struct.Struct(">i")
 _HIGHEST_EXPANSION = 64
@@ -28,7 +28,7 @@ _HIGHEST_EXPANSION = 64
 
 def compress(data: bytes) -> bytes:
     """Return `data` in xerial's framing, in blocks of 32 KiB as Java makes them."""
-    parts = [_HEAD]
+    parts = [_HEADER]
     view = memoryview(data)
     for start in range(0, len(data), _BLOCK_BYTES):
         block = bytes(cramjam.snappy.compress_raw(view[start : start + _BLOCK_BYTES]))
@@ -51,9 +51,9 @@ def decompress(data: bytes, *, max_bytes: int) -> bytes:
     position = 0
     while position < len(data):
         if data.startswith(_MAGIC, position):
-            position += len(_HEAD)
+            position += len(_HEADER)
             if position > len(data):
-                raise DecodeError("snappy framing is cut short in its head")
+                raise DecodeError("snappy framing is cut short in its header")
             continue
         if position + _SIZE.size > len(data):
             raise DecodeError("snappy framing is cut short before a block")

@@ -45,17 +45,13 @@ def walk_headers(buffer: bytes) -> Iterator[BatchHeader]:
         position += size
 
 
-def split_batches(data: bytes, *, dense: bool = False) -> list[Batch]:
-    """Return the whole batches in `data`, checksums verified; a partial one at the end is left out.
-
-    Args:
-        data: batches one after the other.
-        dense: refuse a batch whose record count is not that of its offsets, as compaction would leave it.
+def split_batches(data: bytes) -> list[Batch]:
+    """Return the whole batches in `data`, checksums verified; a partial batch at the end is left out.
 
     Raises:
-        DecodeError: a batch is damaged; none is returned then.
+        DecodeError: a batch is damaged; no batch is returned then.
     """
-    return list(walk_batches(data, dense=dense))
+    return list(walk_batches(data))
 
 
 def split_good_prefix(data: bytes) -> GoodPrefix:
@@ -80,19 +76,14 @@ def _check_follows(previous: BatchHeader, header: BatchHeader) -> None:
         raise DecodeError(f"batch at offset {header.base_offset} where {previous.end_offset} was next")
 
 
-def walk_batches(data: bytes, *, dense: bool = False) -> Iterator[Batch]:
-    """Yield the whole batches in `data`; arguments as in `split_batches`.
+def walk_batches(data: bytes) -> Iterator[Batch]:
+    """Yield the whole batches in `data`, checksums verified; a partial batch at the end is left out.
 
     Raises:
         DecodeError: while iterating, at the first batch that is damaged.
     """
     position = 0
     for header in walk_headers(data):
-        if dense and header.record_count != header.end_offset - header.base_offset:
-            raise DecodeError(
-                f"batch at offset {header.base_offset} takes {header.end_offset - header.base_offset} offsets "
-                f"for {header.record_count} records"
-            )
         end = position + header.size_bytes
         yield Batch(header=header, payload=data[position:end])
         position = end

@@ -5,7 +5,7 @@
     | batch that fails its checksum | batch | batch | end of the segment
 
 A batch can begin anywhere, because the length of the damaged one cannot be trusted. So every position is looked at, but
-only the few whose head is plausible are worth a checksum.
+only the few with a plausible header are worth a checksum.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Read = Callable[[int, int], bytes]
 _WINDOW_BYTES = 4 << 20
 _CHECKED_BYTES_MAX = 1 << 30
 """Most bytes over which checksums are computed in one search, about a second's work. Records can be made so that
-plausible heads stand everywhere in them; a search that has spent this much gives up."""
+plausible headers stand everywhere in them; a search that has spent this much gives up."""
 
 _MOST_OFFSETS = 1 << 31
 """A segment spans no more offsets than its index can hold."""
@@ -73,12 +73,12 @@ class BatchSearch:
         return None
 
     def _candidates(self, read: Read, position: int, end_position: int) -> Iterator[tuple[int, int, Offset]]:
-        """Yield position, size and base offset of each place whose head is that of a batch that fits the segment."""
+        """Yield position, size and base offset of each place whose header is that of a batch that fits the segment."""
         while end_position - position >= HEADER.size:
             window = read(position, _WINDOW_BYTES)
             if len(window) < HEADER.size:
                 return
-            # A head that begins in the last bytes is seen whole in the next window.
+            # A header that begins in the last bytes is seen whole in the next window.
             beyond = len(window) - HEADER.size + 1
             for match in self._magic.finditer(window):
                 at = match.start() - MAGIC_AT

@@ -8,9 +8,7 @@ Source: rule CLIENT-15; Kafka LeaderState.appendStartOfEpochControlRecords.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from operator import attrgetter
-
+from raft.epoch_cache import EpochCache
 from raft.storage.log import Log
 from raft.types import Offset
 
@@ -31,8 +29,7 @@ def end_of_data(log: Log, *, start_offset: Offset, max_records: int, end_offset:
     Raises:
         CorruptBatchError: the file is not what was written.
     """
-    at = bisect_right(log.epochs, start_offset, key=attrgetter("start_offset")) - 1
-    epochs = log.epochs[max(at, 0) :]
+    epochs = EpochCache(log.epochs).entries_from(start_offset)
     if len(epochs) > MAX_EPOCHS:
         end_offset = min(end_offset, epochs[MAX_EPOCHS].start_offset)
     position, left = start_offset, max_records
@@ -47,6 +44,6 @@ def end_of_data(log: Log, *, start_offset: Offset, max_records: int, end_offset:
 
 def _end_of_control(log: Log, offset: Offset, end_offset: Offset) -> Offset:
     """Return where the control batches end that begin at `offset`; `offset` itself if there are none."""
-    while offset < end_offset and (head := log.head_of(offset)).is_control:
-        offset = head.end_offset
+    while offset < end_offset and (header := log.header_of(offset)).is_control:
+        offset = header.end_offset
     return offset

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from raft.errors import ConfigError
 from raft.storage.directory_lock import LOCK_FILE_NAME
@@ -97,7 +98,7 @@ class ReplicaDirectory:
         entropy: bytes,
         config: LogConfig | None = None,
         writers: WriterTable | None = None,
-    ) -> ReplicaDirectory:
+    ) -> Self:
         """Lock the directory, make sure that it is ours, and open what is in it; a new one is made ours.
 
         Args:
@@ -182,11 +183,6 @@ class ReplicaDirectory:
         return self._owner.directory_id
 
     @property
-    def recovery_point(self) -> Offset:
-        """What stands on the disk as known to be flushed."""
-        return self._recovery_point.offset
-
-    @property
     def committed_offset(self) -> Offset:
         """Everything below is committed and on this disk, as far as is known: the core's word, or the last start's."""
         return self._committed_offset
@@ -203,6 +199,10 @@ class ReplicaDirectory:
         """Return when the state is on the disk; see `ElectionStateFile.write`."""
         self._election_state_file.write(state, kraft_version=kraft_version)
         self.election_state = state
+
+    def flush(self) -> Offset:
+        """See `Log.flush`."""
+        return self.log.flush()
 
     def write_checkpoints(self) -> bool:
         """Return when the disk says what of the log is known to be flushed and to be committed.

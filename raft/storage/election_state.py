@@ -12,7 +12,6 @@ Source: rules STATE-1 to STATE-8; Kafka FileQuorumStateStore, QuorumStateData.js
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,13 +19,13 @@ from raft.errors import StorageError
 from raft.storage.atomic_file import replace_file
 from raft.storage.files import Files
 from raft.types import ZERO_UUID, ElectionState, Epoch, NodeId, ReplicaKey, Uuid
+from raft.uuids import parse_uuid
 
 ELECTION_STATE_NAME = "quorum-state"
 
 _KNOWN_VERSIONS = (0, 1)
 _NOBODY = -1
 _INT32_MAX = (1 << 31) - 1
-_UUID = re.compile("[A-Za-z0-9_-]{22}")
 
 
 class ElectionStateFile:
@@ -103,10 +102,12 @@ class ElectionStateFile:
         return value
 
     def _directory_id(self, data: dict[str, Any]) -> Uuid | None:
-        directory_id = data.get("votedDirectoryId", ZERO_UUID)
-        if not isinstance(directory_id, str) or not _UUID.fullmatch(directory_id):
-            raise self._refusal(f"votedDirectoryId is {directory_id!r}")
-        return None if directory_id == ZERO_UUID else Uuid(directory_id)
+        text = data.get("votedDirectoryId", ZERO_UUID)
+        try:
+            directory_id = parse_uuid(str(text))
+        except ValueError as error:
+            raise self._refusal(f"votedDirectoryId is {text!r}") from error
+        return None if directory_id == ZERO_UUID else directory_id
 
     def _refusal(self, reason: str) -> StorageError:
         return StorageError(

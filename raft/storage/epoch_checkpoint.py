@@ -1,11 +1,13 @@
-"""The file `leader-epoch-checkpoint`: at which offset each leader epoch begins. Epochs and offsets both rise.
+"""The file `leader-epoch-checkpoint`: the entries of the epoch cache (`raft.epoch_cache`).
 
-The log knows the same from its batches and rebuilds the file when it is opened, so the file may lag behind the log.
+The log has the same epochs in its batches and writes the file again when it is opened, so the file may lag behind it.
 
-Source: rules LOG-10 to LOG-13; Kafka LeaderEpochCheckpointFile, LeaderEpochFileCache.
+Source: rules LOG-10 to LOG-13; Kafka LeaderEpochCheckpointFile.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from raft.errors import StorageError
 from raft.storage.checkpoint_file import parse_number, read_checkpoint, write_checkpoint
@@ -14,27 +16,14 @@ from raft.types import Epoch, EpochStart, Offset
 
 EPOCH_CHECKPOINT_NAME = "leader-epoch-checkpoint"
 
-EpochStarts = tuple[EpochStart, ...]
+
+def write_epochs(files: Files, name: str, entries: Sequence[EpochStart]) -> None:
+    """Return when the file holds these entries on the disk."""
+    write_checkpoint(files, name, [(entry.epoch, entry.start_offset) for entry in entries])
 
 
-def with_epoch_start(epochs: EpochStarts, epoch: Epoch, start_offset: Offset) -> EpochStarts:
-    """Return the epochs with one more, which takes the place of those it contradicts (LOG-12)."""
-    kept = tuple(entry for entry in epochs if entry.epoch < epoch and entry.start_offset < start_offset)
-    return (*kept, EpochStart(epoch=epoch, start_offset=start_offset))
-
-
-def cut_epochs(epochs: EpochStarts, end_offset: Offset) -> EpochStarts:
-    """Return the epochs of a log that ends at `end_offset`: those that begin there or later are gone (DIVERGE-6)."""
-    return tuple(entry for entry in epochs if entry.start_offset < end_offset)
-
-
-def write_epochs(files: Files, name: str, epochs: EpochStarts) -> None:
-    """Return when the file holds these epochs on the disk."""
-    write_checkpoint(files, name, [(entry.epoch, entry.start_offset) for entry in epochs])
-
-
-def read_epochs(files: Files, name: str) -> EpochStarts:
-    """Return what the file says; nothing when there is none.
+def read_epochs(files: Files, name: str) -> tuple[EpochStart, ...]:
+    """Return the entries of the file; none when there is no file.
 
     Raises:
         StorageError: it is malformed, or its numbers do not rise.

@@ -1,4 +1,4 @@
-"""The port through which storage reaches files, so that a disk and its twin in memory look the same.
+"""The port through which storage reaches files: `raft.storage.disk` here, files in memory in the tests.
 
 Names are relative to one root, with "/" between folders. Every method raises StorageError with the file, the call and
 the reason when the disk refuses; the caller never sees an OSError.

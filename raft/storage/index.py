@@ -60,7 +60,7 @@ class OffsetIndex:
         slot = bisect_right(self._positions, position) - 1
         return self._positions[slot] if slot >= 0 else 0
 
-    def cut(self, end_offset: Offset) -> None:
+    def truncate(self, end_offset: Offset) -> None:
         """Drop the batches that hold `end_offset` or lie behind it."""
         kept = bisect_left(self._relative_offsets, end_offset - self._base_offset)
         del self._relative_offsets[kept:]
@@ -113,7 +113,7 @@ class TimeIndex:
             return None
         return self._timestamps_ms[slot], Offset(self._base_offset + self._relative_offsets[slot])
 
-    def cut(self, end_offset: Offset) -> None:
+    def truncate(self, end_offset: Offset) -> None:
         """Drop the entries whose batch holds `end_offset` or lies behind it."""
         kept = bisect_left(self._relative_offsets, end_offset - self._base_offset)
         del self._timestamps_ms[kept:]

@@ -21,24 +21,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import attrgetter
 
+from raft.defaults import SEGMENT_BYTES
+from raft.epoch_cache import EpochCache
 from raft.errors import StorageError
-from raft.records.head import BatchHead, read_head
 from raft.records.header import with_base_offset_and_epoch
-from raft.storage.epoch_checkpoint import (
-    EPOCH_CHECKPOINT_NAME,
-    EpochStarts,
-    cut_epochs,
-    read_epochs,
-    with_epoch_start,
-    write_epochs,
-)
+from raft.records.stored_header import StoredHeader, read_stored_header
+from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, read_epochs, write_epochs
 from raft.storage.files import Files, join
 from raft.storage.recovery import Recovery
 from raft.storage.recovery_point import RecoveryPoint
 from raft.storage.segment import LOG_SUFFIX, Segment
 from raft.storage.tail import Tail
 from raft.storage.timestamps import TimestampOffset, first_at_or_after, first_of_largest
-from raft.types import LOG_BEGIN, Batch, BatchHeader, Epoch, Offset, OffsetAndEpoch
+from raft.types import LOG_BEGIN, Batch, BatchHeader, Epoch, EpochStart, Offset, OffsetAndEpoch
 
 _logger = logging.getLogger(__name__)
 
@@ -54,7 +49,7 @@ class LogConfig:
         tail_bytes: how many of the newest bytes stay in memory.
     """
 
-    segment_bytes: int = 1 << 30
+    segment_bytes: int = SEGMENT_BYTES
     tail_bytes: int = 4 << 20
 
 
@@ -70,7 +65,7 @@ class Log:
         start: OffsetAndEpoch,
         segments: list[Segment],
         end_offset: Offset,
-        epochs: EpochStarts,
+        epochs: EpochCache,
     ) -> None:
         self._files = files
         self._directory = directory
@@ -111,7 +106,7 @@ class Log:
             StorageError: the disk refused.
         """
         assert 0 < config.segment_bytes <= _LARGEST_SEGMENT_BYTES, f"segments of {config.segment_bytes} bytes"
-        epochs: EpochStarts = ()
+        epochs = EpochCache()
 
         def note(header: BatchHeader) -> None:
             nonlocal epochs
@@ -149,14 +144,9 @@ class Log:
         return self._durable_end_offset
 
     @property
-    def last_epoch(self) -> Epoch:
-        """Epoch of the last record, or of the last one before the log (GEN-13)."""
-        return self._epochs[-1].epoch if self._epochs else self._start.epoch
-
-    @property
-    def epochs(self) -> EpochStarts:
+    def epochs(self) -> tuple[EpochStart, ...]:
         """Where each epoch that has records begins, in order."""
-        return self._epochs
+        return self._epochs.entries
 
     @property
     def segment_count(self) -> int:
@@ -205,11 +195,11 @@ class Log:
             # point must not say so, not even for a moment.
             self._recovery_point.retreat(end_offset)
             self._remove_segments_behind(end_offset)
-            self._segments[-1].cut(end_offset)
-            self._tail.cut(end_offset)
+            self._segments[-1].truncate(end_offset)
+            self._tail.truncate(end_offset)
             self._end_offset = end_offset
             self._durable_end_offset = min(self._durable_end_offset, end_offset)
-            self._epochs = cut_epochs(self._epochs, end_offset)
+            self._epochs = self._epochs.truncated(end_offset)
             self._store_epochs(self._epochs)
 
     def restart_at(self, start: OffsetAndEpoch) -> None:
@@ -229,7 +219,7 @@ class Log:
             self._tail = Tail(self._config.tail_bytes)
             self._start = start
             self._end_offset = self._durable_end_offset = start.offset
-            self._epochs = ()
+            self._epochs = EpochCache()
             self._store_epochs(self._epochs)
 
     def read(self, start_offset: Offset, *, max_bytes: int, end_offset: Offset) -> bytes:
@@ -273,15 +263,15 @@ class Log:
                 return  # a snapshot has taken the place of the log's start
             yield segment.read_at(position, min(piece_bytes, span.stop - position))
 
-    def head_of(self, offset: Offset) -> BatchHead:
-        """Return the head of the batch that holds the record at `offset`; no more of the batch is read.
+    def header_of(self, offset: Offset) -> StoredHeader:
+        """Return the header of the batch that holds the record at `offset`; no more of the batch is read.
 
         Raises:
             CorruptBatchError: the file is not what was written; names it, and the byte.
         """
         assert self._start.offset <= offset < self._end_offset, f"{offset} lies outside the log"
-        recent = self._tail.head(offset)
-        return read_head(recent) if recent is not None else self._segment_of(offset).head_of(offset)
+        recent = self._tail.header_of(offset)
+        return read_stored_header(recent) if recent is not None else self._segment_of(offset).header_of(offset)
 
     def flush(self) -> Offset:
         """Return when all that was appended before the call is on the disk, and the end offset of that.
@@ -370,15 +360,15 @@ class Log:
     def _mend_epoch_checkpoint(self) -> None:
         name = join(self._directory, EPOCH_CHECKPOINT_NAME)
         try:
-            is_right = read_epochs(self._files, name) == self._epochs
+            is_right = read_epochs(self._files, name) == self._epochs.entries
         except StorageError as error:
             _logger.warning("%s; it is written anew from the log, which says the same", error)
             is_right = False
         if not is_right:
             self._store_epochs(self._epochs)
 
-    def _store_epochs(self, epochs: EpochStarts) -> None:
-        write_epochs(self._files, join(self._directory, EPOCH_CHECKPOINT_NAME), epochs)
+    def _store_epochs(self, epochs: EpochCache) -> None:
+        write_epochs(self._files, join(self._directory, EPOCH_CHECKPOINT_NAME), epochs.entries)
         self._epochs_on_disk = epochs
 
     @contextmanager
@@ -392,9 +382,7 @@ class Log:
             raise
 
 
-def _with_epoch_of(header: BatchHeader, epochs: EpochStarts) -> EpochStarts:
-    last_epoch = epochs[-1].epoch if epochs else Epoch(0)
+def _with_epoch_of(header: BatchHeader, epochs: EpochCache) -> EpochCache:
+    last_epoch = epochs.last.epoch if epochs.last is not None else Epoch(0)
     assert header.epoch >= last_epoch, f"batch of epoch {header.epoch} after epoch {last_epoch}"
-    if epochs and header.epoch == last_epoch:
-        return epochs
-    return with_epoch_start(epochs, header.epoch, header.base_offset)
+    return epochs.with_epoch(header.epoch, header.base_offset)

@@ -10,22 +10,19 @@ Source: rule STATE-17; Kafka MetaProperties; KIP-853 (directory.id).
 
 from __future__ import annotations
 
-import base64
 import re
 from dataclasses import dataclass
 
 from raft.errors import ConfigError, StorageError
+from raft.properties import format_properties, parse_properties
 from raft.storage.atomic_file import replace_file
 from raft.storage.files import Files
-from raft.storage.properties_file import format_properties, parse_properties
 from raft.types import ZERO_UUID, NodeId, Uuid
+from raft.uuids import new_uuid, parse_uuid
 
 META_PROPERTIES_NAME = "meta.properties"
 
 _VERSION = "1"
-_DIRECTORY_ID_BYTES = 16
-_DASH_SEXTET = 62
-_UUID = re.compile(r"[A-Za-z0-9_-]{22}")
 _NODE_ID = re.compile(r"[0-9]{1,10}")
 
 
@@ -36,19 +33,6 @@ class MetaProperties:
     cluster_id: str
     node_id: NodeId
     directory_id: Uuid
-
-
-def directory_id_of(entropy: bytes) -> Uuid:
-    """Return a new directory's id.
-
-    Args:
-        entropy: 16 random bytes.
-    """
-    assert len(entropy) == _DIRECTORY_ID_BYTES, f"a directory id has {_DIRECTORY_ID_BYTES} bytes, not {len(entropy)}"
-    if entropy[0] >> 2 == _DASH_SEXTET:
-        # A leading "-" would be taken for an option where the id is typed; Kafka draws again, one other bit will do.
-        entropy = bytes((entropy[0] ^ 0x80,)) + entropy[1:]
-    return Uuid(base64.urlsafe_b64encode(entropy).decode().rstrip("="))
 
 
 def claim_directory(files: Files, *, cluster_id: str | None, node_id: NodeId, entropy: bytes) -> MetaProperties:
@@ -74,7 +58,7 @@ def claim_directory(files: Files, *, cluster_id: str | None, node_id: NodeId, en
     owner = MetaProperties(
         cluster_id=found_cluster or cluster_id or ZERO_UUID,
         node_id=node_id,
-        directory_id=Uuid(stored["directory.id"]) if "directory.id" in stored else directory_id_of(entropy),
+        directory_id=Uuid(stored["directory.id"]) if "directory.id" in stored else new_uuid(entropy),
     )
     # Before KIP-853 directories had no id; it is added, as Kafka does.
     if "directory.id" not in stored:
@@ -85,16 +69,20 @@ def claim_directory(files: Files, *, cluster_id: str | None, node_id: NodeId, en
 def _read(files: Files) -> dict[str, str]:
     if not files.exists(META_PROPERTIES_NAME):
         return {}
-    stored = parse_properties(files.read(META_PROPERTIES_NAME))
     path = files.path_of(META_PROPERTIES_NAME)
+    properties = parse_properties(files.read(META_PROPERTIES_NAME).decode(errors="replace"))
+    stored = {key: value.strip() for key, value in properties.items()}
     if stored.get("version") != _VERSION:
         raise StorageError(f"{path}: version={stored.get('version')} is not {_VERSION}, the only one known")
     if not stored.get("cluster.id"):
         raise StorageError(f"{path}: cluster.id is missing")
     if not _NODE_ID.fullmatch(stored.get("node.id", "")):
         raise StorageError(f"{path}: node.id={stored.get('node.id')} is no node id")
-    if "directory.id" in stored and not _UUID.fullmatch(stored["directory.id"]):
-        raise StorageError(f"{path}: directory.id={stored['directory.id']} is no uuid")
+    if "directory.id" in stored:
+        try:
+            parse_uuid(stored["directory.id"])
+        except ValueError as error:
+            raise StorageError(f"{path}: directory.id={stored['directory.id']} is not a uuid") from error
     return stored
 
 
@@ -107,4 +95,4 @@ def _write(files: Files, owner: MetaProperties) -> None:
             "directory.id": owner.directory_id,
         }
     )
-    replace_file(files, META_PROPERTIES_NAME, content)
+    replace_file(files, META_PROPERTIES_NAME, content.encode())

@@ -14,10 +14,11 @@ from raft.errors import ConfigError, StorageError
 from raft.storage.atomic_file import replace_file
 from raft.storage.files import Files
 from raft.types import Uuid
+from raft.uuids import parse_uuid
 
 PARTITION_METADATA_NAME = "partition.metadata"
 
-_CONTENT = re.compile(rb"version: 0\r?\ntopic_id: ([A-Za-z0-9_-]{22})\s*")
+_CONTENT = re.compile(rb"version: 0\r?\ntopic_id: (\S+)\s*")
 
 
 def claim_partition(files: Files, name: str, topic_id: Uuid) -> None:
@@ -31,8 +32,9 @@ def claim_partition(files: Files, name: str, topic_id: Uuid) -> None:
         replace_file(files, name, f"version: 0\ntopic_id: {topic_id}\n".encode())
         return
     content = _CONTENT.fullmatch(files.read(name))
-    if content is None:
-        raise StorageError(f"{files.path_of(name)} does not hold a version 0 and a topic id")
-    found = content[1].decode()
+    try:
+        found = parse_uuid(content[1].decode() if content is not None else "")
+    except ValueError as error:
+        raise StorageError(f"{files.path_of(name)} does not hold a version 0 and a topic id") from error
     if found != topic_id:
         raise ConfigError(f"{files.path_of(name)} is of topic id {found}; the configuration says {topic_id}")

@@ -36,12 +36,12 @@ from raft.writers import History, TableImage, Written
 from raft.writers.written import SEQUENCES
 
 _VERSION = 1
-_HEAD = struct.Struct(">hI")
+_HEADER = struct.Struct(">hI")
 _COUNT = struct.Struct(">i")
 _PRODUCER = struct.Struct(">qhiqiqiq")
 _MARK = b"KSPK"
 _OUR_VERSION = 1
-_OUR_HEAD = struct.Struct(">4shqq")
+_OUR_HEADER = struct.Struct(">4shqq")
 _BATCH_COUNT = struct.Struct(">b")
 _BATCH = struct.Struct(">hiiqqqbQ")
 _NONE = -1
@@ -52,12 +52,12 @@ def encode_producer_snapshot(image: TableImage) -> bytes:
     entries = sorted(image.histories.items(), key=lambda entry: entry[1][-1].base_offset)
     pieces = [_COUNT.pack(len(entries))]
     pieces += [_kafkas_entry(producer_id, history[-1]) for producer_id, history in entries]
-    pieces.append(_OUR_HEAD.pack(_MARK, _OUR_VERSION, image.log_time_ms, image.first_log_time_ms))
+    pieces.append(_OUR_HEADER.pack(_MARK, _OUR_VERSION, image.log_time_ms, image.first_log_time_ms))
     for _producer_id, history in entries:
         pieces.append(_BATCH_COUNT.pack(len(history)))
         pieces += [_our_entry(written) for written in history]
     body = b"".join(pieces)
-    return _HEAD.pack(_VERSION, crc32c(body)) + body
+    return _HEADER.pack(_VERSION, crc32c(body)) + body
 
 
 def decode_producer_snapshot(content: bytes, *, end_offset: Offset) -> TableImage:
@@ -77,24 +77,24 @@ def decode_producer_snapshot(content: bytes, *, end_offset: Offset) -> TableImag
 
 
 def _decode(content: bytes, end_offset: Offset) -> TableImage:
-    version, expected = _HEAD.unpack_from(content)
+    version, expected = _HEADER.unpack_from(content)
     if version != _VERSION:
         raise DecodeError(f"producer snapshot of version {version}, expected {_VERSION}")
-    actual = crc32c(memoryview(content)[_HEAD.size :])
+    actual = crc32c(memoryview(content)[_HEADER.size :])
     if actual != expected:
-        raise DecodeError(f"producer snapshot with checksum {expected:08x} in its head, {actual:08x} of its bytes")
-    (count,) = _COUNT.unpack_from(content, _HEAD.size)
-    position = _HEAD.size + _COUNT.size
+        raise DecodeError(f"producer snapshot with checksum {expected:08x} in its header, {actual:08x} of its bytes")
+    (count,) = _COUNT.unpack_from(content, _HEADER.size)
+    position = _HEADER.size + _COUNT.size
     if not 0 <= count <= (len(content) - position) // _PRODUCER.size:
         raise DecodeError(f"producer snapshot with {count} producers in {len(content)} bytes")
     producer_ids = [_PRODUCER.unpack_from(content, position + at * _PRODUCER.size)[0] for at in range(count)]
     position += count * _PRODUCER.size
     if content[position : position + len(_MARK)] != _MARK:
         raise DecodeError("producer snapshot of Kafka's, which says too little of the batches before the last")
-    _mark, our_version, log_time_ms, first_log_time_ms = _OUR_HEAD.unpack_from(content, position)
+    _mark, our_version, log_time_ms, first_log_time_ms = _OUR_HEADER.unpack_from(content, position)
     if our_version != _OUR_VERSION:
         raise DecodeError(f"producer snapshot whose second part is of version {our_version}, expected {_OUR_VERSION}")
-    position += _OUR_HEAD.size
+    position += _OUR_HEADER.size
     histories: dict[int, History] = {}
     for producer_id in producer_ids:
         (batches,) = _BATCH_COUNT.unpack_from(content, position)

@@ -100,7 +100,7 @@ class Recovery:
             if damage is not None:
                 later = base_offsets[len(self._segments) :]
                 self._check_nothing_follows(damage, later)
-                self._cut_torn_end(later, damage)
+                self._truncate_torn_end(later, damage)
             self._settle()
         except BaseException:
             for segment in self._segments:
@@ -184,19 +184,19 @@ class Recovery:
         if found is not None:
             raise CorruptBatchError(
                 f"{damage}; a whole batch at offset {found.base_offset} follows at byte {found.position} of {path}, so "
-                f"this is no torn end of a write, and nothing is cut off. {self._way_out(damaged)}"
+                f"this is no torn end of a write, and the log is not truncated. {self._way_out(damaged)}"
             )
 
     def _way_out(self, damaged: Segment) -> str:
         folder = self._files.path_of(self._directory)
         return (
             f"If the other voters have the whole log, move {folder} away: this node then copies the log from the "
-            "leader. If the machine lost power while it wrote and no copy exists, cut the log off with "
+            "leader. If the machine lost power while it wrote and no copy exists, truncate the log with "
             f"'truncate -s {self._position} {damaged.path}' and remove the segments after this one; records from "
             f"offset {self._end_offset} on are lost then"
         )
 
-    def _cut_torn_end(self, later: list[Offset], damage: CorruptBatchError) -> None:
+    def _truncate_torn_end(self, later: list[Offset], damage: CorruptBatchError) -> None:
         """Take the damage and all behind it off the disk."""
         torn = self._segments[-1]
         dropped_bytes = torn.size_bytes - self._position
@@ -210,9 +210,9 @@ class Recovery:
         else:
             # The indexes hold what is good and no more; their files must not, for a moment, point behind the cut.
             torn.indexes.attach()
-            torn.cut_bytes(self._position)
+            torn.truncate_file(self._position)
         _logger.warning(
-            "%s; cut off at offset %d: %d bytes, all above the recovery point %d",
+            "%s; log truncated as after an interrupted write: end_offset=%d removed_bytes=%d recovery_point=%d",
             damage,
             self._end_offset,
             dropped_bytes,

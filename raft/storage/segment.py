@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from raft.errors import CorruptBatchError, DecodeError
-from raft.records.head import BatchHead, read_head
 from raft.records.header import HEADER
 from raft.records.split import walk_headers
+from raft.records.stored_header import StoredHeader, read_stored_header
 from raft.storage.batch_search import BatchSearch, FoundBatch
 from raft.storage.files import Files, join
 from raft.storage.segment_indexes import INDEX_INTERVAL_BYTES, SegmentIndexes
@@ -126,15 +126,15 @@ class Segment:
         """Return the bytes of the batch that begins at `position`."""
         return self.read_at(position, self._batch_bytes_at(position))
 
-    def head_of(self, offset: Offset) -> BatchHead:
-        """Return the head of the batch that holds `offset`, which is in this segment.
+    def header_of(self, offset: Offset) -> StoredHeader:
+        """Return the header of the batch that holds `offset`, which is in this segment.
 
         Raises:
             CorruptBatchError: the file is not what was written; names it, and the byte.
         """
         position = self.locate(offset)
         with self._damage_named(position):
-            return read_head(self.read_at(position, HEADER.size))
+            return read_stored_header(self.read_at(position, HEADER.size))
 
     def walk(self, position: int = 0) -> Iterator[BatchHeader]:
         """Yield the headers of the batches from `position` on, their checksums verified.
@@ -159,7 +159,7 @@ class Segment:
         """Return the first whole batch that a search finds from `position` on, or None."""
         return search.find(self.read_at, position, self.size_bytes)
 
-    def cut(self, end_offset: Offset) -> None:
+    def truncate(self, end_offset: Offset) -> None:
         """Return when everything from `end_offset` on is gone, on the disk too.
 
         A cut is flushed at once: otherwise a crash could bring old batches back behind new ones. A sealed segment is
@@ -174,11 +174,11 @@ class Segment:
             position += header.size_bytes
         assert not rest or rest[-1].end_offset == end_offset, f"{self.path}: no batch ends at offset {end_offset}"
         # The indexes first: at no moment does an entry point to what is not there.
-        self.indexes.cut(end_offset, rest)
+        self.indexes.truncate(end_offset, rest)
         self.unseal()
-        self.cut_bytes(position)
+        self.truncate_file(position)
 
-    def cut_bytes(self, size_bytes: int) -> None:
+    def truncate_file(self, size_bytes: int) -> None:
         """Return when the `.log` file ends at `size_bytes`, on the disk too; the indexes stay as they are."""
         self._file.truncate(size_bytes)
         self._file.flush()
@@ -232,10 +232,10 @@ class Segment:
         return position
 
     def _batch_bytes_at(self, position: int) -> int:
-        head = self.read_at(position, PLACE_BYTES)
+        place = self.read_at(position, PLACE_BYTES)
         left_bytes = self.size_bytes - position
         with self._damage_named(position):
-            _last_offset, batch_bytes = place_at(head, 0) if len(head) == PLACE_BYTES else (0, left_bytes + 1)
+            _last_offset, batch_bytes = place_at(place, 0) if len(place) == PLACE_BYTES else (0, left_bytes + 1)
             if batch_bytes > left_bytes:
                 raise DecodeError(f"batch is cut short: {left_bytes} bytes are left")
             return batch_bytes

@@ -100,15 +100,15 @@ class SegmentIndexes:
             offset_index.close()
             time_index.close()
 
-    def cut(self, end_offset: Offset, rest: list[BatchHeader]) -> None:
+    def truncate(self, end_offset: Offset, rest: list[BatchHeader]) -> None:
         """Drop what points to `end_offset` or later, and open the files again if they were sealed.
 
         Args:
             end_offset: where the segment ends now.
             rest: headers of the batches from the last one that stays indexed up to the end.
         """
-        self._offsets.cut(end_offset)
-        self._times.cut(end_offset)
+        self._offsets.truncate(end_offset)
+        self._times.truncate(end_offset)
         self._largest_timestamp_ms, self._offset_of_largest = self._times.last_entry
         for header in rest:
             self._note_timestamp(header)

@@ -32,7 +32,7 @@ class Tail:
         if self._end_position - self._positions[0] > self._max_bytes:
             self._make_room()
 
-    def cut(self, end_offset: Offset) -> None:
+    def truncate(self, end_offset: Offset) -> None:
         """Forget everything from `end_offset` on."""
         while self._base_offsets and self._base_offsets[-1] >= end_offset:
             self._base_offsets.pop()
@@ -66,8 +66,8 @@ class Tail:
         last_part = last_piece[: take_until(last_piece, 0, max_bytes=room, end_offset=end_offset)]
         return b"".join([piece[position:], *self._pieces[first + 1 : last], last_part])
 
-    def head(self, offset: Offset) -> bytes | None:
-        """Return the first bytes of the batch that holds `offset`, or None if it is no longer here."""
+    def header_of(self, offset: Offset) -> bytes | None:
+        """Return the header of the batch that holds `offset`, or None if it is no longer here."""
         if not self._base_offsets or offset < self._base_offsets[0]:
             return None
         piece = self._pieces[bisect_right(self._base_offsets, offset) - 1]

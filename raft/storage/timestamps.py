@@ -1,6 +1,6 @@
 """Looking for records by time, as ListOffsets asks.
 
-Only the head of a batch is looked at until one is found that will do, and the indexes say where that one is, give or
+Only the header of a batch is looked at until one is found that will do, and the indexes say where that one is, give or
 take an interval: a search costs the same however long the log is and whatever clocks its writers had. It must, for
 nothing is appended meanwhile.
 

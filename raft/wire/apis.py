@@ -121,3 +121,10 @@ _ALL: tuple[Api[Any, Any], ...] = (
 
 APIS: Mapping[int, Api[Any, Any]] = MappingProxyType({api.key: api for api in _ALL})
 """Every API by its key."""
+
+
+def api_of(message: Message) -> Api[Any, Any]:
+    """The API of a request or a response."""
+    key = message.__schema__.api_key
+    assert key is not None, "only requests and responses belong to an API"
+    return APIS[key]

@@ -12,11 +12,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from raft.codec import Message, decode, decode_prefix, encode_pieces
+from raft.codec import Message, decode, decode_prefix, encode, encode_pieces
 from raft.errors import DecodeError
-from raft.wire.apis import APIS, Api, Response
+from raft.wire.apis import APIS, Api, Response, api_of
 from raft.wire.headers import RequestHeader, ResponseHeader
 
 MAX_ANSWER_BYTES = (1 << 31) - 1
@@ -180,12 +181,17 @@ def encode_request(request: Message, version: int, *, correlation_id: int, clien
     Raises:
         LocalProtocolError: the version cannot say what the request says (COMPAT-2).
     """
-    api = _api_of(request)
-    header = RequestHeader(
-        request_api_key=api.key, request_api_version=version, correlation_id=correlation_id, client_id=client_id
-    )
-    pieces = encode_pieces(header, api.request_header_version(version)) + encode_pieces(request, version)
-    return b"".join(_framed(pieces))
+    api = api_of(request)
+    start = _REQUEST_START.pack(api.key, version, correlation_id)
+    rest = _header_after_start(api.request_header_version(version), client_id)
+    return b"".join(_framed([start, rest, *encode_pieces(request, version)]))
+
+
+@lru_cache(maxsize=64)
+def _header_after_start(header_version: int, client_id: str | None) -> bytes:
+    """What follows the correlation id in the header of a request. A client has few of these and many requests."""
+    header = RequestHeader(request_api_key=0, request_api_version=0, correlation_id=0, client_id=client_id)
+    return encode(header, header_version)[_REQUEST_START.size :]
 
 
 def encode_response(response: Message, version: int, *, correlation_id: int) -> bytes:
@@ -200,14 +206,8 @@ def encode_response(response: Message, version: int, *, correlation_id: int) -> 
 def response_pieces(response: Message, version: int, *, correlation_id: int) -> list[bytes]:
     """Write a response like `encode_response`, as pieces to be sent one after the other: records are not copied."""
     header = ResponseHeader(correlation_id=correlation_id)
-    header_version = _api_of(response).response_header_version(version)
+    header_version = api_of(response).response_header_version(version)
     return _framed(encode_pieces(header, header_version) + encode_pieces(response, version))
-
-
-def _api_of(message: Message) -> Api[Any, Any]:
-    key = message.__schema__.api_key
-    assert key is not None, "only requests and responses travel in frames"
-    return APIS[key]
 
 
 def _framed(pieces: list[bytes]) -> list[bytes]:

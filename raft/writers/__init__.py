@@ -1,7 +1,7 @@
-"""Who has written what: the memory by which a repeated append is known and not done twice.
+"""The last writes of each writer, by which a repeated append is recognised and not written twice.
 
 Two kinds of writers share the producer fields of a batch's header. Ids below 2^62 are Kafka's idempotent producers;
-ids from 2^62 on are keys of exactly-once writes, such as (query id, batch id) of a streaming query.
+ids from 2^62 on are keys of keyed writes, such as (query id, batch id) of a streaming query.
 """
 
 from raft.writers.expiry import WriterExpiry

@@ -1,4 +1,4 @@
-"""Keys of exactly-once writes, and how they lie in the header of a record batch.
+"""Keys of keyed writes, and how they are stored in the header of a record batch.
 
 producerId     int64   2^62 + the first 62 bits of SHA-256(writer id)
 producerEpoch  int16   version >> 31
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from hashlib import sha256
 
-from raft.types import FIRST_SINK_PRODUCER_ID
+from raft.types import FIRST_KEYED_PRODUCER_ID
 
 _SEQUENCE_BITS = 31
 MAX_VERSION = (1 << (15 + _SEQUENCE_BITS)) - 1
@@ -21,8 +21,8 @@ class WriteKey:
     """One write of one writer.
 
     Args:
-        writer_id: names the writer for ever, such as a streaming query's id.
-        version: rises with each write, from 0 to `MAX_VERSION`; the same write repeated keeps its version.
+        writer_id: the writer's lasting name, such as the id of a streaming query.
+        version: rises with each write, from 0 to `MAX_VERSION`; a repeated write keeps its version.
 
     Raises:
         ValueError: the version is out of range.
@@ -33,13 +33,13 @@ class WriteKey:
 
     def __post_init__(self) -> None:
         if not 0 <= self.version <= MAX_VERSION:
-            raise ValueError(f"write version {self.version}: allowed are 0 to {MAX_VERSION}")
+            raise ValueError(f"write version {self.version}: expected 0 to {MAX_VERSION}")
 
     @property
     def producer_id(self) -> int:
-        """The writer, as the batch header names it."""
+        """The producer id that stands for the writer in the batch header."""
         digest = sha256(self.writer_id.encode()).digest()
-        return FIRST_SINK_PRODUCER_ID | (int.from_bytes(digest[:8], "big") >> 2)
+        return FIRST_KEYED_PRODUCER_ID | (int.from_bytes(digest[:8], "big") >> 2)
 
     @property
     def producer_epoch(self) -> int:
@@ -53,5 +53,5 @@ class WriteKey:
 
 
 def version_of(producer_epoch: int, base_sequence: int) -> int:
-    """The version that these two header fields hold."""
+    """Return the version that these two header fields hold."""
     return (producer_epoch << _SEQUENCE_BITS) | base_sequence

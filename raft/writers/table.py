@@ -1,13 +1,14 @@
-"""The table of writers: a function of the log, and of nothing else.
+"""The table of writers. It depends on the log alone.
 
-Every node keeps it, rebuilds it from the batch headers at start, and undoes it when the log is cut; so whichever node
-leads next judges a repeated append as the old leader would have. It covers the whole log up to its end, the uncommitted
-tail included: a client cannot know whether a lost append is still in there and will commit later.
+Every node keeps it, rebuilds it from the batch headers when it starts, and undoes it when the log is truncated. So the
+next leader treats a repeated append as the former leader would have. The table covers the whole log up to its end, the
+uncommitted tail included: a client whose append had no response cannot know whether it is in the tail and will be
+committed later.
 
-Three kinds of writers are kept apart, each in the order of their last writes, because they are forgotten at different
-times: idempotent producers, keyed writers that wrote version 0 only, and keyed writers that wrote others. A writer is
-forgotten when a batch is appended whose log time is so much later, unless it is one of the newest of its kind
-(`raft.writers.expiry`). So that, too, is a function of the log.
+There are three kinds of writers, which expire at different times: idempotent producers, keyed writers that wrote
+version 0 only, and keyed writers that wrote later versions. Each kind is kept in the order of its last writes. A writer
+expires when a batch moves log time far enough, unless it is one of the newest of its kind (`raft.writers.expiry`). So
+expiry depends on the log alone, too.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 
 from raft.errors import ErrorCode
-from raft.types import FIRST_SINK_PRODUCER_ID, BatchHeader, Offset
+from raft.types import FIRST_KEYED_PRODUCER_ID, BatchHeader, Offset
 from raft.writers.expiry import NO_LOG_TIME_MS, WriterExpiry, log_time_after
 from raft.writers.keys import version_of
 from raft.writers.written import History, TableImage, Written
 
 KEPT_BATCHES = 5
-"""So many batches an idempotent producer may have under way at once (Kafka: max.in.flight.requests.per.connection)."""
+"""Most batches that an idempotent producer has in flight (Kafka: max.in.flight.requests.per.connection)."""
 
 MAX_PRODUCERS = 10_000
-"""Idempotent producers remembered; beyond, the one that has not written for longest goes. Keys of exactly-once writes
-are forgotten by time only."""
+"""Most idempotent producers that are remembered; one more replaces the one with the oldest last write. There is no such
+limit for keys of keyed writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeated:
-    """The batch is there already: append nothing, and answer when everything below `end_offset` is committed."""
+    """The batch is in the log already: append nothing, and respond when everything below `end_offset` is committed."""
 
     base_offset: Offset
     end_offset: Offset
@@ -44,9 +45,9 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """Append nothing and answer `error`, once everything below `end_offset` is committed (at once when None).
+    """Append nothing and respond `error`, once everything below `end_offset` is committed, or at once if that is None.
 
-    `message` tells the client more than the error's name does; None where the name says it all.
+    `message` explains the error; None where its name is enough.
     """
 
     error: ErrorCode
@@ -59,20 +60,20 @@ Verdict = Accepted | Repeated | Refused
 
 
 _Kind = OrderedDict[int, History]
-"""Writers of one kind, by producer id; those that wrote longest ago come first. A plain dict is slow at its front: the
-first key is looked for among all those that were removed from there."""
+"""Writers of one kind, by producer id; the one with the oldest last write comes first. A plain dict would be slow here:
+to find its first key, it passes over all keys that were removed before it."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Undo:
-    """What a batch replaced: to be put back when the batch is cut off.
+    """What a batch replaced, to be restored when the batch is truncated.
 
     Fields:
         base_offset: of the batch.
         log_time_ms: log time before it.
-        producer_id: its writer; None when it names none.
+        producer_id: its writer; None when it has none.
         before: what was remembered of that writer.
-        forgotten: writers that the batch made forgotten, by time or for want of room.
+        forgotten: writers that expired with the batch, or were replaced because of `max_producers`.
     """
 
     base_offset: Offset
@@ -83,11 +84,11 @@ class _Undo:
 
 
 class WriterTable:
-    """The last writes of each writer, newest last, with what it takes to undo the uncommitted ones.
+    """The last writes of each writer, newest last, with what is needed to undo the uncommitted ones.
 
     Args:
         max_producers: most idempotent producers that are remembered.
-        expiry: for how long writers are.
+        expiry: how long writers are remembered; None for the defaults.
     """
 
     __slots__ = (
@@ -114,15 +115,15 @@ class WriterTable:
         self._undo: deque[_Undo] = deque()
 
     def judge(self, header: BatchHeader) -> Verdict:
-        """Say what a leader has to do with a batch that a client asks it to append."""
+        """Decide whether a client's batch is new, repeated or refused."""
         if header.producer_id is None:
             return Accepted()
-        if header.producer_id >= FIRST_SINK_PRODUCER_ID:
-            return self._judge_keyed_write(header)
-        return self._judge_idempotent_produce(header)
+        if header.producer_id >= FIRST_KEYED_PRODUCER_ID:
+            return self._judge_keyed_write(header.producer_id, header)
+        return self._judge_idempotent_produce(header.producer_id, header)
 
-    def _judge_keyed_write(self, header: BatchHeader) -> Verdict:
-        history = self._remembered(header.producer_id or 0)
+    def _judge_keyed_write(self, producer_id: int, header: BatchHeader) -> Verdict:
+        history = self._remembered(producer_id)
         if history is None:
             return Accepted()
         last = history[-1]
@@ -132,16 +133,16 @@ class WriterTable:
             return Accepted()
         if version == last_version:
             return _judge_repeated_key(last, header, version)
-        # A replaced driver, or a checkpoint set back: whatever it wants to write was decided by the newer one.
+        # It comes from a replaced driver, or from a restored checkpoint: a newer write has taken its place.
         return Refused(
             error=ErrorCode.DUPLICATE_SEQUENCE_NUMBER, base_offset=last.base_offset, end_offset=last.end_offset
         )
 
-    def _judge_idempotent_produce(self, header: BatchHeader) -> Verdict:
-        history = self._producers.get(header.producer_id or 0)
+    def _judge_idempotent_produce(self, producer_id: int, header: BatchHeader) -> Verdict:
+        history = self._producers.get(producer_id)
         starts_anew = header.base_sequence == 0
         if history is None:
-            # A new leader may lack the first of several pipelined batches: only the first may begin a history.
+            # A new leader may lack the first of several batches in flight, and must not accept the second without it.
             return Accepted() if starts_anew else Refused(error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
         last = history[-1]
         if header.producer_epoch < last.epoch:
@@ -156,7 +157,7 @@ class WriterTable:
         return Refused(error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
 
     def appended(self, header: BatchHeader) -> None:
-        """Count in a batch that is now at the end of the log.
+        """Count a batch that was appended to the log.
 
         Control batches do not count: their time is that of a leader's clock, which its own core never sees.
         """
@@ -172,7 +173,7 @@ class WriterTable:
         if moves_log_time:
             self._forget_expired(undo)
         changes = header.producer_id is not None or moves_log_time
-        # What is known to be committed is never cut: a start reads a whole log, and needs to undo its tail only.
+        # What is committed is never truncated. A start counts a whole log, and needs to undo its tail only.
         if changes and header.base_offset >= self._committed:
             self._undo.append(undo)
 
@@ -187,7 +188,7 @@ class WriterTable:
                 _sort_by_age(kind)
 
     def forget_everything(self) -> None:
-        """The log begins anew, behind a snapshot that says nothing of writers."""
+        """Start with an empty table, because a snapshot without writers has replaced the log."""
         self._log_time_ms = self._first_log_time_ms = NO_LOG_TIME_MS
         for kind in (self._producers, self._one_off, self._streams):
             kind.clear()
@@ -195,13 +196,17 @@ class WriterTable:
         self._committed = Offset(0)
 
     def committed(self, high_watermark: Offset) -> None:
-        """Forget how to undo what can no longer be cut, now and for batches still to be counted in."""
+        """Drop what is needed to undo batches below the high watermark: they are never truncated."""
         self._committed = max(self._committed, high_watermark)
         while self._undo and self._undo[0].base_offset < high_watermark:
             self._undo.popleft()
 
     def image(self, end_offset: Offset) -> TableImage:
-        """Return what the table is now, when the log ends at this offset."""
+        """Return a copy of the table.
+
+        Args:
+            end_offset: the present end of the log.
+        """
         histories = {**self._producers, **self._one_off, **self._streams}
         return TableImage(
             end_offset=end_offset,
@@ -211,7 +216,7 @@ class WriterTable:
         )
 
     def restore(self, image: TableImage) -> None:
-        """Be what the table was then; batches from the image's end on are to be counted in next."""
+        """Replace the table by an image of it; the batches from the image's end on are to be counted next."""
         self.forget_everything()
         self._log_time_ms = image.log_time_ms
         self._first_log_time_ms = image.first_log_time_ms
@@ -221,12 +226,12 @@ class WriterTable:
             _sort_by_age(kind)
 
     def _remembered(self, producer_id: int) -> History | None:
-        if producer_id < FIRST_SINK_PRODUCER_ID:
+        if producer_id < FIRST_KEYED_PRODUCER_ID:
             return self._producers.get(producer_id)
         return self._streams.get(producer_id) or self._one_off.get(producer_id)
 
     def _kind_of(self, producer_id: int, history: History) -> _Kind:
-        if producer_id < FIRST_SINK_PRODUCER_ID:
+        if producer_id < FIRST_KEYED_PRODUCER_ID:
             return self._producers
         last = history[-1]
         return self._streams if version_of(last.epoch, last.sequence) > 0 else self._one_off
@@ -235,18 +240,18 @@ class WriterTable:
         written = Written.of(header, log_time_ms=self._log_time_ms)
         before = self._remembered(producer_id)
         if before is not None:
-            # Taken out and put in again, so that the order stays that of the last writes.
+            # Removed and added again, so that the order remains that of the last writes.
             del self._kind_of(producer_id, before)[producer_id]
         undo.before = before
-        is_sink = producer_id >= FIRST_SINK_PRODUCER_ID
-        goes_on = before is not None and not is_sink and before[-1].epoch == written.epoch
+        is_keyed = producer_id >= FIRST_KEYED_PRODUCER_ID
+        goes_on = before is not None and not is_keyed and before[-1].epoch == written.epoch
         history = (*(before or ()), written)[-KEPT_BATCHES:] if goes_on else (written,)
         self._kind_of(producer_id, history)[producer_id] = history
         if len(self._producers) > self._max_producers:
             self._forget_oldest(self._producers, undo)
 
     def _forget_expired(self, undo: _Undo) -> None:
-        """Forget whom log time has left behind: the first ones of each kind, so that no other is looked at."""
+        """Remove the writers that have expired. They are the first ones of their kind, so no others are looked at."""
         for kind, expiration_ms in (
             (self._producers, self._expiry.producer_ms),
             (self._one_off, self._expiry.producer_ms),
@@ -256,7 +261,7 @@ class WriterTable:
                 self._forget_oldest(kind, undo)
 
     def _age_ms(self, history: History) -> int:
-        # A write from before the first timestamp of the log is no older than that one, as far as anything tells.
+        # The age of a write before the first timestamp is unknown; it counts as written at that time.
         return self._log_time_ms - max(history[-1].log_time_ms, self._first_log_time_ms)
 
     def _forget_oldest(self, kind: _Kind, undo: _Undo) -> None:
@@ -277,17 +282,17 @@ class WriterTable:
 
 
 def _sort_by_age(kind: _Kind) -> None:
-    """Put the writers of one kind in the order of their last writes. It decides who is forgotten first."""
+    """Sort the writers of one kind by their last writes, which is the order in which they expire."""
     by_age = sorted(kind.items(), key=lambda item: item[1][-1].base_offset)
     kind.clear()
     kind.update(by_age)
 
 
 def _judge_repeated_key(written: Written, header: BatchHeader, version: int) -> Verdict:
-    """Compare what the key of an exactly-once write has written with what comes under the same key.
+    """Compare a batch with the one that was written under the same key.
 
-    A copied checkpoint, or a name of a writer that is used twice, gives the key of one write to other rows. They must
-    not be acknowledged: they are not in the log.
+    With a copied checkpoint, or a writer's name that is used twice, other rows come with the key of an earlier write.
+    They must not be acknowledged, because they are not in the log.
     """
     if header.record_count != written.record_count:
         difference = f"record count {header.record_count}"

@@ -1,4 +1,4 @@
-"""What the table of writers remembers of each writer, and the whole table at one end of the log."""
+"""What the table of writers remembers of each writer, and the whole table for one end of the log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from raft.types import BatchHeader, Offset
 
 SEQUENCES = 1 << 31
-"""Sequence numbers of an idempotent producer go round at this one."""
+"""The number of sequence numbers; after the last one, an idempotent producer continues with 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,12 +17,12 @@ class Written:
 
     Fields:
         epoch: the producer epoch.
-        sequence: of the first record.
-        record_count: how many records.
-        base_offset: where it begins.
-        end_offset: where it ends.
-        log_time_ms: the log time when it was appended (`WriterExpiry`).
-        content_checksum: that of `BatchHeader`.
+        sequence: sequence number of the first record.
+        record_count: number of records.
+        base_offset: offset of the first record.
+        end_offset: offset after the last record.
+        log_time_ms: log time when it was appended (`WriterExpiry`).
+        content_checksum: as in `BatchHeader`.
     """
 
     epoch: int
@@ -35,7 +35,7 @@ class Written:
 
     @classmethod
     def of(cls, header: BatchHeader, *, log_time_ms: int) -> Written:
-        """What is remembered of a batch."""
+        """Return what is remembered of a batch."""
         return cls(
             epoch=header.producer_epoch,
             sequence=header.base_sequence,
@@ -48,7 +48,7 @@ class Written:
 
     @property
     def next_sequence(self) -> int:
-        """The sequence number that an idempotent producer goes on with."""
+        """The sequence number with which an idempotent producer continues."""
         return (self.sequence + self.record_count) % SEQUENCES
 
 
@@ -58,13 +58,13 @@ History = tuple[Written, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableImage:
-    """The table of writers as a log makes it that ends at one offset. It does not change with the table.
+    """The table of writers for a log that ends at one offset. It does not change with the table.
 
     Fields:
         end_offset: end of that log.
-        log_time_ms: its log time; -1 while it has none.
-        first_log_time_ms: the first that it had. A write without a log time counts as written then.
-        histories: by producer id; those that wrote longest ago come first.
+        log_time_ms: its log time; `NO_LOG_TIME_MS` while it has none.
+        first_log_time_ms: its first log time, which counts for writes before the first timestamp.
+        histories: by producer id; within a kind, the writer with the oldest last write comes first.
     """
 
     end_offset: Offset

@@ -109,9 +109,9 @@ def test_producer_snapshot_is_shown(here: Here, tmp_path: Path) -> None:
     image = TableImage(end_offset=Offset(8), log_time_ms=100, first_log_time_ms=1, histories={17: (written_last,)})
     content = encode_producer_snapshot(image)
 
-    head, row = rows(here, written(tmp_path, content, f"{8:020d}.snapshot"))
+    header, row = rows(here, written(tmp_path, content, f"{8:020d}.snapshot"))
 
-    assert head == {"endOffset": 8, "logTime": 100, "producers": 1}
+    assert header == {"endOffset": 8, "logTime": 100, "producers": 1}
     assert row == {
         "producerId": 17,
         "producerEpoch": 0,
@@ -136,9 +136,9 @@ def test_damaged_producer_snapshot_is_refused(here: Here, tmp_path: Path) -> Non
 def test_compressed_batch_is_opened(here: Here, tmp_path: Path) -> None:
     batch = build_batch([Record(value=b"v" * 50)], compression=Compression.GZIP)
 
-    head, record = rows(here, written(tmp_path, batch))
+    header, record = rows(here, written(tmp_path, batch))
 
-    assert (head["compression"], record["value"]) == (1, "v" * 50)
+    assert (header["compression"], record["value"]) == (1, "v" * 50)
 
 
 def test_snapshot_is_shown_as_a_segment(here: Here, tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_last_batch_may_be_incomplete(here: Here, tmp_path: Path, data: bytes, s
         pytest.param(FIRST + SECOND[:-1] + b"!", 2, len(FIRST), "checksum", id="another byte"),
         pytest.param(FIRST + b"\x00" * 100, 2, len(FIRST), "magic 0", id="zeros"),
         pytest.param(
-            resealed(FIRST, record_count=7) + SECOND, 2, 0, "record at byte", id="records that do not fit their head"
+            resealed(FIRST, record_count=7) + SECOND, 2, 0, "record at byte", id="records that do not fit their header"
         ),
     ],
 )

@@ -132,8 +132,8 @@ def test_summary_is_printed_line_by_line(here: Here, shelf: str) -> None:
 def test_rows_are_printed_as_a_table(here: Here, shelf: str, options: tuple[str, ...], time: str) -> None:
     done = here("quorum", "describe", "--bootstrap-controller", shelf, "--replication", *options)
 
-    head, row = ([cell.strip() for cell in line.split("\t")] for line in done.output.splitlines())
-    assert head == [
+    header, row = ([cell.strip() for cell in line.split("\t")] for line in done.output.splitlines())
+    assert header == [
         "NodeId",
         "DirectoryId",
         "LogEndOffset",

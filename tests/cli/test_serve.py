@@ -46,7 +46,7 @@ def test_node_leaves_gracefully_when_asked_as_soon_as_it_says_that_it_listens(
     hasty = (sys.executable, "-c", SIGNALLED.format(number=int(number)), "serve")
     with NodeProcess(properties, tmp_path / "process", command=hasty).start() as node:
         assert node.wait() == 0
-        assert "leaves" in node.words
+        assert "shut down" in node.words
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -55,7 +55,7 @@ def test_node_leaves_gracefully_when_asked(node: NodeProcess, number: signal.Sig
     node.signal(number)
 
     assert node.wait(within_s=5) == 0
-    assert node.words.splitlines()[-1].endswith("node 1 leaves")
+    assert node.words.splitlines()[-1].endswith("node 1: shut down")
     assert "Traceback" not in node.words
 
 
@@ -130,4 +130,4 @@ def test_supervised_node_ends_with_its_standard_input(node: NodeProcess, tmp_pat
         serving.stdin.close()
 
         assert serving.wait(PATIENCE_S) == 0
-        assert b"leaves" not in serving.stderr.read(), "nothing is handed over"
+        assert b"shut down" not in serving.stderr.read(), "nothing is handed over"

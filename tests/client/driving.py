@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from raft.client import Client, ClientSettings
-from raft.client.asynchronous import AsyncClient
+from raft.client import AsyncClient, Client, ClientSettings
 from raft.types import Endpoint
 
 

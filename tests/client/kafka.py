@@ -1,4 +1,4 @@
-"""A cluster of Apache Kafka's own, as far as a client sees it: a table of what each of its processes answers."""
+"""An Apache Kafka cluster as a client sees it: a table of the responses of each of its processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from raft.wire.messages.describe_cluster import (
 )
 from raft.wire.messages.fetch_snapshot import SnapshotId
 from raft.wire.messages.nodes import LeaderIdAndEpoch, Listener
-from tests.client.table import CLUSTER_ID, PLACES, TOPIC, Answer, Table
+from tests.client.table import CLUSTER_ID, PLACES, TOPIC, Response, Table
 
 LEADER, FOLLOWER, BROKER = 1, 2, 3
 EPOCH = 5
@@ -36,7 +36,7 @@ def a_batch(base_offset: int, *, epoch: int, count: int = 2, timestamp_ms: int =
 
 
 class Controller:
-    """A leader of Kafka's: the rules by which it answers a Fetch, and nothing else.
+    """A leader of an Apache Kafka cluster: the rules by which it serves Fetch, and nothing else.
 
     Args:
         batches: its log.
@@ -66,7 +66,7 @@ class Controller:
         self.high_watermark: int | None = self._view.end_offset if high_watermark is None else high_watermark
         self.fetched: list[fetch.FetchRequestPartition] = []
 
-    def __call__(self, request: Message) -> Answer:
+    def __call__(self, request: Message) -> Response:
         match request:
             case ApiVersionsRequest():
                 return ApiVersionsResponse(error_code=0, api_keys=())
@@ -86,12 +86,12 @@ class Controller:
         offset, last_epoch = Offset(asked.fetch_offset), Epoch(asked.last_fetched_epoch)
         if self._offers_snapshot(offset, last_epoch):
             latest = self._snapshots[-1]
-            return self._answer(snapshot_id=SnapshotId(end_offset=latest.offset, epoch=latest.epoch))
+            return self._response(snapshot_id=SnapshotId(end_offset=latest.offset, epoch=latest.epoch))
         end = self._end_of_epoch(last_epoch)
         if offset > 0 and (end.epoch != last_epoch or end.offset < offset):
-            return self._answer(diverging_epoch=fetch.EpochEndOffset(epoch=end.epoch, end_offset=end.offset))
+            return self._response(diverging_epoch=fetch.EpochEndOffset(epoch=end.epoch, end_offset=end.offset))
         after = [batch for batch in self._batches if read_header(batch).end_offset > offset]
-        return self._answer(records=after[0] if after else b"")
+        return self._response(records=after[0] if after else b"")
 
     def _offers_snapshot(self, offset: Offset, last_epoch: Epoch) -> bool:
         """Whether the latest snapshot is offered; the earliest one decides that, wherever the log starts."""
@@ -107,7 +107,7 @@ class Controller:
         is_first_known = bool(self._snapshots) and end.epoch == epoch and end.offset == self._snapshots[0].offset
         return self._snapshots[0] if is_first_known else end
 
-    def _answer(
+    def _response(
         self,
         *,
         records: bytes = b"",
@@ -154,7 +154,7 @@ def a_quorum(error: int = 0) -> quorum.DescribeQuorumResponse:
     return quorum.DescribeQuorumResponse(error_code=0, topics=(topic,), nodes=(node,))
 
 
-def a_follower(request: Message) -> Answer:
+def a_follower(request: Message) -> Response:
     """A controller that does not lead."""
     match request:
         case ApiVersionsRequest():
@@ -165,7 +165,7 @@ def a_follower(request: Message) -> Answer:
             raise AssertionError(f"only the leader is asked for {request}")
 
 
-def a_broker(request: Message) -> Answer:
+def a_broker(request: Message) -> Response:
     match request:
         case ApiVersionsRequest():
             served = ApiVersion(api_key=METADATA.key, min_version=0, max_version=13)

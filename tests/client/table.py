@@ -1,4 +1,4 @@
-"""A quorum without sockets: a table of what each node answers, and a clock that only the session's steps move."""
+"""A quorum without sockets: a table of each node's responses, and a clock that only the session's steps move."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ CLUSTER_ID = "kq5mZl0zT0uJwXUxQKo9gQ"
 TOPIC = "__cluster_metadata"
 TOPIC_ID = Uuid("AAAAAAAAAAAAAAAAAAAAAQ")
 PLACES = {node_id: Endpoint(f"node{node_id}", 9090 + node_id) for node_id in (1, 2, 3)}
-ANSWER_MS = 1
+RESPONSE_MS = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Late:
     """A response that comes `after_ms`."""
 
-    answer: Message
+    response: Message
     after_ms: int
 
 
-Answer = Message | Late | str | None
+Response = Message | Late | str | None
 """A response; a late one; why there is none, in words; None for silence until the time is over."""
 
-Node = Callable[[Message], Answer]
+Node = Callable[[Message], Response]
 
 
 @dataclass(frozen=True, slots=True)
 class InFlight:
-    """A request without its answer.
+    """A request without its response.
 
     Fields:
-        answer: what will come; None for nothing.
+        response: what will come; None for nothing.
         due_ms: when it comes, or when the request times out.
     """
 
-    answer: Message | None
+    response: Message | None
     due_ms: int
 
 
@@ -61,7 +61,7 @@ class Table:
     """Carries out the steps of a session.
 
     Args:
-        nodes: what answers at each place; elsewhere, connections are refused.
+        nodes: what responds at each place; elsewhere, connections are refused.
 
     Attributes:
         asked: the requests of the session, in order, and `asked_at_ms`, when each was sent.
@@ -79,7 +79,7 @@ class Table:
 
     @property
     def places_asked(self) -> list[Endpoint]:
-        """Whom the session has asked, in order."""
+        """The nodes that the session has sent requests to, in order."""
         return [ask.endpoint for ask in self.asked]
 
     def run(self, operation: Operation[Result]) -> Result:
@@ -116,20 +116,20 @@ class Table:
     def _ask(self, step: Ask) -> Outcome:
         assert step.endpoint not in self._in_flight, f"a request to {step.endpoint} is in flight already"
         node = self.nodes.get(step.endpoint)
-        answer = node(step.request) if node is not None else "Connection refused"
-        if isinstance(answer, ApiVersionsResponse):
-            return Outcome(now_ms=self.now_ms, answer=answer)  # drivers know it since they connected
+        response = node(step.request) if node is not None else "Connection refused"
+        if isinstance(response, ApiVersionsResponse):
+            return Outcome(now_ms=self.now_ms, response=response)  # a driver knows it since the connection was opened
         self.asked.append(step)
         self.asked_at_ms.append(self.now_ms)
-        if answer is None or isinstance(answer, Late):
+        if response is None or isinstance(response, Late):
             timeout_ms = self.now_ms + step.timeout_ms
-            due = (None, timeout_ms) if answer is None else (answer.answer, self.now_ms + answer.after_ms)
+            due = (None, timeout_ms) if response is None else (response.response, self.now_ms + response.after_ms)
             self._in_flight[step.endpoint] = InFlight(*due if due[1] < timeout_ms else (None, timeout_ms))
             return self._await(step.endpoint, step.timeout_ms if step.patience_ms is None else step.patience_ms)
-        self.now_ms += ANSWER_MS
-        if isinstance(answer, str):
-            return Outcome(now_ms=self.now_ms, failure=answer)
-        return Outcome(now_ms=self.now_ms, answer=answer)
+        self.now_ms += RESPONSE_MS
+        if isinstance(response, str):
+            return Outcome(now_ms=self.now_ms, failure=response)
+        return Outcome(now_ms=self.now_ms, response=response)
 
     def _await(self, endpoint: Endpoint, patience_ms: int) -> Outcome:
         request = self._in_flight[endpoint]
@@ -138,9 +138,9 @@ class Table:
             return Outcome(now_ms=self.now_ms, is_pending=True)
         self.now_ms = max(self.now_ms, request.due_ms)
         del self._in_flight[endpoint]
-        if request.answer is None:
-            return Outcome(now_ms=self.now_ms, failure="no answer in time")
-        return Outcome(now_ms=self.now_ms, answer=request.answer)
+        if request.response is None:
+            return Outcome(now_ms=self.now_ms, failure="no response in time")
+        return Outcome(now_ms=self.now_ms, response=request.response)
 
 
 def session(
@@ -170,7 +170,7 @@ def metadata(
     topics: tuple[str, ...] = (TOPIC,),
     has_partitions: bool = True,
 ) -> MetadataResponse:
-    """Who leads, as a node says."""
+    """What a node says about the leader."""
     partition = MetadataResponsePartition(
         error_code=0 if leader is not None else 5,
         partition_index=0,
@@ -200,21 +200,23 @@ OUR_VERSIONS = ApiVersionsResponse(
 )
 
 
-def node(*answers: Answer, knows: Answer | list[Answer] = None, serves: ApiVersionsResponse = OUR_VERSIONS) -> Node:
-    """A node that says `knows` to Metadata, and its answers to everything else: the last one again and again."""
-    left = list(answers)
+def node(
+    *responses: Response, knows: Response | list[Response] = None, serves: ApiVersionsResponse = OUR_VERSIONS
+) -> Node:
+    """A node that responds to Metadata with `knows`, and to other requests with `responses`; the last one repeats."""
+    left = list(responses)
     known = knows if isinstance(knows, list) else [knows if knows is not None else metadata()]
 
-    def answer(request: Message) -> Answer:
+    def response(request: Message) -> Response:
         if isinstance(request, ApiVersionsRequest):
             return serves
         if isinstance(request, MetadataRequest):
             return known.pop(0) if len(known) > 1 else known[0]
         return left.pop(0) if len(left) > 1 else left[0]
 
-    return answer
+    return response
 
 
-def leader_alone(*answers: Answer, epoch: int = 3) -> Table:
-    """A quorum in which node 1 leads and answers; the others are not there."""
-    return Table({PLACES[1]: node(*answers, knows=metadata(1, epoch=epoch))})
+def leader_alone(*responses: Response, epoch: int = 3) -> Table:
+    """A quorum in which node 1 leads and responds; the others refuse connections."""
+    return Table({PLACES[1]: node(*responses, knows=metadata(1, epoch=epoch))})

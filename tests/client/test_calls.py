@@ -1,4 +1,4 @@
-"""What each call asks, and what it makes of the answer."""
+"""The request of each call, and the result that its response becomes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_append_asks_the_leader_to_commit_the_batch() -> None:
 
 
 @pytest.mark.rule("CLIENT-6")
-def test_append_whose_answer_is_lost_is_repeated_with_the_same_bytes() -> None:
+def test_append_whose_response_is_lost_is_repeated_with_the_same_bytes() -> None:
     table = leader_alone(
         None, produced(ErrorCode.REQUEST_TIMED_OUT), produced(ErrorCode.NOT_LEADER_OR_FOLLOWER), produced()
     )
@@ -121,7 +121,7 @@ def test_what_the_leader_does_not_know_is_none() -> None:
     assert got == Fetched(records=b"", high_watermark=None, log_start_offset=Offset(0))
 
 
-def test_fetch_of_an_old_leader_is_asked_again() -> None:
+def test_fetch_from_an_old_leader_is_repeated() -> None:
     table = leader_alone(fetched(epoch=2, records=b"old"), fetched(records=b"new"))
 
     got = table.run(calls.fetch_committed(session(), table.deadline(), Offset(5), max_bytes=1, max_wait_ms=0))
@@ -132,7 +132,7 @@ def test_fetch_of_an_old_leader_is_asked_again() -> None:
 @pytest.mark.parametrize(
     "code", [ErrorCode.OFFSET_NOT_AVAILABLE, ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH]
 )
-def test_fetch_that_cannot_be_answered_yet_is_asked_again(code: ErrorCode) -> None:
+def test_fetch_that_cannot_be_served_yet_is_repeated(code: ErrorCode) -> None:
     table = leader_alone(fetched(code), fetched())
 
     got = table.run(calls.fetch_committed(session(), table.deadline(), Offset(5), max_bytes=1, max_wait_ms=0))
@@ -168,7 +168,7 @@ def listed(error: int = 0, *, offset: int = 9, epoch: int = 3, partitions: int =
     return offsets.ListOffsetsResponse(topics=(topic,))
 
 
-def test_offset_is_asked_of_the_leader_in_the_epoch_that_is_known() -> None:
+def test_find_offset_names_the_known_epoch() -> None:
     table = leader_alone(listed())
 
     found = table.run(calls.find_offset(session(), table.deadline(), offsets.LATEST_TIMESTAMP))
@@ -221,14 +221,14 @@ def ended(error: int = 0, *, epoch: int = 2, end: int = 6, partitions: int = 1) 
 
 
 @pytest.mark.parametrize(
-    ("answer", "end"),
+    ("response", "end"),
     [
         pytest.param(ended(), OffsetAndEpoch(epoch=Epoch(2), offset=Offset(6)), id="known"),
         pytest.param(ended(epoch=-1, end=-1), None, id="not begun yet"),
     ],
 )
-def test_end_of_an_epoch_is_asked_for(answer: epochs.OffsetForLeaderEpochResponse, end: OffsetAndEpoch | None) -> None:
-    table = leader_alone(ended(ErrorCode.OFFSET_NOT_AVAILABLE), answer)
+def test_end_of_epoch_is_found(response: epochs.OffsetForLeaderEpochResponse, end: OffsetAndEpoch | None) -> None:
+    table = leader_alone(ended(ErrorCode.OFFSET_NOT_AVAILABLE), response)
 
     assert table.run(calls.end_of_epoch(session(), table.deadline(), Epoch(2))) == end
     request = table.asked[-1].request
@@ -289,7 +289,7 @@ def test_batch_that_starts_outside_the_log_has_no_places() -> None:
 
 
 @pytest.mark.rule("CLIENT-15")
-def test_older_node_is_asked_for_each_bound_alone() -> None:
+def test_plan_of_an_older_node_takes_a_request_for_each_bound() -> None:
     table = leader_alone(ended(), listed(offset=9), listed(offset=2), ended())
 
     plan = table.run(calls.plan_batch(session(), table.deadline(), start_offset=Offset(4), epoch=Epoch(2)))
@@ -300,11 +300,11 @@ def test_older_node_is_asked_for_each_bound_alone() -> None:
 def test_log_without_a_start_is_none() -> None:
     table = leader_alone(ended(), listed(offset=9), listed(offset=-1))
 
-    with pytest.raises(DecodeError, match="names no offset for the start or the end of the log"):
+    with pytest.raises(DecodeError, match="without the offset of the start or the end of the log"):
         table.run(calls.plan_batch(session(), table.deadline(), start_offset=Offset(4), epoch=Epoch(2)))
 
 
-def test_producer_id_is_asked_of_the_leader() -> None:
+def test_producer_id_comes_from_the_leader() -> None:
     table = leader_alone(InitProducerIdResponse(error_code=0, producer_id=77, producer_epoch=0))
 
     assert table.run(calls.new_producer_id(session(), table.deadline())) == 77
@@ -383,7 +383,7 @@ Call = Callable[..., Any]
 
 
 @pytest.mark.parametrize(
-    ("call", "answer"),
+    ("call", "response"),
     [
         pytest.param(lambda at, by: calls.append(at, by, BATCH), produced(partitions=0), id="append"),
         pytest.param(lambda at, by: calls.append(at, by, BATCH), produced(partitions=2), id="append, two"),
@@ -396,8 +396,8 @@ Call = Callable[..., Any]
         pytest.param(lambda at, by: calls.end_of_epoch(at, by, Epoch(1)), ended(partitions=2), id="end of epoch"),
     ],
 )
-def test_answer_that_is_not_about_one_partition_is_none(call: Call, answer: Message) -> None:
-    table = leader_alone(answer)
+def test_response_without_exactly_one_partition_is_refused(call: Call, response: Message) -> None:
+    table = leader_alone(response)
 
-    with pytest.raises((DecodeError, QuorumUnavailableError), match="partitions, where one was asked for"):
+    with pytest.raises((DecodeError, QuorumUnavailableError), match="partitions, expected 1"):
         table.run(call(session(), table.deadline(200)))

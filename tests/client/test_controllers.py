@@ -1,4 +1,4 @@
-"""How a client reads from Apache Kafka's controllers, which answer observers and not clients."""
+"""How a client reads from Apache Kafka's controllers, which serve Fetch to observers and not to clients."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from raft.wire.messages.list_offsets import (
     ListOffsetsResponseTopic,
 )
 from tests.client.kafka import BROKER, EPOCH, FOLLOWER, LEADER, Controller, a_batch, a_cluster, a_quorum, a_table
-from tests.client.table import CLUSTER_ID, PLACES, TOPIC, Answer, Table, metadata, node, session
+from tests.client.table import CLUSTER_ID, PLACES, TOPIC, Response, Table, metadata, node, session
 
 LOG = (a_batch(0, epoch=1), a_batch(2, epoch=1), a_batch(4, epoch=5))
 """Six records; epoch 5 begins at offset 4."""
 
 
-def answer_at(offset: int) -> ListOffsetsResponse:
+def response_at(offset: int) -> ListOffsetsResponse:
     partition = ListOffsetsResponsePartition(partition_index=0, error_code=0, offset=offset, leader_epoch=4)
     return ListOffsetsResponse(topics=(ListOffsetsResponseTopic(name=TOPIC, partitions=(partition,)),))
 
 
 @pytest.mark.parametrize("server", [LEADER, FOLLOWER, BROKER])
-def test_leader_is_found_whoever_is_asked(server: int) -> None:
+def test_leader_is_found_through_any_server(server: int) -> None:
     asking = session(server)
     table = a_table(Controller(LOG))
 
@@ -54,7 +54,7 @@ def test_records_above_the_high_watermark_are_not_given_out() -> None:
     assert (below.records, above.records) == (LOG[1], b"")
 
 
-def test_leader_that_does_not_know_yet_what_is_committed_is_asked_again() -> None:
+def test_fetch_is_repeated_while_the_leader_does_not_know_the_high_watermark() -> None:
     controller = Controller(LOG)
     controller.high_watermark = None
     table = a_table(controller)
@@ -133,7 +133,7 @@ def test_offset_that_is_not_there_is_out_of_range(offset: int) -> None:
         pytest.param(6, 6, None, id="one that has not begun"),
     ],
 )
-def test_end_of_an_epoch_is_what_the_leader_answers_beyond_its_end(
+def test_end_of_an_epoch_is_in_the_response_to_a_fetch_beyond_the_log(
     epoch: int, high_watermark: int, expected: tuple[int, int] | None
 ) -> None:
     table = a_table(Controller(LOG, high_watermark=high_watermark))
@@ -192,7 +192,7 @@ def test_nothing_is_written_to_controllers() -> None:
     asking = session()
 
     assert table.run(calls.supports_keyed_writes(asking, table.deadline())) is False
-    with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is one of Apache Kafka"):
+    with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is an Apache Kafka cluster"):
         table.run(calls.append(asking, table.deadline(), b"a batch"))
     with pytest.raises(ConfigError, match="only its own controllers write it"):
         table.run(calls.new_producer_id(asking, table.deadline()))
@@ -224,7 +224,7 @@ def test_node_that_observes_a_cluster_leads_no_writer_to_the_controllers() -> No
     asking = session(OBSERVER, LEADER)
 
     assert table.run(calls.supports_keyed_writes(asking, table.deadline())) is False
-    with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is one of Apache Kafka"):
+    with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is an Apache Kafka cluster"):
         table.run(calls.append(asking, table.deadline(), b"a batch"))
 
 
@@ -232,7 +232,7 @@ def test_leader_that_an_observer_names_and_that_is_gone_is_looked_for_again() ->
     table = an_observed_table(Controller(LOG))
     del table.nodes[PLACES[LEADER]]
 
-    with pytest.raises(QuorumUnavailableError, match=r"no answer from the leader .* node1:9091: Connection refused"):
+    with pytest.raises(QuorumUnavailableError, match=r"no response from the leader .* node1:9091: Connection refused"):
         table.run(calls.find_offset(session(OBSERVER), table.deadline(300), LATEST_TIMESTAMP))
 
     assert table.places_asked[:4] == [PLACES[OBSERVER], PLACES[LEADER]] * 2
@@ -244,7 +244,7 @@ def test_leader_that_is_frozen_before_it_says_whose_node_it_is_is_left_for_a_new
     table = Table(
         {
             PLACES[1]: lambda _: None,
-            PLACES[2]: node(answer_at(7), knows=[metadata(1, epoch=3), metadata(1, epoch=3), leads]),
+            PLACES[2]: node(response_at(7), knows=[metadata(1, epoch=3), metadata(1, epoch=3), leads]),
             PLACES[3]: node(knows=[metadata(1, epoch=3), leads]),
         }
     )
@@ -260,12 +260,14 @@ def test_leader_that_is_frozen_before_it_says_whose_node_it_is_is_left_for_a_new
 def test_topic_of_a_name_of_its_own_is_refused() -> None:
     table = a_table(Controller(LOG))
 
-    with pytest.raises(ConfigError, match="topic events is not there; the one of an Apache Kafka cluster's quorum is"):
+    with pytest.raises(
+        ConfigError, match="an Apache Kafka cluster's quorum does not host topic events; its topics: __cluster_metadata"
+    ):
         table.run(calls.find_offset(session(topic="events"), table.deadline(), LATEST_TIMESTAMP))
 
 
 @pytest.mark.parametrize(
-    ("answers", "trouble"),
+    ("responses", "trouble"),
     [
         pytest.param([a_cluster(leader=-1)], "knows no leader", id="no leader"),
         pytest.param([a_cluster(leader=BROKER)], "knows no leader", id="a leader whose place it does not tell"),
@@ -277,15 +279,15 @@ def test_topic_of_a_name_of_its_own_is_refused() -> None:
         pytest.param([a_cluster(), "Connection reset"], "Connection reset", id="lost at the second question"),
     ],
 )
-def test_controllers_without_a_leader_are_asked_until_the_time_is_over(answers: list[Answer], trouble: str) -> None:
-    def controller(request: Message) -> Answer:
+def test_controllers_without_a_leader_are_asked_until_the_timeout(responses: list[Response], trouble: str) -> None:
+    def controller(request: Message) -> Response:
         match request:
             case ApiVersionsRequest():
                 return ApiVersionsResponse(error_code=0, api_keys=())
             case DescribeClusterRequest():
-                return answers[0]
+                return responses[0]
             case _:
-                return answers[1]
+                return responses[1]
 
     table = Table({PLACES[LEADER]: controller, PLACES[FOLLOWER]: controller})
 

@@ -75,14 +75,14 @@ def test_client_can_be_used_again_after_it_was_closed(drive: Drive, nodes: Nodes
     assert driver.call(calls.find_offset, LATEST) == before
 
 
-def test_offset_out_of_range_is_told(drive: Drive, nodes: NodesInProcess) -> None:
+def test_offset_out_of_range_is_an_error_with_the_range(drive: Drive, nodes: NodesInProcess) -> None:
     driver = drive(settings_of(nodes.endpoint(1)))
 
     with pytest.raises(OffsetOutOfRangeError, match="offset 99999 is out of range: the log holds 0 to "):
         driver.call(calls.fetch_committed, Offset(99_999), max_bytes=1, max_wait_ms=0)
 
 
-def test_refusal_is_told(drive: Drive, nodes: NodesInProcess) -> None:
+def test_refused_append_is_an_error_with_the_reason(drive: Drive, nodes: NodesInProcess) -> None:
     driver = drive(settings_of(nodes.endpoint(1)))
 
     with pytest.raises(RequestError) as refused:
@@ -99,34 +99,34 @@ def test_reader_with_less_time_than_its_wait_gets_nothing_and_no_error(drive: Dr
     assert driver.call(calls.fetch_committed, end.offset, max_bytes=1, max_wait_ms=60_000).records == b""
 
 
-def test_node_that_is_not_there_is_told(drive: Drive) -> None:
+def test_refused_connection_is_the_failure(drive: Drive) -> None:
     outcome = asked(drive, Endpoint(HOST, free_ports(1)[0]))
 
-    assert (outcome.answer, outcome.failure) == (None, "Connection refused")
+    assert (outcome.response, outcome.failure) == (None, "Connection refused")
 
 
-def test_host_that_cannot_be_is_told(drive: Drive) -> None:
+def test_impossible_host_is_the_failure(drive: Drive) -> None:
     outcome = asked(drive, Endpoint("a..b", 9093))
 
     assert "label empty" in (outcome.failure or "")
 
 
-def test_host_with_a_nul_is_told(drive: Drive) -> None:
+def test_host_with_a_nul_is_a_failure(drive: Drive) -> None:
     outcome = asked(drive, Endpoint("nowhere.invalid\0", 9093))
 
-    assert outcome.answer is None
+    assert outcome.response is None
     assert outcome.failure, "in words, and no ValueError of asyncio's"
 
 
 @pytest.mark.parametrize("port", [-1, 65_536])
-def test_port_that_cannot_be_is_told(drive: Drive, port: int) -> None:
+def test_impossible_port_is_a_failure(drive: Drive, port: int) -> None:
     outcome = asked(drive, Endpoint(HOST, port))
 
-    assert outcome.answer is None
+    assert outcome.response is None
     assert outcome.failure, "in words, and no OverflowError of the socket's"
 
 
-def test_pause_takes_its_time_and_has_no_answer(drive: Drive) -> None:
+def test_pause_takes_its_time_and_has_no_response(drive: Drive) -> None:
     def pause(_session: Session, deadline: Deadline) -> Operation[tuple[Deadline, Outcome]]:
         outcome = yield Pause(duration_ms=100)
         return deadline, outcome
@@ -141,13 +141,13 @@ def test_pause_takes_its_time_and_has_no_answer(drive: Drive) -> None:
 def test_another_cluster_is_refused(drive: Drive, nodes: NodesInProcess) -> None:
     driver = drive(replace(settings_of(nodes.endpoint(1)), cluster_id="another"))
 
-    with pytest.raises(ConfigError, match=f"the quorum has cluster id {CLUSTER_ID}; wanted is another"):
+    with pytest.raises(ConfigError, match=f"the quorum has cluster id {CLUSTER_ID}, expected another"):
         driver.call(calls.find_offset, LATEST)
 
 
 @contextmanager
-def answering(data: bytes) -> Iterator[Endpoint]:
-    """A node that sends these bytes to whoever connects, and closes."""
+def sending(data: bytes) -> Iterator[Endpoint]:
+    """A node that sends these bytes on each connection, and closes it."""
     with socket.create_server((HOST, 0)) as server:
 
         def serve() -> None:
@@ -174,28 +174,28 @@ def answering(data: bytes) -> Iterator[Endpoint]:
     ("data", "trouble"),
     [
         pytest.param(b"", "closed", id="closed at once"),
-        pytest.param(encode_response(serving_all(), 4, correlation_id=1)[:-5], "closed", id="cut in the middle"),
-        pytest.param(b"\x00\x00\x00\x04\x00\x00\x00\x01", "cannot decode", id="cut short"),
+        pytest.param(encode_response(serving_all(), 4, correlation_id=0)[:-5], "closed", id="cut in the middle"),
+        pytest.param(b"\x00\x00\x00\x04\x00\x00\x00\x00", "cannot decode", id="cut short"),
         pytest.param(b"\xff" * 100, "a frame of -1 bytes", id="rubbish"),
-        pytest.param(encode_response(serving_all(), 4, correlation_id=9), "an answer to request 9", id="to another"),
+        pytest.param(encode_response(serving_all(), 4, correlation_id=9), "a response to request 9", id="to another"),
         pytest.param(
-            encode_response(ApiVersionsResponse(error_code=31, api_keys=()), 4, correlation_id=1),
+            encode_response(ApiVersionsResponse(error_code=31, api_keys=()), 4, correlation_id=0),
             "CLUSTER_AUTHORIZATION_FAILED",
             id="refused",
         ),
     ],
 )
-def test_node_that_answers_badly_is_told(drive: Drive, data: bytes, trouble: str) -> None:
-    with answering(data) as place:
+def test_invalid_response_is_the_failure(drive: Drive, data: bytes, trouble: str) -> None:
+    with sending(data) as place:
         outcome = asked(drive, place)
 
-    assert outcome.answer is None
+    assert outcome.response is None
     assert trouble in (outcome.failure or "")
 
 
 def test_node_that_serves_nothing_ends_the_call(drive: Drive) -> None:
-    versions = encode_response(ApiVersionsResponse(error_code=0, api_keys=()), 4, correlation_id=1)
-    with answering(versions) as place:
+    versions = encode_response(ApiVersionsResponse(error_code=0, api_keys=()), 4, correlation_id=0)
+    with sending(versions) as place:
         driver = drive(settings_of(place))
 
         with pytest.raises(LocalProtocolError, match="does not serve DescribeCluster in any version known here"):
@@ -221,7 +221,7 @@ def test_append_that_is_not_committed_is_unknown(drive: Drive, tmp_path: Path) -
         start = pair.commit()
         driver = drive(settings_of(pair.nodes.endpoint(1), api_timeout_ms=600, request_timeout_ms=200))
 
-        with pytest.raises(QuorumUnavailableError, match="no answer from the leader within 600 ms"):
+        with pytest.raises(QuorumUnavailableError, match="no response from the leader within 600 ms"):
             driver.call(calls.append, batch_of(b"lost", producer_id=9))
         pair.commit()
         there = driver.call(calls.append, batch_of(b"lost", producer_id=9))
@@ -238,36 +238,36 @@ def test_blocking_client_has_every_call(nodes: NodesInProcess) -> None:
         assert client.cluster_id == CLUSTER_ID
         assert client.epoch == described.leader_epoch
         assert client.supports_keyed_writes()
-        assert client.log_start() == 0
-        assert client.log_end() == appended.base_offset + 1
+        assert client.log_start_offset() == 0
+        assert client.high_watermark() == appended.base_offset + 1
         assert values_in(client.fetch(appended.base_offset).records) == [b"v"]
-        assert client.end_of_epoch(client.epoch) == OffsetAndEpoch(epoch=client.epoch, offset=client.log_end())
+        assert client.end_of_epoch(client.epoch) == OffsetAndEpoch(epoch=client.epoch, offset=client.high_watermark())
         assert client.find_offset(1 << 60) is None
         assert {voter.node_id for voter in described.voters} == {1, 2, 3}
 
 
-def test_client_that_knows_of_a_later_epoch_does_not_believe_the_leader(nodes: NodesInProcess) -> None:
+def test_client_that_knows_a_higher_epoch_does_not_accept_the_leader(nodes: NodesInProcess) -> None:
     with nodes.client(api_timeout_ms=300) as client:
         client.start_over(epoch=Epoch(99))
         with pytest.raises(LowerEpochError, match=r"knows a leader of epoch \d+, but epoch 99 was seen"):
-            client.log_end()
+            client.high_watermark()
 
         client.start_over()
-        client.log_end()
+        client.high_watermark()
         assert 0 < client.epoch < 99
 
 
-def test_client_that_starts_over_knows_the_cluster_that_it_is_told(nodes: NodesInProcess) -> None:
+def test_client_that_starts_over_accepts_only_the_cluster_it_is_given(nodes: NodesInProcess) -> None:
     with nodes.client() as client:
-        client.log_end()
+        client.high_watermark()
         client.start_over(cluster_id="of others")
 
-        with pytest.raises(ConfigError, match=f"the quorum has cluster id {CLUSTER_ID}; wanted is of others"):
-            client.log_end()
+        with pytest.raises(ConfigError, match=f"the quorum has cluster id {CLUSTER_ID}, expected of others"):
+            client.high_watermark()
 
 
-def test_node_that_accepts_and_never_answers_is_told(drive: Drive) -> None:
+def test_timeout_is_the_failure_when_a_node_never_responds(drive: Drive) -> None:
     with socket.create_server((HOST, 0)) as silent:
         outcome = asked(drive, Endpoint(HOST, silent.getsockname()[1]), timeout_ms=100)
 
-    assert (outcome.answer, outcome.failure) == (None, "no answer in time")
+    assert (outcome.response, outcome.failure) == (None, "no response in time")

@@ -1,4 +1,4 @@
-"""A session asks other nodes for a newer leader while the answer of the one it knows is overdue."""
+"""A session asks other nodes for a newer leader while the response of the known leader is overdue."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from raft.wire.messages.produce import (
     ProduceResponseTopic,
 )
 from tests.client.kafka import EPOCH, FOLLOWER, LEADER, Controller, a_batch, a_cluster, a_table
-from tests.client.table import PLACES, TOPIC, Answer, Late, Table, metadata, node, session
+from tests.client.table import PLACES, TOPIC, Late, Response, Table, metadata, node, session
 
 BATCH = b"a batch that carries its writer's key"
 
@@ -65,7 +65,7 @@ def test_others_are_asked_in_turn_with_growing_pauses_until_the_request_times_ou
     follower = node(knows=metadata(1))
     table = Table({PLACES[1]: node(None, knows=metadata(1)), PLACES[2]: follower, PLACES[3]: follower})
 
-    with pytest.raises(QuorumUnavailableError, match="last was node1:9091: no answer in time"):
+    with pytest.raises(QuorumUnavailableError, match="last failure: node1:9091: no response in time"):
         table.run(calls.append(session(1), table.deadline(1_040), BATCH))
 
     assert table.places_asked == [PLACES[node_id] for node_id in (1, 1, 2, 3, 2, 3)]
@@ -84,7 +84,7 @@ def test_others_are_asked_in_turn_with_growing_pauses_until_the_request_times_ou
         pytest.param("Connection refused", id="nothing"),
     ],
 )
-def test_slow_leader_is_waited_for_when_no_other_node_names_a_newer_one(known: Answer) -> None:
+def test_slow_leader_is_waited_for_when_no_other_node_names_a_newer_one(known: Response) -> None:
     table = Table({PLACES[1]: node(Late(appended(), after_ms=900)), PLACES[2]: node(appended(99), knows=known)})
     asking = session(1)
 
@@ -99,8 +99,8 @@ def test_leader_of_an_epoch_below_one_that_was_seen_is_not_newer() -> None:
         {PLACES[1]: node(Late(appended(), after_ms=900)), PLACES[2]: node(appended(99), knows=metadata(2, epoch=5))}
     )
     asking = session(1)
-    table.run(asking.find_dialect(table.deadline()))
-    asking.epoch += 5  # type: ignore[assignment]  # as an answer of the same node says, which was elected again
+    table.run(asking.find_software(table.deadline()))
+    asking.epoch += 5  # type: ignore[assignment]  # as if the same node had been elected again
 
     assert append(asking, table) == 7
     assert table.given_up == []
@@ -151,11 +151,11 @@ def test_server_that_is_silent_from_the_start_is_passed_over_and_gets_more_time_
     assert [ask.timeout_ms for ask in table.asked if ask.endpoint == PLACES[1]][:4] == [500, 1_000, 1_000, 1_000]
 
 
-def test_controller_that_is_silent_is_not_asked_another_question_meanwhile() -> None:
+def test_controller_with_a_request_in_flight_is_sent_no_other_one() -> None:
     """Kafka's controllers name the leader in two steps: the second question would go to the silent leader itself."""
     table = a_table(Controller([a_batch(0, epoch=EPOCH)]))
     asking = session(FOLLOWER)
-    table.run(asking.find_dialect(table.deadline()))
+    table.run(asking.find_software(table.deadline()))
     table.nodes[PLACES[LEADER]] = lambda _: None
 
     with pytest.raises(QuorumUnavailableError):
@@ -165,11 +165,11 @@ def test_controller_that_is_silent_is_not_asked_another_question_meanwhile() -> 
     assert table.places_asked[-2:] == [PLACES[FOLLOWER], PLACES[FOLLOWER]]
 
 
-def test_kafkas_voter_beside_our_nodes_is_asked_for_its_versions_alone() -> None:
+def test_kafka_voter_beside_our_nodes_is_asked_for_its_versions_only() -> None:
     """A TestRaftServer lists DescribeCluster, and logs an error when it is asked."""
     asked: list[Message] = []
 
-    def kafkas(request: Message) -> Answer:
+    def kafkas(request: Message) -> Response:
         asked.append(request)
         return ApiVersionsResponse(error_code=0, api_keys=()) if isinstance(request, ApiVersionsRequest) else None
 

@@ -1,4 +1,4 @@
-"""A leader whose process is stopped keeps its connections and answers nothing: drivers go on with its successor."""
+"""A leader whose process is stopped keeps its connections and sends nothing: drivers switch to its successor."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""A request that stays in flight when a driver stops waiting for it: its answer can be awaited later, or given up."""
+"""A request that stays in flight when a driver stops waiting for it: its response can be awaited later, or given up."""
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
+from raft.client import AsyncClient, Client
+from raft.client.blocking_connection import BlockingConnection
 from raft.client.session import Deadline, Session
 from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause
 from raft.types import Endpoint
@@ -25,12 +28,12 @@ LONG_MS = 60_000
 
 
 class HeldNode:
-    """A node that keeps its answers until it is told to give them: those to ApiVersions, and those to others."""
+    """A node that sends its responses when it may: those to ApiVersions, and those to other requests."""
 
     def __init__(self, listening: socket.socket) -> None:
         self.endpoint = Endpoint(HOST, listening.getsockname()[1])
         self.may_say_hello = threading.Event()
-        self.may_answer = threading.Event()
+        self.may_respond = threading.Event()
         self.asked: list[str] = []
         self._connections: list[socket.socket] = []
         self._listening = listening
@@ -47,9 +50,9 @@ class HeldNode:
                 self._serve(connection)
 
     def stop(self) -> None:
-        """Give all answers, and close all sockets."""
+        """Send all responses, and close all sockets."""
         self.may_say_hello.set()
-        self.may_answer.set()
+        self.may_respond.set()
         for opened in (self._listening, *self._connections):
             with suppress(OSError):
                 opened.shutdown(socket.SHUT_RDWR)
@@ -67,11 +70,11 @@ class HeldNode:
                 assert isinstance(request, ReceivedRequest)
                 self.asked.append(type(request.message).__name__)
                 is_hello = isinstance(request.message, ApiVersionsRequest)
-                (self.may_say_hello if is_hello else self.may_answer).wait(WITHIN_S)
-                answer = serving_all() if is_hello else metadata()
+                (self.may_say_hello if is_hello else self.may_respond).wait(WITHIN_S)
+                response = serving_all() if is_hello else metadata()
                 header = request.header
                 connection.sendall(
-                    encode_response(answer, header.request_api_version, correlation_id=header.correlation_id)
+                    encode_response(response, header.request_api_version, correlation_id=header.correlation_id)
                 )
 
 
@@ -94,13 +97,13 @@ def ask(node: HeldNode, *, patience_ms: int | None = 50, timeout_ms: int = LONG_
     )
 
 
-@pytest.mark.parametrize("says_hello", [True, False], ids=["asked", "not greeted yet"])
-def test_answer_that_was_not_there_in_time_is_awaited(drive: Drive, says_hello: bool) -> None:
+@pytest.mark.parametrize("says_hello", [True, False], ids=["asked", "versions not known yet"])
+def test_response_that_is_late_is_awaited(drive: Drive, says_hello: bool) -> None:
     def ask_and_await(_session: Session, _deadline: Deadline) -> Operation[list[Outcome]]:
         outcomes = [(yield ask(node))]
         outcomes += [(yield Await(endpoint=node.endpoint, patience_ms=50))]
         node.may_say_hello.set()
-        node.may_answer.set()
+        node.may_respond.set()
         return [*outcomes, (yield Await(endpoint=node.endpoint, patience_ms=LONG_MS))]
 
     with held_node() as node:
@@ -108,7 +111,7 @@ def test_answer_that_was_not_there_in_time_is_awaited(drive: Drive, says_hello: 
             node.may_say_hello.set()
         outcomes = drive(settings_of(node.endpoint)).call(ask_and_await)
 
-    assert [(outcome.is_pending, outcome.answer, outcome.failure) for outcome in outcomes] == [
+    assert [(outcome.is_pending, outcome.response, outcome.failure) for outcome in outcomes] == [
         (True, None, None),
         (True, None, None),
         (False, metadata(), None),
@@ -125,7 +128,7 @@ def test_request_in_flight_still_times_out(drive: Drive) -> None:
         pending, ended = drive(settings_of(node.endpoint)).call(ask_and_await)
 
     assert pending.is_pending
-    assert (ended.is_pending, ended.failure) == (False, "no answer in time")
+    assert (ended.is_pending, ended.failure) == (False, "no response in time")
 
 
 def test_request_given_up_closes_its_connection_and_the_next_one_opens_another(drive: Drive) -> None:
@@ -133,15 +136,15 @@ def test_request_given_up_closes_its_connection_and_the_next_one_opens_another(d
         pending = yield ask(node)
         given_up = yield GiveUp(endpoint=node.endpoint)
         node.may_say_hello.set()
-        node.may_answer.set()
+        node.may_respond.set()
         return [pending, given_up, (yield ask(node, patience_ms=None))]
 
     with held_node() as node:
-        pending, given_up, answered = drive(settings_of(node.endpoint)).call(ask_twice)
+        pending, given_up, second = drive(settings_of(node.endpoint)).call(ask_twice)
 
     assert pending.is_pending
     assert given_up == Outcome(now_ms=given_up.now_ms)
-    assert answered.answer == metadata()
+    assert second.response == metadata()
     assert node.connections == 2
 
 
@@ -159,8 +162,50 @@ def test_request_in_flight_is_given_up_when_its_call_ends_in_an_error(drive: Dri
         with pytest.raises(ValueError, match="another cluster"):
             driver.call(ask_and_fail)
         node.may_say_hello.set()
-        node.may_answer.set()
+        node.may_respond.set()
 
-        assert driver.call(ask_again).answer == metadata()
+        assert driver.call(ask_again).response == metadata()
 
+    assert node.connections == 2
+
+
+def test_request_in_flight_is_given_up_when_its_task_is_cancelled() -> None:
+    def ask_once(_session: Session, _deadline: Deadline) -> Operation[Outcome]:
+        return (yield ask(node, patience_ms=None))
+
+    async def cancel_and_ask_again() -> Outcome:
+        async with AsyncClient(settings_of(node.endpoint)) as client:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await client.call(ask_once)
+            node.may_say_hello.set()
+            node.may_respond.set()
+            return await client.call(ask_once)
+
+    with held_node() as node:
+        outcome = asyncio.run(cancel_and_ask_again())
+
+    assert outcome.response == metadata()
+    assert node.connections == 2
+
+
+def test_request_in_flight_is_given_up_when_its_thread_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask_once(_session: Session, _deadline: Deadline) -> Operation[Outcome]:
+        return (yield ask(node, patience_ms=None))
+
+    def interrupted(connection: BlockingConnection, until_ms: int) -> None:
+        wait(connection, until_ms - LONG_MS + 50)
+        raise KeyboardInterrupt
+
+    wait = BlockingConnection.wait
+    with held_node() as node, Client(settings_of(node.endpoint)) as client:
+        with monkeypatch.context() as patch:
+            patch.setattr(BlockingConnection, "wait", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                client.call(ask_once)
+        node.may_say_hello.set()
+        node.may_respond.set()
+        outcome = client.call(ask_once)
+
+    assert outcome.response == metadata()
     assert node.connections == 2

@@ -1,11 +1,11 @@
-"""Whom a session asks, what it believes, and when it gives up."""
+"""Which node a session asks, which response it accepts, and when it gives up."""
 
 from __future__ import annotations
 
 import pytest
 
 from raft.client.discovery import Leader, Topic
-from raft.client.session import Deadline, Judged, Session
+from raft.client.session import Deadline, ResponseStatus, Session
 from raft.client.steps import Operation
 from raft.codec import Message
 from raft.errors import ConfigError, ErrorCode, QuorumUnavailableError, RequestError, error_name
@@ -17,7 +17,7 @@ from tests.client.table import (
     PLACES,
     TOPIC,
     TOPIC_ID,
-    Answer,
+    Response,
     Table,
     leader_alone,
     metadata,
@@ -26,31 +26,31 @@ from tests.client.table import (
 )
 
 
-def answer(error: int = 0, *, epoch: int = 3) -> InitProducerIdResponse:
-    """Something to judge: an error, and an epoch where an answer of this kind has none."""
+def response(error: int = 0, *, epoch: int = 3) -> InitProducerIdResponse:
+    """A response with an error, and with an epoch in a field that has none."""
     return InitProducerIdResponse(error_code=error, producer_id=epoch, producer_epoch=0)
 
 
 def ask(
     asking: Session, deadline: Deadline, *, may_wait_ms: int = 0, has_epoch: bool = True, words: str | None = None
 ) -> Operation[InitProducerIdResponse]:
-    def make(_leader: Leader) -> Message:
+    def request_to(_leader: Leader) -> Message:
         return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
 
-    def judge(judged: InitProducerIdResponse) -> Judged:
-        epoch = Epoch(judged.producer_id) if has_epoch else None
-        return Judged(error=judged.error_code, message=words, epoch=epoch)
+    def status_of(response: InitProducerIdResponse) -> ResponseStatus:
+        epoch = Epoch(response.producer_id) if has_epoch else None
+        return ResponseStatus(error=response.error_code, message=words, epoch=epoch)
 
-    return asking.ask_leader(make, judge, deadline, may_wait_ms=may_wait_ms)
+    return asking.ask_leader(request_to, status_of, deadline, may_wait_ms=may_wait_ms)
 
 
 def test_leader_is_found_and_asked() -> None:
-    table = Table({PLACES[2]: node(knows=metadata(1)), PLACES[1]: node(answer())})
+    table = Table({PLACES[2]: node(knows=metadata(1)), PLACES[1]: node(response())})
     asking = session(2)
 
     found = table.run(ask(asking, table.deadline()))
 
-    assert found == answer()
+    assert found == response()
     assert table.places_asked == [PLACES[2], PLACES[1]]
     assert table.asked[0].request == MetadataRequest(topics=None)
     assert (asking.epoch, asking.cluster_id) == (3, CLUSTER_ID)
@@ -59,20 +59,20 @@ def test_leader_is_found_and_asked() -> None:
 def test_leader_is_told_what_it_leads() -> None:
     told: list[Leader] = []
 
-    def make(leader: Leader) -> Message:
+    def request_to(leader: Leader) -> Message:
         told.append(leader)
         return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
 
-    table = leader_alone(answer())
-    table.run(session().ask_leader(make, lambda _: Judged(error=0), table.deadline()))
+    table = leader_alone(response())
+    table.run(session().ask_leader(request_to, lambda _: ResponseStatus(error=0), table.deadline()))
 
     assert told == [
         Leader(node_id=NodeId(1), epoch=Epoch(3), endpoint=PLACES[1], topic=Topic(name=TOPIC, topic_id=TOPIC_ID))
     ]
 
 
-def test_leader_once_found_is_asked_straight_away() -> None:
-    table = leader_alone(answer())
+def test_known_leader_is_asked_without_a_lookup() -> None:
+    table = leader_alone(response())
     asking = session()
     table.run(ask(asking, table.deadline()))
 
@@ -86,7 +86,7 @@ def test_leader_once_found_is_asked_straight_away() -> None:
 
 
 def test_dead_bootstrap_servers_are_passed_over() -> None:
-    table = Table({PLACES[3]: node(answer(), knows=metadata(3))})
+    table = Table({PLACES[3]: node(response(), knows=metadata(3))})
 
     table.run(ask(session(1, 2, 3), table.deadline()))
 
@@ -94,21 +94,21 @@ def test_dead_bootstrap_servers_are_passed_over() -> None:
     assert table.pauses_ms == [], "the next one is asked at once"
 
 
-def test_other_nodes_are_learnt_and_asked_when_the_first_one_is_gone() -> None:
-    table = Table({PLACES[1]: node(answer(), knows=metadata(1))})
+def test_nodes_that_metadata_names_are_asked_when_the_first_one_is_gone() -> None:
+    table = Table({PLACES[1]: node(response(), knows=metadata(1))})
     asking = session(1)
     table.run(ask(asking, table.deadline()))
-    table.nodes = {PLACES[3]: node(answer(epoch=4), knows=metadata(3, epoch=4))}
+    table.nodes = {PLACES[3]: node(response(epoch=4), knows=metadata(3, epoch=4))}
 
     found = table.run(ask(asking, table.deadline()))
 
-    assert found == answer(epoch=4)
+    assert found == response(epoch=4)
     assert table.places_asked[2:] == [PLACES[1], PLACES[1], PLACES[2], PLACES[3], PLACES[3]]
 
 
-def test_node_that_knew_is_asked_first_the_next_time() -> None:
+def test_node_that_knew_the_leader_is_asked_first_next_time() -> None:
     table = Table(
-        {PLACES[2]: node(knows=metadata(1)), PLACES[1]: node(answer(6), answer(), knows="Connection refused")}
+        {PLACES[2]: node(knows=metadata(1)), PLACES[1]: node(response(6), response(), knows="Connection refused")}
     )
     asking = session(3, 2)
 
@@ -126,8 +126,8 @@ def test_node_that_knew_is_asked_first_the_next_time() -> None:
     ],
 )
 @pytest.mark.rule("SCENARIO-36")
-def test_session_pauses_and_asks_again_when_no_node_knows_the_leader(unknowing: Answer) -> None:
-    leader = node(answer(), knows="Connection refused")
+def test_session_pauses_and_asks_again_when_no_node_knows_the_leader(unknowing: Response) -> None:
+    leader = node(response(), knows="Connection refused")
     table = Table({PLACES[1]: node(knows=[unknowing, unknowing, metadata(2)]), PLACES[2]: leader})
 
     table.run(ask(session(1), table.deadline()))
@@ -145,7 +145,7 @@ def test_session_gives_up_at_its_deadline_and_says_what_each_node_said() -> None
         table.run(ask(asking, table.deadline(2_500)))
 
     assert str(gave_up.value) == (
-        "no leader found within 2500 ms: node1:9091: knows no leader; node2:9092: no answer in time; "
+        "no leader found within 2500 ms: node1:9091: knows no leader; node2:9092: no response in time; "
         "node3:9093: Connection refused"
     )
     assert table.now_ms == 5_000 + 2_500
@@ -160,10 +160,10 @@ def test_last_reason_is_told_and_not_that_there_was_no_time_for_another_question
     assert all(asked.timeout_ms > 0 for asked in table.asked)
 
 
-def test_silence_for_no_reason_is_no_answer() -> None:
+def test_failure_without_words_is_no_response() -> None:
     table = Table({PLACES[1]: lambda _: ""})
 
-    with pytest.raises(QuorumUnavailableError, match=r"within 100 ms: node1:9091: no answer$"):
+    with pytest.raises(QuorumUnavailableError, match=r"within 100 ms: node1:9091: no response$"):
         table.run(ask(session(1), table.deadline(100)))
 
 
@@ -180,22 +180,22 @@ def test_silence_for_no_reason_is_no_answer() -> None:
     ],
 )
 @pytest.mark.rule("DESCRIBE-3")
-def test_error_that_may_pass_is_asked_again_after_a_pause(code: ErrorCode) -> None:
-    table = leader_alone(answer(code), answer(code), answer())
+def test_retriable_error_is_retried_after_a_pause(code: ErrorCode) -> None:
+    table = leader_alone(response(code), response(code), response())
 
     found = table.run(ask(session(), table.deadline()))
 
-    assert found == answer()
+    assert found == response()
     assert table.pauses_ms == [50, 50]
     kinds = [type(asked.request) for asked in table.asked]
-    assert kinds == [MetadataRequest, InitProducerIdRequest] * 3, "who leads is asked again each time"
+    assert kinds == [MetadataRequest, InitProducerIdRequest] * 3, "the leader is looked up each time"
 
 
 @pytest.mark.parametrize(
     "code", [ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.INVALID_RECORD, ErrorCode.UNKNOWN_TOPIC_ID, 12345]
 )
 def test_error_that_stays_ends_the_call(code: int) -> None:
-    table = leader_alone(answer(code))
+    table = leader_alone(response(code))
 
     with pytest.raises(RequestError) as refused:
         table.run(ask(session(), table.deadline(), words="in words"))
@@ -206,26 +206,29 @@ def test_error_that_stays_ends_the_call(code: int) -> None:
     assert table.pauses_ms == []
 
 
-def test_lost_answer_is_asked_for_again() -> None:
-    table = leader_alone(None, "Connection reset by peer", answer())
+def test_request_is_repeated_when_its_response_is_lost() -> None:
+    table = leader_alone(None, "Connection reset by peer", response())
 
-    assert table.run(ask(session(), table.deadline())) == answer()
+    assert table.run(ask(session(), table.deadline())) == response()
     assert table.pauses_ms == [50, 50]
 
 
-def test_call_that_never_gets_its_answer_says_what_was_last() -> None:
+def test_call_without_a_response_names_the_last_failure() -> None:
     table = leader_alone(None)
 
     with pytest.raises(QuorumUnavailableError) as gave_up:
         table.run(ask(session(), table.deadline(1_500)))
 
-    assert str(gave_up.value) == "no answer from the leader within 1500 ms; last was node1:9091: no answer in time"
+    assert (
+        str(gave_up.value)
+        == "no response from the leader within 1500 ms; last failure: node1:9091: no response in time"
+    )
 
 
 def test_call_that_is_refused_to_the_end_says_by_what() -> None:
-    table = leader_alone(answer(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+    table = leader_alone(response(ErrorCode.NOT_LEADER_OR_FOLLOWER))
 
-    with pytest.raises(QuorumUnavailableError, match=r"(last was|:) .*(NOT_LEADER_OR_FOLLOWER|node1)"):
+    with pytest.raises(QuorumUnavailableError, match=r"(last failure|:) .*(NOT_LEADER_OR_FOLLOWER|node1)"):
         table.run(ask(session(), table.deadline(200)))
 
 
@@ -238,15 +241,15 @@ def test_call_that_is_refused_to_the_end_says_by_what() -> None:
     ],
 )
 def test_one_request_has_its_own_time(may_wait_ms: int, timeout_ms: int, allowed_ms: int) -> None:
-    table = leader_alone(answer())
+    table = leader_alone(response())
 
     table.run(ask(session(), table.deadline(timeout_ms), may_wait_ms=may_wait_ms))
 
     assert table.asked[-1].timeout_ms == allowed_ms
 
 
-def test_epoch_of_every_answer_is_remembered() -> None:
-    table = leader_alone(answer(epoch=8))
+def test_epoch_of_every_response_is_remembered() -> None:
+    table = leader_alone(response(epoch=8))
     asking = session()
 
     table.run(ask(asking, table.deadline()))
@@ -254,36 +257,36 @@ def test_epoch_of_every_answer_is_remembered() -> None:
     assert asking.epoch == 8
 
 
-def test_answer_of_an_older_epoch_is_dropped() -> None:
-    table = leader_alone(answer(epoch=2), answer(epoch=3))
+def test_response_of_an_older_epoch_is_dropped() -> None:
+    table = leader_alone(response(epoch=2), response(epoch=3))
 
-    assert table.run(ask(session(), table.deadline())) == answer(epoch=3)
+    assert table.run(ask(session(), table.deadline())) == response(epoch=3)
     assert table.pauses_ms == [50]
 
 
-def test_answer_without_an_epoch_is_believed() -> None:
-    table = leader_alone(answer(epoch=0))
+def test_response_without_an_epoch_is_accepted() -> None:
+    table = leader_alone(response(epoch=0))
 
-    assert table.run(ask(session(epoch=3), table.deadline(), has_epoch=False)) == answer(epoch=0)
+    assert table.run(ask(session(epoch=3), table.deadline(), has_epoch=False)) == response(epoch=0)
 
 
-def test_deposed_leader_is_not_believed() -> None:
+def test_deposed_leader_is_not_accepted() -> None:
     table = Table(
         {
-            PLACES[1]: node(answer(epoch=3), knows=metadata(1, epoch=3)),
-            PLACES[2]: node(answer(epoch=4), knows=metadata(2, epoch=4)),
+            PLACES[1]: node(response(epoch=3), knows=metadata(1, epoch=3)),
+            PLACES[2]: node(response(epoch=4), knows=metadata(2, epoch=4)),
         }
     )
     asking = session(1, 2, epoch=4)
 
     found = table.run(ask(asking, table.deadline()))
 
-    assert found == answer(epoch=4)
+    assert found == response(epoch=4)
     assert table.places_asked == [PLACES[1], PLACES[2], PLACES[2]], "the old leader is asked for the leader alone"
 
 
 def test_epoch_of_the_metadata_is_remembered_too() -> None:
-    table = leader_alone(answer(epoch=9), epoch=9)
+    table = leader_alone(response(epoch=9), epoch=9)
     asking = session(epoch=4)
 
     table.run(ask(asking, table.deadline(), has_epoch=False))
@@ -292,38 +295,38 @@ def test_epoch_of_the_metadata_is_remembered_too() -> None:
 
 
 def test_quorum_with_the_wanted_cluster_id_is_taken() -> None:
-    table = leader_alone(answer())
+    table = leader_alone(response())
 
-    assert table.run(ask(session(cluster_id=CLUSTER_ID), table.deadline())) == answer()
+    assert table.run(ask(session(cluster_id=CLUSTER_ID), table.deadline())) == response()
 
 
 def test_quorum_with_another_cluster_id_is_refused() -> None:
-    table = leader_alone(answer())
+    table = leader_alone(response())
 
     with pytest.raises(ConfigError) as refused:
         table.run(ask(session(cluster_id="wanted"), table.deadline()))
 
-    assert str(refused.value) == f"the quorum has cluster id {CLUSTER_ID}; wanted is wanted (kraft.cluster.id)"
+    assert str(refused.value) == f"the quorum has cluster id {CLUSTER_ID}, expected wanted (kraft.cluster.id)"
 
 
 def test_quorum_that_becomes_another_one_is_refused() -> None:
-    table = Table({PLACES[1]: node(answer(6), knows=[metadata(1), metadata(1, cluster_id="another")])})
+    table = Table({PLACES[1]: node(response(6), knows=[metadata(1), metadata(1, cluster_id="another")])})
 
-    with pytest.raises(ConfigError, match=f"has cluster id another; wanted is {CLUSTER_ID} .as before."):
+    with pytest.raises(ConfigError, match=f"has cluster id another, expected {CLUSTER_ID} .seen before."):
         table.run(ask(session(), table.deadline()))
 
 
 @pytest.mark.parametrize(
     ("topics", "wanted", "message"),
     [
-        ((), None, "one topic is expected, as a KRaft quorum has; topics are: none"),
-        (("b", "a"), None, "one topic is expected, as a KRaft quorum has; topics are: a, b"),
-        (("b", "a"), "c", "topic c is not there; topics are: a, b"),
-        ((), "c", "topic c is not there; topics are: none"),
+        ((), None, "expected one topic, as a KRaft quorum has; topics: none"),
+        (("b", "a"), None, "expected one topic, as a KRaft quorum has; topics: a, b"),
+        (("b", "a"), "c", "the quorum does not host topic c; its topics: a, b"),
+        ((), "c", "the quorum does not host topic c; its topics: none"),
     ],
 )
 def test_quorum_without_the_one_topic_is_refused(topics: tuple[str, ...], wanted: str | None, message: str) -> None:
-    table = Table({PLACES[1]: node(answer(), knows=metadata(1, topics=topics))})
+    table = Table({PLACES[1]: node(response(), knows=metadata(1, topics=topics))})
 
     with pytest.raises(ConfigError) as refused:
         table.run(ask(session(topic=wanted), table.deadline()))
@@ -332,9 +335,9 @@ def test_quorum_without_the_one_topic_is_refused(topics: tuple[str, ...], wanted
 
 
 def test_wanted_topic_is_found_among_several() -> None:
-    table = Table({PLACES[1]: node(answer(), knows=metadata(1, topics=("other", TOPIC)))})
+    table = Table({PLACES[1]: node(response(), knows=metadata(1, topics=("other", TOPIC)))})
 
-    assert table.run(ask(session(topic=TOPIC), table.deadline())) == answer()
+    assert table.run(ask(session(topic=TOPIC), table.deadline())) == response()
 
 
 def test_deadline_is_never_overdrawn() -> None:

@@ -1,7 +1,7 @@
 """The shipped session against a quorum whose leaders freeze, are replaced and come back, at times that a seed draws.
 
-Time is virtual. A node that is frozen answers nothing; when it goes on, it still takes itself for the leader until it
-hears of the new epoch. What a leader appended just before it froze may or may not be in its successor's log.
+Time is virtual. A node that is frozen sends nothing. When it continues, it still considers itself the leader until it
+learns the new epoch. What a leader appended just before it froze may or may not be in the log of its successor.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ APPENDS = 12
 ELECTION_MS = (1_500, 2_500)
 RETURN_MS = (100, 6_000)
 LATE_NEWS_MS = 300
-ANSWER_MS = (1, 30)
-SLOW_ANSWER_MS = (400, 3_000)
+RESPONSE_MS = (1, 30)
+SLOW_RESPONSE_MS = (400, 3_000)
 REQUEST_TIMEOUT_MS = 5_000
 SLACK_MS = 1_500
-"""From the election of a leader to the end of a call: two looks at silent nodes, a pause, and the slowest answer."""
+"""From the election of a leader to the end of a call: two lookups at silent nodes, a pause, the slowest response."""
 
 SERVERS = {endpoint: node_id for node_id, endpoint in PLACES.items()}
 
@@ -51,7 +51,7 @@ class BrokenRuleError(AssertionError):
 
 @dataclass(slots=True)
 class NodeState:
-    """What a node believes, and until when it is frozen."""
+    """Which leader a node knows, and until when it is frozen."""
 
     leader_id: int
     epoch: int
@@ -61,9 +61,9 @@ class NodeState:
 
 @dataclass(slots=True)
 class InFlight:
-    """A request, what answers it and when; no answer for None."""
+    """A request, and when its response comes; None for no response."""
 
-    answer: Message | None
+    response: Message | None
     due_ms: int
     timeout_ms: int
 
@@ -120,27 +120,27 @@ class Quorum:
         if isinstance(step.request, ProduceRequest) and node.leader_id == node_id and node.epoch < self.highest_seen:
             raise BrokenRuleError(f"an append to a leader of epoch {node.epoch} after one of epoch {self.highest_seen}")
         is_frozen = node.frozen_until_ms > self.now_ms
-        answer = None if is_frozen else self._answer(node_id, node, step.request)
-        slow = isinstance(answer, ProduceResponse) and self.dice.random() < 0.1
-        takes_ms = self.dice.randint(*(SLOW_ANSWER_MS if slow else ANSWER_MS))
+        response = None if is_frozen else self._response(node_id, node, step.request)
+        slow = isinstance(response, ProduceResponse) and self.dice.random() < 0.1
+        takes_ms = self.dice.randint(*(SLOW_RESPONSE_MS if slow else RESPONSE_MS))
         if is_frozen and isinstance(step.request, ProduceRequest) and self.dice.random() < 0.5:
-            self._append(step.request)  # it was appended and replicated, but the leader froze before it answered
-        self.in_flight[step.endpoint] = InFlight(answer, self.now_ms + takes_ms, self.now_ms + step.timeout_ms)
+            self._append(step.request)  # it was appended and replicated, but the leader froze before it responded
+        self.in_flight[step.endpoint] = InFlight(response, self.now_ms + takes_ms, self.now_ms + step.timeout_ms)
         return self._await(step.endpoint, step.patience_ms)
 
     def _await(self, endpoint: Endpoint, patience_ms: int | None) -> Outcome:
         request = self.in_flight[endpoint]
-        ends_ms = request.timeout_ms if request.answer is None else min(request.due_ms, request.timeout_ms)
+        ends_ms = request.timeout_ms if request.response is None else min(request.due_ms, request.timeout_ms)
         if patience_ms is not None and self.now_ms + patience_ms < ends_ms:
             self._pass_time_to(self.now_ms + patience_ms)
             return Outcome(now_ms=self.now_ms, is_pending=True)
         self._pass_time_to(ends_ms)
         del self.in_flight[endpoint]
-        if request.answer is None or request.due_ms > request.timeout_ms:
-            return Outcome(now_ms=self.now_ms, failure="no answer in time")
-        return Outcome(now_ms=self.now_ms, answer=request.answer)
+        if request.response is None or request.due_ms > request.timeout_ms:
+            return Outcome(now_ms=self.now_ms, failure="no response in time")
+        return Outcome(now_ms=self.now_ms, response=request.response)
 
-    def _answer(self, node_id: int, node: NodeState, request: Message) -> Message:
+    def _response(self, node_id: int, node: NodeState, request: Message) -> Message:
         match request:
             case ApiVersionsRequest():
                 return OUR_VERSIONS
@@ -155,7 +155,7 @@ class Quorum:
                 raise AssertionError(f"nothing asks for {request}")
 
     def _append(self, request: ProduceRequest) -> int:
-        """Append as a leader that knows the keys: what is there already is answered with its old offset."""
+        """Append as a leader that knows the keys: what the log holds already has its old offset in the response."""
         ((partition,),) = (topic.partition_data for topic in request.topic_data)
         batch = partition.records or b""
         if batch not in self.log:
@@ -211,7 +211,7 @@ def run(seed: int, kind: type[Session] = Session) -> None:
         began_ms = quorum.now_ms
         deadline = Deadline(started_ms=began_ms, timeout_ms=60_000)
         acknowledged[batch] = quorum.run(calls.append(session, deadline, batch)).base_offset
-        ended_ms = max(began_ms, quorum.elected_ms) + SLOW_ANSWER_MS[1] + SLACK_MS
+        ended_ms = max(began_ms, quorum.elected_ms) + SLOW_RESPONSE_MS[1] + SLACK_MS
         if quorum.now_ms > ended_ms:
             raise BrokenRuleError(
                 f"an append took until {quorum.now_ms} ms; a leader was there for it by {ended_ms} ms"
@@ -245,8 +245,8 @@ class LeavesForAnyEpoch(Session):
 class KeepsTheRequest(Session):
     """Planted: leaves for a newer leader, but does not give the request up."""
 
-    def _await_or_leave(self, leader: Leader, deadline: Deadline, now_ms: int) -> Operation[Outcome]:
-        waiting = super()._await_or_leave(leader, deadline, now_ms)
+    def _await_or_switch(self, leader: Leader, deadline: Deadline, now_ms: int) -> Operation[Outcome]:
+        waiting = super()._await_or_switch(leader, deadline, now_ms)
         step = next(waiting)
         while True:
             outcome = Outcome(now_ms=now_ms) if isinstance(step, GiveUp) else (yield step)

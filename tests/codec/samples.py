@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from raft.codec import BOOL, FLOAT64, UUID, Message
-from raft.codec.schema import Field, Struct
-from raft.codec.types import AnyType, Array, Blob, Fixed, Structure, Text
+from raft.codec.schema import AnyType, Array, Field, Struct, Structure
+from raft.codec.types import Blob, Fixed, Text
 from raft.types import Uuid
 
 AnyMessage = TypeVar("AnyMessage", bound=Message)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from raft.codec import BOOL, FLOAT64, INT8, INT16, INT32, INT64, UINT16, UINT32, UUID, Message
-from raft.codec.schema import Field, Struct
-from raft.codec.types import AnyType, Array, Blob, Fixed, Structure, Text
-from raft.codec.uuids import uuid_text
+from raft.codec.schema import AnyType, Array, Field, Struct, Structure
+from raft.codec.types import Blob, Fixed, Text
+from raft.uuids import format_uuid
 
 AnyMessage = TypeVar("AnyMessage", bound=Message)
 
@@ -33,7 +33,7 @@ _FIXED: Mapping[str, SearchStrategy[object]] = MappingProxyType(
         UINT16.code: st.integers(0, (1 << 16) - 1),
         UINT32.code: st.integers(0, (1 << 32) - 1),
         FLOAT64.code: st.floats(allow_nan=False),
-        UUID.code: st.binary(min_size=16, max_size=16).map(uuid_text),
+        UUID.code: st.binary(min_size=16, max_size=16).map(format_uuid),
     }
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from datasource.columns.compiled import LIBRARY, CompiledKernel
-from datasource.columns.fallback import NumpyKernel
+from datasource.columns.fallback import PythonKernel
 from datasource.columns.kernel import Kernel
 
 
@@ -15,11 +15,11 @@ def compiled() -> Kernel:
 
 
 @pytest.fixture(scope="session")
-def numpy() -> Kernel:
-    return NumpyKernel()
+def python() -> Kernel:
+    return PythonKernel()
 
 
-@pytest.fixture(scope="session", params=["compiled", "numpy"])
+@pytest.fixture(scope="session", params=["compiled", "python"])
 def kernel(request: pytest.FixtureRequest) -> Kernel:
     """One kernel, then the other."""
     chosen: Kernel = request.getfixturevalue(request.param)

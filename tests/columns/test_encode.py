@@ -75,11 +75,11 @@ def test_encoder_makes_one_batch_of_all_chunks(kernel: Kernel, written: list[Row
 
 @given(written=rows)
 @settings(max_examples=60, deadline=None)
-def test_kernels_make_the_same_bytes(compiled: Kernel, numpy: Kernel, written: list[Row]) -> None:
+def test_kernels_make_the_same_bytes(compiled: Kernel, python: Kernel, written: list[Row]) -> None:
     record_batch = rows_to_write(written)
 
-    assert encode(record_batch, compiled) == encode(record_batch, numpy)
-    assert encoded_size(record_batch, kernel=compiled) == encoded_size(record_batch, kernel=numpy)
+    assert encode(record_batch, compiled) == encode(record_batch, python)
+    assert encoded_size(record_batch, kernel=compiled) == encoded_size(record_batch, kernel=python)
 
 
 @pytest.mark.rule("LOG-4")

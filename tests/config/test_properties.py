@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from raft.config import parse_overrides, parse_properties, read_properties
+from raft.config import parse_overrides, read_properties
 from raft.errors import ConfigError
+from raft.properties import format_properties, parse_properties
 
 
 @pytest.mark.parametrize(
@@ -22,6 +25,7 @@ from raft.errors import ConfigError
         pytest.param("key\t:\tvalue", {"key": "value"}, id="tabs around"),
         pytest.param("key", {"key": ""}, id="key alone"),
         pytest.param("key=", {"key": ""}, id="empty value"),
+        pytest.param("  a = b c ", {"a": "b c "}, id="blanks behind a value belong to it"),
         pytest.param("key = = value", {"key": "= value"}, id="only the first sign parts"),
         pytest.param("a.b-c_d=1@h:9,2@h:8", {"a.b-c_d": "1@h:9,2@h:8"}, id="signs inside a value"),
         pytest.param("key=one two", {"key": "one two"}, id="blank inside a value"),
@@ -73,6 +77,7 @@ def test_backslash_at_the_end_continues_the_line(text: str, properties: dict[str
     ("text", "properties"),
     [
         pytest.param(r"a\=b=c", {"a=b": "c"}, id="equals sign in a key"),
+        pytest.param("a\\=b=c\\\\d", {"a=b": "c\\d"}, id="equals sign and backslash"),
         pytest.param(r"a\:b\ c=d", {"a:b c": "d"}, id="colon and blank in a key"),
         pytest.param(r"path=C:\\logs", {"path": "C:\\logs"}, id="backslash"),
         pytest.param(r"a=x\ty\nz", {"a": "x\ty\nz"}, id="tab and line feed"),
@@ -84,6 +89,26 @@ def test_backslash_at_the_end_continues_the_line(text: str, properties: dict[str
 )
 def test_escape_stands_for_a_character(text: str, properties: dict[str, str]) -> None:
     assert parse_properties(text) == properties
+
+
+@pytest.mark.parametrize(
+    ("properties", "text"),
+    [
+        pytest.param({"b": "2", "a": "1"}, "a=1\nb=2\n", id="in the order of their keys"),
+        pytest.param({"a key": "a value"}, "a\\ key=a value\n", id="blanks"),
+        pytest.param({"a": "  b "}, "a=\\  b \n", id="blanks before a value"),
+        pytest.param({"b#": "!1=2:3"}, "b\\#=\\!1\\=2\\:3\n", id="signs"),
+        pytest.param({"a": "x\ny\tz\\"}, "a=x\\ny\\tz\\\\\n", id="line feed, tab and backslash"),
+        pytest.param({"a": "\xe4\u2028"}, "a=\xe4\u2028\n", id="other characters stand for themselves"),
+    ],
+)
+def test_properties_are_written_as_java_writes_them(properties: dict[str, str], text: str) -> None:
+    assert format_properties(properties) == text
+
+
+@given(st.dictionaries(st.text(), st.text()))
+def test_properties_come_back_when_written_and_read(properties: dict[str, str]) -> None:
+    assert parse_properties(format_properties(properties)) == properties
 
 
 def test_file_is_read(tmp_path: Path) -> None:

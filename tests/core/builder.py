@@ -25,10 +25,10 @@ from raft.core.events import (
     TimePassed,
 )
 from raft.core.log_view import LogView
-from raft.core.messages import ClientFetchRequest, IncomingResponse, Request
-from raft.core.quorum import Voter, VoterSet
+from raft.core.messages import ClientFetchRequest, IncomingRequest, IncomingResponse
 from raft.core.roles import Leader, Role, election_state
 from raft.core.state import State
+from raft.core.voter_set import Voter, VoterSet
 from raft.types import (
     BatchHeader,
     ElectionState,
@@ -42,7 +42,16 @@ from raft.types import (
     Uuid,
 )
 from raft.writers import WriterTable
-from tests.core.wording import CLUSTER_ID, LOG_END, REQUEST_ID, US, endpoint, fetch_answer, fetch_request, vote_answer
+from tests.core.wording import (
+    CLUSTER_ID,
+    LOG_END,
+    REQUEST_ID,
+    US,
+    endpoint,
+    fetch_request,
+    fetch_response,
+    vote_response,
+)
 
 ELECTION_TIMEOUT_MS = 1000
 FETCH_TIMEOUT_MS = 2000
@@ -126,27 +135,27 @@ class Node:
                 return effect
 
     def hears(
-        self, request: Request | ClientFetchRequest, *, now_ms: int = 100, request_id: int = REQUEST_ID
+        self, request: IncomingRequest | ClientFetchRequest, *, now_ms: int = 100, request_id: int = REQUEST_ID
     ) -> list[Effect]:
         """A request comes in."""
         return self.handle(RequestReceived(request_id=request_id, request=request), now_ms=now_ms)
 
     def gets(self, response: IncomingResponse, *, of: int, now_ms: int = 100) -> list[Effect]:
-        """Node `of` answers the last request that went to it."""
-        return self.handle(self.answer(response, of=of), now_ms=now_ms)
+        """Node `of` responds to the last request that went to it."""
+        return self.handle(self.response_event(response, of=of), now_ms=now_ms)
 
-    def answer(self, response: IncomingResponse, *, of: int) -> ResponseReceived:
-        """The event that node `of` answers the last request that went to it."""
+    def response_event(self, response: IncomingResponse, *, of: int) -> ResponseReceived:
+        """The event that node `of` responds to the last request that went to it."""
         return ResponseReceived(number=self._sends[of], response=response)
 
     def fails_to_reach(
         self, node_id: int, failure: Failure = Failure.DISCONNECTED, *, now_ms: int = 100
     ) -> list[Effect]:
-        """The last request to that node gets no answer."""
+        """The last request to that node gets no response."""
         return self.handle(self.failure_of(node_id, failure), now_ms=now_ms)
 
     def failure_of(self, node_id: int, failure: Failure) -> RequestFailed:
-        """The event that the last request to that node gets no answer."""
+        """The event that the last request to that node gets no response."""
         return RequestFailed(number=self._sends[node_id], failure=failure)
 
     def waits(self, *, until: int) -> list[Effect]:
@@ -268,7 +277,7 @@ def a_follower(
     """
     node = a_node(epoch=epoch, leader=of, voted=voted, config=a_config(voters, directory=directory), log=log)
     if has_fetched or high_watermark is not None:
-        node.gets(fetch_answer(epoch=epoch, leader=of, high_watermark=high_watermark), of=of, now_ms=0)
+        node.gets(fetch_response(epoch=epoch, leader=of, high_watermark=high_watermark), of=of, now_ms=0)
     return node.count_from_here()
 
 
@@ -316,7 +325,7 @@ def a_leader(
     config = replace(config, high_watermark_linger_ms=linger_ms)
     node = a_node(epoch=epoch, voted=US, config=config, log=log, headers=headers)
     for voter in others[:needed]:
-        node.gets(vote_answer(epoch=epoch, granted=True), of=voter, now_ms=0)
+        node.gets(vote_response(epoch=epoch, granted=True), of=voter, now_ms=0)
     assert isinstance(node.role, Leader)
     if flushed:
         node.has_flushed(now_ms=0)

@@ -8,6 +8,8 @@ from raft.core.effects import (
     AppendBatches,
     AppendLeaderChange,
     FlushLog,
+    Halt,
+    HaltCause,
     ReadRange,
     Reply,
     RoleChanged,
@@ -34,18 +36,23 @@ def becomes(new: Role, *, was: Role, reason: str) -> RoleChanged:
 
 
 def replies(response: Response | AppendResponse, *, read: ReadRange | None = None, to: int = REQUEST_ID) -> Reply:
-    """The node answers the request."""
+    """The node responds to the request."""
     return Reply(request_id=to, response=response, read=read)
 
 
 def reads(start: int, end: int, *, max_bytes: int = 1 << 20) -> ReadRange:
-    """The answer holds these records."""
+    """The response holds these records."""
     return ReadRange(start_offset=Offset(start), end_offset=Offset(end), max_bytes=max_bytes)
 
 
 def sends(request: OutgoingRequest, *, to: int, number: int = 0, at: Endpoint | None = None) -> Send:
     """The node asks another; `number` counts from 0 within a test."""
     return Send(number=number, node_id=NodeId(to), endpoint=at or endpoint(to), request=request)
+
+
+def halts(cause: HaltCause, reason: str) -> Halt:
+    """The node stops."""
+    return Halt(cause=cause, reason=reason)
 
 
 def appends(*batches: Batch) -> AppendBatches:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from raft.core.progress import QuorumProgress
-from raft.core.quorum import Tally
 from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
+from raft.core.tally import Tally
 from raft.types import Endpoint, Epoch, NodeId, Offset, ReplicaKey
 from tests.core.builder import voter_set
 from tests.core.wording import US, endpoint, key, maybe_key, maybe_node

@@ -9,24 +9,24 @@ import pytest
 from raft.core.effects import Effect
 from raft.core.events import LogFlushed
 from raft.errors import ErrorCode
-from raft.types import FIRST_SINK_PRODUCER_ID, Offset
+from raft.types import FIRST_KEYED_PRODUCER_ID, Offset
 from tests.core.builder import Node, a_candidate, a_follower, a_leader, a_log, a_prospective, a_resigned, an_unattached
 from tests.core.orders import appends, becomes, cuts, flushes, replies, sends, stores
 from tests.core.states import follower
 from tests.core.wording import (
-    append_answer,
     append_of,
+    append_response,
     batch,
-    begin_answer,
     begin_request,
-    fetch_answer,
+    begin_response,
     fetch_request,
+    fetch_response,
     our_fetch,
-    vote_answer,
+    vote_response,
 )
 
 NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
-SINK = FIRST_SINK_PRODUCER_ID + 7
+KEYED_WRITER = FIRST_KEYED_PRODUCER_ID + 7
 
 
 def is_fetched_from(node: Node, offset: int, *, now_ms: int = 200) -> list[Effect]:
@@ -45,7 +45,7 @@ def test_leader_writes_an_append_at_its_end_in_its_epoch_and_answers_when_it_is_
     assert effects == [appends(batch(11, epoch=5, records=3)), flushes(14)]
     assert node.has_flushed(now_ms=110) == []
     effects = is_fetched_from(node, 14)
-    assert effects[0] == replies(append_answer(epoch=5, base_offset=11))
+    assert effects[0] == replies(append_response(epoch=5, base_offset=11))
     assert node.high_watermark == 14
 
 
@@ -59,7 +59,7 @@ def test_leader_does_not_answer_while_the_high_watermark_is_short_of_the_last_re
     effects = is_fetched_from(node, 14)
 
     answers = [effect for effect in effects if getattr(effect, "request_id", 99) != 99]
-    assert answers == [replies(append_answer(epoch=5, base_offset=11))]
+    assert answers == [replies(append_response(epoch=5, base_offset=11))]
 
 
 @pytest.mark.rule("HW-7", "LOG-6")
@@ -68,7 +68,7 @@ def test_only_voter_answers_when_the_append_is_on_its_disk() -> None:
 
     assert node.handle(append_of(), now_ms=100) == [appends(batch(11, epoch=5)), flushes(12)]
 
-    assert node.has_flushed(now_ms=110) == [replies(append_answer(epoch=5, base_offset=11))]
+    assert node.has_flushed(now_ms=110) == [replies(append_response(epoch=5, base_offset=11))]
 
 
 @pytest.mark.rule("HW-7")
@@ -80,7 +80,7 @@ def test_leader_and_follower_both_have_it_on_disk_before_it_is_committed() -> No
     assert node.high_watermark == 11
 
     effects = node.has_flushed(now_ms=300)
-    assert effects == [replies(append_answer(epoch=5, base_offset=11))]
+    assert effects == [replies(append_response(epoch=5, base_offset=11))]
 
 
 @pytest.mark.rule("HW-7")
@@ -91,8 +91,8 @@ def test_newest_flush_answers_for_the_older_ones() -> None:
     node.handle(append_of(request_id=78), now_ms=100)
 
     assert node.has_flushed(now_ms=110) == [
-        replies(append_answer(epoch=5, base_offset=11)),
-        replies(append_answer(epoch=5, base_offset=12), to=78),
+        replies(append_response(epoch=5, base_offset=11)),
+        replies(append_response(epoch=5, base_offset=12), to=78),
     ]
     assert node.handle(older, now_ms=120) == []
     assert node.core.durable_end == 13
@@ -124,7 +124,7 @@ def test_node_that_does_not_lead_refuses_an_append_and_names_the_leader(
 
     effects = asked.handle(append_of(), now_ms=100)
 
-    assert effects == [replies(append_answer(epoch=5, leader=known, error=NOT_LEADER))]
+    assert effects == [replies(append_response(epoch=5, leader=known, error=NOT_LEADER))]
 
 
 @pytest.mark.rule("CLIENT-6")
@@ -134,7 +134,7 @@ def test_leader_says_that_the_outcome_is_unknown_when_the_client_has_waited_long
 
     assert node.core.deadline_ms == 150
     assert node.waits(until=149) == []
-    assert node.waits(until=150) == [replies(append_answer(epoch=5, error=ErrorCode.REQUEST_TIMED_OUT))]
+    assert node.waits(until=150) == [replies(append_response(epoch=5, error=ErrorCode.REQUEST_TIMED_OUT))]
     assert node.core.log.end_offset == 12, "what is written stays written"
 
 
@@ -152,8 +152,8 @@ def test_unfinished_append_fails_when_leadership_is_lost() -> None:
     assert effects == [
         stores(epoch=6, leader=2),
         becomes(after, was=before, reason="node 2 leads epoch 6"),
-        replies(append_answer(epoch=6, leader=2, error=NOT_LEADER)),
-        replies(begin_answer(epoch=6, leader=2), to=80),
+        replies(append_response(epoch=6, leader=2, error=NOT_LEADER)),
+        replies(begin_response(epoch=6, leader=2), to=80),
         sends(our_fetch(epoch=6, log_end=(5, 12), high_watermark=11), to=2),
     ]
     assert node.role == after
@@ -163,7 +163,7 @@ def test_unfinished_append_fails_when_leadership_is_lost() -> None:
 
 
 @pytest.mark.rule("CLIENT-8")
-@pytest.mark.parametrize("producer", [(7, 0, 0), (SINK, 0, 3)], ids=["idempotent producer", "exactly-once write"])
+@pytest.mark.parametrize("producer", [(7, 0, 0), (KEYED_WRITER, 0, 3)], ids=["idempotent producer", "keyed write"])
 def test_repeated_append_is_not_written_again_and_answered_with_the_old_offset_once_committed(
     producer: tuple[int, int, int],
 ) -> None:
@@ -173,7 +173,7 @@ def test_repeated_append_is_not_written_again_and_answered_with_the_old_offset_o
     assert node.handle(append_of(records=2, producer=producer, request_id=2), now_ms=110) == []
 
     node.has_flushed(now_ms=120)
-    done = append_answer(epoch=5, base_offset=11)
+    done = append_response(epoch=5, base_offset=11)
     assert is_fetched_from(node, 13)[:2] == [replies(done, to=1), replies(done, to=2)]
     assert node.handle(append_of(records=2, producer=producer, request_id=3), now_ms=300) == [replies(done, to=3)]
     assert node.core.log.end_offset == 13
@@ -194,64 +194,64 @@ def test_append_out_of_turn_is_refused_at_once(producer: tuple[int, int, int], e
 
     effects = node.handle(append_of(producer=producer), now_ms=110)
 
-    assert effects == [replies(append_answer(epoch=5, error=error))]
+    assert effects == [replies(append_response(epoch=5, error=error))]
     assert node.core.log.end_offset == 12
 
 
 def test_overtaken_write_hears_that_it_is_a_duplicate_once_the_newer_one_is_committed() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
-    node.handle(append_of(producer=(SINK, 0, 3), request_id=1), now_ms=100)
+    node.handle(append_of(producer=(KEYED_WRITER, 0, 3), request_id=1), now_ms=100)
 
-    assert node.handle(append_of(producer=(SINK, 0, 2), request_id=2), now_ms=110) == []
+    assert node.handle(append_of(producer=(KEYED_WRITER, 0, 2), request_id=2), now_ms=110) == []
 
     node.has_flushed(now_ms=120)
-    duplicate = append_answer(epoch=5, base_offset=11, error=ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
+    duplicate = append_response(epoch=5, base_offset=11, error=ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
     assert is_fetched_from(node, 12)[1] == replies(duplicate, to=2)
-    assert node.handle(append_of(producer=(SINK, 0, 2), request_id=3), now_ms=300) == [replies(duplicate, to=3)]
+    assert node.handle(append_of(producer=(KEYED_WRITER, 0, 2), request_id=3), now_ms=300) == [replies(duplicate, to=3)]
 
 
 @pytest.mark.rule("CLIENT-11")
 def test_write_of_other_rows_under_a_written_key_is_refused_once_what_is_there_is_committed() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
-    node.handle(append_of(producer=(SINK, 0, 3), request_id=1), now_ms=100)
+    node.handle(append_of(producer=(KEYED_WRITER, 0, 3), request_id=1), now_ms=100)
 
-    assert node.handle(append_of(producer=(SINK, 0, 3), records=2, request_id=2), now_ms=110) == []
+    assert node.handle(append_of(producer=(KEYED_WRITER, 0, 3), records=2, request_id=2), now_ms=110) == []
 
     node.has_flushed(now_ms=120)
-    refusal = append_answer(
+    refusal = append_response(
         epoch=5,
         base_offset=11,
         error=ErrorCode.DUPLICATE_RESOURCE,
-        message=f"version 3 of producer id {SINK} was written at offset 11 with record count 1; "
+        message=f"version 3 of producer id {KEYED_WRITER} was written at offset 11 with record count 1; "
         "the batch that came has record count 2",
     )
     assert is_fetched_from(node, 12)[1] == replies(refusal, to=2)
-    again = append_of(producer=(SINK, 0, 3), records=2, request_id=3)
+    again = append_of(producer=(KEYED_WRITER, 0, 3), records=2, request_id=3)
     assert node.handle(again, now_ms=300) == [replies(refusal, to=3)]
     assert node.core.log.end_offset == 12
 
 
 @pytest.mark.rule("CLIENT-8")
 def test_new_leader_knows_what_lies_uncommitted_in_its_log() -> None:
-    old = batch(9, epoch=3, producer=(SINK, 0, 3)).header
+    old = batch(9, epoch=3, producer=(KEYED_WRITER, 0, 3)).header
     node = a_leader(epoch=5, log=a_log([(3, 0)], 10), headers=[old])
 
-    assert node.handle(append_of(producer=(SINK, 0, 3)), now_ms=100) == []
+    assert node.handle(append_of(producer=(KEYED_WRITER, 0, 3)), now_ms=100) == []
 
-    assert is_fetched_from(node, 11)[0] == replies(append_answer(epoch=5, base_offset=9))
+    assert is_fetched_from(node, 11)[0] == replies(append_response(epoch=5, base_offset=9))
 
 
 @pytest.mark.rule("CLIENT-8", "DIVERGE-6")
 def test_write_that_was_cut_off_is_new_again() -> None:
     node = a_follower(of=2, epoch=5)
-    lost = batch(10, epoch=5, producer=(SINK, 0, 3))
-    node.gets(fetch_answer(epoch=5, leader=2, batches=[lost]), of=2, now_ms=0)
+    lost = batch(10, epoch=5, producer=(KEYED_WRITER, 0, 3))
+    node.gets(fetch_response(epoch=5, leader=2, batches=[lost]), of=2, now_ms=0)
     node.has_flushed(now_ms=0)
-    assert node.gets(fetch_answer(epoch=5, leader=2, diverging=(3, 10)), of=2, now_ms=0)[0] == cuts(10)
+    assert node.gets(fetch_response(epoch=5, leader=2, diverging=(3, 10)), of=2, now_ms=0)[0] == cuts(10)
     node.waits(until=2000)
     for epoch in (5, 6):
-        node.gets(vote_answer(epoch=epoch, granted=True), of=3, now_ms=2000)
+        node.gets(vote_response(epoch=epoch, granted=True), of=3, now_ms=2000)
 
-    effects = node.handle(append_of(producer=(SINK, 0, 3)), now_ms=2100)
+    effects = node.handle(append_of(producer=(KEYED_WRITER, 0, 3)), now_ms=2100)
 
-    assert effects[0] == appends(batch(11, epoch=6, producer=(SINK, 0, 3)))
+    assert effects[0] == appends(batch(11, epoch=6, producer=(KEYED_WRITER, 0, 3)))

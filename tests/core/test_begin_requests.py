@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from raft.core.effects import Halt, ReportFault
-from raft.core.messages import BeginQuorumEpochRequest, BeginQuorumEpochResponse, RequestRefused
+from raft.core.effects import ReportFault
+from raft.core.messages import BeginQuorumEpochResponse
 from raft.errors import ErrorCode
 from raft.types import Endpoint, NodeId, ReplicaKey, Uuid
 from tests.core.builder import (
@@ -25,7 +25,7 @@ from tests.core.builder import (
 )
 from tests.core.orders import becomes, replies, sends, stores
 from tests.core.states import follower, unattached
-from tests.core.wording import begin_answer, begin_request, endpoint, our_fetch
+from tests.core.wording import begin_request, begin_response, endpoint, led_by, our_fetch
 
 ANNOUNCED = "node 2 leads epoch {epoch}"
 
@@ -54,7 +54,7 @@ def test_node_follows_and_fetches_at_once_when_a_leader_announces_itself(node: C
     assert effects == [
         stores(epoch=epoch, leader=2, voted=voted),
         becomes(after, was=before, reason=ANNOUNCED.format(epoch=epoch)),
-        replies(begin_answer(epoch=epoch, leader=2)),
+        replies(begin_response(epoch=epoch, leader=2)),
         sends(our_fetch(epoch=epoch), to=2),
     ]
     assert voter.role == after
@@ -75,7 +75,7 @@ def test_leader_of_an_older_epoch_follows_the_new_one(node: Callable[[], Node]) 
     assert effects == [
         stores(epoch=6, leader=2),
         becomes(after, was=before, reason="node 2 leads epoch 6"),
-        replies(begin_answer(epoch=6, leader=2)),
+        replies(begin_response(epoch=6, leader=2)),
         sends(our_fetch(epoch=6, log_end=(5, 11)), to=2),
     ]
     assert voter.role == after
@@ -96,85 +96,6 @@ def test_node_keeps_its_vote_when_it_follows_another_in_the_same_epoch() -> None
     assert voter.role == after
 
 
-@pytest.mark.parametrize(
-    ("node", "request_", "answer"),
-    [
-        pytest.param(
-            lambda: a_follower(of=3, epoch=5),
-            begin_request(epoch=4, leader=2),
-            begin_answer(epoch=5, leader=3, error=ErrorCode.FENCED_LEADER_EPOCH),
-            marks=pytest.mark.rule("BEGIN-6", "GEN-3", "GEN-4", "ERROR-3", "ERROR-4"),
-            id="an older leader is fenced, and told of the new one",
-        ),
-        pytest.param(
-            lambda: an_unattached(epoch=5),
-            begin_request(epoch=4, leader=1),
-            begin_answer(epoch=5, leader=None, error=ErrorCode.FENCED_LEADER_EPOCH),
-            marks=pytest.mark.rule("BEGIN-6"),
-            id="an older epoch is fenced, even when it names this node its leader",
-        ),
-        pytest.param(
-            lambda: a_follower(of=2, epoch=5, has_fetched=True),
-            begin_request(epoch=5, leader=2),
-            begin_answer(epoch=5, leader=2),
-            marks=pytest.mark.rule("BEGIN-8", "TIMER-2"),
-            id="a follower of that leader hears nothing new",
-        ),
-        pytest.param(
-            lambda: a_follower(of=2, epoch=5, has_fetched=True),
-            begin_request(epoch=5, leader=2, endpoints=(Endpoint("moved", 1),)),
-            begin_answer(epoch=5, leader=2),
-            marks=pytest.mark.rule("BEGIN-8", "GEN-10"),
-            id="as many endpoints as before are no news",
-        ),
-        pytest.param(
-            lambda: a_prospective(epoch=5, leader=2),
-            begin_request(epoch=5, leader=2),
-            begin_answer(epoch=5, leader=2),
-            marks=pytest.mark.rule("PREVOTE-16", "PREVOTE-17"),
-            id="a prospective node that gave this leader up goes on asking",
-        ),
-        pytest.param(
-            lambda: a_leader(epoch=5),
-            begin_request(epoch=5, leader=1),
-            begin_answer(epoch=5, leader=1),
-            id="a leader hears its own name",
-        ),
-        pytest.param(
-            lambda: an_unattached(epoch=5),
-            begin_request(epoch=6, leader=-1),
-            begin_answer(epoch=5, leader=None, error=ErrorCode.INVALID_REQUEST),
-            id="a negative leader is malformed, and its epoch not adopted",
-        ),
-        pytest.param(
-            lambda: an_unattached(epoch=0, log=a_log((), 0)),
-            begin_request(epoch=0, leader=2),
-            begin_answer(epoch=0, leader=None, error=ErrorCode.INVALID_REQUEST),
-            marks=pytest.mark.rule("GEN-13"),
-            id="epoch 0 never has a leader",
-        ),
-        pytest.param(
-            lambda: a_follower(of=2, epoch=5),
-            begin_request(epoch=5, leader=2, to=3),
-            begin_answer(epoch=5, leader=2, error=ErrorCode.INVALID_VOTER_KEY),
-            marks=pytest.mark.rule("BEGIN-9"),
-            id="another voter was meant",
-        ),
-    ],
-)
-def test_node_answers_and_stays_as_it_is_when_an_announcement_is_no_news(
-    node: Callable[[], Node], request_: BeginQuorumEpochRequest, answer: BeginQuorumEpochResponse
-) -> None:
-    voter = node()
-    before, deadline_ms = voter.role, voter.core.deadline_ms
-
-    effects = voter.hears(request_)
-
-    assert effects == [replies(answer)]
-    assert voter.role == before
-    assert voter.core.deadline_ms == deadline_ms
-
-
 @pytest.mark.rule("BEGIN-9")
 @pytest.mark.parametrize(
     "addressee", [ReplicaKey(NodeId(3)), ReplicaKey(NodeId(1), Uuid("disk-0"))], ids=["another voter", "another disk"]
@@ -189,7 +110,7 @@ def test_node_follows_all_the_same_when_the_announcement_was_meant_for_another(a
     assert effects == [
         stores(epoch=5, leader=2),
         becomes(after, was=before, reason="node 2 leads epoch 5"),
-        replies(begin_answer(epoch=5, leader=2, error=ErrorCode.INVALID_VOTER_KEY)),
+        replies(begin_response(epoch=5, leader=2, error=ErrorCode.INVALID_VOTER_KEY)),
         sends(our_fetch(epoch=5, by=ReplicaKey(NodeId(1), Uuid("disk-1"))), to=2),
     ]
     assert voter.role == after
@@ -201,7 +122,7 @@ def test_observer_follows_without_a_fetch_timeout_when_it_is_taken_for_a_voter()
 
     effects = observer.hears(begin_request(epoch=5, leader=2), now_ms=300)
 
-    assert replies(begin_answer(epoch=5, leader=2)) in effects
+    assert replies(begin_response(epoch=5, leader=2)) in effects
     assert observer.role == follower(of=2, epoch=5, until=None)
 
 
@@ -214,7 +135,7 @@ def test_follower_begins_anew_when_its_leader_names_more_endpoints() -> None:
     effects = voter.hears(begin_request(epoch=5, leader=2, endpoints=endpoints), now_ms=300)
 
     after = follower(of=2, epoch=5, at=endpoints, until=2300)
-    response = BeginQuorumEpochResponse(epoch=before.epoch, leader_id=NodeId(2), leader_endpoints=endpoints)
+    response = BeginQuorumEpochResponse(leader=led_by(2, epoch=5, at=endpoints))
     assert effects == [
         becomes(after, was=before, reason="node 2 leads epoch 5"),
         replies(response),
@@ -255,12 +176,12 @@ def test_node_knows_a_leader_by_id_alone_when_nobody_says_where_it_is() -> None:
     assert effects == [
         stores(epoch=6, leader=9),
         becomes(after, was=before, reason="node 9 leads epoch 6"),
-        replies(begin_answer(epoch=6, leader=9, address_known=False)),
+        replies(begin_response(epoch=6, leader=9, address_known=False)),
         sends(our_fetch(epoch=6), to=2),
     ]
     assert voter.role == after
     assert voter.hears(begin_request(epoch=6, leader=9), now_ms=310) == [
-        replies(begin_answer(epoch=6, leader=9, address_known=False))
+        replies(begin_response(epoch=6, leader=9, address_known=False))
     ], "the same again is no news"
 
 
@@ -274,83 +195,10 @@ def test_node_that_knew_a_leader_by_id_alone_follows_it_when_told_where_it_is() 
     after = follower(of=9, epoch=5, until=2300)
     assert effects == [
         becomes(after, was=before, reason="node 9 leads epoch 5"),
-        replies(begin_answer(epoch=5, leader=9)),
+        replies(begin_response(epoch=5, leader=9)),
         sends(our_fetch(epoch=5), to=9),
     ]
     assert voter.role == after
-
-
-@pytest.mark.parametrize(
-    ("node", "request_", "reason"),
-    [
-        pytest.param(
-            lambda: a_follower(of=3, epoch=5),
-            begin_request(epoch=5, leader=2),
-            "two leaders in epoch 5: 3 is known, a message names 2",
-            marks=pytest.mark.rule("BEGIN-7", "SCENARIO-22"),
-            id="a follower hears of another leader",
-        ),
-        pytest.param(
-            lambda: a_leader(epoch=5),
-            begin_request(epoch=5, leader=2),
-            "two leaders in epoch 5: 1 is known, a message names 2",
-            marks=pytest.mark.rule("BEGIN-7"),
-            id="the leader hears of another leader",
-        ),
-        pytest.param(
-            lambda: a_resigned(epoch=5),
-            begin_request(epoch=5, leader=2),
-            "two leaders in epoch 5: 1 is known, a message names 2",
-            marks=pytest.mark.rule("BEGIN-7"),
-            id="the resigned leader hears of another leader",
-        ),
-        pytest.param(
-            lambda: a_prospective(epoch=5, leader=3),
-            begin_request(epoch=5, leader=2),
-            "two leaders in epoch 5: 3 is known, a message names 2",
-            marks=pytest.mark.rule("BEGIN-7", "ROLE-6"),
-            id="a prospective node has not forgotten the leader",
-        ),
-        pytest.param(
-            lambda: an_unattached(epoch=5, leader=9),
-            begin_request(epoch=5, leader=2),
-            "two leaders in epoch 5: 9 is known, a message names 2",
-            marks=pytest.mark.rule("BEGIN-7", "ROLE-6"),
-            id="an unattached node has not forgotten the leader",
-        ),
-        pytest.param(
-            lambda: a_follower(of=3, epoch=5),
-            begin_request(epoch=6, leader=1),
-            "a message names this node leader of epoch 6, which it never led",
-            id="a node hears that it leads a later epoch",
-        ),
-        pytest.param(
-            lambda: an_unattached(epoch=5),
-            begin_request(epoch=5, leader=1),
-            "a message names this node leader of epoch 5, which it never led",
-            id="a node hears that it leads its own epoch",
-        ),
-        pytest.param(
-            lambda: a_leader(epoch=5),
-            begin_request(epoch=6, leader=1),
-            "a message names this node leader of epoch 6, which it never led",
-            id="a leader hears that it leads a later epoch",
-        ),
-    ],
-)
-@pytest.mark.rule("GEN-12")
-def test_node_writes_nothing_and_stops_when_an_announcement_cannot_be_true(
-    node: Callable[[], Node], request_: BeginQuorumEpochRequest, reason: str
-) -> None:
-    voter = node()
-    before = voter.role
-
-    effects = voter.hears(request_)
-
-    assert effects == [replies(RequestRefused(error=ErrorCode.UNKNOWN_SERVER_ERROR)), Halt(reason=reason)]
-    assert voter.role == before
-    assert voter.hears(begin_request(epoch=9, leader=3)) == []
-    assert voter.core.deadline_ms is None
 
 
 def test_candidate_stays_one_when_the_leader_of_its_epoch_is_a_stranger_without_an_address() -> None:
@@ -361,7 +209,7 @@ def test_candidate_stays_one_when_the_leader_of_its_epoch_is_a_stranger_without_
 
     assert effects == [
         ReportFault(message="a message names node 9 leader of epoch 5, but no address, and no voter has that id"),
-        replies(begin_answer(epoch=5, leader=None)),
+        replies(begin_response(epoch=5, leader=None)),
     ]
     assert voter.role == before
 
@@ -372,7 +220,7 @@ def test_deposed_leader_waits_for_its_disk_before_it_fetches() -> None:
 
     effects = voter.hears(begin_request(epoch=6, leader=2), now_ms=300)
 
-    assert effects[-1] == replies(begin_answer(epoch=6, leader=2))
+    assert effects[-1] == replies(begin_response(epoch=6, leader=2))
     assert voter.has_flushed(now_ms=310) == [sends(our_fetch(epoch=6, log_end=(5, 11)), to=2)]
 
 

@@ -11,7 +11,7 @@ from raft.errors import ErrorCode
 from tests.core.builder import Node, a_candidate, a_follower, a_leader, a_log, a_prospective, a_resigned, an_unattached
 from tests.core.calls import calls_of
 from tests.core.orders import reads, replies
-from tests.core.wording import append_of, batch, begin_request, client_fetch, fetch_answer, fetch_request
+from tests.core.wording import append_of, batch, begin_request, client_fetch, fetch_request, fetch_response
 
 FENCED = ErrorCode.FENCED_LEADER_EPOCH
 UNKNOWN_EPOCH = ErrorCode.UNKNOWN_LEADER_EPOCH
@@ -44,9 +44,9 @@ def a_follower_with_a_tail() -> Node:
 )
 @pytest.mark.rule("CLIENT-2", "FETCH-29")
 def test_client_gets_committed_records_only(node: Callable[[], Node], leader: int, high_watermark: int) -> None:
-    answer = fetch_answer(epoch=5, leader=leader, high_watermark=high_watermark)
+    response = fetch_response(epoch=5, leader=leader, high_watermark=high_watermark)
 
-    assert node().hears(client_fetch(4)) == [replies(answer, read=reads(4, high_watermark))]
+    assert node().hears(client_fetch(4)) == [replies(response, read=reads(4, high_watermark))]
 
 
 @pytest.mark.parametrize(
@@ -61,16 +61,16 @@ def test_client_gets_committed_records_only(node: Callable[[], Node], leader: in
 def test_client_that_counts_on_another_epoch_is_told_so(
     node: Callable[[], Node], leader: int, high_watermark: int, epoch: int, error: ErrorCode
 ) -> None:
-    answer = fetch_answer(epoch=5, leader=leader, high_watermark=high_watermark, error=error)
+    response = fetch_response(epoch=5, leader=leader, high_watermark=high_watermark, error=error)
 
-    assert node().hears(client_fetch(4, epoch=epoch)) == [replies(answer)]
+    assert node().hears(client_fetch(4, epoch=epoch)) == [replies(response)]
 
 
 @pytest.mark.rule("CLIENT-1")
 def test_client_that_counts_on_the_present_epoch_is_served() -> None:
-    answer = fetch_answer(epoch=5, leader=1, high_watermark=11)
+    response = fetch_response(epoch=5, leader=1, high_watermark=11)
 
-    assert a_leader_with_a_tail().hears(client_fetch(4, epoch=5)) == [replies(answer, read=reads(4, 11))]
+    assert a_leader_with_a_tail().hears(client_fetch(4, epoch=5)) == [replies(response, read=reads(4, 11))]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_client_that_counts_on_the_present_epoch_is_served() -> None:
 def test_client_is_sent_away_by_a_node_that_neither_leads_nor_follows(
     node: Callable[[], Node], leader: int | None
 ) -> None:
-    assert node().hears(client_fetch(4)) == [replies(fetch_answer(epoch=5, leader=leader, error=NOT_LEADER))]
+    assert node().hears(client_fetch(4)) == [replies(fetch_response(epoch=5, leader=leader, error=NOT_LEADER))]
 
 
 # Where the offset lies
@@ -108,8 +108,8 @@ def test_leader_refuses_offsets_outside_its_log_and_parks_the_uncommitted(offset
 
     effects = node.hears(client_fetch(offset))
 
-    answer = fetch_answer(epoch=5, leader=1, high_watermark=11, error=error or ErrorCode.NONE)
-    assert effects == ([replies(answer)] if error else [])
+    response = fetch_response(epoch=5, leader=1, high_watermark=11, error=error or ErrorCode.NONE)
+    assert effects == ([replies(response)] if error else [])
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_follower_never_says_out_of_range_for_what_it_may_just_not_know_yet(
 
     effects = node.hears(client_fetch(offset))
 
-    answer = fetch_answer(epoch=5, leader=2, high_watermark=8, error=error or ErrorCode.NONE)
-    assert effects == ([replies(answer)] if error else [])
+    response = fetch_response(epoch=5, leader=2, high_watermark=8, error=error or ErrorCode.NONE)
+    assert effects == ([replies(response)] if error else [])
 
 
 @pytest.mark.rule("CLIENT-3")
@@ -139,7 +139,7 @@ def test_node_refuses_what_it_no_longer_has() -> None:
 
     effects = node.hears(client_fetch(4))
 
-    assert effects == [replies(fetch_answer(epoch=5, leader=1, log_start=5, error=OUT_OF_RANGE))]
+    assert effects == [replies(fetch_response(epoch=5, leader=1, log_start=5, error=OUT_OF_RANGE))]
 
 
 @pytest.mark.rule("CLIENT-4", "CLIENT-3")
@@ -148,7 +148,7 @@ def test_follower_that_knows_no_high_watermark_parks_the_start_and_has_nothing_e
 
     assert node.hears(client_fetch(0), request_id=1) == []
     assert node.hears(client_fetch(1), request_id=2) == [
-        replies(fetch_answer(epoch=5, leader=2, error=NOT_AVAILABLE), to=2)
+        replies(fetch_response(epoch=5, leader=2, error=NOT_AVAILABLE), to=2)
     ]
 
 
@@ -159,7 +159,7 @@ def test_leader_parks_and_then_answers_empty_while_it_knows_no_high_watermark(of
 
     assert node.hears(client_fetch(offset), now_ms=100) == []
     assert node.waits(until=599) == []
-    assert node.waits(until=600) == [replies(fetch_answer(epoch=5, leader=1))]
+    assert node.waits(until=600) == [replies(fetch_response(epoch=5, leader=1))]
 
 
 # Parked
@@ -173,8 +173,8 @@ def test_commit_wakes_a_parked_client_of_a_leader() -> None:
 
     effects = node.hears(fetch_request(by=2, epoch=5, offset=14, last_epoch=5), request_id=99)
 
-    answer = fetch_answer(epoch=5, leader=1, high_watermark=14)
-    assert replies(answer, read=reads(11, 14)) in effects
+    response = fetch_response(epoch=5, leader=1, high_watermark=14)
+    assert replies(response, read=reads(11, 14)) in effects
 
 
 @pytest.mark.rule("CLIENT-2")
@@ -192,9 +192,9 @@ def test_commit_wakes_a_parked_client_of_a_follower() -> None:
     node = a_follower_with_a_tail()
     node.hears(client_fetch(8))
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, high_watermark=10), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=2, high_watermark=10), of=2)
 
-    assert effects[0] == replies(fetch_answer(epoch=5, leader=2, high_watermark=10), read=reads(8, 10))
+    assert effects[0] == replies(fetch_response(epoch=5, leader=2, high_watermark=10), read=reads(8, 10))
 
 
 @pytest.mark.rule("CLIENT-2", "ROLE-14")
@@ -204,8 +204,8 @@ def test_parked_client_is_sent_away_when_the_leader_changes() -> None:
 
     effects = node.hears(begin_request(epoch=6, leader=3), request_id=99)
 
-    answer = fetch_answer(epoch=6, leader=3, high_watermark=8, error=NOT_LEADER)
-    assert effects[2] == replies(answer)
+    response = fetch_response(epoch=6, leader=3, high_watermark=8, error=NOT_LEADER)
+    assert effects[2] == replies(response)
 
 
 @pytest.mark.rule("CLIENT-2")
@@ -214,8 +214,8 @@ def test_client_that_wants_more_waits_for_it_and_gets_what_there_is_when_its_tim
 
     assert node.hears(client_fetch(4, wait_until_bytes=node.core.committed_bytes + 1), now_ms=100) == []
 
-    answer = fetch_answer(epoch=5, leader=1, high_watermark=11)
-    assert node.waits(until=600) == [replies(answer, read=reads(4, 11))]
+    response = fetch_response(epoch=5, leader=1, high_watermark=11)
+    assert node.waits(until=600) == [replies(response, read=reads(4, 11))]
 
 
 @pytest.mark.rule("CLIENT-2")
@@ -225,8 +225,8 @@ def test_client_is_answered_when_so_many_bytes_are_committed(missing_bytes: int,
 
     effects = node.hears(client_fetch(4, wait_until_bytes=node.core.committed_bytes + missing_bytes))
 
-    answer = fetch_answer(epoch=5, leader=1, high_watermark=11)
-    assert effects == ([] if waits else [replies(answer, read=reads(4, 11))])
+    response = fetch_response(epoch=5, leader=1, high_watermark=11)
+    assert effects == ([] if waits else [replies(response, read=reads(4, 11))])
 
 
 @pytest.mark.rule("CLIENT-2", "FETCH-12")
@@ -257,8 +257,8 @@ def test_commit_wakes_those_clients_alone_that_have_waited_for_no_more() -> None
 
     effects = node.hears(fetch_request(by=2, epoch=5, offset=14, last_epoch=5), request_id=99)
 
-    answer = fetch_answer(epoch=5, leader=1, high_watermark=14)
-    assert replies(answer, to=2, read=reads(4, 14)) in effects
+    response = fetch_response(epoch=5, leader=1, high_watermark=14)
+    assert replies(response, to=2, read=reads(4, 14)) in effects
     assert not {1, 3} & {effect.request_id for effect in effects if isinstance(effect, Reply)}
 
 
@@ -268,7 +268,7 @@ def test_client_that_will_not_wait_is_answered_at_once() -> None:
 
     effects = node.hears(client_fetch(11, max_wait_ms=0))
 
-    assert effects == [replies(fetch_answer(epoch=5, leader=1, high_watermark=11))]
+    assert effects == [replies(fetch_response(epoch=5, leader=1, high_watermark=11))]
 
 
 # Where the client's log parts from ours
@@ -294,7 +294,7 @@ def test_client_hears_where_its_records_part_from_the_committed_ones(
     effects = node.hears(client_fetch(offset, last_epoch=last_epoch))
 
     read = None if told else reads(offset, 11)
-    assert effects == [replies(fetch_answer(epoch=5, leader=1, high_watermark=11, diverging=told), read=read)]
+    assert effects == [replies(fetch_response(epoch=5, leader=1, high_watermark=11, diverging=told), read=read)]
 
 
 @pytest.mark.rule("CLIENT-4")
@@ -304,8 +304,8 @@ def test_leader_parks_a_client_whose_records_part_while_it_knows_no_high_waterma
 
 def test_client_never_hears_of_an_uncommitted_end() -> None:
     node = a_follower(of=2, epoch=5, high_watermark=4)
-    node.gets(fetch_answer(epoch=5, leader=2, batches=[batch(10, epoch=5)]), of=2)
+    node.gets(fetch_response(epoch=5, leader=2, batches=[batch(10, epoch=5)]), of=2)
 
     effects = node.hears(client_fetch(4, last_epoch=4))
 
-    assert effects == [replies(fetch_answer(epoch=5, leader=2, high_watermark=4, diverging=(3, 4)))]
+    assert effects == [replies(fetch_response(epoch=5, leader=2, high_watermark=4, diverging=(3, 4)))]

@@ -9,7 +9,7 @@ from raft.core.effects import AppendBatches, FlushLog
 from raft.core.events import AppendRequested, AppendsRequested, Event, TimePassed
 from tests.core.builder import a_leader
 from tests.core.orders import appends, flushes, replies
-from tests.core.wording import append_answer, append_of, batch
+from tests.core.wording import append_of, append_response, batch
 
 
 def some_appends(count: int) -> list[AppendRequested]:
@@ -53,7 +53,7 @@ def test_appends_together_are_written_in_their_order_and_flushed_once() -> None:
 
     assert effects == [appends(batch(11, epoch=5, records=2), batch(13, epoch=5)), flushes(14)]
     assert answers == [
-        replies(append_answer(epoch=5, leader=1, base_offset=offset), to=number)
+        replies(append_response(epoch=5, leader=1, base_offset=offset), to=number)
         for number, offset in ((1, 11), (2, 13))
     ]
 
@@ -67,4 +67,4 @@ def test_repeated_append_among_those_that_came_together_is_written_once() -> Non
 
     assert [len(effect.batches) for effect in effects if isinstance(effect, AppendBatches)] == [1]
     assert len([effect for effect in effects if isinstance(effect, FlushLog)]) == 1
-    assert answers == [replies(append_answer(epoch=5, leader=1, base_offset=11), to=number) for number in (1, 2)]
+    assert answers == [replies(append_response(epoch=5, leader=1, base_offset=11), to=number) for number in (1, 2)]

@@ -11,7 +11,7 @@ from raft.errors import ErrorCode
 from tests.core.builder import Node, a_candidate, a_leader, a_prospective, an_unattached
 from tests.core.orders import replies
 from tests.core.states import candidate, tally
-from tests.core.wording import begin_request, fetch_answer, fetch_request, vote_answer, vote_request
+from tests.core.wording import begin_request, fetch_request, fetch_response, vote_request, vote_response
 
 NOT_AVAILABLE = ErrorCode.BROKER_NOT_AVAILABLE
 
@@ -20,7 +20,7 @@ NOT_AVAILABLE = ErrorCode.BROKER_NOT_AVAILABLE
 def test_lost_connection_counts_as_a_node_that_is_not_available() -> None:
     told, cut_off = a_candidate(epoch=5), a_candidate(epoch=5)
 
-    effects_when_told = told.gets(vote_answer(epoch=5, error=NOT_AVAILABLE), of=2)
+    effects_when_told = told.gets(vote_response(epoch=5, error=NOT_AVAILABLE), of=2)
     effects_when_cut_off = cut_off.fails_to_reach(2, Failure.DISCONNECTED)
 
     assert effects_when_told == effects_when_cut_off == []
@@ -56,23 +56,23 @@ def test_leader_answers_with_what_took_the_place_of_the_first_drafts_codes(
 
     effects = node.hears(fetch_request(by=2, epoch=epoch, offset=offset, last_epoch=last_epoch))
 
-    assert effects == [replies(fetch_answer(epoch=5, leader=1, error=error, diverging=diverging))]
+    assert effects == [replies(fetch_response(epoch=5, leader=1, error=error, diverging=diverging))]
 
 
 @pytest.mark.rule("ERROR-7", "VOTE-9")
 def test_voter_that_has_refused_a_candidate_refuses_it_for_the_rest_of_the_epoch() -> None:
     voter = an_unattached(epoch=5)
     shorter = vote_request(epoch=5, by=2, log_end=(3, 9))
-    assert voter.hears(shorter, now_ms=0) == [replies(vote_answer(epoch=5))]
+    assert voter.hears(shorter, now_ms=0) == [replies(vote_response(epoch=5))]
 
     # It follows a leader, which cuts its log below the candidate's, and gives that leader up.
     voter.hears(begin_request(epoch=5, leader=3), now_ms=0)
-    voter.gets(fetch_answer(epoch=5, leader=3, diverging=(3, 4)), of=3, now_ms=0)
+    voter.gets(fetch_response(epoch=5, leader=3, diverging=(3, 4)), of=3, now_ms=0)
     assert voter.core.log.end_offset == 4
     for until, role in ((0, "Follower"), (2000, "Prospective"), (3000, "Follower")):
         voter.waits(until=until)
         assert voter.role_name == role
-        assert voter.hears(shorter, now_ms=until)[0] == replies(vote_answer(epoch=5, leader=3))
+        assert voter.hears(shorter, now_ms=until)[0] == replies(vote_response(epoch=5, leader=3))
 
 
 @pytest.mark.parametrize(
@@ -89,16 +89,16 @@ def test_leader_never_tells_a_smaller_high_watermark(backwards: Callable[[Node],
     backwards(node)
 
     (effect,) = node.hears(fetch_request(by=3, epoch=5, offset=11, last_epoch=5, max_wait_ms=0))
-    assert effect == replies(fetch_answer(epoch=5, leader=1, high_watermark=11))
+    assert effect == replies(fetch_response(epoch=5, leader=1, high_watermark=11))
 
 
 @pytest.mark.rule("VOTE-23", "GEN-7")
-def test_candidate_does_not_count_an_answer_to_a_request_it_has_repeated() -> None:
+def test_candidate_does_not_count_a_response_to_a_request_it_has_repeated() -> None:
     asker = a_candidate(epoch=5, voters=(1, 2, 3, 4, 5))
-    granted_late = asker.answer(vote_answer(epoch=5, granted=True), of=2)
+    granted_late = asker.response_event(vote_response(epoch=5, granted=True), of=2)
     asker.fails_to_reach(2, now_ms=100)
     asker.waits(until=120)
-    asker.gets(vote_answer(epoch=5), of=2, now_ms=130)
+    asker.gets(vote_response(epoch=5), of=2, now_ms=130)
     refused = candidate(epoch=5, until=1000, votes=tally(1, refused=[2], of=(1, 2, 3, 4, 5)))
     assert asker.role == refused
 

@@ -12,7 +12,7 @@ from raft.errors import ErrorCode
 from tests.core.builder import a_config, a_follower, a_leader, a_log, not_started
 from tests.core.orders import appends, flushes, replies
 from tests.core.states import follower
-from tests.core.wording import append_of, batch, fetch_answer, fetch_request
+from tests.core.wording import append_of, batch, fetch_request, fetch_response
 
 UNREADABLE = b"records"
 """What the batches of these tests hold: no record batch at all."""
@@ -33,7 +33,7 @@ def test_follower_appends_what_it_cannot_read() -> None:
     node = a_follower(of=2, epoch=5)
     sent = batch(10, epoch=5, records=3)
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, batches=[sent]), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=2, batches=[sent]), of=2)
 
     assert effects == [appends(sent), flushes(13)]
     assert sent.payload == UNREADABLE
@@ -46,15 +46,15 @@ def test_leader_learns_nothing_from_a_fetch_of_a_later_epoch() -> None:
 
     effects = node.hears(fetch_request(by=2, epoch=6, offset=11, last_epoch=5))
 
-    assert effects == [replies(fetch_answer(epoch=5, leader=1, error=ErrorCode.UNKNOWN_LEADER_EPOCH))]
+    assert effects == [replies(fetch_response(epoch=5, leader=1, error=ErrorCode.UNKNOWN_LEADER_EPOCH))]
     assert node.role is before
 
 
 @pytest.mark.rule("DIVERGE-11")
-def test_follower_learns_of_the_next_leader_from_the_answer_to_its_fetch() -> None:
+def test_follower_learns_of_the_next_leader_from_the_response_to_its_fetch() -> None:
     node = a_follower(of=2, epoch=5)
 
-    node.gets(fetch_answer(epoch=6, leader=3, error=ErrorCode.FENCED_LEADER_EPOCH), of=2)
+    node.gets(fetch_response(epoch=6, leader=3, error=ErrorCode.FENCED_LEADER_EPOCH), of=2)
 
     assert node.role == follower(of=3, epoch=6, until=2100)
 

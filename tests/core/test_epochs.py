@@ -13,12 +13,12 @@ from raft.errors import ErrorCode
 from tests.core.builder import a_candidate, a_follower, a_log, an_unattached
 from tests.core.orders import replies
 from tests.core.wording import (
-    begin_answer,
     begin_request,
-    end_answer,
+    begin_response,
     end_request,
-    vote_answer,
+    end_response,
     vote_request,
+    vote_response,
 )
 
 INVALID = ErrorCode.INVALID_REQUEST
@@ -30,20 +30,20 @@ FAR = 5 + LARGEST_STEP
     ("request_at", "refusal"),
     [
         pytest.param(
-            lambda epoch: vote_request(epoch=epoch, by=3), vote_answer(epoch=5, leader=2, error=INVALID), id="vote"
+            lambda epoch: vote_request(epoch=epoch, by=3), vote_response(epoch=5, leader=2, error=INVALID), id="vote"
         ),
         pytest.param(
             lambda epoch: begin_request(epoch=epoch, leader=3),
-            begin_answer(epoch=5, leader=2, error=INVALID),
+            begin_response(epoch=5, leader=2, error=INVALID),
             id="begin",
         ),
         pytest.param(
             lambda epoch: begin_request(epoch=epoch, leader=1),
-            begin_answer(epoch=5, leader=2, error=INVALID),
+            begin_response(epoch=5, leader=2, error=INVALID),
             id="ours",
         ),
         pytest.param(
-            lambda epoch: end_request(epoch=epoch, leader=3), end_answer(epoch=5, leader=2, error=INVALID), id="end"
+            lambda epoch: end_request(epoch=epoch, leader=3), end_response(epoch=5, leader=2, error=INVALID), id="end"
         ),
     ],
 )
@@ -88,11 +88,11 @@ def test_new_node_does_not_adopt_an_epoch_that_leaves_no_room_for_elections() ->
 
 
 @pytest.mark.rule("EPOCH-1")
-def test_answer_of_an_impossible_epoch_is_reported_and_changes_nothing() -> None:
+def test_response_of_an_impossible_epoch_is_reported_and_changes_nothing() -> None:
     asker = a_candidate(epoch=5)
     before = asker.role
 
-    effects = asker.gets(vote_answer(epoch=LAST_EPOCH), of=2)
+    effects = asker.gets(vote_response(epoch=LAST_EPOCH), of=2)
 
-    assert effects == [ReportFault(message=f"node 2 answers with epoch {LAST_EPOCH}, ours is 5: ignored")]
+    assert effects == [ReportFault(message=f"node 2 responds with epoch {LAST_EPOCH}, ours is 5: ignored")]
     assert asker.role == before

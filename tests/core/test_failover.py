@@ -9,10 +9,11 @@ import pytest
 from raft.core.effects import ShutdownFinished
 from raft.core.events import Failure, ShutdownRequested
 from raft.core.roles import Follower
+from raft.errors import ErrorCode
 from tests.core.builder import Node, a_config, a_follower, a_node, a_prospective, a_resigned
 from tests.core.orders import becomes, replies, sends
 from tests.core.states import follower, prospective, tally
-from tests.core.wording import fetch_answer, our_fetch, pre_vote_request, vote_answer
+from tests.core.wording import fetch_response, our_fetch, pre_vote_request, vote_response
 
 REFUSED = Failure.CONNECTION_REFUSED
 
@@ -51,10 +52,26 @@ def test_second_refusal_begins_with_pre_votes() -> None:
 
 
 @pytest.mark.rule("FAILOVER-1")
-def test_answer_of_the_leader_ends_the_suspicion() -> None:
+def test_refused_connections_start_no_second_election_in_the_same_epoch() -> None:
+    node = refused_once()
+    node.fails_to_reach(2, REFUSED, now_ms=151)
+    for voter in (2, 3):
+        node.gets(vote_response(epoch=5, leader=2), of=voter, now_ms=160)
+    assert node.role == follower(of=2, epoch=5, until=2160)
+
+    node.fails_to_reach(2, REFUSED, now_ms=200)
+    node.gets(fetch_response(epoch=5, leader=2, error=ErrorCode.NOT_LEADER_OR_FOLLOWER), of=3, now_ms=210)
+    assert node.waits(until=250)[-1] == sends(our_fetch(epoch=5), to=2, number=4)
+    node.fails_to_reach(2, REFUSED, now_ms=251)
+
+    assert node.role == follower(of=2, epoch=5, until=2160, is_leader_refusing=True)
+
+
+@pytest.mark.rule("FAILOVER-1")
+def test_response_of_the_leader_ends_the_suspicion() -> None:
     node = refused_once()
 
-    node.gets(fetch_answer(epoch=5, leader=2), of=2, now_ms=151)
+    node.gets(fetch_response(epoch=5, leader=2), of=2, now_ms=151)
     node.fails_to_reach(2, REFUSED, now_ms=152)
 
     assert node.role == follower(of=2, epoch=5, until=2151, is_leader_refusing=True), "one refusal, not two"
@@ -77,16 +94,16 @@ def test_follower_of_a_leader_that_refuses_connections_grants_pre_votes() -> Non
 
     granted = node.hears(pre_vote_request(epoch=5, by=3, to=1), now_ms=110)
 
-    assert refused == [replies(vote_answer(epoch=5, leader=2))]
-    assert granted == [replies(vote_answer(epoch=5, leader=2, granted=True))]
+    assert refused == [replies(vote_response(epoch=5, leader=2))]
+    assert granted == [replies(vote_response(epoch=5, leader=2, granted=True))]
 
 
 @pytest.mark.rule("FAILOVER-1")
 def test_refused_pre_votes_leave_the_decision_to_the_fetch_timeout() -> None:
     node = refused_once()
     node.fails_to_reach(2, REFUSED, now_ms=151)
-    node.gets(vote_answer(epoch=5, leader=2), of=3, now_ms=160)
-    node.gets(vote_answer(epoch=5, leader=2), of=2, now_ms=161)
+    node.gets(vote_response(epoch=5, leader=2), of=3, now_ms=160)
+    node.gets(vote_response(epoch=5, leader=2), of=2, now_ms=161)
     returned = node.role
     node.count_from_here()
 
@@ -117,7 +134,7 @@ def test_fetch_timeout_is_drawn_once_each_time_a_node_begins_to_follow() -> None
     assert isinstance(node.role, Follower)
     first = node.role.fetch_deadline_ms
 
-    node.gets(fetch_answer(epoch=5, leader=2), of=2, now_ms=100)
+    node.gets(fetch_response(epoch=5, leader=2), of=2, now_ms=100)
 
     assert first == 2199
     assert isinstance(node.role, Follower)
@@ -151,7 +168,7 @@ def test_voter_that_answers_again_counts_again() -> None:
     leaving = a_prospective(epoch=5, voters=(1, 2, 3, 4, 5))
     leaving.fails_to_reach(2, REFUSED, now_ms=10)
     leaving.waits(until=30)
-    leaving.gets(vote_answer(epoch=5), of=2, now_ms=40)
+    leaving.gets(vote_response(epoch=5), of=2, now_ms=40)
     leaving.handle(ShutdownRequested(timeout_ms=5000), now_ms=100)
 
     assert leaving.fails_to_reach(3, REFUSED, now_ms=110) == []

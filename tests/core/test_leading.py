@@ -14,13 +14,13 @@ from tests.core.builder import Node, a_config, a_leader
 from tests.core.orders import becomes, replies, sends
 from tests.core.states import leader, resigned
 from tests.core.wording import (
-    begin_answer,
     begin_request,
+    begin_response,
     client_fetch,
     endpoint,
-    fetch_answer,
     fetch_request,
-    our_farewell,
+    fetch_response,
+    our_end_request,
 )
 
 FIVE = (1, 2, 3, 4, 5)
@@ -50,22 +50,22 @@ def has_endorsed(node: Node, voter: int) -> bool:
 def test_leader_repeats_its_announcement_to_those_that_have_not_fetched_within_the_interval() -> None:
     node = a_leader(epoch=5)
     for voter in (2, 3):
-        node.gets(begin_answer(epoch=5, leader=1), of=voter, now_ms=10)
+        node.gets(begin_response(epoch=5, leader=1), of=voter, now_ms=10)
     is_fetched_from(node, by=2, now_ms=1)
 
     assert node.waits(until=999) == []
     assert node.waits(until=1000) == [announcement(to=3)]
     assert node.waits(until=1999) == []
-    node.gets(begin_answer(epoch=5, leader=1), of=3, now_ms=1999)
+    node.gets(begin_response(epoch=5, leader=1), of=3, now_ms=1999)
     assert node.waits(until=2000) == [announcement(to=2, number=1), announcement(to=3, number=2)]
 
 
 @pytest.mark.rule("BEGIN-3", "FETCH-15")
-def test_voter_endorses_its_leader_by_an_answer_or_by_a_fetch() -> None:
+def test_voter_endorses_its_leader_by_a_response_or_by_a_fetch() -> None:
     node = a_leader(epoch=5)
     assert [has_endorsed(node, 2), has_endorsed(node, 3)] == [False, False]
 
-    assert node.gets(begin_answer(epoch=5, leader=1), of=2) == []
+    assert node.gets(begin_response(epoch=5, leader=1), of=2) == []
     is_fetched_from(node, by=3, now_ms=100)
 
     assert [has_endorsed(node, 2), has_endorsed(node, 3)] == [True, True]
@@ -90,9 +90,9 @@ def test_announcements_are_never_less_than_a_millisecond_apart(fetch_timeout_ms:
 def test_leader_only_reports_a_voter_that_is_not_the_one_it_meant() -> None:
     node = a_leader(epoch=5)
 
-    effects = node.gets(begin_answer(epoch=5, leader=1, error=ErrorCode.INVALID_VOTER_KEY), of=2)
+    effects = node.gets(begin_response(epoch=5, leader=1, error=ErrorCode.INVALID_VOTER_KEY), of=2)
 
-    message = "node 2 answers INVALID_VOTER_KEY to our BeginQuorumEpochRequest at epoch 5"
+    message = "node 2 responds INVALID_VOTER_KEY to our BeginQuorumEpochRequest in epoch 5"
     assert effects == [ReportFault(message=message)]
     assert node.role == leader(epoch=5, start=10)
     assert not has_endorsed(node, 2)
@@ -103,7 +103,7 @@ def test_leader_does_not_announce_itself_to_observers() -> None:
     node = a_leader(epoch=5)
     is_fetched_from(node, by=9, now_ms=1)
     for voter in (2, 3):
-        node.gets(begin_answer(epoch=5, leader=1), of=voter, now_ms=10)
+        node.gets(begin_response(epoch=5, leader=1), of=voter, now_ms=10)
 
     assert node.waits(until=1000) == [announcement(to=2), announcement(to=3, number=1)]
 
@@ -115,20 +115,20 @@ def test_leader_does_not_announce_itself_to_observers() -> None:
 def test_leader_resigns_when_no_majority_has_fetched_in_time() -> None:
     node = a_leader(epoch=5)
     for voter in (2, 3):
-        node.gets(begin_answer(epoch=5, leader=1), of=voter, now_ms=10)
+        node.gets(begin_response(epoch=5, leader=1), of=voter, now_ms=10)
     for now_ms in (1000, 2000):
         node.waits(until=now_ms)
         for voter in (2, 3):
-            node.gets(begin_answer(epoch=5, leader=1), of=voter, now_ms=now_ms)
+            node.gets(begin_response(epoch=5, leader=1), of=voter, now_ms=now_ms)
     before = node.role
     assert node.waits(until=2999) == []
 
     effects = node.waits(until=3000)
 
     after = resigned(epoch=5, until=4000, successors=(2, 3), unacknowledged=(2, 3))
-    farewell = our_farewell(epoch=5, successors=(2, 3))
+    farewell = our_end_request(epoch=5, successors=(2, 3))
     assert effects == [
-        becomes(after, was=before, reason="no majority has fetched for check quorum's time"),
+        becomes(after, was=before, reason="no majority has fetched within the check-quorum timeout"),
         sends(farewell, to=2, number=4),
         sends(farewell, to=3, number=5),
     ]
@@ -172,7 +172,7 @@ def test_leader_that_stood_still_for_too_long_resigns_before_it_answers_anybody(
 
     effects = node.hears(client_fetch(4), now_ms=3001)
 
-    refusal = replies(fetch_answer(epoch=5, leader=1, error=ErrorCode.NOT_LEADER_OR_FOLLOWER, high_watermark=11))
+    refusal = replies(fetch_response(epoch=5, leader=1, error=ErrorCode.NOT_LEADER_OR_FOLLOWER, high_watermark=11))
     assert [effect for effect in effects if isinstance(effect, Reply)] == [refusal]
     assert node.role_name == "Resigned"
 

@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from raft.core.effects import Halt, InstallSnapshot, Reply, ReportFault, Send, StoreSnapshotPiece
+from raft.core.effects import HaltCause, InstallSnapshot, Reply, ReportFault, RoleChanged, Send, StoreSnapshotPiece
 from raft.core.events import Failure
+from raft.core.log_view import LogView
 from raft.core.messages import FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse, RequestRefused
-from raft.core.quorum import VoterSet
 from raft.core.roles import Follower
+from raft.core.voter_set import VoterSet
 from raft.errors import ErrorCode
 from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
-from tests.core.builder import Node, a_config, a_follower, a_node
-from tests.core.orders import appends, cuts, flushes, sends
-from tests.core.wording import CLUSTER_ID, US, batch, client_fetch, endpoint, fetch_answer, our_fetch, point
+from tests.core.builder import Node, a_config, a_follower, a_log, a_node
+from tests.core.orders import appends, cuts, flushes, halts, sends
+from tests.core.wording import CLUSTER_ID, US, batch, client_fetch, endpoint, fetch_response, led_by, our_fetch, point
 
-SERVER = -2
-"""The bootstrap server, which is the leader: known by its address alone."""
+SERVER, SECOND_SERVER = -2, -3
+"""The bootstrap servers, which are known by their addresses alone; the leader listens at both."""
 
 SNAPSHOT = point(4, 100)
 
 
-def an_observer(*, high_watermark: int | None = None) -> Node:
-    """An observer whose log ends at 10; the leader, node 2 of epoch 5, has answered its first fetch."""
-    config = a_config(VoterSet.static({}), bootstrap_servers=(endpoint(2),))
-    node = a_node(epoch=5, config=config)
-    node.gets(fetch_answer(epoch=5, leader=2, high_watermark=high_watermark), of=SERVER)
+def an_observer(
+    *,
+    high_watermark: int | None = None,
+    known_committed: int = 0,
+    log: LogView | None = None,
+    servers: tuple[int, ...] = (2,),
+) -> Node:
+    """An observer whose log ends at 10; the leader, node 2 of epoch 5, has responded to its first fetch."""
+    config = a_config(VoterSet.static({}), bootstrap_servers=tuple(endpoint(server) for server in servers))
+    node = a_node(epoch=5, config=config, known_committed=known_committed, log=log)
+    node.gets(fetch_response(epoch=5, leader=2, high_watermark=high_watermark), of=SERVER)
     return node.count_from_here()
 
 
-def a_loading_observer() -> Node:
+def a_loading_observer(*, servers: tuple[int, ...] = (2,)) -> Node:
     """An observer that has asked its leader for the first piece."""
-    node = an_observer()
-    node.gets(fetch_answer(epoch=5, leader=2, snapshot=(4, 100)), of=2)
+    node = an_observer(servers=servers)
+    node.gets(fetch_response(epoch=5, leader=2, snapshot=(4, 100)), of=2)
     return node.count_from_here()
 
 
@@ -59,9 +68,7 @@ def piece(
 ) -> FetchSnapshotResponse:
     return FetchSnapshotResponse(
         error=error,
-        epoch=Epoch(epoch),
-        leader_id=None if leader is None else NodeId(leader),
-        leader_endpoints=() if leader is None else (endpoint(leader),),
+        leader=led_by(leader, epoch=epoch),
         snapshot=snapshot,
         size_bytes=size,
         position=position,
@@ -77,7 +84,7 @@ def stores_piece(content: bytes, position: int) -> StoreSnapshotPiece:
 def test_observer_asks_for_the_snapshot_that_it_is_offered() -> None:
     node = an_observer()
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, snapshot=(4, 100)), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=2, snapshot=(4, 100)), of=2)
 
     assert effects == [sends(asks_for_piece(0), to=2)]
 
@@ -105,7 +112,7 @@ def test_observer_appends_behind_the_snapshot() -> None:
     node.count_from_here()
     record = batch(100, epoch=5)
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, batches=[record], high_watermark=101), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=2, batches=[record], high_watermark=101), of=2)
 
     assert effects == [appends(record), flushes(101)]
     assert (node.core.log.epoch_at(Offset(100)), node.core.log.last_epoch, node.high_watermark) == (4, 5, 101)
@@ -113,10 +120,10 @@ def test_observer_appends_behind_the_snapshot() -> None:
 
 def test_flush_from_before_the_snapshot_says_nothing_of_the_log_behind_it() -> None:
     node = an_observer()
-    node.gets(fetch_answer(epoch=5, leader=2, batches=[batch(10, epoch=5)]), of=2)
+    node.gets(fetch_response(epoch=5, leader=2, batches=[batch(10, epoch=5)]), of=2)
     stale = node.last_flush
     node.has_flushed()
-    node.gets(fetch_answer(epoch=5, leader=2, snapshot=(5, 12)), of=2)
+    node.gets(fetch_response(epoch=5, leader=2, snapshot=(5, 12)), of=2)
     node.gets(piece(b"12345678", 0, snapshot=point(5, 12)), of=2)
     node.count_from_here()
 
@@ -124,21 +131,21 @@ def test_flush_from_before_the_snapshot_says_nothing_of_the_log_behind_it() -> N
     assert node.has_flushed(now_ms=200) == [sends(our_fetch(epoch=5, log_end=(5, 12), high_watermark=12), to=2)]
 
 
-def test_diverging_answer_behind_a_snapshot_cuts_back_to_it() -> None:
+def test_diverging_response_behind_a_snapshot_cuts_back_to_it() -> None:
     node = a_loading_observer()
     node.gets(piece(b"12345678", 0), of=2)
     node.has_flushed()
-    node.gets(fetch_answer(epoch=5, leader=2, batches=[batch(100, epoch=5)], high_watermark=100), of=2)
+    node.gets(fetch_response(epoch=5, leader=2, batches=[batch(100, epoch=5)], high_watermark=100), of=2)
     node.has_flushed()
     node.count_from_here()
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, diverging=(4, 100)), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=2, diverging=(4, 100)), of=2)
 
     assert effects == [cuts(100), sends(our_fetch(epoch=5, log_end=(4, 100), high_watermark=100), to=2)]
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
         pytest.param(piece(b"", 0, error=ErrorCode.SNAPSHOT_NOT_FOUND), id="not found"),
         pytest.param(piece(b"", 0, error=ErrorCode.POSITION_OUT_OF_RANGE), id="position out of range"),
@@ -147,17 +154,19 @@ def test_diverging_answer_behind_a_snapshot_cuts_back_to_it() -> None:
     ],
 )
 @pytest.mark.rule("FETCH-23")
-def test_observer_fetches_again_when_the_snapshot_cannot_be_had(answer: FetchSnapshotResponse | RequestRefused) -> None:
+def test_observer_fetches_again_when_the_snapshot_cannot_be_had(
+    response: FetchSnapshotResponse | RequestRefused,
+) -> None:
     node = a_loading_observer()
 
-    effects = [*node.gets(answer, of=2, now_ms=100), *node.waits(until=120)]
+    effects = [*node.gets(response, of=2, now_ms=100), *node.waits(until=120)]
 
     assert isinstance(effects[0], ReportFault)
     assert effects[1:] == [sends(our_fetch(epoch=5), to=2)]
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
         pytest.param(piece(b"1", 3), id="another position"),
         pytest.param(piece(b"1", 0, snapshot=point(4, 90)), id="another snapshot"),
@@ -165,10 +174,10 @@ def test_observer_fetches_again_when_the_snapshot_cannot_be_had(answer: FetchSna
         pytest.param(piece(b"123456789", 0), id="more than there is"),
     ],
 )
-def test_piece_that_was_not_asked_for_is_not_stored(answer: FetchSnapshotResponse) -> None:
+def test_piece_that_was_not_asked_for_is_not_stored(response: FetchSnapshotResponse) -> None:
     node = a_loading_observer()
 
-    effects = node.gets(answer, of=2)
+    effects = node.gets(response, of=2)
 
     assert [type(effect) for effect in effects] == [ReportFault]
     assert isinstance(node.role, Follower)
@@ -192,7 +201,7 @@ def test_new_leader_is_asked_for_records_first() -> None:
     assert (node.role.leader_id, node.role.loading) == (3, None)
 
 
-def test_piece_is_asked_for_again_when_its_answer_is_lost() -> None:
+def test_piece_is_asked_for_again_when_its_response_is_lost() -> None:
     node = a_loading_observer()
     node.gets(piece(b"12345", 0), of=2)
     node.count_from_here()
@@ -204,13 +213,88 @@ def test_piece_is_asked_for_again_when_its_answer_is_lost() -> None:
     assert [effect.request for effect in effects if isinstance(effect, Send)] == [asks_for_piece(5)]
 
 
+def test_observer_goes_on_loading_when_the_leader_offers_the_same_snapshot_at_another_address() -> None:
+    node = a_loading_observer(servers=(2, 8))
+    node.gets(piece(b"12345", 0), of=2)
+    node.fails_to_reach(2, now_ms=200)
+    node.count_from_here()
+
+    effects = node.gets(fetch_response(epoch=5, leader=2, snapshot=(4, 100)), of=SECOND_SERVER, now_ms=220)
+
+    assert effects == [sends(asks_for_piece(5), to=2)]
+
+
+def test_observer_fetches_again_when_a_piece_names_more_endpoints_of_the_leader() -> None:
+    node = a_loading_observer()
+    moved = replace(piece(b"12345678", 0), leader=led_by(2, epoch=5, at=(endpoint(2), endpoint(9))))
+
+    effects = node.gets(moved, of=2, now_ms=100)
+
+    assert [type(effect) for effect in effects] == [RoleChanged]
+    assert node.waits(until=120) == [sends(our_fetch(epoch=5), to=2)]
+
+
+@pytest.mark.rule("GEN-8")
+def test_observer_backs_off_when_a_piece_does_not_come_from_its_leader() -> None:
+    node = a_loading_observer()
+
+    assert node.gets(piece(b"12345678", 0, leader=None), of=2, now_ms=100) == []
+    assert node.waits(until=119) == []
+    assert node.waits(until=120) == [sends(asks_for_piece(0), to=2)]
+
+
 def test_snapshot_that_ends_below_what_is_committed_stops_the_node() -> None:
     node = an_observer(high_watermark=10)
 
-    effects = node.gets(fetch_answer(epoch=5, leader=2, snapshot=(4, 9)), of=2)
+    effects = node.gets(fetch_response(epoch=5, leader=2, snapshot=(4, 9)), of=2)
 
     reason = "the leader's snapshot at offset 9 of epoch 4 ends below the high watermark 10"
-    assert effects == [Halt(reason=reason)]
+    assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, reason)]
+
+
+@pytest.mark.rule("LOG-21")
+def test_snapshot_that_ends_below_what_was_committed_before_the_start_stops_the_node() -> None:
+    node = an_observer(known_committed=10)
+
+    effects = node.gets(fetch_response(epoch=5, leader=2, snapshot=(4, 9)), of=2)
+
+    reason = "the leader's snapshot at offset 9 of epoch 4 ends below the high watermark 10"
+    assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, reason)]
+
+
+@pytest.mark.rule("DIVERGE-7", "LOG-16")
+def test_observer_stops_rather_than_cut_below_the_snapshot_at_which_its_log_begins() -> None:
+    node = an_observer(log=a_log([(5, 100)], 110, start=100))
+
+    effects = node.gets(fetch_response(epoch=5, leader=2, diverging=(3, 50)), of=2)
+
+    reason = "the leader's log diverges from ours at 50, below the high watermark 100: committed records would be lost"
+    assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, reason)]
+    assert node.core.log.end_offset == 110
+
+
+def test_snapshot_of_a_later_epoch_than_the_leaders_is_not_loaded() -> None:
+    node = an_observer()
+
+    effects = node.gets(fetch_response(epoch=5, leader=2, snapshot=(6, 100)), of=2)
+
+    message = "leader 2 of epoch 5 offers a snapshot at offset 100 of epoch 6, a later one"
+    assert effects == [ReportFault(message=message)]
+    assert isinstance(node.role, Follower)
+    assert node.role.loading is None
+
+
+def test_bytes_that_a_snapshot_replaced_are_not_committed() -> None:
+    node = an_observer()
+    node.gets(fetch_response(epoch=5, leader=2, batches=[batch(10, epoch=5, records=10)]), of=2)
+    node.has_flushed()
+    node.gets(fetch_response(epoch=5, leader=2, snapshot=(5, 12)), of=2)
+    node.gets(piece(b"12345678", 0, snapshot=point(5, 12)), of=2)
+    node.has_flushed()
+
+    node.gets(fetch_response(epoch=5, leader=2, batches=[batch(12, epoch=5)], high_watermark=13), of=2)
+
+    assert node.core.committed_bytes == 100
 
 
 def test_client_is_told_that_what_lies_before_the_snapshot_is_gone() -> None:
@@ -231,7 +315,10 @@ def test_client_is_told_that_what_lies_before_the_snapshot_is_gone() -> None:
 def test_voter_stops_when_it_meets_a_controller_of_a_kafka_cluster() -> None:
     node = a_follower(of=2, epoch=5)
 
-    (effect,) = node.fails_to_reach(2, Failure.KAFKA_CONTROLLER)
+    effects = node.fails_to_reach(2, Failure.KAFKA_CONTROLLER)
 
-    assert isinstance(effect, Halt)
-    assert "To follow that cluster, leave out controller.quorum.voters" in effect.reason
+    reason = (
+        "node 2 is a controller of an Apache Kafka cluster, and this node is set up to vote beside it: "
+        "it could win an election that only a controller may win"
+    )
+    assert effects == [halts(HaltCause.KAFKA_CONTROLLER, reason)]

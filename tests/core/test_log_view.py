@@ -85,7 +85,7 @@ def test_batch_must_begin_where_the_log_ends(base_offset: int) -> None:
 def test_batch_must_not_be_of_an_older_epoch_than_the_last() -> None:
     log = a_log([(3, 0), (5, 8)], 10)
 
-    with pytest.raises(AssertionError, match="batch of epoch 4 after epoch 5"):
+    with pytest.raises(AssertionError, match="records of epoch 4 after epoch 5"):
         log.append(batch(10, epoch=4).header)
 
 
@@ -166,7 +166,7 @@ def test_cut_agrees_with_looking_at_every_record(records: list[int], epoch: int,
     else:
         expected = local_end
 
-    assert log_of(records).cut_for(point(epoch, offset)) == expected
+    assert log_of(records).truncation_offset(point(epoch, offset)) == expected
 
 
 @given(epochs_of_records, epochs_of_records, st.integers(0, 12))
@@ -183,7 +183,7 @@ def test_follower_shares_the_leaders_log_after_finitely_many_rounds(
     rounds = 0
     while leader.agreement(follower.end_offset, follower.last_epoch) is Agreement.DIVERGING:
         before = follower.end_offset
-        follower.truncate(follower.cut_for(leader.end_of_epoch(follower.last_epoch)))
+        follower.truncate(follower.truncation_offset(leader.end_of_epoch(follower.last_epoch)))
         assert follower.end_offset < before, "each round takes something away"
         rounds += 1
 
@@ -249,7 +249,7 @@ def test_leader_and_follower_find_where_their_logs_part(
         assert (follower.end_offset, follower.last_epoch) == asked
         assert leaders.agreement(follower.end_offset, follower.last_epoch) is Agreement.DIVERGING
         assert leaders.end_of_epoch(follower.last_epoch) == point(*told)
-        assert follower.cut_for(point(*told)) == cut
+        assert follower.truncation_offset(point(*told)) == cut
         follower.truncate(Offset(cut))
 
     assert leaders.agreement(follower.end_offset, follower.last_epoch) is Agreement.VALID

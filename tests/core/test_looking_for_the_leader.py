@@ -10,7 +10,7 @@ from raft.types import Endpoint, NodeId
 from tests.core.builder import a_config, a_follower, a_node, an_unattached
 from tests.core.orders import sends
 from tests.core.states import follower
-from tests.core.wording import begin_request, end_request, endpoint, fetch_answer, our_fetch
+from tests.core.wording import begin_request, end_request, endpoint, fetch_response, our_fetch
 
 
 @pytest.mark.rule("FETCH-20", "BOOT-7")
@@ -19,7 +19,7 @@ def test_follower_asks_another_while_its_leader_fails_and_then_the_leader_again(
 
     assert node.fails_to_reach(2, now_ms=300) == [sends(our_fetch(epoch=5), to=3)]
     error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-    assert node.gets(fetch_answer(epoch=5, leader=2, error=error), of=3, now_ms=310) == []
+    assert node.gets(fetch_response(epoch=5, leader=2, error=error), of=3, now_ms=310) == []
     assert node.waits(until=319) == []
     assert node.waits(until=320) == [sends(our_fetch(epoch=5), to=2, number=1)]
 
@@ -31,8 +31,8 @@ def test_observer_asks_another_when_its_leader_did_not_answer_in_time_and_then_t
     assert node.waits(until=2000) == [Disconnect(node_id=NodeId(2)), sends(our_fetch(epoch=5), to=3)]
     assert node.role == follower(of=2, epoch=5, until=None)
 
-    answer = fetch_answer(epoch=5, leader=2)
-    assert node.gets(answer, of=3, now_ms=2010) == [sends(our_fetch(epoch=5), to=2, number=1)]
+    response = fetch_response(epoch=5, leader=2)
+    assert node.gets(response, of=3, now_ms=2010) == [sends(our_fetch(epoch=5), to=2, number=1)]
 
 
 @pytest.mark.rule("FETCH-20", "BOOT-9")
@@ -70,10 +70,10 @@ def test_follower_waits_when_there_is_nobody_else_to_ask() -> None:
 def test_observer_asks_another_when_the_first_knows_no_leader() -> None:
     node = an_unattached(epoch=5, voters=(2, 3))
 
-    effects = node.gets(fetch_answer(epoch=5, leader=None, error=ErrorCode.NOT_LEADER_OR_FOLLOWER), of=2, now_ms=300)
+    effects = node.gets(fetch_response(epoch=5, leader=None, error=ErrorCode.NOT_LEADER_OR_FOLLOWER), of=2, now_ms=300)
     assert effects == [sends(our_fetch(epoch=5), to=3)]
 
-    node.gets(fetch_answer(epoch=6, leader=2, error=ErrorCode.FENCED_LEADER_EPOCH), of=3, now_ms=310)
+    node.gets(fetch_response(epoch=6, leader=2, error=ErrorCode.FENCED_LEADER_EPOCH), of=3, now_ms=310)
     assert node.role == follower(of=2, epoch=6, until=None)
 
 
@@ -83,7 +83,7 @@ def test_follower_still_fetches_while_it_waits_for_its_turn() -> None:
     node.hears(end_request(epoch=5, leader=2, successors=(3, 1)), now_ms=100)
 
     error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-    effects = node.gets(fetch_answer(epoch=5, leader=2, error=error), of=2, now_ms=110)
+    effects = node.gets(fetch_response(epoch=5, leader=2, error=error), of=2, now_ms=110)
 
     assert effects == [sends(our_fetch(epoch=5), to=3, number=1)]
     assert node.role == follower(of=2, epoch=5, until=600)

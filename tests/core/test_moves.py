@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from raft.core.moves import become_candidate, become_leader, become_prospective, become_resigned, leave_prospective
-from raft.core.roles import ALLOWED, Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
+from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
+from raft.core.transitions import ALLOWED
 from raft.types import Epoch
 from tests.core.builder import a_state
 from tests.core.orders import becomes, stores
@@ -115,6 +116,55 @@ def test_move_within_an_epoch_neither_forgets_nor_replaces(old: Role, new: Role,
         state.move_to(new, "a test")
 
     assert state.role is old
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        pytest.param(
+            follower(of=2, epoch=5, until=1),
+            prospective(epoch=5, until=1, leader=2),
+            "an update of Follower makes it Prospective",
+            id="another role",
+        ),
+        pytest.param(
+            candidate(epoch=5, until=1),
+            candidate(epoch=6, until=1),
+            "an update of Candidate changes epoch 5 to 6",
+            id="another epoch",
+        ),
+        pytest.param(
+            unattached(epoch=5, until=1),
+            unattached(epoch=5, until=1, voted=2),
+            "an update in epoch 5 changes the vote of None",
+            id="a vote",
+        ),
+        pytest.param(
+            follower(of=2, epoch=5, until=1),
+            follower(of=3, epoch=5, until=1),
+            "an update in epoch 5 changes the leader",
+            id="another leader",
+        ),
+    ],
+)
+@pytest.mark.rule("ROLE-1", "ROLE-4", "ROLE-5", "ROLE-6")
+def test_update_of_a_role_is_no_move(old: Role, new: Role, problem: str) -> None:
+    state = a_state(old)
+
+    with pytest.raises(AssertionError, match=problem):
+        state.update_role(new)
+
+    assert state.role is old
+
+
+def test_update_of_a_role_is_neither_stored_nor_announced() -> None:
+    state = a_state(follower(of=2, epoch=5, until=1, voted=3))
+    later = follower(of=2, epoch=5, until=2, voted=3, has_fetched=True)
+
+    state.update_role(later)
+
+    assert state.role is later
+    assert state.effects == []
 
 
 @pytest.mark.rule("ROLE-11", "STATE-5")

@@ -11,7 +11,7 @@ from raft.errors import ErrorCode
 from raft.types import Epoch, NodeId
 from tests.core.builder import a_leader
 from tests.core.orders import appends, flushes, reads, replies
-from tests.core.wording import REQUEST_ID, append_of, batch, fetch_answer, fetch_request, vote_request
+from tests.core.wording import REQUEST_ID, append_of, batch, fetch_request, fetch_response, vote_request
 
 NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
 FIVE = (1, 2, 3, 4, 5)
@@ -45,7 +45,7 @@ def test_leader_parks_a_fetch_at_its_end_and_answers_empty_when_its_time_is_over
     assert node.hears(voter_2_at(11), now_ms=100) == []
     assert node.core.deadline_ms == 600
     assert node.waits(until=599) == []
-    assert node.waits(until=600) == [replies(fetch_answer(epoch=5, leader=1, high_watermark=11))]
+    assert node.waits(until=600) == [replies(fetch_response(epoch=5, leader=1, high_watermark=11))]
     assert node.waits(until=700) == []
 
 
@@ -64,7 +64,7 @@ def test_leader_answers_at_once_when_the_fetch_will_not_wait() -> None:
 
     effects = node.hears(voter_2_at(11, max_wait_ms=0))
 
-    assert effects == [replies(fetch_answer(epoch=5, leader=1, high_watermark=11))]
+    assert effects == [replies(fetch_response(epoch=5, leader=1, high_watermark=11))]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_leader_answers_at_once_when_the_follower_waits_for_the_high_watermark(
 
     effects = node.hears(voter_2_at(11, high_watermark=known, wants_high_watermark=wants))
 
-    assert effects == ([] if waits else [replies(fetch_answer(epoch=5, leader=1, high_watermark=11))])
+    assert effects == ([] if waits else [replies(fetch_response(epoch=5, leader=1, high_watermark=11))])
 
 
 @pytest.mark.rule("FETCH-11")
@@ -104,7 +104,7 @@ def test_append_wakes_a_parked_fetch() -> None:
     assert effects == [
         appends(batch(11, epoch=5)),
         flushes(12),
-        replies(fetch_answer(epoch=5, leader=1, high_watermark=11), read=reads(11, 12)),
+        replies(fetch_response(epoch=5, leader=1, high_watermark=11), read=reads(11, 12)),
     ]
 
 
@@ -117,7 +117,7 @@ def test_advance_of_the_high_watermark_wakes_every_parked_fetch() -> None:
 
     effects = node.hears(fetch_request(by=4, epoch=5, offset=11, last_epoch=5), request_id=3)
 
-    woken = fetch_answer(epoch=5, leader=1, high_watermark=11)
+    woken = fetch_response(epoch=5, leader=1, high_watermark=11)
     assert effects == [replies(woken, to=1), replies(woken, to=2)]
 
 
@@ -140,7 +140,7 @@ def test_parked_fetch_ends_with_an_error_when_the_leader_resigns() -> None:
 
     effects = node.handle(ResignRequested(epoch=Epoch(5)), now_ms=200)
 
-    assert replies(fetch_answer(epoch=5, leader=1, high_watermark=11, error=NOT_LEADER)) in effects
+    assert replies(fetch_response(epoch=5, leader=1, high_watermark=11, error=NOT_LEADER)) in effects
 
 
 @pytest.mark.rule("FETCH-12", "ROLE-14", "STATE-5")
@@ -150,11 +150,11 @@ def test_parked_fetch_ends_with_an_error_at_the_new_epoch_when_leadership_is_los
 
     effects = node.hears(vote_request(epoch=6, log_end=(5, 11)), now_ms=200)
 
-    assert effects[2] == replies(fetch_answer(epoch=6, leader=None, high_watermark=11, error=NOT_LEADER))
+    assert effects[2] == replies(fetch_response(epoch=6, leader=None, high_watermark=11, error=NOT_LEADER))
 
 
 @pytest.mark.rule("LINGER-1")
-def test_answer_that_says_only_a_higher_high_watermark_is_held_back_for_a_while() -> None:
+def test_response_that_says_only_a_higher_high_watermark_is_held_back_for_a_while() -> None:
     node = a_leader(epoch=5, voters=FIVE, linger_ms=10)
     node.hears(fetch_request(by=2, epoch=5, offset=11, last_epoch=5), request_id=1, now_ms=100)
 
@@ -164,7 +164,7 @@ def test_answer_that_says_only_a_higher_high_watermark_is_held_back_for_a_while(
     assert node.core.deadline_ms == 113
     assert node.waits(until=112) == []
 
-    news = fetch_answer(epoch=5, leader=1, high_watermark=11)
+    news = fetch_response(epoch=5, leader=1, high_watermark=11)
     assert node.waits(until=113) == [replies(news, to=1), replies(news, to=2)]
 
 
@@ -176,7 +176,7 @@ def test_records_that_come_meanwhile_take_the_high_watermark_with_them() -> None
 
     effects = node.handle(append_of(), now_ms=105)
 
-    news = fetch_answer(epoch=5, leader=1, high_watermark=11)
+    news = fetch_response(epoch=5, leader=1, high_watermark=11)
     assert effects[2:] == [replies(news, to=1, read=reads(11, 12)), replies(news, to=2, read=reads(11, 12))]
     assert node.waits(until=113) == []
 
@@ -188,4 +188,4 @@ def test_fetch_that_waits_no_longer_than_that_is_answered_in_its_own_time() -> N
     effects = node.hears(voter_2_at(11, max_wait_ms=4, high_watermark=10, wants_high_watermark=True), now_ms=100)
 
     assert effects == []
-    assert node.waits(until=104) == [replies(fetch_answer(epoch=5, leader=1, high_watermark=11))]
+    assert node.waits(until=104) == [replies(fetch_response(epoch=5, leader=1, high_watermark=11))]

@@ -63,6 +63,17 @@ def test_observer_is_forgotten_after_300_seconds_of_silence(now_ms: int, remembe
 
 
 @pytest.mark.rule("FETCH-16")
+@pytest.mark.parametrize(("now_ms", "active"), [(300_099, [8, 9]), (300_100, [9]), (300_200, [])])
+def test_progress_names_no_silent_observers_and_forgets_none_when_it_is_read(now_ms: int, active: list[int]) -> None:
+    progress = some_progress()
+    for node_id, fetched_ms in ((8, 100), (9, 200)):
+        progress.observer_fetched(ReplicaKey(NodeId(node_id)), Offset(7), leader_end=Offset(10), now_ms=fetched_ms)
+
+    assert [observer.node_id for observer, _ in progress.active_observers(now_ms)] == active
+    assert len(progress.observers) == 2
+
+
+@pytest.mark.rule("FETCH-16")
 def test_observers_beyond_the_bound_take_the_place_of_those_silent_for_longest() -> None:
     progress = some_progress()
     for number in range(MAX_OBSERVERS + 2):

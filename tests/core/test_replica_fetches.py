@@ -13,7 +13,7 @@ from raft.errors import ErrorCode
 from raft.types import NodeId, ReplicaKey, Uuid
 from tests.core.builder import Node, a_candidate, a_follower, a_leader, a_log, a_prospective, a_resigned, an_unattached
 from tests.core.orders import reads, replies
-from tests.core.wording import append_of, fetch_answer, fetch_request
+from tests.core.wording import append_of, fetch_request, fetch_response
 
 FENCED = ErrorCode.FENCED_LEADER_EPOCH
 NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -57,8 +57,8 @@ def test_leader_gives_what_follows_committed_or_not(offset: int, last_epoch: int
 
     effects = node.hears(voter_2_at(offset, last_epoch=last_epoch))
 
-    answer = fetch_answer(epoch=5, leader=1, high_watermark=None)
-    assert effects == [replies(answer, read=reads(offset, 11))]
+    response = fetch_response(epoch=5, leader=1, high_watermark=None)
+    assert effects == [replies(response, read=reads(offset, 11))]
 
 
 @pytest.mark.rule("FETCH-6", "FETCH-29")
@@ -68,8 +68,8 @@ def test_leader_gives_replicas_what_lies_past_the_high_watermark() -> None:
 
     effects = node.hears(voter_2_at(10, last_epoch=3))
 
-    answer = fetch_answer(epoch=5, leader=1, high_watermark=11)
-    assert effects[-1] == replies(answer, read=reads(10, 14))
+    response = fetch_response(epoch=5, leader=1, high_watermark=11)
+    assert effects[-1] == replies(response, read=reads(10, 14))
 
 
 @pytest.mark.rule("FETCH-6")
@@ -78,72 +78,72 @@ def test_leader_gives_as_many_bytes_as_were_asked_for() -> None:
 
     effects = node.hears(fetch_request(by=2, epoch=5, offset=4, last_epoch=3, max_bytes=7))
 
-    assert effects == [replies(fetch_answer(epoch=5, leader=1), read=reads(4, 11, max_bytes=7))]
+    assert effects == [replies(fetch_response(epoch=5, leader=1), read=reads(4, 11, max_bytes=7))]
 
 
 @pytest.mark.parametrize(
-    ("node", "request_", "answer"),
+    ("node", "request_", "response"),
     [
         pytest.param(
             lambda: a_leader(epoch=5),
             voter_2_at(10, last_epoch=3, epoch=4),
-            fetch_answer(epoch=5, leader=1, error=FENCED),
+            fetch_response(epoch=5, leader=1, error=FENCED),
             marks=pytest.mark.rule("FETCH-2", "FETCH-4", "SCENARIO-33", "GEN-3", "GEN-4", "ERROR-3"),
             id="an older epoch",
         ),
         pytest.param(
             lambda: a_leader(epoch=5),
             voter_2_at(10, last_epoch=3, epoch=6),
-            fetch_answer(epoch=5, leader=1, error=ErrorCode.UNKNOWN_LEADER_EPOCH),
+            fetch_response(epoch=5, leader=1, error=ErrorCode.UNKNOWN_LEADER_EPOCH),
             marks=pytest.mark.rule("FETCH-2", "FETCH-4", "SCENARIO-33"),
             id="a later epoch",
         ),
         pytest.param(
             lambda: a_follower(of=3, epoch=5),
             voter_2_at(10, last_epoch=3),
-            fetch_answer(epoch=5, leader=3, error=NOT_LEADER),
+            fetch_response(epoch=5, leader=3, error=NOT_LEADER),
             marks=pytest.mark.rule("FETCH-2", "SCENARIO-33", "GEN-4", "BOOT-5"),
             id="a follower names the leader",
         ),
         pytest.param(
             lambda: a_follower(of=3, epoch=5),
             voter_2_at(10, last_epoch=3, epoch=6),
-            fetch_answer(epoch=5, leader=3, error=ErrorCode.UNKNOWN_LEADER_EPOCH),
+            fetch_response(epoch=5, leader=3, error=ErrorCode.UNKNOWN_LEADER_EPOCH),
             marks=pytest.mark.rule("FETCH-2", "FETCH-4"),
             id="a follower is asked at a later epoch",
         ),
         pytest.param(
             lambda: an_unattached(epoch=5),
             voter_2_at(10, last_epoch=3),
-            fetch_answer(epoch=5, leader=None, error=NOT_LEADER),
+            fetch_response(epoch=5, leader=None, error=NOT_LEADER),
             marks=pytest.mark.rule("FETCH-2", "BOOT-6"),
             id="an unattached node knows no leader",
         ),
         pytest.param(
             lambda: a_prospective(epoch=5),
             voter_2_at(10, last_epoch=3),
-            fetch_answer(epoch=5, leader=None, error=NOT_LEADER),
+            fetch_response(epoch=5, leader=None, error=NOT_LEADER),
             marks=pytest.mark.rule("FETCH-2"),
             id="a prospective node",
         ),
         pytest.param(
             lambda: a_candidate(epoch=5),
             voter_2_at(10, last_epoch=3),
-            fetch_answer(epoch=5, leader=None, error=NOT_LEADER),
+            fetch_response(epoch=5, leader=None, error=NOT_LEADER),
             marks=pytest.mark.rule("FETCH-2"),
             id="a candidate",
         ),
         pytest.param(
             lambda: a_resigned(epoch=5),
             voter_2_at(11),
-            fetch_answer(epoch=5, leader=1, error=NOT_LEADER),
+            fetch_response(epoch=5, leader=1, error=NOT_LEADER),
             marks=pytest.mark.rule("FETCH-2"),
             id="a resigned leader",
         ),
         pytest.param(
             lambda: a_leader(epoch=5),
             fetch_request(by=1, epoch=5, offset=11, last_epoch=5),
-            fetch_answer(epoch=5, leader=1, error=ErrorCode.UNKNOWN_SERVER_ERROR),
+            fetch_response(epoch=5, leader=1, error=ErrorCode.UNKNOWN_SERVER_ERROR),
             marks=pytest.mark.rule("FETCH-14"),
             id="one that calls itself like the leader",
         ),
@@ -151,7 +151,7 @@ def test_leader_gives_as_many_bytes_as_were_asked_for() -> None:
             pytest.param(
                 lambda: a_leader(epoch=5),
                 malformed,
-                fetch_answer(epoch=5, leader=1, error=ErrorCode.INVALID_REQUEST),
+                fetch_response(epoch=5, leader=1, error=ErrorCode.INVALID_REQUEST),
                 marks=pytest.mark.rule("FETCH-3"),
                 id=fault,
             )
@@ -166,14 +166,14 @@ def test_leader_gives_as_many_bytes_as_were_asked_for() -> None:
 )
 @pytest.mark.rule("FETCH-11", "ERROR-4")
 def test_node_turns_a_replica_away_and_changes_nothing(
-    node: Callable[[], Node], request_: FetchRequest, answer: FetchResponse
+    node: Callable[[], Node], request_: FetchRequest, response: FetchResponse
 ) -> None:
     asked = node()
     before = asked.role
 
     effects = asked.hears(request_)
 
-    assert effects == [replies(answer)]
+    assert effects == [replies(response)]
     assert asked.role == before
 
 
@@ -202,7 +202,7 @@ def test_leader_says_where_the_logs_part_instead_of_records(
     effects = node.hears(voter_2_at(offset, last_epoch=last_epoch))
 
     read = None if told else reads(offset, end + 1)
-    assert effects == [replies(fetch_answer(epoch=5, leader=1, diverging=told), read=read)]
+    assert effects == [replies(fetch_response(epoch=5, leader=1, diverging=told), read=read)]
 
 
 # What the leader learns from a fetch
@@ -214,7 +214,7 @@ def test_leader_moves_the_high_watermark_when_a_majority_has_its_first_record() 
 
     effects = node.hears(voter_2_at(11, max_wait_ms=0))
 
-    assert effects == [replies(fetch_answer(epoch=5, leader=1, high_watermark=11))]
+    assert effects == [replies(fetch_response(epoch=5, leader=1, high_watermark=11))]
     assert node.high_watermark == 11
 
 
@@ -278,8 +278,8 @@ def test_leader_accepts_and_reports_a_voter_that_went_back_and_keeps_the_high_wa
     effects = node.hears(voter_2_at(4, last_epoch=3))
 
     assert effects == [
-        ReportFault(message="voter 2 fetches from 4, after 11: did it lose its disk?"),
-        replies(fetch_answer(epoch=5, leader=1, high_watermark=11), read=reads(4, 11)),
+        ReportFault(message="voter 2 fetches from 4, after 11: it has lost records"),
+        replies(fetch_response(epoch=5, leader=1, high_watermark=11), read=reads(4, 11)),
     ]
     assert node.high_watermark == 11
 

@@ -13,13 +13,13 @@ from raft.types import NodeId
 from tests.core.builder import Node, a_candidate, a_follower, a_leader, a_prospective, a_resigned, an_unattached
 from tests.core.orders import sends
 from tests.core.wording import (
-    begin_answer,
     begin_request,
-    end_answer,
-    fetch_answer,
-    our_farewell,
-    vote_answer,
+    begin_response,
+    end_response,
+    fetch_response,
+    our_end_request,
     vote_request,
+    vote_response,
 )
 
 
@@ -31,21 +31,21 @@ def asks_again(node: Node) -> list[Effect]:
 
 @pytest.mark.rule("GEN-7", "FETCH-28", "VOTE-17", "PREVOTE-19")
 @pytest.mark.parametrize(
-    ("node", "answer"),
+    ("node", "response"),
     [
-        pytest.param(lambda: an_unattached(epoch=5), fetch_answer(epoch=7, leader=3), id="unattached"),
-        pytest.param(lambda: a_follower(of=2, epoch=5), fetch_answer(epoch=7, leader=3), id="follower"),
-        pytest.param(lambda: a_prospective(epoch=5), vote_answer(epoch=5, granted=True), id="prospective"),
-        pytest.param(lambda: a_candidate(epoch=5), vote_answer(epoch=5, granted=True), id="candidate"),
-        pytest.param(lambda: a_leader(epoch=5), begin_answer(epoch=7, leader=3), id="leader"),
-        pytest.param(lambda: a_resigned(epoch=5), end_answer(epoch=7, leader=3), id="resigned"),
+        pytest.param(lambda: an_unattached(epoch=5), fetch_response(epoch=7, leader=3), id="unattached"),
+        pytest.param(lambda: a_follower(of=2, epoch=5), fetch_response(epoch=7, leader=3), id="follower"),
+        pytest.param(lambda: a_prospective(epoch=5), vote_response(epoch=5, granted=True), id="prospective"),
+        pytest.param(lambda: a_candidate(epoch=5), vote_response(epoch=5, granted=True), id="candidate"),
+        pytest.param(lambda: a_leader(epoch=5), begin_response(epoch=7, leader=3), id="leader"),
+        pytest.param(lambda: a_resigned(epoch=5), end_response(epoch=7, leader=3), id="resigned"),
     ],
 )
-def test_node_drops_an_answer_when_its_role_has_changed_since_it_asked(
-    node: Callable[[], Node], answer: Response
+def test_node_drops_a_response_when_its_role_has_changed_since_it_asked(
+    node: Callable[[], Node], response: Response
 ) -> None:
     asker = node()
-    late = asker.answer(answer, of=2)
+    late = asker.response_event(response, of=2)
     asker.hears(begin_request(epoch=6, leader=3))
     before = asker.role
 
@@ -54,14 +54,14 @@ def test_node_drops_an_answer_when_its_role_has_changed_since_it_asked(
 
 
 @pytest.mark.rule("GEN-7")
-def test_node_drops_an_answer_to_a_question_it_never_asked() -> None:
+def test_node_drops_a_response_to_a_question_it_never_asked() -> None:
     asker = a_follower(of=2, epoch=5)
 
-    assert asker.handle(ResponseReceived(number=4711, response=fetch_answer(epoch=7, leader=3)), now_ms=100) == []
+    assert asker.handle(ResponseReceived(number=4711, response=fetch_response(epoch=7, leader=3)), now_ms=100) == []
 
 
 @pytest.mark.rule("GEN-6")
-def test_node_asks_nobody_twice_while_an_answer_is_out() -> None:
+def test_node_asks_nobody_twice_while_a_response_is_out() -> None:
     asker = a_candidate(epoch=5)
 
     assert asker.waits(until=999) == []
@@ -78,15 +78,15 @@ def test_node_leaves_a_peer_alone_for_the_back_off_when_the_request_fails() -> N
 
 
 @pytest.mark.rule("GEN-8", "GEN-7")
-def test_node_drops_the_connection_and_asks_again_when_no_answer_comes_in_time() -> None:
+def test_node_drops_the_connection_and_asks_again_when_no_response_comes_in_time() -> None:
     asker = a_resigned(epoch=5, voters=(1, 2))
     asker.handle(ShutdownRequested(timeout_ms=5000), now_ms=0)
-    late = asker.answer(end_answer(epoch=7, leader=2), of=2)
+    late = asker.response_event(end_response(epoch=7, leader=2), of=2)
     assert asker.waits(until=1999) == []
 
     effects = asker.waits(until=2000)
 
-    farewell = our_farewell(epoch=5, successors=(2,))
+    farewell = our_end_request(epoch=5, successors=(2,))
     assert effects == [Disconnect(node_id=NodeId(2)), sends(farewell, to=2)]
     assert asker.handle(late, now_ms=2010) == []
 

@@ -10,7 +10,7 @@ from raft.types import Epoch
 from tests.core.builder import a_candidate, a_follower, a_leader, a_resigned
 from tests.core.orders import becomes, replies, sends
 from tests.core.states import resigned
-from tests.core.wording import append_answer, append_of, end_answer, fetch_request, our_farewell
+from tests.core.wording import append_of, append_response, end_response, fetch_request, our_end_request
 
 
 @pytest.mark.rule("END-1", "END-2", "ROLE-11", "TIMER-3")
@@ -21,9 +21,9 @@ def test_leader_says_farewell_to_all_other_voters_when_asked_to_resign() -> None
     effects = node.handle(ResignRequested(epoch=Epoch(5)), now_ms=300)
 
     after = resigned(epoch=5, until=1300, successors=(2, 3), unacknowledged=(2, 3))
-    farewell = our_farewell(epoch=5, successors=(2, 3))
+    farewell = our_end_request(epoch=5, successors=(2, 3))
     assert effects == [
-        becomes(after, was=before, reason="asked to resign"),
+        becomes(after, was=before, reason="request to resign"),
         sends(farewell, to=2),
         sends(farewell, to=3, number=1),
     ]
@@ -50,7 +50,7 @@ def test_leader_prefers_successors_by_how_far_they_have_come(
 
     effects = node.handle(ResignRequested(epoch=Epoch(5)), now_ms=300)
 
-    farewell = our_farewell(epoch=5, successors=successors)
+    farewell = our_end_request(epoch=5, successors=successors)
     assert effects[1:] == [sends(farewell, to=voter, number=number) for number, voter in enumerate([2, 3, 4])]
 
 
@@ -88,16 +88,16 @@ def test_node_ignores_a_resignation_from_an_epoch_that_is_over(who: str) -> None
 @pytest.mark.rule("END-4", "END-12")
 def test_resigned_leader_repeats_its_farewell_until_each_has_acknowledged() -> None:
     node = a_resigned(epoch=5)
-    farewell = our_farewell(epoch=5, successors=(2, 3))
+    farewell = our_end_request(epoch=5, successors=(2, 3))
 
-    assert node.gets(end_answer(epoch=5, leader=1), of=2, now_ms=100) == []
+    assert node.gets(end_response(epoch=5, leader=1), of=2, now_ms=100) == []
     assert node.role == resigned(epoch=5, until=1000, successors=(2, 3), unacknowledged=(3,))
     assert node.fails_to_reach(3, now_ms=100) == []
     assert node.waits(until=120) == [sends(farewell, to=3)]
     error = ErrorCode.BROKER_NOT_AVAILABLE
-    assert node.gets(end_answer(epoch=5, leader=1, error=error), of=3, now_ms=200) == []
+    assert node.gets(end_response(epoch=5, leader=1, error=error), of=3, now_ms=200) == []
     assert node.waits(until=220) == [sends(farewell, to=3, number=1)]
-    assert node.gets(end_answer(epoch=5, leader=1), of=3, now_ms=300) == []
+    assert node.gets(end_response(epoch=5, leader=1), of=3, now_ms=300) == []
     assert node.role == resigned(epoch=5, until=1000, successors=(2, 3))
 
 
@@ -108,6 +108,6 @@ def test_leader_that_resigns_tells_clients_that_the_outcome_of_their_appends_is_
 
     effects = node.handle(ResignRequested(epoch=Epoch(5)), now_ms=300)
 
-    unknown = replies(append_answer(epoch=5, error=ErrorCode.NOT_LEADER_OR_FOLLOWER))
+    unknown = replies(append_response(epoch=5, error=ErrorCode.NOT_LEADER_OR_FOLLOWER))
     assert effects[1] == unknown
     assert node.handle(append_of(), now_ms=310) == [unknown]

@@ -14,16 +14,16 @@ from tests.core.builder import Node, a_candidate, a_follower, a_leader, a_prospe
 from tests.core.orders import becomes, replies, sends, stores
 from tests.core.states import follower, resigned
 from tests.core.wording import (
-    append_answer,
     append_of,
-    begin_answer,
+    append_response,
     begin_request,
+    begin_response,
     client_fetch,
-    end_answer,
-    fetch_answer,
-    our_farewell,
-    vote_answer,
+    end_response,
+    fetch_response,
+    our_end_request,
     vote_request,
+    vote_response,
 )
 
 NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -63,9 +63,9 @@ def test_leader_resigns_says_farewell_and_leaves_when_another_leads() -> None:
     effects = shut_down(leaving)
 
     after = resigned(epoch=5, until=1100, successors=(2, 3), unacknowledged=(2, 3))
-    farewell = our_farewell(epoch=5, successors=(2, 3))
+    farewell = our_end_request(epoch=5, successors=(2, 3))
     assert effects == [
-        becomes(after, was=before, reason="shutting down"),
+        becomes(after, was=before, reason="shutdown"),
         sends(farewell, to=2),
         sends(farewell, to=3, number=1),
     ]
@@ -74,7 +74,7 @@ def test_leader_resigns_says_farewell_and_leaves_when_another_leads() -> None:
     assert effects == [
         stores(epoch=6, leader=2),
         becomes(followed, was=after, reason="node 2 leads epoch 6"),
-        replies(begin_answer(epoch=6, leader=2)),
+        replies(begin_response(epoch=6, leader=2)),
         HANDED_OVER,
     ]
 
@@ -83,7 +83,7 @@ def test_leader_resigns_says_farewell_and_leaves_when_another_leads() -> None:
 def test_resigned_leader_repeats_its_farewell_until_its_shutdown_ends() -> None:
     leaving = a_resigned(epoch=5, voters=(1, 2))
     shut_down(leaving)
-    farewell = our_farewell(epoch=5, successors=(2,))
+    farewell = our_end_request(epoch=5, successors=(2,))
 
     for number in range(12):
         now_ms = 200 + 400 * number
@@ -124,7 +124,7 @@ def test_prospective_node_that_leaves_keeps_asking_past_its_election_timeout() -
     leaving = a_prospective(epoch=5)
     assert shut_down(leaving) == []
 
-    # Its fetch from before it asked for votes has got no answer.
+    # Its fetch from before it asked for votes got no response.
     assert leaving.waits(until=1500) == [Disconnect(node_id=NodeId(2))]
 
     assert leaving.role_name == "Prospective"
@@ -135,7 +135,7 @@ def test_candidate_that_leaves_resigns_as_soon_as_it_leads() -> None:
     leaving = a_candidate(epoch=5)
     shut_down(leaving)
 
-    leaving.gets(vote_answer(epoch=5, granted=True), of=2, now_ms=200)
+    leaving.gets(vote_response(epoch=5, granted=True), of=2, now_ms=200)
 
     assert leaving.role == resigned(epoch=5, until=1200, successors=(2, 3), unacknowledged=(2, 3))
 
@@ -145,7 +145,7 @@ def test_candidate_that_leaves_is_done_when_another_leads() -> None:
     leaving = a_candidate(epoch=5)
     shut_down(leaving)
 
-    effects = leaving.gets(vote_answer(epoch=5, leader=3), of=2, now_ms=200)
+    effects = leaving.gets(vote_response(epoch=5, leader=3), of=2, now_ms=200)
 
     assert effects[-1] == HANDED_OVER
 
@@ -156,18 +156,18 @@ def test_resigned_leader_that_leaves_is_not_done_when_all_have_only_acknowledged
     shut_down(leaving)
 
     for voter in (2, 3):
-        assert leaving.gets(end_answer(epoch=5, leader=1), of=voter, now_ms=200) == []
+        assert leaving.gets(end_response(epoch=5, leader=1), of=voter, now_ms=200) == []
 
     assert leaving.core.deadline_ms == 5100
 
 
 @pytest.mark.rule("END-12", "END-14")
-def test_resigned_leader_that_leaves_is_done_when_an_answer_names_a_new_leader() -> None:
+def test_resigned_leader_that_leaves_is_done_when_a_response_names_a_new_leader() -> None:
     leaving = a_resigned(epoch=5)
     shut_down(leaving)
-    answer = end_answer(epoch=6, leader=3, error=ErrorCode.FENCED_LEADER_EPOCH)
+    response = end_response(epoch=6, leader=3, error=ErrorCode.FENCED_LEADER_EPOCH)
 
-    assert leaving.gets(answer, of=2, now_ms=200)[-1] == HANDED_OVER
+    assert leaving.gets(response, of=2, now_ms=200)[-1] == HANDED_OVER
 
 
 @pytest.mark.rule("CLIENT-6", "ROLE-14", "END-14")
@@ -175,7 +175,7 @@ def test_only_voter_that_leaves_answers_the_appends_that_wait() -> None:
     leaving = a_leader(epoch=5, voters=(1,))
     leaving.handle(append_of(), now_ms=0)
 
-    assert shut_down(leaving) == [replies(append_answer(epoch=5, error=NOT_LEADER)), HANDED_OVER]
+    assert shut_down(leaving) == [replies(append_response(epoch=5, error=NOT_LEADER)), HANDED_OVER]
 
 
 @pytest.mark.rule("FETCH-12", "END-14")
@@ -183,8 +183,8 @@ def test_follower_that_leaves_answers_the_clients_that_wait() -> None:
     leaving = a_follower(of=2, epoch=5, high_watermark=10)
     assert leaving.hears(client_fetch(10), now_ms=0) == []
 
-    answer = fetch_answer(epoch=5, leader=2, high_watermark=10, error=NOT_LEADER)
-    assert shut_down(leaving) == [replies(answer), HANDED_OVER]
+    response = fetch_response(epoch=5, leader=2, high_watermark=10, error=NOT_LEADER)
+    assert shut_down(leaving) == [replies(response), HANDED_OVER]
 
 
 @pytest.mark.rule("END-1", "END-14")
@@ -193,5 +193,5 @@ def test_leader_that_has_no_time_still_says_farewell() -> None:
 
     effects = shut_down(leaving, timeout_ms=0)
 
-    farewell = our_farewell(epoch=5, successors=(2, 3))
+    farewell = our_end_request(epoch=5, successors=(2, 3))
     assert effects[1:] == [sends(farewell, to=2), sends(farewell, to=3, number=1), RAN_OUT]

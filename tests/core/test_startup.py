@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 
 from raft.core.config import CoreConfig
-from raft.core.effects import StoreElectionState
+from raft.core.effects import HaltCause, StoreElectionState
 from raft.core.events import Started
 from raft.core.roles import Role, Unattached
-from raft.errors import StorageError
 from raft.types import ElectionState, Endpoint, Epoch, NodeId, ReplicaKey, Uuid
 from tests.core.builder import Node, a_config, a_log, not_started, voter_set_with_directories
-from tests.core.orders import becomes, flushes, opens_epoch, sends, stores
+from tests.core.orders import becomes, flushes, halts, opens_epoch, sends, stores
 from tests.core.states import candidate, follower, leader, prospective, resigned, tally, unattached
-from tests.core.wording import endpoint, fetch_answer, maybe_key, maybe_node, our_farewell, our_fetch, vote_request
+from tests.core.wording import endpoint, fetch_response, maybe_key, maybe_node, our_end_request, our_fetch, vote_request
 
 NOBODY = Unattached(epoch=Epoch(0), election_deadline_ms=None)
 """What a node is before it has started."""
@@ -38,7 +37,7 @@ def test_node_starts_unattached_at_epoch_0_when_nothing_is_stored() -> None:
     role = unattached(epoch=0, until=1000)
     assert effects == [
         stores(epoch=0),
-        becomes(role, was=NOBODY, reason="no leader to follow"),
+        becomes(role, was=NOBODY, reason="knows no leader to follow"),
         sends(our_fetch(epoch=0, log_end=(0, 0)), to=2),
     ]
     assert node.role == role
@@ -50,21 +49,21 @@ def test_node_starts_unattached_at_epoch_0_when_nothing_is_stored() -> None:
         pytest.param(
             stored(5),
             unattached(epoch=5, until=1000),
-            "no leader to follow",
+            "knows no leader to follow",
             marks=pytest.mark.rule("STATE-14"),
             id="nothing known of the epoch",
         ),
         pytest.param(
             stored(5, voted=3),
             unattached(epoch=5, voted=3, until=1000),
-            "no leader to follow",
+            "knows no leader to follow",
             marks=pytest.mark.rule("STATE-14", "ROLE-5"),
             id="voted for another",
         ),
         pytest.param(
             stored(5, leader=9, voted=3),
             unattached(epoch=5, leader=9, voted=3, until=1000),
-            "no leader to follow",
+            "knows no leader to follow",
             marks=pytest.mark.rule("STATE-13", "GEN-11", "ROLE-6"),
             id="a leader of unknown address",
         ),
@@ -88,7 +87,10 @@ def test_node_starts_as_follower_of_a_stored_leader_and_keeps_its_vote(voted: in
     effects = node.handle(Started(), now_ms=0)
 
     role = follower(of=2, epoch=5, voted=voted, until=2000)
-    assert effects == [becomes(role, was=NOBODY, reason="the stored leader"), sends(our_fetch(epoch=5), to=2)]
+    assert effects == [
+        becomes(role, was=NOBODY, reason="knows the leader of this epoch"),
+        sends(our_fetch(epoch=5), to=2),
+    ]
     assert node.role == role
 
 
@@ -102,7 +104,7 @@ def test_node_starts_at_the_epoch_of_its_log_when_that_is_later(state: ElectionS
     effects = node.handle(Started(), now_ms=0)
 
     role = unattached(epoch=3, until=1000)
-    reason = "the log is of a later epoch than the stored state"
+    reason = "the log has a later epoch than the stored state"
     assert effects == [stores(epoch=3), becomes(role, was=NOBODY, reason=reason), sends(our_fetch(epoch=3), to=2)]
     assert node.role == role
 
@@ -115,9 +117,9 @@ def test_leader_starts_resigned_in_its_epoch_and_says_farewell_without_a_list(ep
     effects = node.handle(Started(), now_ms=0)
 
     role = resigned(epoch=epoch, until=1000, unacknowledged=(2, 3))
-    farewell = our_farewell(epoch=epoch, successors=())
+    farewell = our_end_request(epoch=epoch, successors=())
     assert effects == [
-        becomes(role, was=NOBODY, reason="it led this epoch before it stopped"),
+        becomes(role, was=NOBODY, reason="was the leader of this epoch when it stopped"),
         sends(farewell, to=2),
         sends(farewell, to=3, number=1),
     ]
@@ -132,7 +134,7 @@ def test_candidate_starts_as_candidate_of_the_same_epoch_and_asks_again() -> Non
 
     role = candidate(epoch=5, until=1000)
     assert effects == [
-        becomes(role, was=NOBODY, reason="it stood for election before it stopped"),
+        becomes(role, was=NOBODY, reason="was a candidate in this epoch when it stopped"),
         sends(vote_request(epoch=5, by=1, to=2), to=2),
         sends(vote_request(epoch=5, by=1, to=3), to=3, number=1),
     ]
@@ -180,8 +182,11 @@ def test_node_that_is_no_voter_refuses_to_start_when_it_stored_what_only_a_voter
 ) -> None:
     node = starting(state, a_config((2, 3)))
 
-    with pytest.raises(StorageError, match=f"node 1 is no voter of .*, but its quorum-state says that it {deed}"):
-        node.handle(Started(), now_ms=0)
+    effects = node.handle(Started(), now_ms=0)
+
+    reason = f"node 1 is no voter of [2, 3], but its quorum-state says that it {deed} the last epoch"
+    assert effects == [halts(HaltCause.NOT_A_VOTER, reason)]
+    assert node.waits(until=9999) == []
 
 
 # The only voter
@@ -199,7 +204,7 @@ def test_only_voter_elects_itself_when_it_starts() -> None:
     leading = leader(epoch=1, start=0)
     assert effects == [
         stores(epoch=0),
-        becomes(asking, was=NOBODY, reason="the only voter elects itself"),
+        becomes(asking, was=NOBODY, reason="only voter, elects itself"),
         stores(epoch=1, voted=1),
         becomes(standing, was=asking, reason="won pre-votes of [1]"),
         stores(epoch=1, leader=1, voted=1),
@@ -274,7 +279,7 @@ def test_observer_asks_the_next_server_and_follows_the_leader_it_names() -> None
     effects = node.fails_to_reach(-2, now_ms=10)
     assert effects == [sends(our_fetch(epoch=5), to=-3, at=servers[1], number=1)]
 
-    node.gets(fetch_answer(epoch=6, leader=9, error=6), of=-3, now_ms=20)
+    node.gets(fetch_response(epoch=6, leader=9, error=6), of=-3, now_ms=20)
     assert node.role == follower(of=9, epoch=6, until=None)
 
 
@@ -288,6 +293,7 @@ def test_core_shows_who_it_is_and_whom_it_follows() -> None:
     core = node.core
     assert (core.node_id, core.epoch, core.leader_id, core.leader_endpoints) == (1, 5, 2, (endpoint(2),))
     assert (core.log.end_offset, core.durable_end, core.high_watermark) == (10, 10, None)
+    assert (core.durable_high_watermark, core.writers_image().end_offset) == (0, 10)
 
 
 # The first event

@@ -67,7 +67,7 @@ def test_cut_of_an_unflushed_tail_orders_what_is_left_to_disk_anew() -> None:
         pytest.param(resigned(epoch=5, until=1), NodeId(1), id="a resigned leader names itself"),
     ],
 )
-def test_every_fetch_answer_names_the_leader_and_the_epoch(role: Role, named: NodeId | None) -> None:
-    answer = a_state(role).fetch_response(error=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+def test_every_fetch_response_names_the_leader_and_the_epoch(role: Role, named: NodeId | None) -> None:
+    response = a_state(role).fetch_response(error=ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
-    assert (answer.leader_id, answer.epoch) == (named, 5)
+    assert (response.leader.leader_id, response.leader.epoch) == (named, 5)

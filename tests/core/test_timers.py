@@ -52,7 +52,7 @@ def test_follower_asks_for_pre_votes_when_its_leader_does_not_answer_in_time() -
     after = prospective(epoch=5, leader=2, voted=3, until=3000)
     assert effects == [
         Disconnect(node_id=NodeId(2)),
-        becomes(after, was=before, reason="gives its leader up"),
+        becomes(after, was=before, reason="fetch timeout expired"),
         sends(pre_vote_request(epoch=5, by=1, to=2), to=2),
         sends(pre_vote_request(epoch=5, by=1, to=3), to=3, number=1),
     ]
@@ -83,7 +83,7 @@ def test_prospective_node_waits_afresh_and_looks_for_the_leader_when_its_time_is
     after = unattached(epoch=5, leader=known, voted=3, until=2000)
     reason = "election timeout without enough pre-votes"
     assert effects == [
-        Disconnect(node_id=NodeId(2)),  # its fetch from before the pre-votes has got no answer
+        Disconnect(node_id=NodeId(2)),  # its fetch from before the pre-votes got no response
         becomes(after, was=before, reason=reason),
         sends(our_fetch(epoch=5), to=2),
     ]

@@ -10,7 +10,7 @@ from raft.errors import ErrorCode
 from tests.core.builder import Node, a_candidate, a_follower, a_leader, a_node, a_prospective, a_resigned, an_unattached
 from tests.core.orders import becomes, replies, sends, stores
 from tests.core.states import prospective, tally, unattached
-from tests.core.wording import our_fetch, pre_vote_request, vote_answer, vote_request
+from tests.core.wording import our_fetch, pre_vote_request, vote_request, vote_response
 
 
 @pytest.mark.rule("VOTE-2", "VOTE-10", "VOTE-11", "STATE-5", "TIMER-3", "SCENARIO-20")
@@ -25,7 +25,7 @@ def test_unattached_node_stores_its_vote_then_grants_it_when_the_log_is_up_to_da
     assert effects == [
         stores(epoch=5, voted=2),
         becomes(after, was=before, reason="voted for node 2"),
-        replies(vote_answer(epoch=5, granted=True)),
+        replies(vote_response(epoch=5, granted=True)),
         sends(our_fetch(epoch=5), to=2),
     ]
     assert voter.role == after
@@ -45,8 +45,8 @@ def test_unattached_node_draws_its_election_timeout_again_when_it_grants() -> No
 @pytest.mark.rule("PREVOTE-15", "VOTE-11", "ROLE-5", "GEN-7")
 def test_prospective_node_grants_and_begins_its_round_anew_when_it_has_not_voted() -> None:
     voter = a_prospective(epoch=5, voters=(1, 2, 3, 4, 5))
-    first_answer = voter.answer(vote_answer(epoch=5, granted=True), of=4)
-    voter.gets(vote_answer(epoch=5, granted=True), of=3, now_ms=10)
+    first_response = voter.response_event(vote_response(epoch=5, granted=True), of=4)
+    voter.gets(vote_response(epoch=5, granted=True), of=3, now_ms=10)
     before = voter.role
 
     effects = voter.hears(vote_request(epoch=5, by=2), now_ms=300)
@@ -55,14 +55,14 @@ def test_prospective_node_grants_and_begins_its_round_anew_when_it_has_not_voted
     assert effects == [
         stores(epoch=5, voted=2),
         becomes(after, was=before, reason="voted for node 2"),
-        replies(vote_answer(epoch=5, granted=True)),
+        replies(vote_response(epoch=5, granted=True)),
         *(
             sends(pre_vote_request(epoch=5, by=1, to=voter_id), to=voter_id, number=number)
             for number, voter_id in enumerate([2, 3, 4, 5])
         ),
     ]
     assert voter.role == after
-    assert voter.handle(first_answer, now_ms=310) == [], "its round is over"
+    assert voter.handle(first_response, now_ms=310) == [], "its round is over"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_node_of_any_role_adopts_a_higher_epoch_first_when_it_then_refuses(
     assert effects == [
         stores(epoch=6),
         becomes(after, was=before, reason="vote request of node 2 at epoch 6"),
-        replies(vote_answer(epoch=6)),
+        replies(vote_response(epoch=6)),
         sends(our_fetch(epoch=6, log_end=log_end), to=2),
     ]
     assert voter.role == after
@@ -121,7 +121,7 @@ def test_node_stores_the_epoch_and_then_its_vote_when_it_grants_at_a_higher_epoc
         becomes(adopted, was=before, reason="vote request of node 2 at epoch 6"),
         stores(epoch=6, voted=2),
         becomes(after, was=adopted, reason="voted for node 2"),
-        replies(vote_answer(epoch=6, granted=True)),
+        replies(vote_response(epoch=6, granted=True)),
         sends(our_fetch(epoch=6), to=2),
     ]
     assert voter.role == after
@@ -138,7 +138,7 @@ def test_node_adopts_a_higher_epoch_when_the_vote_was_meant_for_another() -> Non
     assert effects == [
         stores(epoch=6),
         becomes(after, was=before, reason="vote request of node 2 at epoch 6"),
-        replies(vote_answer(epoch=6, error=ErrorCode.INVALID_VOTER_KEY)),
+        replies(vote_response(epoch=6, error=ErrorCode.INVALID_VOTER_KEY)),
         sends(our_fetch(epoch=6), to=2),
     ]
     assert voter.role == after
@@ -150,7 +150,7 @@ def test_node_grants_its_vote_when_the_candidate_is_no_voter_it_knows() -> None:
 
     effects = voter.hears(vote_request(epoch=6, by=42), now_ms=300)
 
-    assert replies(vote_answer(epoch=6, granted=True)) in effects
+    assert replies(vote_response(epoch=6, granted=True)) in effects
     assert voter.role == unattached(epoch=6, voted=42, until=1300)
 
 
@@ -161,7 +161,7 @@ def test_observer_grants_its_vote_when_asked_and_still_has_no_election_timeout()
     effects = observer.hears(vote_request(epoch=5), now_ms=300)
 
     assert effects[0] == stores(epoch=5, voted=2)
-    assert replies(vote_answer(epoch=5, granted=True)) in effects
+    assert replies(vote_response(epoch=5, granted=True)) in effects
     assert observer.role == unattached(epoch=5, voted=2, until=None)
 
 

@@ -22,7 +22,7 @@ from raft.core.messages import (
     VoteResponse,
 )
 from raft.errors import ErrorCode
-from raft.types import Batch, BatchHeader, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.types import Batch, BatchHeader, Endpoint, Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 
 US = 1
 """The node under test."""
@@ -76,8 +76,12 @@ def maybe_point(epoch_and_offset: tuple[int, int] | None) -> OffsetAndEpoch | No
     return None if epoch_and_offset is None else point(*epoch_and_offset)
 
 
-def _endpoints(leader: int | None, *, known: bool) -> tuple[Endpoint, ...]:
-    return () if leader is None or not known else (endpoint(leader),)
+def led_by(
+    leader: int | None, *, epoch: int, at: tuple[Endpoint, ...] | None = None, address_known: bool = True
+) -> LeaderAndEpoch:
+    """The leader of an epoch, at its own address if not told otherwise."""
+    own = () if leader is None or not address_known else (endpoint(leader),)
+    return LeaderAndEpoch(epoch=Epoch(epoch), leader_id=maybe_node(leader), endpoints=own if at is None else at)
 
 
 # Requests
@@ -91,7 +95,6 @@ def vote_request(
     to: int | ReplicaKey | None = None,
     pre_vote: bool = False,
     cluster: str | None = CLUSTER_ID,
-    for_our_partition: bool = True,
 ) -> VoteRequest:
     """A standard vote is asked for."""
     return VoteRequest(
@@ -101,7 +104,6 @@ def vote_request(
         candidate_log_end=point(*log_end),
         pre_vote=pre_vote,
         voter=maybe_key(to),
-        is_for_our_partition=for_our_partition,
     )
 
 
@@ -119,40 +121,32 @@ def pre_vote_request(
 def begin_request(
     *,
     epoch: int,
-    leader: int = 2,
+    leader: int | None = 2,
     endpoints: tuple[Endpoint, ...] = (),
     to: int | ReplicaKey | None = None,
     cluster: str | None = CLUSTER_ID,
-    for_our_partition: bool = True,
 ) -> BeginQuorumEpochRequest:
     """A leader announces itself."""
     return BeginQuorumEpochRequest(
         cluster_id=cluster,
-        epoch=Epoch(epoch),
-        leader_id=NodeId(leader),
-        leader_endpoints=endpoints,
+        leader=led_by(leader, epoch=epoch, at=endpoints),
         voter=maybe_key(to),
-        is_for_our_partition=for_our_partition,
     )
 
 
 def end_request(
     *,
     epoch: int,
-    leader: int = 2,
+    leader: int | None = 2,
     successors: Iterable[int | ReplicaKey] = (),
     endpoints: tuple[Endpoint, ...] = (),
     cluster: str | None = CLUSTER_ID,
-    for_our_partition: bool = True,
 ) -> EndQuorumEpochRequest:
     """A leader resigns."""
     return EndQuorumEpochRequest(
         cluster_id=cluster,
-        epoch=Epoch(epoch),
-        leader_id=NodeId(leader),
+        leader=led_by(leader, epoch=epoch, at=endpoints),
         preferred_successors=tuple(key(successor) for successor in successors),
-        leader_endpoints=endpoints,
-        is_for_our_partition=for_our_partition,
     )
 
 
@@ -167,7 +161,6 @@ def fetch_request(
     high_watermark: int | None = None,
     wants_high_watermark: bool = False,
     cluster: str | None = CLUSTER_ID,
-    for_our_partition: bool = True,
 ) -> FetchRequest:
     """A replica fetches."""
     return FetchRequest(
@@ -180,7 +173,6 @@ def fetch_request(
         max_bytes=max_bytes,
         high_watermark=maybe_offset(high_watermark),
         wants_high_watermark=wants_high_watermark,
-        is_for_our_partition=for_our_partition,
     )
 
 
@@ -203,7 +195,7 @@ def our_fetch(
     )
 
 
-def our_farewell(*, epoch: int, successors: Iterable[int] = ()) -> EndQuorumEpochRequest:
+def our_end_request(*, epoch: int, successors: Iterable[int] = ()) -> EndQuorumEpochRequest:
     """The farewell that the node under test sends."""
     return end_request(epoch=epoch, leader=US, successors=successors, endpoints=(endpoint(US),))
 
@@ -230,7 +222,7 @@ def client_fetch(
 # Answers, ours and those of others. A leader of unknown address is named by its id alone.
 
 
-def vote_answer(
+def vote_response(
     *,
     epoch: int,
     granted: bool = False,
@@ -241,38 +233,32 @@ def vote_answer(
     """A vote is judged."""
     return VoteResponse(
         error=error,
-        epoch=Epoch(epoch),
-        leader_id=maybe_node(leader),
-        leader_endpoints=_endpoints(leader, known=address_known),
+        leader=led_by(leader, epoch=epoch, address_known=address_known),
         vote_granted=granted,
     )
 
 
-def begin_answer(
+def begin_response(
     *, epoch: int, leader: int | None, error: int = ErrorCode.NONE, address_known: bool = True
 ) -> BeginQuorumEpochResponse:
     """An announcement is acknowledged."""
     return BeginQuorumEpochResponse(
         error=error,
-        epoch=Epoch(epoch),
-        leader_id=maybe_node(leader),
-        leader_endpoints=_endpoints(leader, known=address_known),
+        leader=led_by(leader, epoch=epoch, address_known=address_known),
     )
 
 
-def end_answer(
+def end_response(
     *, epoch: int, leader: int | None, error: int = ErrorCode.NONE, address_known: bool = True
 ) -> EndQuorumEpochResponse:
     """A farewell is acknowledged."""
     return EndQuorumEpochResponse(
         error=error,
-        epoch=Epoch(epoch),
-        leader_id=maybe_node(leader),
-        leader_endpoints=_endpoints(leader, known=address_known),
+        leader=led_by(leader, epoch=epoch, address_known=address_known),
     )
 
 
-def fetch_answer(
+def fetch_response(
     *,
     epoch: int,
     leader: int | None,
@@ -285,12 +271,10 @@ def fetch_answer(
     log_start: int = 0,
     address_known: bool = True,
 ) -> FetchResponse:
-    """A fetch is answered."""
+    """The response to a fetch."""
     return FetchResponse(
         error=error,
-        epoch=Epoch(epoch),
-        leader_id=maybe_node(leader),
-        leader_endpoints=_endpoints(leader, known=address_known),
+        leader=led_by(leader, epoch=epoch, address_known=address_known),
         high_watermark=maybe_offset(high_watermark),
         log_start_offset=Offset(log_start),
         diverging=maybe_point(diverging),
@@ -300,7 +284,7 @@ def fetch_answer(
     )
 
 
-def append_answer(
+def append_response(
     *,
     epoch: int,
     leader: int | None = US,
@@ -308,14 +292,12 @@ def append_answer(
     error: int = ErrorCode.NONE,
     message: str | None = None,
 ) -> AppendResponse:
-    """An append is answered."""
+    """The response to an append."""
     return AppendResponse(
         error=error,
         message=message,
         base_offset=maybe_offset(base_offset),
-        epoch=Epoch(epoch),
-        leader_id=maybe_node(leader),
-        leader_endpoints=_endpoints(leader, known=True),
+        leader=led_by(leader, epoch=epoch),
     )
 
 

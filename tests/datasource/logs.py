@@ -3,15 +3,13 @@ answers of a controller of Apache Kafka's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Concatenate
 
 from raft.client import BatchPlan, Client, ClientSettings, LogPlace
-from raft.client.blocking import Arguments
+from raft.client.driver import Arguments, Call
 from raft.client.results import FoundOffset
-from raft.client.session import Deadline, Session
-from raft.client.steps import Operation, Result
+from raft.client.steps import Result
 from raft.core.log_view import LogView
 from raft.types import Endpoint, Epoch, Offset, OffsetAndEpoch
 from raft.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
@@ -91,7 +89,7 @@ class LogClient(Client):
         self.plans += 1
         plan = BatchPlan(
             log_start_offset=Offset(self._log.start),
-            high_watermark=self.log_end(),
+            high_watermark=self.high_watermark(),
             epoch_end=self.end_of_epoch(epoch),
         )
         if not self._log.checksums or not plan.log_start_offset <= start_offset <= plan.high_watermark:
@@ -122,7 +120,7 @@ class ControllerClient(Client):
 
     def call(
         self,
-        begin: Callable[Concatenate[Session, Deadline, Arguments], Operation[Result]],
+        begin: Call[Arguments, Result],
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
     ) -> Result:

@@ -179,12 +179,12 @@ class LateClient(LogClient):
         self._leading = log
         self._times_left = times
 
-    def log_end(self) -> Offset:
+    def high_watermark(self) -> Offset:
         if self._times_left == 0:
             self._log = self._leading
             self.start_over(epoch=self._leading.view.last_epoch)
         self._times_left -= 1
-        return super().log_end()
+        return super().high_watermark()
 
 
 @pytest.mark.parametrize("fail_on_data_loss", [True, False])
@@ -205,9 +205,9 @@ class Ends(LogClient):
 
     asked = 0
 
-    def log_end(self) -> Offset:
+    def high_watermark(self) -> Offset:
         self.asked += 1
-        return super().log_end()
+        return super().high_watermark()
 
 
 def test_end_before_the_checkpoint_is_believed_after_the_time_of_a_call() -> None:

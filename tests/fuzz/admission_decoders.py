@@ -18,7 +18,7 @@ from raft.records.produced import read_produced_batch
 from raft.records.python_scanner import PythonScanner
 from raft.records.scanner import Scanner
 from raft.records.section import section_of
-from raft.types import FIRST_SINK_PRODUCER_ID, Offset
+from raft.types import FIRST_KEYED_PRODUCER_ID, Offset
 from tests.fuzz.decoder import Decoder, MemoryBound, Sample
 from tests.fuzz.record_decoders import MAX_DECOMPRESSED_BYTES, plain_batches, rich_batches, sealed_mostly
 from tests.records.samples import RICH
@@ -69,8 +69,8 @@ class Admission:
 
 def _samples() -> Iterator[Sample]:
     admission = Admission(CompiledScanner(LIBRARY), PythonScanner(), CompiledKernel(KERNEL_LIBRARY))
-    keyed = build_batch(RICH[:3], producer_id=FIRST_SINK_PRODUCER_ID + 7, producer_epoch=0, base_sequence=3)
-    for name, batch in (*plain_batches(), *rich_batches(), ("of an exactly-once write", keyed)):
+    keyed = build_batch(RICH[:3], producer_id=FIRST_KEYED_PRODUCER_ID + 7, producer_epoch=0, base_sequence=3)
+    for name, batch in (*plain_batches(), *rich_batches(), ("of a keyed write", keyed)):
         yield Sample(name=name, content=batch, decode=admission)
 
 

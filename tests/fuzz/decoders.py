@@ -2,6 +2,7 @@
 
 from tests.fuzz.admission_decoders import ADMISSION_DECODERS
 from tests.fuzz.column_decoders import COLUMN_DECODERS
+from tests.fuzz.connection_decoders import CONNECTION_DECODERS
 from tests.fuzz.connector_decoders import CONNECTOR_DECODERS
 from tests.fuzz.decoder import Decoder
 from tests.fuzz.record_decoders import RECORD_DECODERS
@@ -10,6 +11,7 @@ from tests.fuzz.wire_decoders import WIRE_DECODERS
 
 DECODERS: tuple[Decoder, ...] = (
     *WIRE_DECODERS,
+    *CONNECTION_DECODERS,
     *RECORD_DECODERS,
     *ADMISSION_DECODERS,
     *COLUMN_DECODERS,

@@ -7,13 +7,14 @@ first look at topic and partition would be reached with them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from raft.codec import Message
 from raft.core import messages as core
 from raft.records.batch import build_batch
 from raft.records.record import Record
-from raft.types import Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey, Uuid
+from raft.types import Endpoint, Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey, Uuid
 from raft.wire import apis
 from raft.wire.apis import Api
 from raft.wire.mapping.partition import TopicPartition
@@ -27,7 +28,7 @@ from raft.wire.messages.fetch_snapshot import (
 from raft.wire.messages.nodes import LeaderIdAndEpoch
 
 CLUSTER = "AAAAAAAAAAAAAAAAAAAAAA"
-LEADER = NodeId(1)
+LEADER = LeaderAndEpoch(epoch=Epoch(5), leader_id=NodeId(1))
 ASKER = ReplicaKey(NodeId(2), Uuid("AAECAwQFBgcICQoLDA0ODw"))
 ENDPOINTS = (Endpoint("localhost", 9093, "CONTROLLER"), Endpoint("::1", 9094, "OTHER"))
 LOG_END = OffsetAndEpoch(epoch=Epoch(4), offset=Offset(99))
@@ -43,22 +44,22 @@ _REQUESTS: dict[Api[Any, Any], tuple[core.Request, ...]] = {
             candidate=ASKER,
             candidate_log_end=LOG_END,
             pre_vote=is_pre_vote,
-            voter=ReplicaKey(LEADER),
+            voter=ReplicaKey(NodeId(1)),
         )
         for is_pre_vote in (False, True)
     ),
     apis.BEGIN_QUORUM_EPOCH: (
         core.BeginQuorumEpochRequest(
-            cluster_id=CLUSTER, epoch=Epoch(5), leader_id=LEADER, leader_endpoints=ENDPOINTS, voter=ASKER
+            cluster_id=CLUSTER,
+            leader=replace(LEADER, endpoints=ENDPOINTS),
+            voter=ASKER,
         ),
     ),
     apis.END_QUORUM_EPOCH: (
         core.EndQuorumEpochRequest(
             cluster_id=CLUSTER,
-            epoch=Epoch(5),
-            leader_id=LEADER,
+            leader=replace(LEADER, endpoints=ENDPOINTS),
             preferred_successors=(ASKER, ReplicaKey(NodeId(3))),
-            leader_endpoints=ENDPOINTS,
         ),
     ),
     apis.FETCH: (
@@ -76,14 +77,12 @@ _REQUESTS: dict[Api[Any, Any], tuple[core.Request, ...]] = {
 }
 
 _RESPONSES: dict[Api[Any, Any], tuple[core.Response, ...]] = {
-    apis.VOTE: (
-        core.VoteResponse(epoch=Epoch(5), leader_id=LEADER, leader_endpoints=ENDPOINTS[:1], vote_granted=True),
-    ),
-    apis.BEGIN_QUORUM_EPOCH: (core.BeginQuorumEpochResponse(epoch=Epoch(5), leader_id=LEADER),),
-    apis.END_QUORUM_EPOCH: (core.EndQuorumEpochResponse(error=74, epoch=Epoch(6), leader_id=None),),
+    apis.VOTE: (core.VoteResponse(leader=replace(LEADER, endpoints=ENDPOINTS[:1]), vote_granted=True),),
+    apis.BEGIN_QUORUM_EPOCH: (core.BeginQuorumEpochResponse(leader=LEADER),),
+    apis.END_QUORUM_EPOCH: (core.EndQuorumEpochResponse(error=74, leader=LeaderAndEpoch(epoch=Epoch(6))),),
     apis.FETCH: (
-        core.FetchResponse(epoch=Epoch(5), leader_id=LEADER, leader_endpoints=ENDPOINTS[:1], high_watermark=Offset(93)),
-        core.FetchResponse(epoch=Epoch(5), leader_id=LEADER, high_watermark=None, diverging=LOG_END),
+        core.FetchResponse(leader=replace(LEADER, endpoints=ENDPOINTS[:1]), high_watermark=Offset(93)),
+        core.FetchResponse(leader=LEADER, high_watermark=None, diverging=LOG_END),
     ),
 }
 
@@ -98,7 +97,7 @@ _SNAPSHOT_PIECE = FetchSnapshotResponse(
                     index=0,
                     error_code=0,
                     snapshot_id=SnapshotId(end_offset=90, epoch=3),
-                    current_leader=LeaderIdAndEpoch(leader_id=LEADER, leader_epoch=5),
+                    current_leader=LeaderIdAndEpoch(leader_id=1, leader_epoch=5),
                     size=1000,
                     position=0,
                     unaligned_records=RECORDS,

@@ -86,7 +86,7 @@ def control_batches() -> Iterator[tuple[str, bytes]]:
 
 
 def read_batch(data: bytes) -> None:
-    """Read all of one batch: head, checksum, records, and what control records say."""
+    """Read all of one batch: header, checksum, records, and what control records say."""
     header = read_header(data)
     check_crc(data, 0, header.size_bytes)
     count = 0

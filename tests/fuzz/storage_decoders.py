@@ -17,16 +17,16 @@ from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, read_epochs
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
 from raft.storage.log import Log, LogConfig
-from raft.storage.memory import MemoryFiles
 from raft.storage.meta_properties import META_PROPERTIES_NAME, claim_directory
 from raft.storage.partition_metadata import PARTITION_METADATA_NAME, claim_partition
 from raft.storage.producer_snapshot import decode_producer_snapshot, encode_producer_snapshot
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
-from raft.types import FIRST_SINK_PRODUCER_ID, ElectionState, Epoch, NodeId, Offset, ReplicaKey, Uuid
+from raft.types import FIRST_KEYED_PRODUCER_ID, ElectionState, Epoch, NodeId, Offset, ReplicaKey, Uuid
 from raft.writers import TableImage, Written
 from tests.fuzz import kafka_bytes
 from tests.fuzz.decoder import Decoder, MemoryBound, Sample
 from tests.fuzz.record_decoders import leader_change, sealed_mostly
+from tests.memory_files.files import MemoryFiles
 
 TOPIC = "__cluster_metadata"
 TOPIC_ID = Uuid("AAAAAAAAAAAAAAAAAAAAAg")
@@ -214,7 +214,7 @@ def a_producer_snapshot() -> bytes:
             content_checksum=checksum,
         )
 
-    histories = {17: (written(0, 0, None), written(2, 2, None)), FIRST_SINK_PRODUCER_ID + 5: (written(4, 0, 99),)}
+    histories = {17: (written(0, 0, None), written(2, 2, None)), FIRST_KEYED_PRODUCER_ID + 5: (written(4, 0, 99),)}
     return encode_producer_snapshot(
         TableImage(end_offset=SNAPSHOT_END, log_time_ms=1_700_000_000_000, first_log_time_ms=1, histories=histories)
     )

@@ -4,47 +4,46 @@ from __future__ import annotations
 
 from raft.client import Client, ClientSettings
 from raft.client.blocking_connection import BlockingConnection
-from raft.client.steps import Ask, Await, Outcome
+from raft.client.exchange import Exchange
 from raft.types import Endpoint, Epoch, Offset
 from tests.node.harness.batches import batch_of
 
 
-class _TappedConnection(BlockingConnection):
-    """A connection that keeps what it sends."""
+class _RecordedExchange(Exchange):
+    """An exchange that keeps what it sends."""
 
-    def __init__(self, endpoint: Endpoint, client_id: str, sent: list[bytes]) -> None:
-        super().__init__(endpoint, client_id)
+    def __init__(self, client_id: str, sent: list[bytes]) -> None:
+        super().__init__(client_id)
         self._sent = sent
 
-    def _go_on(self, frame: bytes | None) -> None:
-        super()._go_on(frame)
-        if self.is_asking:
-            self._sent.append(bytes(self._unsent))
+    def data_to_send(self) -> bytes:
+        data = super().data_to_send()
+        if data:
+            self._sent.append(data)
+        return data
 
 
-class _TappedClient(Client):
-    """A client whose connections keep what they send."""
+class _RecordedClient(Client):
+    """A client that keeps what its connections send."""
 
     def __init__(self, settings: ClientSettings) -> None:
         super().__init__(settings)
         self.sent: list[bytes] = []
 
-    def _wait(self, step: Ask | Await) -> Outcome:
-        if step.endpoint not in self._connections:
-            self._connections[step.endpoint] = _TappedConnection(step.endpoint, self.settings.client_id, self.sent)
-        return super()._wait(step)
+    def _open_connection(self, endpoint: Endpoint) -> BlockingConnection:
+        return BlockingConnection(endpoint, _RecordedExchange(self.settings.client_id, self.sent))
 
 
 def recorded_session(settings: ClientSettings) -> list[bytes]:
     """Use each call of a client once; return the requests, each a frame with its size."""
-    with _TappedClient(settings) as client:
+    with _RecordedClient(settings) as client:
         producer_id = client.new_producer_id()
         appended = client.append(batch_of(b"neighbour", producer_id=producer_id))
         client.append(batch_of(b"neighbour", b"and another", producer_id=producer_id, sequence=1))
         client.fetch(appended.base_offset, max_bytes=1000, max_wait_ms=0)
         client.fetch(Offset(0), max_bytes=1000, max_wait_ms=0)
-        client.log_start()
-        client.log_end()
+        client.log_start_offset()
+        client.high_watermark()
         client.find_offset(1)
         client.end_of_epoch(client.epoch)
         client.plan_batch(Offset(0), Epoch(0))

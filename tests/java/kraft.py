@@ -89,4 +89,4 @@ class KraftNodes:
 def end_offset(quorum: LocalQuorum | KraftNodes) -> Offset:
     """Where the next record will be, when nobody writes."""
     with quorum.client() as client:
-        return client.log_end()
+        return client.high_watermark()

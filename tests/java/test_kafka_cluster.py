@@ -53,8 +53,8 @@ def client_of(*servers: Endpoint) -> Client:
 def read_log(client: Client, start_offset: Offset | None = None) -> list[Batch]:
     """Everything that is committed, in small bites."""
     batches: list[Batch] = []
-    offset = client.log_start() if start_offset is None else start_offset
-    while offset < client.log_end():
+    offset = client.log_start_offset() if start_offset is None else start_offset
+    while offset < client.high_watermark():
         batches += split_batches(client.fetch(offset, max_bytes=1000).records)
         offset = batches[-1].header.end_offset
     return batches
@@ -65,9 +65,9 @@ def test_observer_follows_a_live_cluster_and_is_listed(
 ) -> None:
     tool = kafka.program(MainClass.METADATA_QUORUM)
     with kraft_observer(tmp_path, plain_cluster.controller) as observer, client_of(plain_cluster.controller) as client:
-        observer.wait_for_end(client.log_end())
+        observer.wait_for_end(client.high_watermark())
         plain_cluster.create_topics("while-followed", partitions=3)
-        observer.wait_for_end(client.log_end())
+        observer.wait_for_end(client.high_watermark())
 
         rows = read_replication(
             tool.output("--bootstrap-controller", str(plain_cluster.controller), "describe", "--replication")
@@ -90,9 +90,9 @@ def test_observer_loads_a_snapshot_and_follows_from_its_end(cluster: KafkaCluste
     snapshot = cluster.latest_snapshot()
     assert snapshot is not None
     with kraft_observer(tmp_path, cluster.controller) as observer, client_of(cluster.controller) as client:
-        observer.wait_for_end(client.log_end())
+        observer.wait_for_end(client.high_watermark())
         cluster.create_topics("behind-the-snapshot")
-        observer.wait_for_end(client.log_end())
+        observer.wait_for_end(client.high_watermark())
         (loaded,) = observer.snapshots()
         kept = observer.batches()
         leaders = read_log(client, kept[0].header.base_offset)
@@ -105,11 +105,11 @@ def test_observer_loads_a_snapshot_and_follows_from_its_end(cluster: KafkaCluste
 def test_observer_goes_on_behind_its_snapshot_when_it_is_started_again(cluster: KafkaCluster, tmp_path: Path) -> None:
     with client_of(cluster.controller) as client:
         with kraft_observer(tmp_path, cluster.controller) as observer:
-            observer.wait_for_end(client.log_end())
+            observer.wait_for_end(client.high_watermark())
             observer.server.kill()
         cluster.create_topics("while-the-observer-was-down")
         with kraft_observer(tmp_path, cluster.controller) as observer:
-            observer.wait_for_end(client.log_end())
+            observer.wait_for_end(client.high_watermark())
             kept = observer.batches()
         leaders = read_log(client, kept[0].header.base_offset)
 
@@ -136,7 +136,7 @@ def test_node_that_is_set_up_to_vote_with_a_cluster_stops_before_it_does(
 def test_client_reads_the_metadata_whomever_it_asks_first(cluster: KafkaCluster, server: str) -> None:
     with client_of(getattr(cluster, server)) as client:
         batches = read_log(client)
-        end = client.log_end()
+        end = client.high_watermark()
         described = client.describe_quorum()
         newest = batches[-1].header
         found = client.find_offset(newest.max_timestamp_ms)
@@ -155,7 +155,9 @@ def test_client_reads_the_metadata_whomever_it_asks_first(cluster: KafkaCluster,
 def test_client_does_not_write_to_a_cluster(cluster: KafkaCluster) -> None:
     with client_of(cluster.controller) as client:
         assert not client.supports_keyed_writes()
-        with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is one of Apache Kafka: its metadata can be read"):
+        with pytest.raises(
+            ConfigError, match=f"cluster {CLUSTER_ID} is an Apache Kafka cluster: its metadata can be read"
+        ):
             client.append(b"")
 
 
@@ -165,7 +167,7 @@ def test_client_reads_the_metadata_and_writes_nothing_though_it_asks_our_observe
 ) -> None:
     with client_of(plain_cluster.controller) as client:
         expected = read_log(client)
-        end = client.log_end()
+        end = client.high_watermark()
     with kraft_observer(tmp_path, plain_cluster.controller) as observer:
         observer.wait_for_end(end)
         servers = [observer.endpoint] if is_alone else [observer.endpoint, plain_cluster.controller]
@@ -173,7 +175,7 @@ def test_client_reads_the_metadata_and_writes_nothing_though_it_asks_our_observe
             assert read_log(client)[: len(expected)] == expected
             assert client.describe_quorum().leader_id == CONTROLLER_ID
             assert not client.supports_keyed_writes()
-            with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is one of Apache Kafka"):
+            with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is an Apache Kafka cluster"):
                 client.append(b"")
 
 
@@ -214,13 +216,13 @@ def test_spark_streams_the_raw_records_of_a_cluster(spark: SparkSession, cluster
 @pytest.mark.spark
 def test_spark_writes_nothing_to_a_cluster(spark: SparkSession, cluster: KafkaCluster) -> None:
     with client_of(cluster.controller) as client:
-        before = client.log_end()
+        before = client.high_watermark()
         rows = spark.createDataFrame([("v",)], "value string")
 
         with pytest.raises(Exception, match="is no quorum of kraft-spark"):
             rows.write.format("kraft").option("kraft.bootstrap.servers", str(cluster.controller)).mode("append").save()
 
-        assert client.log_end() == before
+        assert client.high_watermark() == before
 
 
 def test_log_whose_start_is_gone_is_read_and_followed_from_where_it_begins(
@@ -230,13 +232,13 @@ def test_log_whose_start_is_gone_is_read_and_followed_from_where_it_begins(
         cluster.create_topics(f"more-than-is-kept-{number}", partitions=20)
     with client_of(cluster.controller) as client:
         # The controller looks once a minute for what it need not keep.
-        log_start = eventually(client.log_start, "the log's start is gone", within_s=120)
+        log_start = eventually(client.log_start_offset, "the log's start is gone", within_s=120)
         cluster.create_topics("behind-the-start")
         batches = read_log(client)
         with pytest.raises(OffsetOutOfRangeError, match=f"offset 0 is out of range: the log holds {log_start} to "):
             client.fetch(Offset(0))
         with kraft_observer(tmp_path, cluster.controller) as observer:
-            observer.wait_for_end(client.log_end())
+            observer.wait_for_end(client.high_watermark())
             kept = observer.batches()
 
     assert batches[0].header.base_offset == log_start
@@ -245,7 +247,7 @@ def test_log_whose_start_is_gone_is_read_and_followed_from_where_it_begins(
 
 def test_dump_log_reads_what_the_observer_kept(cluster: KafkaCluster, kafka: Kafka, tmp_path: Path) -> None:
     with kraft_observer(tmp_path, cluster.controller) as observer, client_of(cluster.controller) as client:
-        observer.wait_for_end(client.log_end())
+        observer.wait_for_end(client.high_watermark())
         (snapshot,) = observer.snapshots()
         segment = observer.segment
     dump = kafka.program(MainClass.DUMP_LOG_SEGMENTS)

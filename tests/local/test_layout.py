@@ -11,8 +11,8 @@ import pytest
 from raft.config import NodeConfig, read_properties
 from raft.errors import ConfigError
 from raft.local.layout import Layout
-from raft.local.properties import check_properties, voter_properties
-from raft.storage.properties_file import format_properties
+from raft.local.voter_properties import check_properties, voter_properties
+from raft.properties import format_properties
 from raft.types import NodeId
 from tests.node.harness.properties import HOST
 
@@ -113,7 +113,7 @@ def test_voter_reads_its_configuration_as_it_was_meant_in_a_directory_of_any_nam
     properties = voter_properties(layout, ONE, {"message.max.bytes": 20_000})
     file = tmp_path / "node.properties"
 
-    file.write_bytes(format_properties(properties))
+    file.write_text(format_properties(properties))
 
     assert check_properties(properties) == ()
     config = NodeConfig.from_properties(read_properties(file))

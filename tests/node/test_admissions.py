@@ -9,12 +9,13 @@ from collections.abc import Callable
 import pytest
 
 from raft.errors import ErrorCode
-from raft.node.admissions import Admissions
-from raft.node.requests import produce
+from raft.node.admission_thread import AdmissionThread
 from raft.records.batch import build_batch
 from raft.records.compression import Compression
 from raft.records.produced import read_produced_batch
 from raft.records.record import Record
+from raft.runtime.admissions import Admissions
+from raft.runtime.requests import produce
 from raft.wire.messages.produce import ProduceResponse
 from tests.node.harness.batches import batch_of
 from tests.node.harness.loop import NodesInProcess
@@ -44,7 +45,7 @@ def run(play: Callable[[Admissions, list[tuple[str, str]]], asyncio.Future[None]
 
     async def on_loop() -> list[tuple[str, str]]:
         admitted: list[tuple[str, str]] = []
-        admissions = Admissions()
+        admissions = Admissions(AdmissionThread())
         done = play(admissions, admitted)
         if done is not None:
             await asyncio.wait_for(done, PATIENCE_S)
@@ -114,7 +115,7 @@ def test_nothing_is_admitted_after_the_end() -> None:
 
     async def on_loop() -> list[str]:
         admitted: list[str] = []
-        admissions = Admissions()
+        admissions = Admissions(AdmissionThread())
         admissions.admit("a", gate.check, admitted.append, is_quick=False)
         admissions.admit("b", gate.check, admitted.append, is_quick=False)
         admissions.close()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from raft.node.budget import AnswerBudget, RequestBudget
+from raft.node.request_budget import RequestBudget
+from raft.runtime.response_budget import ResponseBudget
 
 
 def test_budget_is_exhausted_above_its_limit() -> None:
@@ -63,7 +64,7 @@ def test_who_is_called_may_wait_again() -> None:
 
 
 def test_reads_wait_for_room_and_go_on_in_their_order() -> None:
-    budget = AnswerBudget(100)
+    budget = ResponseBudget(100)
     read: list[str] = []
     first = budget.ask(60, lambda: read.append("first"))
     second = budget.ask(60, lambda: read.append("second"))
@@ -82,7 +83,7 @@ def test_reads_wait_for_room_and_go_on_in_their_order() -> None:
 
 
 def test_read_larger_than_the_limit_goes_on_alone() -> None:
-    budget = AnswerBudget(100)
+    budget = ResponseBudget(100)
     read: list[str] = []
 
     large = budget.ask(1000, lambda: read.append("large"))
@@ -95,7 +96,7 @@ def test_read_larger_than_the_limit_goes_on_alone() -> None:
 
 
 def test_read_that_found_less_gives_the_rest_back() -> None:
-    budget = AnswerBudget(100)
+    budget = ResponseBudget(100)
     read: list[str] = []
     first = budget.ask(100, lambda: read.append("first"))
     budget.ask(90, lambda: read.append("second"))
@@ -106,7 +107,7 @@ def test_read_that_found_less_gives_the_rest_back() -> None:
 
 
 def test_read_that_is_given_up_while_it_waits_is_forgotten() -> None:
-    budget = AnswerBudget(100)
+    budget = ResponseBudget(100)
     read: list[str] = []
     first = budget.ask(100, lambda: read.append("first"))
     second = budget.ask(100, lambda: read.append("second"))

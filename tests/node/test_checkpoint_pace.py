@@ -2,7 +2,7 @@
 
 import pytest
 
-from raft.node.checkpoint_pace import CheckpointPace
+from raft.runtime.checkpoint_pace import CheckpointPace
 
 
 def test_nothing_is_due_before_the_first_flush() -> None:

@@ -7,11 +7,11 @@ from typing import cast
 
 import pytest
 
-from raft.node.budget import AnswerBudget
-from raft.node.caller import Caller
 from raft.node.connections import Connections
 from raft.node.inbound import InboundConnection
 from raft.node.incoming import LargeFrames
+from raft.runtime.caller import Caller
+from raft.runtime.response_budget import ResponseBudget
 from raft.types import Endpoint
 from tests.core.calls import calls_of
 
@@ -40,7 +40,8 @@ def registry(most: int) -> Connections:
         max_connections_per_ip=1 << 30,
         max_idle_s=600,
         large_frames=LargeFrames(1 << 20, lambda: 0.0),
-        answers=AnswerBudget(1 << 20),
+        answers=ResponseBudget(1 << 20),
+        now_ms=lambda: 0,
     )
 
 

@@ -8,27 +8,31 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from raft.core.effects import ReadRange
+from raft.core.effects import FlushLog, ReadRange
 from raft.errors import StorageError
-from raft.node.checkpoint_pace import CheckpointPace
-from raft.node.disk import DiskThread, FlushOrder, FlushThread
-from raft.node.piecewise import PiecewiseRead
-from raft.storage.memory import MemoryFiles
+from raft.node.disk_threads import DiskThreads
+from raft.runtime.checkpoint_pace import CheckpointPace
+from raft.runtime.disk import DiskListener
+from raft.runtime.flusher import Flusher
+from raft.runtime.job_queue import JobQueue
+from raft.runtime.piecewise_read import PiecewiseRead
+from raft.runtime.scheduler import Action, Timer
 from raft.types import Offset
+from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import batches, open_log
 
 PATIENCE_S = 5.0
 
 
 class Loop:
-    """Stands for the node's loop: keeps what is posted until it is run."""
+    """Stands for the node's scheduler: keeps what is posted until it is run."""
 
     def __init__(self) -> None:
-        self._posted: queue.Queue[Callable[[], None]] = queue.Queue()
+        self._posted: queue.Queue[Action] = queue.Queue()
         self.failures: list[BaseException] = []
 
-    def post(self, function: Callable[[], None]) -> None:
-        self._posted.put(function)
+    def post(self, action: Action) -> None:
+        self._posted.put(action)
 
     def failed(self, error: BaseException) -> None:
         self.failures.append(error)
@@ -40,6 +44,51 @@ class Loop:
     def is_quiet(self) -> bool:
         return self._posted.empty()
 
+    def now_ms(self) -> int:
+        return 0
+
+    def wall_clock_ms(self) -> int:
+        return 0
+
+    def soon(self, action: Action) -> None:
+        raise AssertionError("the threads only post")
+
+    def at(self, due_ms: int, action: Action) -> Timer:
+        raise AssertionError("the threads only post")
+
+
+class Disk:
+    """The threads, and what they work on."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        *,
+        flush: Callable[[], object] = lambda: None,
+        flushed: Callable[[FlushLog], None] = lambda _: None,
+        write_checkpoints: Callable[[], object] = lambda: None,
+        interval_s: float = 0.0,
+    ) -> None:
+        self._threads = DiskThreads(loop)
+        self.jobs = JobQueue(post=loop.post, failed=loop.failed, wake=self._threads.job_waits)
+        self.log_lock = self._threads.log_lock
+        self._listener = DiskListener(flushed=flushed, rolled=lambda: None, failed=loop.failed)
+        self._flusher = Flusher(
+            flush=flush,
+            write_checkpoints=lambda: write_checkpoints() is not False,
+            pace=CheckpointPace(interval_s),
+        )
+
+    def start(self) -> None:
+        self._threads.start(self.jobs, self._flusher, self._listener)
+
+    def stop(self) -> None:
+        self._threads.stop()
+
+    def order(self, order: FlushLog) -> None:
+        self._flusher.order(order)
+        self._threads.flush_waits()
+
 
 @pytest.fixture
 def loop() -> Loop:
@@ -47,14 +96,14 @@ def loop() -> Loop:
 
 
 @pytest.fixture
-def disk(loop: Loop) -> Iterator[DiskThread]:
-    thread = DiskThread(loop.post, loop.failed)
-    thread.start()
-    yield thread
-    thread.stop()
+def disk(loop: Loop) -> Iterator[Disk]:
+    disk = Disk(loop)
+    disk.start()
+    yield disk
+    disk.stop()
 
 
-def test_result_that_is_met_with_an_error_keeps_no_other_from_those_who_wait(loop: Loop, disk: DiskThread) -> None:
+def test_result_that_is_met_with_an_error_keeps_no_other_from_those_who_wait(loop: Loop, disk: Disk) -> None:
     broken = RuntimeError("broken")
     told: list[int] = []
     may_begin = threading.Event()
@@ -62,9 +111,9 @@ def test_result_that_is_met_with_an_error_keeps_no_other_from_those_who_wait(loo
     def fail(_result: object) -> None:
         raise broken
 
-    disk.do(may_begin.wait)
-    disk.do(lambda: 1, fail)
-    disk.do(lambda: 2, told.append)
+    disk.jobs.put(may_begin.wait)
+    disk.jobs.put(lambda: 1, fail)
+    disk.jobs.put(lambda: 2, told.append)
     may_begin.set()
     loop.run_once()
     if not told:
@@ -74,36 +123,36 @@ def test_result_that_is_met_with_an_error_keeps_no_other_from_those_who_wait(loo
     assert loop.failures == [broken]
 
 
-def test_disk_does_jobs_in_order_and_tells_the_loop(loop: Loop, disk: DiskThread) -> None:
+def test_disk_does_jobs_in_order_and_tells_the_loop(loop: Loop, disk: Disk) -> None:
     log: list[str] = []
     told: list[str] = []
 
-    disk.do(lambda: log.append("record"))
-    disk.do(lambda: log[-1], told.append)
+    disk.jobs.put(lambda: log.append("record"))
+    disk.jobs.put(lambda: log[-1], told.append)
     loop.run_once()
 
     assert told == ["record"]
 
 
-def test_jobs_that_can_wait_come_after_the_others_one_at_a_time(loop: Loop, disk: DiskThread) -> None:
+def test_jobs_that_can_wait_come_after_the_others_one_at_a_time(loop: Loop, disk: Disk) -> None:
     done: list[str] = []
     gate = threading.Event()
 
     def first_later() -> None:
         done.append("later 1")
-        disk.do(lambda: done.append("urgent 2"))
+        disk.jobs.put(lambda: done.append("urgent 2"))
 
-    disk.do(lambda: gate.wait(PATIENCE_S))
-    disk.do_later(first_later)
-    disk.do_later(lambda: done.append("later 2"), lambda _: done.append("told of 2"))
-    disk.do(lambda: done.append("urgent 1"))
+    disk.jobs.put(lambda: gate.wait(PATIENCE_S))
+    disk.jobs.put_later(first_later)
+    disk.jobs.put_later(lambda: done.append("later 2"), lambda _: done.append("told of 2"))
+    disk.jobs.put(lambda: done.append("urgent 1"))
     gate.set()
     loop.run_once()
 
     assert done == ["urgent 1", "later 1", "urgent 2", "later 2", "told of 2"]
 
 
-def test_read_in_pieces_gives_all_of_them_together_and_others_come_between(loop: Loop, disk: DiskThread) -> None:
+def test_read_in_pieces_gives_all_of_them_together_and_others_come_between(loop: Loop, disk: Disk) -> None:
     log = open_log(MemoryFiles(), tail_bytes=0, segment_bytes=1 << 30)
     written = batches([1] * 3, value=b"x" * 1_500_000)
     log.append(written)
@@ -115,10 +164,10 @@ def test_read_in_pieces_gives_all_of_them_together_and_others_come_between(loop:
         return records
 
     gate = threading.Event()
-    disk.do(lambda: gate.wait(PATIENCE_S))
+    disk.jobs.put(lambda: gate.wait(PATIENCE_S))
     read = ReadRange(start_offset=Offset(0), end_offset=Offset(3), max_bytes=1 << 30)
-    PiecewiseRead(log, disk, read, look, found.append).read_next()
-    disk.do(lambda: between.append(log.end_offset))
+    PiecewiseRead(log, disk.jobs, read, look, found.append).read_next()
+    disk.jobs.put(lambda: between.append(log.end_offset))
     gate.set()
     while not found:
         loop.run_once()
@@ -126,12 +175,12 @@ def test_read_in_pieces_gives_all_of_them_together_and_others_come_between(loop:
     assert found == [b"".join(batch.payload for batch in written)]
 
 
-def test_results_of_jobs_that_waited_together_come_together(loop: Loop, disk: DiskThread) -> None:
+def test_results_of_jobs_that_waited_together_come_together(loop: Loop, disk: Disk) -> None:
     told: list[int] = []
     gate = threading.Event()
-    disk.do(lambda: gate.wait(PATIENCE_S))
+    disk.jobs.put(lambda: gate.wait(PATIENCE_S))
     for number in range(5):
-        disk.do(lambda number=number: number, told.append)  # type: ignore[misc]
+        disk.jobs.put(lambda number=number: number, told.append)  # type: ignore[misc]
 
     gate.set()
     loop.run_once()
@@ -142,9 +191,9 @@ def test_results_of_jobs_that_waited_together_come_together(loop: Loop, disk: Di
 
 def test_disk_finishes_what_is_queued_before_it_ends(loop: Loop) -> None:
     done: list[int] = []
-    disk = DiskThread(loop.post, loop.failed)
+    disk = Disk(loop)
     for number in range(3):
-        disk.do(lambda number=number: done.append(number))  # type: ignore[misc]
+        disk.jobs.put(lambda number=number: done.append(number))  # type: ignore[misc]
     disk.start()
 
     disk.stop()
@@ -153,17 +202,17 @@ def test_disk_finishes_what_is_queued_before_it_ends(loop: Loop) -> None:
 
 
 @pytest.mark.rule("LOG-17")
-def test_disk_does_nothing_after_a_refusal(loop: Loop, disk: DiskThread) -> None:
+def test_disk_does_nothing_after_a_refusal(loop: Loop, disk: Disk) -> None:
     done: list[str] = []
     refusal = StorageError("cannot write x: No space left on device")
 
     def write() -> None:
         raise refusal
 
-    disk.do(write)
-    disk.do(lambda: done.append("next"))
+    disk.jobs.put(write)
+    disk.jobs.put(lambda: done.append("next"))
     loop.run_once()
-    disk.do(lambda: done.append("later"))
+    disk.jobs.put(lambda: done.append("later"))
     disk.stop()
 
     assert loop.failures == [refusal]
@@ -171,18 +220,18 @@ def test_disk_does_nothing_after_a_refusal(loop: Loop, disk: DiskThread) -> None
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_broken_invariant_on_the_disk_is_told_and_shown(loop: Loop, disk: DiskThread) -> None:
+def test_broken_invariant_on_the_disk_is_told_and_shown(loop: Loop, disk: Disk) -> None:
     def write() -> None:
         raise AssertionError("batch at offset 5, 4 is next")
 
-    disk.do(write)
+    disk.jobs.put(write)
     loop.run_once()
     disk.stop()
 
     assert [str(error) for error in loop.failures] == ["batch at offset 5, 4 is next"]
 
 
-class Platter:
+class SlowDisk:
     """A disk whose flushes end when the test says so."""
 
     def __init__(self) -> None:
@@ -197,58 +246,40 @@ class Platter:
         self._gate.release()
 
 
-def flush_thread(
-    loop: Loop,
-    flush: Callable[[], object],
-    *,
-    flushed: Callable[[FlushOrder], None] = lambda _: None,
-    write_checkpoints: Callable[[], object] = lambda: None,
-    interval_s: float = 0.0,
-) -> FlushThread:
-    return FlushThread(
-        flush,
-        loop.post,
-        write_checkpoints=lambda: write_checkpoints() is not False,
-        pace=CheckpointPace(interval_s),
-        flushed=flushed,
-        failed=loop.failed,
-    )
-
-
-def order(number: int) -> FlushOrder:
-    return FlushOrder(number, Offset(number * 10))
+def order(number: int) -> FlushLog:
+    return FlushLog(number=number, end_offset=Offset(number * 10))
 
 
 def test_orders_that_come_during_a_flush_share_the_next(loop: Loop) -> None:
-    platter, flushed = Platter(), list[FlushOrder]()
-    thread = flush_thread(loop, platter.flush, flushed=flushed.append)
-    thread.start()
-    thread.order(order(1))
-    platter.begun.get(timeout=PATIENCE_S)
+    slow_disk, flushed = SlowDisk(), list[FlushLog]()
+    disk = Disk(loop, flush=slow_disk.flush, flushed=flushed.append)
+    disk.start()
+    disk.order(order(1))
+    slow_disk.begun.get(timeout=PATIENCE_S)
     for number in range(2, 50):
-        thread.order(order(number))
+        disk.order(order(number))
 
-    platter.let_one_end()
-    platter.let_one_end()
+    slow_disk.let_one_end()
+    slow_disk.let_one_end()
     loop.run_once()
     loop.run_once()
-    thread.stop()
+    disk.stop()
 
     assert flushed == [order(1), order(49)]
-    assert platter.begun.qsize() == 1, "one flush for the 48 that waited"
+    assert slow_disk.begun.qsize() == 1, "one flush for the 48 that waited"
 
 
 def test_flush_under_way_is_finished_and_what_waits_is_dropped_at_the_end(loop: Loop) -> None:
-    platter, flushed = Platter(), list[FlushOrder]()
-    thread = flush_thread(loop, platter.flush, flushed=flushed.append)
-    thread.start()
-    thread.order(order(1))
-    platter.begun.get(timeout=PATIENCE_S)
-    stopper = threading.Thread(target=thread.stop)
+    slow_disk, flushed = SlowDisk(), list[FlushLog]()
+    disk = Disk(loop, flush=slow_disk.flush, flushed=flushed.append)
+    disk.start()
+    disk.order(order(1))
+    slow_disk.begun.get(timeout=PATIENCE_S)
+    stopper = threading.Thread(target=disk.stop)
     stopper.start()
-    thread.order(order(2))
+    disk.order(order(2))
 
-    platter.let_one_end()
+    slow_disk.let_one_end()
     stopper.join(PATIENCE_S)
     loop.run_once()
 
@@ -257,21 +288,21 @@ def test_flush_under_way_is_finished_and_what_waits_is_dropped_at_the_end(loop: 
     assert loop.is_quiet
 
 
-def test_log_is_at_rest_between_flushes_alone(loop: Loop) -> None:
-    platter = Platter()
-    thread = flush_thread(loop, platter.flush)
-    thread.start()
-    thread.order(order(1))
-    platter.begun.get(timeout=PATIENCE_S)
-    is_at_rest_meanwhile = thread.at_rest.acquire(blocking=False)
+def test_log_is_unlocked_between_flushes_alone(loop: Loop) -> None:
+    slow_disk = SlowDisk()
+    disk = Disk(loop, flush=slow_disk.flush)
+    disk.start()
+    disk.order(order(1))
+    slow_disk.begun.get(timeout=PATIENCE_S)
+    is_unlocked_meanwhile = disk.log_lock.acquire(blocking=False)
 
-    platter.let_one_end()
+    slow_disk.let_one_end()
     loop.run_once()
 
-    assert not is_at_rest_meanwhile
-    assert thread.at_rest.acquire(timeout=PATIENCE_S)
-    thread.at_rest.release()
-    thread.stop()
+    assert not is_unlocked_meanwhile
+    assert disk.log_lock.acquire(timeout=PATIENCE_S)
+    disk.log_lock.release()
+    disk.stop()
 
 
 @pytest.mark.rule("LOG-17")
@@ -283,12 +314,12 @@ def test_flush_is_not_tried_again_after_a_refusal(loop: Loop) -> None:
         tries.append(None)
         raise refusal
 
-    thread = flush_thread(loop, flush)
-    thread.start()
-    thread.order(order(1))
+    disk = Disk(loop, flush=flush)
+    disk.start()
+    disk.order(order(1))
     loop.run_once()
-    thread.order(order(2))
-    thread.stop()
+    disk.order(order(2))
+    disk.stop()
 
     assert loop.failures == [refusal]
     assert len(tries) == 1
@@ -299,11 +330,11 @@ def test_broken_invariant_in_a_flush_is_told_and_shown(loop: Loop) -> None:
     def flush() -> None:
         raise AssertionError("broken")
 
-    thread = flush_thread(loop, flush)
-    thread.start()
-    thread.order(order(1))
+    disk = Disk(loop, flush=flush)
+    disk.start()
+    disk.order(order(1))
     loop.run_once()
-    thread.stop()
+    disk.stop()
 
     assert [str(error) for error in loop.failures] == ["broken"]
 
@@ -317,14 +348,14 @@ def test_checkpoints_are_written_after_the_last_flush_although_no_other_follows(
         nonlocal durable
         durable += 10
 
-    thread = flush_thread(loop, flush, write_checkpoints=lambda: written.put(durable), interval_s=0.01)
-    thread.start()
-    thread.order(order(1))
+    disk = Disk(loop, flush=flush, write_checkpoints=lambda: written.put(durable), interval_s=0.01)
+    disk.start()
+    disk.order(order(1))
     found = written.get(timeout=PATIENCE_S)
-    thread.order(order(2))
+    disk.order(order(2))
     while found < 20:
         found = written.get(timeout=PATIENCE_S)
-    thread.stop()
+    disk.stop()
 
     assert found == 20
     assert not loop.failures
@@ -339,44 +370,44 @@ def test_checkpoints_are_written_again_without_a_flush_until_they_say_everything
         written.put(is_complete)
         return is_complete
 
-    thread = flush_thread(loop, lambda: None, write_checkpoints=write_checkpoints, interval_s=0.01)
-    thread.start()
-    thread.order(order(1))
+    disk = Disk(loop, write_checkpoints=write_checkpoints, interval_s=0.01)
+    disk.start()
+    disk.order(order(1))
 
     found = [written.get(timeout=PATIENCE_S) for _ in range(3)]
-    thread.stop()
+    disk.stop()
 
     assert found == [False, False, True]
     assert not loop.failures
 
 
 def test_flush_is_reported_before_the_checkpoints_are_written(loop: Loop) -> None:
-    told: list[FlushOrder] = []
-    platter = Platter()
-    thread = flush_thread(loop, lambda: None, flushed=told.append, write_checkpoints=platter.flush)
-    thread.start()
-    thread.order(order(1))
+    told: list[FlushLog] = []
+    slow_disk = SlowDisk()
+    disk = Disk(loop, flushed=told.append, write_checkpoints=slow_disk.flush)
+    disk.start()
+    disk.order(order(1))
 
-    platter.begun.get(timeout=PATIENCE_S)
+    slow_disk.begun.get(timeout=PATIENCE_S)
     loop.run_once()
 
     assert told == [order(1)]
-    platter.let_one_end()
-    thread.stop()
+    slow_disk.let_one_end()
+    disk.stop()
 
 
-def test_log_is_not_at_rest_while_checkpoints_are_written(loop: Loop) -> None:
-    platter = Platter()
-    thread = flush_thread(loop, lambda: None, write_checkpoints=platter.flush)
-    thread.start()
-    thread.order(order(1))
-    platter.begun.get(timeout=PATIENCE_S)
+def test_log_is_locked_while_checkpoints_are_written(loop: Loop) -> None:
+    slow_disk = SlowDisk()
+    disk = Disk(loop, write_checkpoints=slow_disk.flush)
+    disk.start()
+    disk.order(order(1))
+    slow_disk.begun.get(timeout=PATIENCE_S)
 
-    is_at_rest = thread.at_rest.acquire(blocking=False)
+    is_unlocked = disk.log_lock.acquire(blocking=False)
 
-    assert not is_at_rest
-    platter.let_one_end()
-    thread.stop()
+    assert not is_unlocked
+    slow_disk.let_one_end()
+    disk.stop()
 
 
 @pytest.mark.rule("LOG-17")
@@ -387,13 +418,13 @@ def test_nothing_is_flushed_after_a_checkpoint_was_refused(loop: Loop) -> None:
     def refuse() -> None:
         raise refusal
 
-    thread = flush_thread(loop, lambda: flushes.append(None), write_checkpoints=refuse)
-    thread.start()
-    thread.order(order(1))
+    disk = Disk(loop, flush=lambda: flushes.append(None), write_checkpoints=refuse)
+    disk.start()
+    disk.order(order(1))
     loop.run_once()
     loop.run_once()
-    thread.order(order(2))
-    thread.stop()
+    disk.order(order(2))
+    disk.stop()
 
     assert loop.failures == [refusal]
     assert len(flushes) == 1

@@ -6,40 +6,37 @@ import logging
 
 import pytest
 
-from raft.node import faults
-from raft.node.faults import FaultLog
+from raft.runtime.fault_log import FaultLog
 
 LOGGER = logging.getLogger("tests.faults")
 
 
 class Clock:
-    """Stands for the module `time`."""
+    """A clock that the test moves."""
 
     def __init__(self) -> None:
-        self.now_s = 1000.0
+        self.time_ms = 1000
 
-    def monotonic(self) -> float:
-        return self.now_s
+    def now_ms(self) -> int:
+        return self.time_ms
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(faults, "time", clock)
-    return clock
+def clock() -> Clock:
+    return Clock()
 
 
 def test_same_fault_is_told_again_after_ten_seconds_with_its_count(
     clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    log = FaultLog(LOGGER)
+    log = FaultLog(LOGGER, clock.now_ms)
 
     for _ in range(4):
         log.report("node %s refuses", 3)
     log.report("node %s refuses", 4)
-    clock.now_s += 10
+    clock.time_ms += 10_000
     log.report("node %s refuses", 3)
-    clock.now_s += 10
+    clock.time_ms += 10_000
     log.report("node %s refuses", 3)
 
     assert caplog.messages == [
@@ -51,7 +48,7 @@ def test_same_fault_is_told_again_after_ten_seconds_with_its_count(
 
 
 def test_faults_that_are_never_the_same_are_not_all_remembered(clock: Clock) -> None:
-    log = FaultLog(LOGGER)
+    log = FaultLog(LOGGER, clock.now_ms)
 
     for number in range(2_500):
         log.report("fault %s", number)

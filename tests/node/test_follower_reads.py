@@ -11,7 +11,7 @@ from raft.errors import ErrorCode
 from raft.records.batch import build_batch
 from raft.records.record import Record
 from raft.records.split import split_batches
-from raft.types import Epoch, NodeId, Offset
+from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset
 from raft.wire.messages.fetch import FetchResponse
 from raft.wire.messages.nodes import LeaderIdAndEpoch
 from tests.node.harness.batches import values_in
@@ -36,7 +36,9 @@ def play_leader_of_four_records(request: core.Request) -> Answer:
         return None
     records = b"".join(_batch(at) for at in range(len(VALUES)))
     return core.FetchResponse(
-        epoch=EPOCH, leader_id=NodeId(2), high_watermark=Offset(2), batches=tuple(split_batches(records))
+        leader=LeaderAndEpoch(epoch=EPOCH, leader_id=NodeId(2)),
+        high_watermark=Offset(2),
+        batches=tuple(split_batches(records)),
     )
 
 

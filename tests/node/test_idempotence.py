@@ -1,4 +1,4 @@
-"""Writers that repeat themselves: idempotent producers, and the keys of exactly-once writes."""
+"""Writers that repeat themselves: idempotent producers, and the keys of keyed writes."""
 
 from __future__ import annotations
 

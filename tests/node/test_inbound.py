@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from raft.node.budget import AnswerBudget, RequestBudget
-from raft.node.caller import Caller
 from raft.node.inbound import MAX_UNDER_WAY, InboundConnection, Service
 from raft.node.incoming import LargeFrames
-from raft.node.respond import Respond
+from raft.node.request_budget import RequestBudget
 from raft.node.slot import Slot
+from raft.runtime.caller import Caller
+from raft.runtime.respond import Respond
+from raft.runtime.response_budget import ResponseBudget
 from raft.types import Endpoint
 from raft.wire.frames import FrameReader, ReceivedRequest, encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -85,7 +86,7 @@ class Connection:
             max_frame_bytes=100 * LARGE_BYTES,
             requests=node.requests,
             large_frames=node.large_frames,
-            answers=AnswerBudget(1 << 30),
+            answers=ResponseBudget(1 << 30),
             handle=self._handle,
             unsupported=lambda: ApiVersionsResponse(error_code=35, api_keys=()),
             registry=node,

@@ -12,7 +12,7 @@ from raft.core.events import Failure
 from raft.errors import ErrorCode
 from raft.local.ports import free_ports
 from raft.node.outbound import OutboundConnection, is_refusal
-from raft.types import Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.types import Endpoint, Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from raft.wire.apis import FETCH, VOTE
 from raft.wire.frames import encode_response
 from raft.wire.mapping.elections import vote_response_to_wire
@@ -38,7 +38,7 @@ PRE_VOTE_REQUEST = core.VoteRequest(
     candidate_log_end=OffsetAndEpoch(epoch=Epoch(2), offset=Offset(7)),
     pre_vote=True,
 )
-GRANTED = core.VoteResponse(epoch=Epoch(3), leader_id=None, vote_granted=True)
+GRANTED = core.VoteResponse(leader=LeaderAndEpoch(epoch=Epoch(3)), vote_granted=True)
 
 
 class Caller:
@@ -247,7 +247,7 @@ def test_connection_dropped_before_it_stands_is_not_used(thread: LoopThread, pee
     ("answer", "complaint"),
     [
         pytest.param((20_000).to_bytes(4, "big"), "a frame of 20000 bytes", id="too large"),
-        pytest.param(encode_response(serving_all(), 4, correlation_id=99), "an answer to request 99", id="of another"),
+        pytest.param(encode_response(serving_all(), 4, correlation_id=99), "a response to request 99", id="of another"),
     ],
 )
 def test_answer_that_is_none_ends_the_connection(
@@ -270,7 +270,7 @@ def test_answer_to_nothing_ends_the_connection(caller: Caller, peer: Peer, caplo
     eventually(lambda: caller.connection.is_closed, "it is closed")
 
     assert caller.answered == [(1, GRANTED)]
-    assert any("an answer to no request" in message for message in caplog.messages)
+    assert any("a response, but no request is in flight" in message for message in caplog.messages)
 
 
 def test_node_that_refuses_to_tell_its_versions_is_left(
@@ -281,7 +281,9 @@ def test_node_that_refuses_to_tell_its_versions_is_left(
     caller.connect()
 
     assert caller.wait_for_failures(1) == [(1, Failure.DISCONNECTED)]
-    assert any("ApiVersions is answered with CLUSTER_AUTHORIZATION_FAILED" in message for message in caplog.messages)
+    assert any(
+        "error CLUSTER_AUTHORIZATION_FAILED in response to ApiVersions" in message for message in caplog.messages
+    )
 
 
 @pytest.mark.rule("COMPAT-4")

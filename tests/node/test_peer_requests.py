@@ -8,7 +8,7 @@ import pytest
 
 from raft.core import messages as core
 from raft.errors import ErrorCode
-from raft.types import ZERO_UUID, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.types import ZERO_UUID, Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from raft.wire.apis import FETCH_SNAPSHOT
 from raft.wire.messages.fetch import FetchReplicaState, FetchResponse
 from raft.wire.messages.fetch_snapshot import (
@@ -46,10 +46,16 @@ _FAR = OffsetAndEpoch(epoch=Epoch(900), offset=Offset(900))
             id="Vote",
         ),
         pytest.param(
-            core.BeginQuorumEpochRequest(cluster_id=OTHER_CLUSTER, epoch=FAR_EPOCH, leader_id=NodeId(2)), id="Begin"
+            core.BeginQuorumEpochRequest(
+                cluster_id=OTHER_CLUSTER, leader=LeaderAndEpoch(epoch=FAR_EPOCH, leader_id=NodeId(2))
+            ),
+            id="Begin",
         ),
         pytest.param(
-            core.EndQuorumEpochRequest(cluster_id=OTHER_CLUSTER, epoch=FAR_EPOCH, leader_id=NodeId(2)), id="End"
+            core.EndQuorumEpochRequest(
+                cluster_id=OTHER_CLUSTER, leader=LeaderAndEpoch(epoch=FAR_EPOCH, leader_id=NodeId(2))
+            ),
+            id="End",
         ),
         pytest.param(
             core.FetchRequest(

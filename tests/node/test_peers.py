@@ -11,11 +11,11 @@ from raft.core import messages as core
 from raft.core.effects import Send
 from raft.core.events import Event, Failure, RequestFailed
 from raft.node.peers import PeerNetwork
-from raft.types import Endpoint, Epoch, NodeId
+from raft.types import Endpoint, Epoch, LeaderAndEpoch, NodeId
 from tests.node.harness.peer import OURS
 
 SILENT = NodeId(2)
-BEGIN = core.BeginQuorumEpochRequest(cluster_id=None, epoch=Epoch(1), leader_id=NodeId(1))
+BEGIN = core.BeginQuorumEpochRequest(cluster_id=None, leader=LeaderAndEpoch(epoch=Epoch(1), leader_id=NodeId(1)))
 
 
 class SilentWorld(asyncio.SelectorEventLoop):

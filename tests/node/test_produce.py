@@ -88,7 +88,7 @@ def _damaged() -> bytes:
         pytest.param(with_codec(GOOD, 7), ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "codec 7", id="unknown codec"),
         pytest.param(GOOD + GOOD, ErrorCode.INVALID_RECORD, "not exactly one batch", id="two batches"),
         pytest.param(GOOD[:-1], ErrorCode.INVALID_RECORD, "not exactly one batch", id="cut short"),
-        pytest.param(GOOD[:40], ErrorCode.INVALID_RECORD, "not exactly one batch", id="less than a head"),
+        pytest.param(GOOD[:40], ErrorCode.INVALID_RECORD, "not exactly one batch", id="less than a header"),
         pytest.param(b"", ErrorCode.INVALID_RECORD, "not exactly one batch", id="nothing"),
         pytest.param(None, ErrorCode.INVALID_RECORD, "not exactly one batch", id="null"),
         pytest.param(b"\x00" * 100, ErrorCode.INVALID_RECORD, "magic 0", id="of old times"),

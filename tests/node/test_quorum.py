@@ -14,7 +14,7 @@ from raft.errors import ErrorCode
 from raft.local.ports import free_ports
 from raft.records.control import leader_change_batch
 from raft.records.split import split_batches
-from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch
+from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch
 from raft.wire.messages.produce import ProduceResponse
 from tests.node.harness.batches import batch_of, values_in
 from tests.node.harness.loop import NodesInProcess
@@ -33,11 +33,10 @@ def append(nodes: NodesInProcess, *values: bytes) -> None:
 
 def values_of(nodes: NodesInProcess, node_id: int) -> list[bytes | None]:
     """The data records in a node's own log, committed or not, read on its disk's thread."""
-    log = nodes.running[node_id]._directory.log
     found: list[bytes] = []
     nodes.thread.look(
-        lambda: nodes.running[node_id]._engine.read_log(
-            lambda: log.read(Offset(0), max_bytes=1 << 24, end_offset=log.end_offset), found.append
+        lambda: nodes.running[node_id]._context.disk.search(
+            lambda log: log.read(Offset(0), max_bytes=1 << 24, end_offset=log.end_offset), found.append
         )
     )
     eventually(lambda: found, "it is read")
@@ -205,12 +204,13 @@ def test_deposed_leader_cuts_what_was_not_committed(leading: Pair) -> None:
     def play(request: core.Request) -> Answer:
         if not isinstance(request, core.FetchRequest):
             return friendly(request)
-        response = core.FetchResponse(epoch=epoch, leader_id=NodeId(2), high_watermark=Offset(start))
+        leader = LeaderAndEpoch(epoch=epoch, leader_id=NodeId(2))
+        response = core.FetchResponse(leader=leader, high_watermark=Offset(start))
         if request.last_fetched_epoch == epoch:
             return None
         if request.fetch_offset > start:
             diverging = OffsetAndEpoch(epoch=Epoch(epoch - 1), offset=Offset(start))
-            return core.FetchResponse(epoch=epoch, leader_id=NodeId(2), diverging=diverging)
+            return core.FetchResponse(leader=leader, diverging=diverging)
         record = leader_change_batch(
             base_offset=Offset(start),
             epoch=epoch,
@@ -220,8 +220,7 @@ def test_deposed_leader_cuts_what_was_not_committed(leading: Pair) -> None:
             timestamp_ms=1,
         )
         return core.FetchResponse(
-            epoch=epoch,
-            leader_id=NodeId(2),
+            leader=leader,
             high_watermark=response.high_watermark,
             batches=tuple(split_batches(record)),
         )

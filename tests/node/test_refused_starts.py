@@ -140,12 +140,12 @@ def test_torn_end_is_cut_with_a_warning(properties: Properties, torn: bytes, cap
         nodes.start().wait_for_leader()
         with nodes.client() as client:
             client.append(batch_of(b"c"))
-            values = values_in(client.fetch(client.log_start()).records)
+            values = values_in(client.fetch(client.log_start_offset()).records)
 
     assert values == [b"a", b"b", b"c"]
-    (warning,) = [record.message for record in caplog.records if "cut off at offset" in record.message]
+    (warning,) = [record.message for record in caplog.records if "log truncated" in record.message]
     assert warning.startswith(f"{path} is damaged at byte {good_bytes}: ")
-    assert f"cut off at offset 3: {len(torn)} bytes, all above the recovery point 3" in warning
+    assert f"end_offset=3 removed_bytes={len(torn)} recovery_point=3" in warning
 
 
 def test_refused_start_is_one_line_and_exit_code_1(properties: Properties, tmp_path: Path) -> None:

@@ -22,6 +22,6 @@ def with_right_crc(payload: bytes) -> bytes:
 
 
 def with_field(payload: bytes, position: int, form: str, value: int) -> bytes:
-    """Return the batch with another number in its head, the checksum right."""
+    """Return the batch with another number in its header, the checksum right."""
     size = struct.calcsize(form)
     return with_right_crc(payload[:position] + struct.pack(form, value) + payload[position + size :])

@@ -61,7 +61,7 @@ def test_snappy_reads_raw_block_when_there_is_no_framing() -> None:
 
 
 def test_snappy_reads_framing_when_streams_follow_each_other() -> None:
-    # Java's SnappyInputStream takes a head where a block could stand.
+    # Java's SnappyInputStream takes a header where a block could stand.
     framed = snappy.compress(b"one ") + snappy.compress(b"two")
 
     assert decompress(Compression.SNAPPY, framed) == b"one two"
@@ -170,7 +170,7 @@ def test_codec_refuses_data_when_damaged(codec: Compression, damage) -> None:  #
         pytest.param(snappy.compress(b"data")[:-1], id="cut in a block"),
         pytest.param(snappy.compress(b"data") + struct.pack(">i", -5), id="negative size"),
         pytest.param(snappy.compress(b"data") + b"junk!", id="junk for a size"),
-        pytest.param(snappy.compress(b"")[:12], id="cut in the head"),
+        pytest.param(snappy.compress(b"")[:12], id="cut in the header"),
     ],
 )
 def test_snappy_refuses_data_when_framing_is_broken(data: bytes) -> None:

@@ -36,7 +36,7 @@ MAX_BYTES = 1 << 20
 def mutated(dice: random.Random) -> bytes:
     data = bytearray(dice.choice(SEEDS))
     for _ in range(dice.randint(1, 4)):
-        # The head decides most, so half of the damage goes there.
+        # The header decides most, so half of the damage goes there.
         position = dice.randrange(min(len(data), HEADER.size) if dice.random() < 0.5 else len(data))
         match dice.randrange(4):
             case 0:

@@ -67,7 +67,7 @@ def test_header_is_refused_when_the_batch_is_cut_short(length: int) -> None:
     [
         pytest.param(16, ">b", 1, "magic 1", id="older magic"),
         pytest.param(16, ">b", 3, "magic 3", id="newer magic"),
-        pytest.param(8, ">i", 48, "60 bytes", id="smaller than a head"),
+        pytest.param(8, ">i", 48, "60 bytes", id="smaller than a header"),
         pytest.param(8, ">i", -1, "11 bytes", id="negative length"),
         pytest.param(0, ">q", -1, "base offset -1", id="negative base offset"),
         pytest.param(0, ">q", 2**63 - 3, "base offset", id="end offset past int64"),
@@ -118,7 +118,7 @@ def test_head_takes_61_bytes() -> None:
 
 
 def keyed(compression: Compression = Compression.NONE) -> bytes:
-    """An exactly-once write."""
+    """A keyed write."""
     return build_batch(RICH, producer_id=2**62 + 5, producer_epoch=3, base_sequence=9, compression=compression)
 
 

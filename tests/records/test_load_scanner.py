@@ -69,7 +69,7 @@ def test_process_falls_back_when_the_library_is_of_another_version(
 
     assert choose_scanner("", library=LIBRARY).name == "python"
     (warning,) = caplog.records
-    assert f"is of version {SCANNER_VERSION}, and {SCANNER_VERSION + 1} is needed" in warning.getMessage()
+    assert f"has version {SCANNER_VERSION}, expected {SCANNER_VERSION + 1}" in warning.getMessage()
 
 
 def test_process_refuses_to_start_when_the_library_is_demanded_and_missing(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ PLAIN = build_batch([Record(value=b"a", timestamp_ms=5), Record(value=b"b", time
 
 
 def claiming(records: int, *, codec: Compression = Compression.NONE) -> bytes:
-    """One small record in a batch whose head speaks of so many."""
+    """One small record in a batch whose header speaks of so many."""
     batch = build_batch([Record(value=None)], compression=codec)
     return with_field(with_field(batch, 23, ">i", records - 1), 57, ">i", records)
 
@@ -40,7 +40,7 @@ def test_leader_takes_batch_when_a_client_sends_it_with_any_codec(codec: Compres
     [
         pytest.param(b"", ErrorCode.INVALID_RECORD, id="nothing"),
         pytest.param(BATCH[:-1], ErrorCode.INVALID_RECORD, id="cut short"),
-        pytest.param(BATCH[:30], ErrorCode.INVALID_RECORD, id="cut in the head"),
+        pytest.param(BATCH[:30], ErrorCode.INVALID_RECORD, id="cut in the header"),
         pytest.param(BATCH + BATCH, ErrorCode.INVALID_RECORD, id="two batches"),
         pytest.param(BATCH + b"x", ErrorCode.INVALID_RECORD, id="a byte too many"),
         pytest.param(with_field(BATCH, 16, ">b", 0), ErrorCode.INVALID_RECORD, id="magic 0"),
@@ -66,8 +66,8 @@ def test_leader_refuses_batch_with_kafka_code_when_unfit(data: bytes, code: Erro
     "data",
     [
         pytest.param(claiming(2), id="one more than there is room for"),
-        pytest.param(claiming((1 << 31) - 1), id="all that a head can say"),
-        pytest.param(claiming((1 << 31) - 1, codec=Compression.ZSTD), id="all that a head can say, compressed"),
+        pytest.param(claiming((1 << 31) - 1), id="all that a header can say"),
+        pytest.param(claiming((1 << 31) - 1, codec=Compression.ZSTD), id="all that a header can say, compressed"),
         pytest.param(claiming((64 << 20) // 7 + 1, codec=Compression.GZIP), id="more than may be decompressed"),
     ],
 )
@@ -91,8 +91,8 @@ def at_time(timestamp_ms: int, **changes: Any) -> bytes:
 
 def of_section(section: bytes, *, codec: Compression = Compression.NONE, records: int = 1) -> bytes:
     """A batch with these bytes in the place of its records."""
-    head = build_batch([Record(value=None)], compression=codec)[: HEADER.size]
-    batch = head + compress(codec, section)
+    header = build_batch([Record(value=None)], compression=codec)[: HEADER.size]
+    batch = header + compress(codec, section)
     batch = with_field(batch, 8, ">i", len(batch) - LENGTH_END)
     return with_field(with_field(batch, 23, ">i", records - 1), 57, ">i", records)
 

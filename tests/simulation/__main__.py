@@ -4,6 +4,7 @@
     python -m tests.simulation --seeds 0-999             one line each, and what was seen
     python -m tests.simulation --seed 7 --events 2000    faults end after so many events
     python -m tests.simulation --mutations               which invariant catches which planted bug, with which seed
+    python -m tests.simulation --mutations --write-seeds the same, and the seeds are written down for the tests
 
 The exit code is 1 when an invariant broke, or a planted bug was not caught.
 """
@@ -21,6 +22,7 @@ from tests.simulation.fixed_seeds import FIXED_SEEDS
 from tests.simulation.mutations.catalogue import MUTATIONS
 from tests.simulation.mutations.hunt import Catch, hunt
 from tests.simulation.mutations.mutation import Mutation
+from tests.simulation.mutations.seeds_file import SEEDS_FILE, seeds_module
 from tests.simulation.mutations.table import table_of
 from tests.simulation.run import Outcome, simulate
 from tests.simulation.sightings import BEYOND_SIGHTS, Sight
@@ -32,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run what the command line asks for; return the exit code."""
     options = _parser().parse_args(arguments)
     if options.mutations:
-        return report_hunts(MUTATIONS, FIXED_SEEDS)
+        return report_hunts(MUTATIONS, FIXED_SEEDS, writes_seeds=options.write_seeds)
     if options.seeds is not None:
         return report_all(simulate(seed, max_events=options.events) for seed in options.seeds)
     outcome = simulate(options.seed, max_events=options.events, remembered_lines=_WHOLE_STORY)
@@ -62,13 +64,21 @@ def report_all(outcomes: Iterable[Outcome]) -> int:
     return 1 if broken else 0
 
 
-def report_hunts(mutations: Sequence[Mutation], seeds: Sequence[int]) -> int:
-    """Hunt for each planted bug, then show what caught them; return the exit code."""
+def report_hunts(mutations: Sequence[Mutation], seeds: Sequence[int], *, writes_seeds: bool = False) -> int:
+    """Hunt for each planted bug, then show what caught them; return the exit code.
+
+    Args:
+        mutations: the bugs.
+        seeds: tried for each.
+        writes_seeds: whether to write down which seed caught which bug.
+    """
     hunts = [(mutation, hunt(mutation, seeds)) for mutation in mutations]
     catches: list[Catch] = [caught for _, caught in hunts if caught is not None]
     missed = [mutation.name for mutation, caught in hunts if caught is None]
     print("\n".join(table_of([caught.row for caught in catches])))
     print(f"not caught: {missed or 'none'}")
+    if writes_seeds:
+        SEEDS_FILE.write_text(seeds_module({caught.mutation.name: caught.seed for caught in catches}))
     return 1 if missed else 0
 
 
@@ -78,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     which.add_argument("--seed", type=int, help="tell the story of this one")
     which.add_argument("--seeds", type=_range, metavar="A-B", help="try all of these, from A to B")
     which.add_argument("--mutations", action="store_true", help="plant known bugs, and hunt for them")
+    parser.add_argument("--write-seeds", action="store_true", help="with --mutations: write down what caught them")
     parser.add_argument("--events", type=int, help="end all faults after so many events at the latest")
     return parser
 
@@ -88,6 +99,6 @@ def _range(text: str) -> range:
 
 
 if __name__ == "__main__":
-    # Recoveries warn of each torn tail: here that is daily bread.
-    logging.getLogger("raft").setLevel(logging.ERROR)
+    # Nodes that stop because of a fault say so: here that happens all the time.
+    logging.getLogger("raft").setLevel(logging.CRITICAL)
     sys.exit(main())

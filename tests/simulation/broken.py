@@ -1,9 +1,12 @@
-"""What ends a run."""
+"""What ends a run, or one life of a node in it.
+
+Neither is an `Exception`: the engine under test catches these, as it must.
+"""
 
 from __future__ import annotations
 
 
-class BrokenInvariantError(Exception):
+class BrokenInvariantError(BaseException):
     """A promise of the quorum was broken, or the simulator is wrong.
 
     Args:
@@ -17,3 +20,7 @@ class BrokenInvariantError(Exception):
         self.invariant = invariant
         self.rules = rules
         self.detail = detail
+
+
+class ProcessEndedError(BaseException):
+    """The process is gone in the middle of what it was doing; raised through its own code, to its event loop."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from raft.core.effects import Reply, ReportFault, RoleChanged, TruncateLog
 from raft.core.events import AppendRequested
-from raft.core.messages import AppendResponse, ClientFetchRequest, Request, VoteRequest, VoteResponse
+from raft.core.messages import AppendResponse, VoteRequest, VoteResponse
 from raft.core.roles import Leader
 from raft.errors import error_name
-from tests.simulation.invariants.observer import Observer
+from tests.simulation.invariants.observer import Asked, Observer
 from tests.simulation.log_twin import write_id_of
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
@@ -30,18 +30,16 @@ class Chronicle(Observer):
                 case ReportFault():
                     self._story.tell(who, "reports: %s", effect.message)
                 case TruncateLog():
-                    cut_to = step.cut_off[-1].header.end_offset if step.cut_off else effect.end_offset
+                    cut_to = step.truncated[-1].header.end_offset if step.truncated else effect.end_offset
                     self._story.tell(who, "cuts its log from %s to %s", cut_to, effect.end_offset)
                 case _:
                     pass
         if step.appended:
             self._tell_appended(who, step)
-        if step.high_watermark != step.high_watermark_before and step.reign is not None:
+        if step.high_watermark != step.high_watermark_before and step.leadership is not None:
             self._story.tell(who, "commits up to %s", step.high_watermark)
 
-    def replied(
-        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
-    ) -> None:
+    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
         match asked, reply.response:
             case VoteRequest(), VoteResponse() as response:
                 self._story.tell(

@@ -17,6 +17,7 @@ from tests.simulation.faults.kinds import BY_REQUEST, Fault
 from tests.simulation.plan import (
     CALM_NETWORK,
     ClientPlan,
+    ClockPlan,
     DiskPlan,
     FaultPlan,
     NetworkPlan,
@@ -28,6 +29,8 @@ from tests.simulation.plan import (
 _CALM_PERCENT = 8
 _UNREST_EVENTS = 7_000
 _LATEST_LEAP_MS = 10_000
+_CLOCK_AHEAD_MS = 1_000_000
+_CLOCK_DRIFT = (-5, 5)
 
 _HALF_ROUNDS: Mapping[Fault, tuple[int | None, ...]] = {
     Fault.CRASH: (None, 1, 2, 4),
@@ -65,10 +68,12 @@ def draw_plan(seed: int) -> Plan:
         voters=voters,
         observers=tuple(NodeId(number) for number in range(nodes + 1, nodes + 1 + observers)),
         fetch_max_bytes=dice.pick((100, 400, 1 << 20)),
+        queued_bytes=Dice(seed, "queued").pick((1, 1_000, 64 << 20)),
         timeouts=timeouts,
         network=network,
         wire=wire,
-        disk=_draw_disk(dice),
+        disk=_draw_disk(dice, seed),
+        clocks=ClockPlan(ahead_ms=_CLOCK_AHEAD_MS, drift=_CLOCK_DRIFT),
         faults=faults,
         clients=_draw_clients(dice, seed),
         unrest_ms=30 * timeouts.election_ms + 12 * timeouts.fetch_ms,
@@ -83,6 +88,7 @@ def _draw_timeouts(dice: Dice, seed: int) -> TimeoutPlan:
     return TimeoutPlan(
         election_ms=election_ms,
         fetch_ms=fetch_ms,
+        fetch_spread_ms=fetch_ms // 10,
         request_ms=dice.pick((700, 1000, 2000)),
         backoff_max_ms=dice.pick((0, election_ms, 1000)),
         timer_grain_ms=dice.pick((1, 1, 1, 16)),
@@ -99,18 +105,18 @@ def _draw_network(dice: Dice) -> NetworkPlan:
         late_percent=dice.pick((0, 20, 60)),
         late_ms=dice.pick(((100, 1000), (500, 6000))),
         damage_percent=dice.pick((0, 0, 2, 10)),
+        refused_percent=CALM_NETWORK.refused_percent,
     )
 
 
 def _draw_wire(dice: Dice, voters: tuple[NodeId, ...]) -> WirePlan:
     return WirePlan(
-        is_bytes=dice.draw(8) == 0,
         old_nodes=tuple(dice.some(voters, 1 + dice.draw(len(voters)))) if dice.draw(8) == 0 else (),
         has_dead_address=dice.draw(4) == 0,
     )
 
 
-def _draw_disk(dice: Dice) -> DiskPlan:
+def _draw_disk(dice: Dice, seed: int) -> DiskPlan:
     return DiskPlan(
         lag_percent=dice.pick((0, 0, 5, 20)),
         lag_ms=dice.pick(((1, 5), (1, 100))),
@@ -118,6 +124,7 @@ def _draw_disk(dice: Dice) -> DiskPlan:
         slow_percent=dice.pick((0, 2, 10)),
         slow_ms=dice.pick(((50, 300), (300, 2000))),
         report_ms=dice.pick(((0, 0), (0, 5), (0, 100))),
+        read_ms=Dice(seed, "reads").pick(((0, 0), (0, 5), (0, 60))),
         segment_bytes=dice.pick((300, 2_000, 2_000, 1 << 30)),
         tail_bytes=dice.pick((200, 4 << 20)),
     )
@@ -141,6 +148,7 @@ def _only_by_request(faults: FaultPlan) -> FaultPlan:
 
 def _draw_clients(dice: Dice, seed: int) -> ClientPlan:
     of_time = Dice(seed, "log time")
+    of_sessions = Dice(seed, "sessions")
     newest_kept = of_time.pick((0, 0, NEWEST_WRITERS_KEPT))
     return ClientPlan(
         producers=dice.pick((1, 1, 2, 3)),
@@ -150,6 +158,9 @@ def _draw_clients(dice: Dice, seed: int) -> ClientPlan:
         pause_ms=dice.pick(((0, 50), (20, 200), (100, 600))),
         patience_ms=dice.pick((200, 600, 1500)),
         timeout_ms=dice.pick(((100, 1000), (1000, 3000))),
+        stream_readers=of_sessions.pick((1, 1, 2)),
+        api_timeout_ms=of_sessions.pick((800, 3_000, 60_000)),
+        retry_ms=of_sessions.pick((5, 50)),
         newest_kept=newest_kept,
         clocks_leap_at_ms=of_time.draw(_LATEST_LEAP_MS) if newest_kept else None,
     )

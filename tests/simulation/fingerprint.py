@@ -7,9 +7,7 @@ from __future__ import annotations
 from zlib import crc32
 
 from raft.core.effects import Reply, Send
-from raft.core.events import AppendRequested
-from raft.core.messages import ClientFetchRequest, Request
-from tests.simulation.invariants.observer import Observer
+from tests.simulation.invariants.observer import Asked, Observer
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
 from tests.simulation.timeline import Timeline
@@ -31,9 +29,7 @@ class Fingerprint(Observer):
     def sent(self, machine: Machine, order: Send) -> None:
         self._add(f"{machine.node_id} {order.number} {order.node_id} {type(order.request).__name__}")
 
-    def replied(
-        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
-    ) -> None:
+    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
         self._add(f"{machine.node_id} {reply.request_id} {type(reply.response).__name__} {len(records)}")
 
     def _add(self, text: str) -> None:

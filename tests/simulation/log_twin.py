@@ -115,6 +115,10 @@ class LogTwin:
         at = bisect_left(self._ends, end_offset)
         return self.entries[at] if at < len(self._ends) and self._ends[at] == end_offset else None
 
+    def entry_holding(self, offset: Offset) -> Entry | None:
+        """The batch that an offset lies in, if there is one."""
+        return next(self.after(offset), None)
+
     def after(self, start_offset: Offset) -> Iterator[Entry]:
         """The batches from an offset on, which is the begin of one or the end."""
         return islice(self.entries, bisect_right(self._ends, start_offset), None)

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import errno
+import traceback
+from typing import NoReturn
 
 from raft.core import RaftCore
-from raft.core.effects import Effect, ShutdownFinished
+from raft.core.config import Draw
+from raft.core.effects import Effect
+from raft.core.log_view import LogView
 from raft.core.roles import Leader
 from raft.errors import CorruptBatchError, StorageError
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
-from raft.storage.memory import Call, PowerCutError
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.types import ElectionState, Epoch, NodeId, Offset
 from raft.writers import WriterTable
+from tests.memory_files.files import Call, PowerCutError
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.clock import Clock
 from tests.simulation.dice import Dice
-from tests.simulation.disk_threads import DiskThreads
 from tests.simulation.log_twin import LogTwin
 from tests.simulation.plan import calmed
 from tests.simulation.platter import Platter
@@ -26,10 +29,10 @@ from tests.simulation.process import Process
 from tests.simulation.sightings import Moment, Sight
 from tests.simulation.starting import DIRECTORY, TOPIC, core_config, empty_writer_table, open_directory, view_of
 from tests.simulation.surroundings import Surroundings
+from tests.simulation.watched import WatchedCore
+from tests.simulation.watched_directory import DirectoryListener, WatchedDirectory
 from tests.simulation.written_log import WrittenLog
 
-_CLOCK_AHEAD_MS = 1_000_000
-_DRIFT = (-5, 5)
 _ENTROPY_BYTES = 16
 
 
@@ -44,6 +47,9 @@ class Machine:
         life: how often it was started.
         writers: the core's table of writers.
         process: what runs on it; None while it is down.
+        draw: dice of the core.
+        crash_draw: dice for what a power cut leaves of what was not flushed; None for nothing.
+        holds_flushes: whether no flush is done; see `hold_flushes`.
     """
 
     def __init__(self, node_id: NodeId, surroundings: Surroundings) -> None:
@@ -56,9 +62,10 @@ class Machine:
         self.process: Process | None = None
         self._surroundings = surroundings
         self._dice = Dice(surroundings.plan.seed, f"machine {node_id}")
-        self._core_dice = Dice(surroundings.plan.seed, f"core {node_id}")
+        self.crash_draw: Draw | None = self._dice.draw
+        self.holds_flushes = False
+        self.draw: Draw = Dice(surroundings.plan.seed, f"core {node_id}").draw
         self._disk_plan = surroundings.plan.disk
-        self._disk: DiskThreads | None = None
         self._is_tampered_with = False
 
     def __str__(self) -> str:
@@ -98,6 +105,32 @@ class Machine:
         name = f"{DIRECTORY}/{HIGH_WATERMARK_NAME}"
         return HighWatermarkCheckpoint(self.files.after_power_cut(name), name, topic=TOPIC, partition=0).offset
 
+    def stored_state(self) -> ElectionState | None:
+        """The election state that the disk holds; None if it holds none."""
+        name = f"{DIRECTORY}/{ELECTION_STATE_NAME}"
+        if not self.files.has_survivor(name):
+            return None
+        return ElectionStateFile(self.files.after_power_cut(name), name).read()
+
+    def written_view(self) -> LogView:
+        """The log on the disk, as a core sees it that starts; of a machine that is down, what was flushed."""
+        end_offset = self.written.twin.end_offset if self.process is not None else self.written.durable_end
+        view = LogView()
+        for entry in self.written.twin.between(Offset(0), end_offset):
+            view.append(entry.header)
+        return view
+
+    def open_by_hand(self) -> ReplicaDirectory:
+        """Open the directory of a machine that is down, to change what is in it; `tamper` has to follow."""
+        return open_directory(
+            ReplicaDirectory,
+            self.files,
+            self.node_id,
+            self._surroundings.plan,
+            entropy=self._dice.bytes(_ENTROPY_BYTES),
+            writers=self.empty_writer_table(),
+        )
+
     def empty_writer_table(self) -> WriterTable:
         """A table of writers as the node begins with."""
         return empty_writer_table(self._surroundings.plan)
@@ -112,7 +145,7 @@ class Machine:
             directory = self._open_directory()
         except PowerCutError:
             self._sight(Sight.POWER_CUT_WHILE_STARTING)
-            self._power_failed()
+            self.power_failed()
             return
         except StorageError as error:
             self._refuse_to_start(error)
@@ -126,17 +159,19 @@ class Machine:
             self.written.reopen(directory.log)
         self.stored = directory.election_state
         self._tell("starts, its log ends at %s, %s", directory.log.end_offset, self.stored)
-        self.process = process = self._make_process(directory)
-        self._disk = self._make_disk(directory, process)
+        self.process = self._make_process(directory)
+        directory.watch(self.written, self._listener(self.process))
         self._surroundings.watch.started(self)
-        process.start(self._disk)
+        if self.holds_flushes:
+            self.process.workers.hold_flushes()
+        self.process.start()
 
     def cut_power(self) -> None:
         """Cut the power: what was not flushed is there or not, as the dice say."""
         self._tell("loses power")
         self._sight(Sight.POWER_CUT)
         self._end()
-        self.files.crash(self._dice.draw)
+        self.files.crash(self.crash_draw)
         self._surroundings.went_down(self)
 
     def kill(self) -> None:
@@ -152,10 +187,22 @@ class Machine:
         self.files.keep_power()
         self.files.restore()
         self._disk_plan = calmed(self._disk_plan)
-        if self.process is not None and self._disk is not None:
-            self._disk.calm_down(self._disk_plan)
+        if self.process is not None:
+            self.process.workers.calm_down(self._disk_plan)
             self.process.plan_kill(None)
             self.process.wake()
+
+    def hold_flushes(self) -> None:
+        """Do no flush, in this life and in those to come, until told otherwise."""
+        self.holds_flushes = True
+        if self.process is not None:
+            self.process.workers.hold_flushes()
+
+    def release_flushes(self) -> None:
+        """Do the flushes that wait, and those to come."""
+        self.holds_flushes = False
+        if self.process is not None:
+            self.process.workers.release_flushes()
 
     def tamper(self, files: Platter | None = None) -> None:
         """Let its disk be another, or not be what it was, while it is down: nobody can hold the machine to that."""
@@ -169,9 +216,10 @@ class Machine:
     # What the process tells
 
     def note_stored(self) -> None:
-        """An election state was stored: look what is on the platter now."""
+        """An election state was stored: look what is on the disk now."""
         name = f"{DIRECTORY}/{ELECTION_STATE_NAME}"
         self.stored = ElectionStateFile(self.files.after_power_cut(name), name).read()
+        self._surroundings.watch.stored(self)
 
     def kill_instead_of(self, effect: Effect) -> None:
         """The moment has come that `Process.plan_kill` was told of."""
@@ -179,27 +227,45 @@ class Machine:
         self._surroundings.sightings.moments[Moment("killed", type(effect).__name__)] += 1
         self.kill()
 
-    def leave(self, finished: ShutdownFinished) -> None:
+    def leave(self) -> None:
         """The node has shut down by itself."""
-        assert self._disk is not None, "only a node that runs can leave"
-        self._tell("leaves, handed over: %s", finished.handed_over)
-        self._sight(Sight.HANDED_OVER if finished.handed_over else Sight.SHUTDOWN_TIMED_OUT)
+        process = self.process
+        assert process is not None, "only a node that runs can leave"
         try:
-            self._disk.close()
+            process.close()
         except PowerCutError:
-            self._power_failed()
+            self.power_failed()
             return
         except StorageError as error:
-            self._disk_refused(error)
+            self.disk_refused(error)
             return
+        if self.process is process:
+            self._end()
+            self._surroundings.went_down(self)
+
+    def halted(self, reason: str) -> None:
+        """The node has stopped because going on could break a promise of the quorum."""
+        if not self._surroundings.allows_halts:
+            raise BrokenInvariantError("NoNodeHalts", ("GEN-12", "DIVERGE-7"), f"{self}: {reason}")
         self._end()
         self._surroundings.went_down(self)
 
+    def broke(self, error: Exception) -> NoReturn:
+        """The node has stopped because of a bug: nothing that this world does to it may be more than it can take.
+
+        Raises:
+            BrokenInvariantError: always.
+        """
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        detail = f"{self}: {type(error).__name__} at {place.filename}:{place.lineno}: {error}"
+        raise BrokenInvariantError("NothingBreaks", ("ERROR-9", "LOG-17"), detail)
+
     # One life
 
-    def _open_directory(self) -> ReplicaDirectory:
+    def _open_directory(self) -> WatchedDirectory:
         durable_end, written_end, size_bytes = self.written.durable_end, self.written.twin.end_offset, self._log_bytes()
         directory = open_directory(
+            WatchedDirectory,
             self.files,
             self.node_id,
             self._surroundings.plan,
@@ -211,46 +277,49 @@ class Machine:
         self._sight(Sight.TORN_TAIL, self._log_bytes() < size_bytes)
         return directory
 
-    def _make_process(self, directory: ReplicaDirectory) -> Process:
+    def _make_process(self, directory: WatchedDirectory) -> Process:
         surroundings = self._surroundings
-        core = RaftCore(
+        core = WatchedCore(
             core_config(directory, self.node_id, surroundings.plan),
             stored=directory.election_state,
             log=view_of(directory.log),
             writers=self.writers,
             known_committed=directory.committed_offset,
-            draw=self._core_dice.draw,
+            draw=self.draw,
         )
+        timing = surroundings.plan.clocks
         clock = Clock(
-            surroundings.timeline, ahead_ms=self._dice.draw(_CLOCK_AHEAD_MS), drift=self._dice.between(_DRIFT)
+            surroundings.timeline, ahead_ms=self._dice.draw(timing.ahead_ms), drift=self._dice.between(timing.drift)
         )
-        return Process(self, core, self.written.twin.copy(), clock=clock, surroundings=surroundings)
-
-    def _make_disk(self, directory: ReplicaDirectory, process: Process) -> DiskThreads:
-        surroundings = self._surroundings
-        return DiskThreads(
+        return Process(
+            self,
+            core,
             directory,
-            self.written,
-            timeline=surroundings.timeline,
+            self.written.twin.copy(),
+            clock=clock,
             dice=self._dice,
-            plan=self._disk_plan,
-            sightings=surroundings.sightings,
-            wrote=lambda entries: surroundings.watch.wrote(self, entries),
-            looked=lambda: surroundings.watch.flushed(self),
-            checkpointed=lambda: surroundings.watch.checkpointed(self),
-            flushed=process.flushed,
-            rolled=process.snapshot_producers,
-            power_failed=self._power_failed,
-            refused=self._disk_refused,
+            disk_plan=self._disk_plan,
+            surroundings=surroundings,
         )
 
-    def _power_failed(self) -> None:
+    def _listener(self, process: Process) -> DirectoryListener:
+        watch = self._surroundings.watch
+        return DirectoryListener(
+            wrote=lambda entries: watch.wrote(self, entries),
+            appended=process.workers.release_held_back,
+            stored=self.note_stored,
+            flushed=lambda: watch.flushed(self),
+            checkpointed=lambda: watch.checkpointed(self),
+        )
+
+    def power_failed(self) -> None:
+        """A power cut that was planned for a call of the disk has come."""
         self._sight(Sight.POWER_CUT_WHILE_WRITING, self.process is not None)
         if self.files.cut_instead_of is not None:
             self._surroundings.sightings.moments[Moment("power cut", self.files.cut_instead_of.name)] += 1
         self.cut_power()
 
-    def _disk_refused(self, error: StorageError) -> None:
+    def disk_refused(self, error: StorageError) -> None:
         """The node stops, as it must. Before the next start the machine does too, unless its disk was only full: the
         cache of a system that could not flush may show the next process what is nowhere else.
         """
@@ -272,7 +341,7 @@ class Machine:
         """A node may refuse for two reasons only: its disk did, or what it had flushed is damaged."""
         if self.files.refusal is not None:
             self._sight(Sight.START_REFUSED_BY_DISK)
-            self._disk_refused(error)
+            self.disk_refused(error)
         elif self.files.is_rotten and isinstance(error, CorruptBatchError):
             self._tell("does not start: %s", error)
             self._sight(Sight.DAMAGE_REFUSED)
@@ -283,7 +352,7 @@ class Machine:
             raise BrokenInvariantError("NodesStartAgain", ("LOG-13", "STATE-4"), f"{self}: {error}")
 
     def _end(self) -> None:
-        process, self.process, self._disk = self.process, None, None
+        process, self.process = self.process, None
         if process is None:
             return
         core = process.core

@@ -1,20 +1,31 @@
-"""The network between nodes and clients: everything that carries a message has its own fate."""
+"""The network between nodes and clients: each message has a fate of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from enum import Enum
 
 from raft.records.header import CHECKED_FROM, batch_size_bytes
 from tests.simulation.dice import Dice
+from tests.simulation.message import Address, Message
 from tests.simulation.plan import CALM_NETWORK, NetworkPlan
 from tests.simulation.sightings import Sight, Sightings
 from tests.simulation.timeline import Action, Timeline
 
-Address = int
-"""A node's id, or a client's number, which is below 0."""
-
 Links = frozenset[tuple[Address, Address]]
 """Ways from one address to another, one way each."""
+
+
+class Fate(Enum):
+    """What becomes of a message that is sent."""
+
+    CARRIED = "carried"
+    HELD = "held"
+    LOST = "lost"
+
+
+Judge = Callable[[Message, Action], Fate]
+"""Decides what becomes of a message. One that it holds is delivered by calling the action."""
 
 
 class Network:
@@ -22,9 +33,13 @@ class Network:
 
     Two messages never wait for each other, as if each had a connection of its own; a connection that breaks and is
     made anew does the same to real ones. What is cut off, is cut off when a message is sent.
+
+    Attributes:
+        judge: decides first, if there is one.
     """
 
     def __init__(self, plan: NetworkPlan, *, timeline: Timeline, dice: Dice, sightings: Sightings) -> None:
+        self.judge: Judge | None = None
         self._plan = plan
         self._timeline = timeline
         self._dice = dice
@@ -38,6 +53,11 @@ class Network:
         self._cuts.clear()
         self._is_calm = True
 
+    @property
+    def refused_percent(self) -> int:
+        """How often the sender hears of it when no node listens."""
+        return self._plan.refused_percent
+
     def cut(self, links: Iterable[tuple[Address, Address]]) -> Links:
         """Let nothing through from the first to the second of each pair; return what `mend` takes."""
         cut = frozenset(links)
@@ -48,18 +68,25 @@ class Network:
         """Undo a cut."""
         self._cuts = [other for other in self._cuts if other is not cut]
 
-    def carry(self, sender: Address, receiver: Address, deliver: Action, *, may_repeat: bool = False) -> None:
-        """Take a message along.
+    def is_cut(self, sender: Address, receiver: Address) -> bool:
+        """Whether nothing gets from one to the other."""
+        return any((sender, receiver) in cut for cut in self._cuts)
+
+    def carry(self, message: Message, deliver: Action, *, may_repeat: bool = False) -> Fate:
+        """Take a message along; return what becomes of it, as far as that is decided now.
 
         Args:
-            sender: where it comes from.
-            receiver: where it goes.
+            message: from whom to whom, and what it says.
             deliver: hands it over; called as often as it arrives.
             may_repeat: whether it may arrive twice: a request that is asked again looks so.
         """
         plan, dice = self._plan, self._dice
-        if any((sender, receiver) in cut for cut in self._cuts):
-            return
+        if self.is_cut(message.sender, message.receiver):
+            return Fate.LOST
+        if self.judge is not None:
+            fate = self.judge(message, deliver)
+            if fate is not Fate.CARRIED:
+                return fate
         if dice.chance(plan.loss_percent):
             self._sightings.count(Sight.MESSAGE_LOST)
         elif dice.chance(plan.held_percent):
@@ -71,9 +98,10 @@ class Network:
             self._timeline.after(
                 dice.between(plan.late_ms if is_late else plan.delay_ms), lambda: self._repeat(deliver, is_late)
             )
+        return Fate.CARRIED
 
     def damaged(self, records: bytes) -> bytes:
-        """Return the records of an answer as they arrive: perhaps cut off somewhere, perhaps with a bit that is wrong.
+        """Return the records of a response as they arrive: perhaps truncated, perhaps with a bit that is wrong.
 
         Only what a checksum covers goes wrong: the link's own checksums guard the rest of a message as well, and such
         damage comes from files that change while they are sent (KAFKA-18723).

@@ -10,7 +10,6 @@ from raft.core.messages import (
     AppendResponse,
     ClientFetchRequest,
     FetchResponse,
-    Request,
     RequestRefused,
     VoteRequest,
     VoteResponse,
@@ -19,7 +18,7 @@ from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, 
 from raft.errors import ErrorCode
 from raft.types import NodeId, Offset
 from tests.simulation.committed_log import CommittedLog
-from tests.simulation.invariants.observer import Observer
+from tests.simulation.invariants.observer import Asked, Observer
 from tests.simulation.log_twin import WriteId, write_id_of
 from tests.simulation.machine import Machine
 from tests.simulation.sightings import Sight, Sightings
@@ -49,7 +48,7 @@ class Onlooker(Observer):
             if isinstance(effect, RoleChanged):
                 self._see_role(step, effect)
             elif isinstance(effect, ReportFault):
-                self._sightings.count(Sight.LOST_DISK_REPORTED, "lose its disk" in effect.message)
+                self._sightings.count(Sight.LOST_DISK_REPORTED, "it has lost records" in effect.message)
         self._see_cut(step)
         self._see_held_back(step)
         for entry in step.appended:
@@ -61,9 +60,7 @@ class Onlooker(Observer):
         self._sightings.count(Sight.APPENDS_TOGETHER, isinstance(step.event, AppendsRequested))
         self._sightings.count(Sight.REQUEST_ABANDONED, isinstance(step.event, RequestAbandoned))
 
-    def replied(
-        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
-    ) -> None:
+    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
         match asked, reply.response:
             case VoteRequest(pre_vote=True), VoteResponse(vote_granted=False, error=ErrorCode.NONE):
                 role = machine.core.role
@@ -115,11 +112,11 @@ class Onlooker(Observer):
 
     def _see_cut(self, step: Step) -> None:
         node_id = step.machine.node_id
-        if step.cut_off:
+        if step.truncated:
             self._sightings.count(Sight.TRUNCATION)
             self._sightings.count(Sight.TRUNCATION_IN_SEVERAL_STEPS, node_id in self._has_just_cut)
             self._has_just_cut.add(node_id)
-            self._cut_off.update(write_id for entry in step.cut_off if (write_id := write_id_of(entry.header)))
+            self._cut_off.update(write_id for entry in step.truncated if (write_id := write_id_of(entry.header)))
         elif step.appended:
             self._has_just_cut.discard(node_id)
 

@@ -25,7 +25,7 @@ def peaceful_plan() -> Plan:
         observers=(),
         timeouts=replace(plan.timeouts, election_ms=300, fetch_ms=800, request_ms=2000),
         network=CALM_NETWORK,
-        wire=WirePlan(is_bytes=False, old_nodes=(), has_dead_address=False),
+        wire=WirePlan(old_nodes=(), has_dead_address=False),
         faults=replace(plan.faults, every_ms={}),
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from raft.errors import StorageError
 from raft.storage.files import folder_of
-from raft.storage.memory import Call, MemoryFiles, PowerCutError
+from tests.memory_files.files import Call, MemoryFiles, PowerCutError
 from tests.simulation.broken import BrokenInvariantError
 
 _CLEANING_UP = (Call.REMOVE,)

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TypeVar
+
+from raft.config import NodeConfig
 from raft.core import CoreConfig
 from raft.core.log_view import LogView
-from raft.core.quorum import VoterSet
+from raft.core.voter_set import VoterSet
 from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
 from raft.storage.files import Files
 from raft.storage.log import Log, LogConfig
-from raft.types import ZERO_UUID, Endpoint, NodeId, ReplicaKey
+from raft.types import Endpoint, NodeId, ReplicaKey, Uuid
+from raft.wire.mapping.partition import TopicPartition
 from raft.writers import WriterExpiry, WriterTable
 from tests.simulation.plan import Plan
+
+AnyDirectory = TypeVar("AnyDirectory", bound=ReplicaDirectory)
 
 DEAD_ADDRESS = Endpoint("nobody", 9000)
 """Where a node may look for its leader, though nobody listens there."""
 
 TOPIC = "__cluster_metadata"
+TOPIC_ID = Uuid("AAAAAAAAAAAAAAAAAAAAAQ")
+OURS = TopicPartition(topic_name=TOPIC, topic_id=TOPIC_ID)
+"""The partition that every node hosts."""
+
 _ADDRESSES_OF_VOTERS = 2
+_ANY_TIMESTAMP_MS = 1 << 60
 
 DIRECTORY = f"{TOPIC}-0"
 """Where on a disk the log lies, and everything beside it."""
@@ -30,14 +42,14 @@ def endpoint_of(node_id: NodeId) -> Endpoint:
 
 
 def open_directory(
-    files: Files, node_id: NodeId, plan: Plan, *, entropy: bytes, writers: WriterTable
-) -> ReplicaDirectory:
+    kind: type[AnyDirectory], files: Files, node_id: NodeId, plan: Plan, *, entropy: bytes, writers: WriterTable
+) -> AnyDirectory:
     """Open a node's directory, with all that recovery does; see `ReplicaDirectory.open`."""
     identity = ReplicaIdentity(
-        topic=TOPIC, topic_id=ZERO_UUID, node_id=node_id, cluster_id=CLUSTER_ID, voters=plan.voters
+        topic=TOPIC, topic_id=TOPIC_ID, node_id=node_id, cluster_id=CLUSTER_ID, voters=plan.voters
     )
     config = LogConfig(segment_bytes=plan.disk.segment_bytes, tail_bytes=plan.disk.tail_bytes)
-    return ReplicaDirectory.open(files, identity, entropy=entropy, config=config, writers=writers)
+    return kind.open(files, identity, entropy=entropy, config=config, writers=writers)
 
 
 def empty_writer_table(plan: Plan) -> WriterTable:
@@ -55,11 +67,25 @@ def core_config(directory: ReplicaDirectory, node_id: NodeId, plan: Plan) -> Cor
         bootstrap_servers=_bootstrap_servers(plan),
         election_timeout_ms=timeouts.election_ms,
         fetch_timeout_ms=timeouts.fetch_ms,
-        fetch_timeout_spread_ms=timeouts.fetch_ms // 10,
+        fetch_timeout_spread_ms=timeouts.fetch_spread_ms,
         high_watermark_linger_ms=timeouts.linger_ms,
         request_timeout_ms=timeouts.request_ms,
         election_backoff_max_ms=timeouts.backoff_max_ms,
         fetch_max_bytes=plan.fetch_max_bytes,
+    )
+
+
+def node_config(node_id: NodeId, plan: Plan) -> NodeConfig:
+    """Return what a node's request handlers are told. Clients' clocks leap, so no record comes from the future."""
+    return NodeConfig(
+        listener=endpoint_of(node_id),
+        advertised=endpoint_of(node_id),
+        log_dir=Path("/"),
+        node_id=node_id,
+        cluster_id=CLUSTER_ID,
+        voters={voter: endpoint_of(voter) for voter in plan.voters},
+        message_timestamp_after_max_ms=_ANY_TIMESTAMP_MS,
+        queued_max_request_bytes=plan.queued_bytes,
     )
 
 

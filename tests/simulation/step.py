@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from raft.core.effects import Effect, RoleChanged
-from raft.core.events import AppendRequested, Event
-from raft.core.messages import AppendResponse, ClientFetchRequest, Request, Response
+from raft.core.events import Event
 from raft.core.roles import Leader, Role
 from raft.types import Offset
 from tests.simulation.log_twin import Entry, LogTwin
 
 if TYPE_CHECKING:
     from tests.simulation.machine import Machine
-
-Respond = Callable[[Response | AppendResponse, bytes], None]
-"""Takes the answer to a request, and the records that go into it."""
 
 
 class Step(NamedTuple):
@@ -27,10 +22,10 @@ class Step(NamedTuple):
         machine: whose core.
         now_ms: by the node's own clock.
         role_before, role_after: the same object if nothing about the role has changed.
-        reign: the leadership under which the step was made, wholly or in part: it may begin in it, and end in it.
+        term: the leadership under which the step was made, wholly or in part: it may begin in it, and end in it.
         high_watermark_before, high_watermark: before and after.
         log: what the node believes to be in its log, after.
-        cut_off, appended: how the node's view of its log changed, the cut first.
+        truncated, appended: how the node's view of its log changed, the cut first.
     """
 
     machine: Machine
@@ -39,11 +34,11 @@ class Step(NamedTuple):
     effects: Sequence[Effect]
     role_before: Role
     role_after: Role
-    reign: Leader | None
+    leadership: Leader | None
     high_watermark_before: Offset | None
     high_watermark: Offset | None
     log: LogTwin
-    cut_off: Sequence[Entry]
+    truncated: Sequence[Entry]
     appended: Sequence[Entry]
 
     @property
@@ -57,22 +52,14 @@ class Step(NamedTuple):
         return self.high_watermark != self.high_watermark_before
 
     @property
-    def begins_reign(self) -> bool:
+    def begins_leadership(self) -> bool:
         """Whether the node becomes leader in it, even if it resigns at once."""
-        return self.reign is not None and self.reign is not self.role_before
+        return self.leadership is not None and self.leadership is not self.role_before
 
 
-def reign_in(role_before: Role, effects: Sequence[Effect]) -> Leader | None:
+def leadership_in(role_before: Role, effects: Sequence[Effect]) -> Leader | None:
     """Return the leadership that a step begins with, or comes to."""
     for effect in effects:
         if isinstance(effect, RoleChanged) and isinstance(effect.new, Leader):
             return effect.new
     return role_before if isinstance(role_before, Leader) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A request that a node has taken in, and whom its answer goes to."""
-
-    asked: Request | ClientFetchRequest | AppendRequested
-    respond: Respond

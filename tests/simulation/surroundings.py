@@ -14,7 +14,7 @@ from tests.simulation.timeline import Timeline
 if TYPE_CHECKING:
     from tests.simulation.invariants.watch import Watch
     from tests.simulation.machine import Machine
-    from tests.simulation.process import Outbox
+    from tests.simulation.post_office import PostOffice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,8 +22,9 @@ class Surroundings:
     """The world as a machine sees it.
 
     Fields:
-        outbox: the way to other nodes.
+        post_office: the way to other nodes.
         went_down: told of every machine that stops, whatever the reason.
+        allows_halts: whether a node may halt; if not, that is a broken invariant.
     """
 
     plan: Plan
@@ -31,5 +32,6 @@ class Surroundings:
     story: Story
     sightings: Sightings
     watch: Watch
-    outbox: Outbox
+    post_office: PostOffice
     went_down: Callable[[Machine], None]
+    allows_halts: bool

@@ -8,27 +8,30 @@ from dataclasses import replace
 import pytest
 
 from raft.core.effects import FlushLog, Send, TruncateLog
-from raft.core.messages import FetchRequest, VoteRequest
+from raft.core.messages import VoteRequest
 from raft.core.roles import Follower
 from raft.errors import StorageError
 from raft.records.batch import build_batch
 from raft.records.record import Record
 from raft.records.split import split_good_prefix
-from raft.storage.memory import Call, PowerCutError
-from raft.types import Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from tests.memory_files.files import Call, PowerCutError
+from tests.simulation import post_office
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.clock import Clock
 from tests.simulation.connections import Connection, Lane
 from tests.simulation.dice import Dice
 from tests.simulation.drawing import draw_plan
 from tests.simulation.faults.kinds import BEYOND
+from tests.simulation.machine import Machine
+from tests.simulation.message import Message
 from tests.simulation.network import Network
 from tests.simulation.peace import follower_of, leader_of, pass_a_while
-from tests.simulation.plan import CALM_NETWORK, WirePlan
+from tests.simulation.plan import CALM_NETWORK
 from tests.simulation.platter import Platter
 from tests.simulation.sightings import Moment, Sight, Sightings
+from tests.simulation.starting import endpoint_of
 from tests.simulation.timeline import Timeline
-from tests.simulation.wire import Wire
 from tests.simulation.world import World
 
 _FILE = "file"
@@ -100,9 +103,9 @@ def test_network_is_done_with_what_it_held_when_it_calms_down() -> None:
     timeline, arrived = Timeline(), list[str]()
     plan = replace(CALM_NETWORK, held_percent=100, late_ms=(50, 50))
     network = Network(plan, timeline=timeline, dice=Dice(1, "network"), sightings=Sightings())
-    network.carry(1, 2, lambda: arrived.append("late"))
+    network.carry(Message(1, 2), lambda: arrived.append("late"))
     timeline.run(60)
-    network.carry(1, 2, lambda: arrived.append("never"))
+    network.carry(Message(1, 2), lambda: arrived.append("never"))
 
     network.calm_down()
     timeline.run(200)
@@ -224,12 +227,7 @@ def test_request_reaches_another_node_when_its_address_leads_there(world: World)
 
     world.post_office.send(
         follower.process,
-        Send(
-            number=9_999,
-            node_id=leader.node_id,
-            endpoint=Endpoint(f"node-{leader.node_id}", 9000 + leader.node_id),
-            request=request,
-        ),
+        Send(number=9_999, node_id=leader.node_id, endpoint=endpoint_of(leader.node_id), request=request),
     )
     world.timeline.run(world.timeline.now_ms + 50)
 
@@ -237,35 +235,37 @@ def test_request_reaches_another_node_when_its_address_leads_there(world: World)
 
 
 @pytest.mark.rule("COMPAT-2", "PREVOTE-18")
-def test_wire_cannot_say_a_pre_vote_when_one_side_is_old() -> None:
-    wire = Wire(WirePlan(is_bytes=False, old_nodes=(NodeId(2),), has_dead_address=False))
-    request = _pre_vote()
+def test_post_office_says_that_a_pre_vote_cannot_be_said_when_one_side_is_old(world: World) -> None:
+    follower, leader = follower_of(world), leader_of(world)
+    world.versions.old_nodes = (leader.node_id,)
 
-    version = wire.version_between(NodeId(1), NodeId(2), request)
-
-    assert wire.translates(NodeId(1), NodeId(2))
-    assert wire.bring(request, version) is None
-    assert wire.bring(replace(request, pre_vote=False), version) == replace(request, pre_vote=False)
+    assert _round_trip(world, follower, leader, _pre_vote()) is None
+    assert world.sightings.counts[Sight.OLD_PEER_CANNOT_PRE_VOTE] == 1
+    assert _round_trip(world, follower, leader, replace(_pre_vote(), pre_vote=False)) is not None
 
 
 @pytest.mark.rule("TEST-16")
-def test_wire_brings_a_fetch_as_it_was_sent_when_both_sides_are_new() -> None:
-    wire = Wire(WirePlan(is_bytes=True, old_nodes=(), has_dead_address=False))
-    request = FetchRequest(
-        cluster_id="any",
-        replica=ReplicaKey(NodeId(1)),
-        epoch=Epoch(3),
-        fetch_offset=Offset(7),
-        last_fetched_epoch=Epoch(2),
-        max_wait_ms=500,
-        max_bytes=1000,
-        high_watermark=Offset(5),
-        wants_high_watermark=True,
+def test_post_office_says_that_a_request_has_lost_something_on_the_wire(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    follower, leader = follower_of(world), leader_of(world)
+    monkeypatch.setattr(post_office, "request_from_wire", lambda *_: "another request")
+
+    with pytest.raises(BrokenInvariantError, match="WireLosesNothing"):
+        _round_trip(world, follower, leader, _pre_vote())
+
+
+def _round_trip(world: World, sender: Machine, receiver: Machine, request: VoteRequest) -> Message | None:
+    """Send a request from one node to another; return the response that is handed in, None if there is none."""
+    posted: list[Message] = []
+    world.post_office.posted = lambda message, _: posted.append(message)
+    assert sender.process is not None
+    world.post_office.send(
+        sender.process,
+        Send(number=9_999, node_id=receiver.node_id, endpoint=endpoint_of(receiver.node_id), request=request),
     )
-
-    arrived = wire.bring(request, wire.version_between(NodeId(1), NodeId(2), request))
-
-    assert arrived == request
+    world.timeline.run(world.timeline.now_ms + 50)
+    return next((message for message in posted if message.is_response and message.request is request), None)
 
 
 def test_plan_of_a_seed_has_no_fault_beyond_the_promises() -> None:

@@ -14,6 +14,7 @@ from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.clock import Clock
 from tests.simulation.dice import Dice
 from tests.simulation.log_twin import LogTwin
+from tests.simulation.message import Message
 from tests.simulation.network import Network
 from tests.simulation.plan import CALM_NETWORK
 from tests.simulation.platter import Platter
@@ -90,10 +91,10 @@ def test_network_carries_nothing_when_a_link_is_cut_in_that_direction() -> None:
     network = Network(CALM_NETWORK, timeline=timeline, dice=Dice(1, "network"), sightings=Sightings())
     cut = network.cut([(1, 2)])
 
-    network.carry(1, 2, lambda: arrived.append("lost"))
-    network.carry(2, 1, lambda: arrived.append("the other way"))
+    network.carry(Message(1, 2), lambda: arrived.append("lost"))
+    network.carry(Message(2, 1), lambda: arrived.append("the other way"))
     network.mend(cut)
-    network.carry(1, 2, lambda: arrived.append("mended"))
+    network.carry(Message(1, 2), lambda: arrived.append("mended"))
     timeline.run(100)
 
     assert sorted(arrived) == ["mended", "the other way"]

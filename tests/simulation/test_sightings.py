@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from raft.core.effects import AppendBatches, AppendLeaderChange, FlushLog, Reply, Send, StoreElectionState, TruncateLog
-from raft.storage.memory import Call
+from tests.memory_files.files import Call
 from tests.simulation.faults.kinds import BEYOND, Fault
 from tests.simulation.fixed_seeds import FIXED_SEEDS, outcome_of
 from tests.simulation.sightings import BEYOND_SIGHTS, Moment, Sight

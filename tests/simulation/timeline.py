@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import IntEnum
 from heapq import heappop, heappush
 
 from tests.simulation.broken import BrokenInvariantError
@@ -13,9 +14,17 @@ _MOST_AT_ONCE = 10_000
 """Actions of one moment; those who do more go round in circles."""
 
 
+class Rank(IntEnum):
+    """Which of the actions of one moment go first. Timers go by the ids of their nodes, added to `TIMER`."""
+
+    TIMER = 0
+    DISK = 1_000
+    OTHER = 2_000
+
+
 class Timeline:
-    """What happens when. Time passes only from one action to the next; actions of one moment go in the order in which
-    they were planned.
+    """What happens when. Time passes only from one action to the next; actions of one moment and one rank go in the
+    order in which they were planned.
 
     Attributes:
         now_ms: the present, from 0.
@@ -25,18 +34,23 @@ class Timeline:
     def __init__(self) -> None:
         self.now_ms = 0
         self.steps = 0
-        self._queue: list[tuple[int, int, Action]] = []
+        self._queue: list[tuple[int, int, int, Action]] = []
         self._planned = 0
         self._done_now = 0
 
-    def at(self, time_ms: int, action: Action) -> None:
-        """Plan an action for a moment; one that is over already means now, after what is planned for now."""
-        heappush(self._queue, (max(time_ms, self.now_ms), self._planned, action))
+    @property
+    def next_ms(self) -> int | None:
+        """When the next action is due; None if there is none."""
+        return self._queue[0][0] if self._queue else None
+
+    def at(self, time_ms: int, action: Action, rank: int = Rank.OTHER) -> None:
+        """Plan an action for a moment; one that is over already means now."""
+        heappush(self._queue, (max(time_ms, self.now_ms), rank, self._planned, action))
         self._planned += 1
 
-    def after(self, delay_ms: int, action: Action) -> None:
+    def after(self, delay_ms: int, action: Action, rank: int = Rank.OTHER) -> None:
         """Plan an action for so much later."""
-        self.at(self.now_ms + delay_ms, action)
+        self.at(self.now_ms + delay_ms, action, rank)
 
     def step(self, until_ms: int) -> bool:
         """Do the next action that is due by then; return whether there was one.
@@ -47,7 +61,7 @@ class Timeline:
         if not self._queue or self._queue[0][0] > until_ms:
             self.now_ms = max(self.now_ms, until_ms)
             return False
-        time_ms, _, action = heappop(self._queue)
+        time_ms, _, _, action = heappop(self._queue)
         self._done_now = self._done_now + 1 if time_ms == self.now_ms else 0
         if self._done_now > _MOST_AT_ONCE:
             raise BrokenInvariantError("TimePasses", ("TEST-13",), f"{self._done_now} things happen at {time_ms} ms")

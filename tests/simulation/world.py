@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from raft.client.settings import ClientSettings
 from raft.types import NodeId
 from tests.simulation.chronicle import Chronicle
 from tests.simulation.clients.caller import Caller
 from tests.simulation.clients.keyed_writer import KeyedWriter
 from tests.simulation.clients.latecomer import Latecomer
+from tests.simulation.clients.our_client import OurClient
 from tests.simulation.clients.producer import Producer
 from tests.simulation.clients.reader import Reader
-from tests.simulation.clients.writer import Writer
+from tests.simulation.clients.stream_reader import StreamReader
+from tests.simulation.clients.writer import Writer, WriterWorld
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.dice import Dice
 from tests.simulation.faults.catalogue import NEMESES
 from tests.simulation.faults.nemesis import Nemesis, Prey
 from tests.simulation.fingerprint import Fingerprint
 from tests.simulation.invariants.catalogue import all_invariants
+from tests.simulation.invariants.observer import Observer
 from tests.simulation.invariants.watch import Watch
 from tests.simulation.machine import Machine
-from tests.simulation.network import Address, Network
+from tests.simulation.message import Address
+from tests.simulation.network import Network
 from tests.simulation.onlooker import Onlooker
 from tests.simulation.plan import Plan
 from tests.simulation.post_office import PostOffice
@@ -27,7 +34,7 @@ from tests.simulation.starting import endpoint_of
 from tests.simulation.story import Story
 from tests.simulation.surroundings import Surroundings
 from tests.simulation.timeline import Timeline
-from tests.simulation.wire import Wire
+from tests.simulation.versions import Versions
 
 
 class World:
@@ -36,9 +43,18 @@ class World:
     Args:
         plan: what the seed decided.
         remembered_lines: of the story.
+        observers: who looks on; None for all invariants, and those who keep the books.
+        allows_halts: whether a node may halt; if not, that is a broken invariant.
     """
 
-    def __init__(self, plan: Plan, *, remembered_lines: int) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        remembered_lines: int,
+        observers: Sequence[Observer] | None = None,
+        allows_halts: bool = False,
+    ) -> None:
         self.plan = plan
         self.timeline = Timeline()
         self.story = Story(self.timeline, remembered_lines)
@@ -48,8 +64,9 @@ class World:
         self.network = Network(
             plan.network, timeline=self.timeline, dice=Dice(plan.seed, "network"), sightings=self.sightings
         )
+        self.versions = Versions(plan.wire.old_nodes)
         self.post_office = PostOffice(
-            self.network, Wire(plan.wire), dice=Dice(plan.seed, "post office"), sightings=self.sightings
+            self.network, self.versions, dice=Dice(plan.seed, "post office"), sightings=self.sightings
         )
         self._watch = Watch()
         self._downtimes = Dice(plan.seed, "downtimes")
@@ -60,29 +77,23 @@ class World:
             story=self.story,
             sightings=self.sightings,
             watch=self._watch,
-            outbox=self.post_office,
+            post_office=self.post_office,
             went_down=self._on_down,
+            allows_halts=allows_halts,
         )
         self.machines = [Machine(node_id, surroundings) for node_id in (*plan.voters, *plan.observers)]
         self.post_office.machines = {endpoint_of(machine.node_id): machine for machine in self.machines}
-        self._callers: list[Caller] = []
+        self._addresses: list[Address] = []
         self.writers = self._make_writers()
         self.readers = self._make_readers()
         self._nemeses = self._make_nemeses()
-        self._watch.add(
-            [
-                self.fingerprint,
-                Chronicle(self.story),
-                Onlooker(self.sightings, self.machines, self.committed),
-                *all_invariants(plan, self.machines, self.committed),
-            ]
-        )
+        self._watch.add(self._all_observers() if observers is None else observers)
 
     def begin(self) -> None:
         """Start everything, with all its troubles."""
         for machine in self.machines:
             self.timeline.after(self._downtimes.between((0, 100)), machine.start)
-        clients: list[Writer | Reader] = [*self.writers, *self.readers]
+        clients: list[Writer | Reader | StreamReader] = [*self.writers, *self.readers]
         for client in clients:
             self.timeline.after(self._downtimes.between((0, 500)), client.begin)
         for nemesis in self._nemeses:
@@ -107,17 +118,17 @@ class World:
         """Have something written with a timestamp so late that every writer before it is forgotten."""
         self.story.tell("world", "lets a month pass")
         name = "latecomer"
-        dice = Dice(self.plan.seed, name)
-        late = Latecomer(
-            name,
-            self._make_caller(dice),
-            timeline=self.timeline,
-            dice=dice,
-            plan=self.plan.clients,
-            watch=self._watch,
-        )
+        late = Latecomer(name, self._client(), self._writer_world(name))
         self.writers.append(late)
         late.make_last()
+
+    def _all_observers(self) -> list[Observer]:
+        return [
+            self.fingerprint,
+            Chronicle(self.story),
+            Onlooker(self.sightings, self.machines, self.committed),
+            *all_invariants(self.plan, self.machines, self.committed),
+        ]
 
     def keep_down(self, node_ids: frozenset[NodeId]) -> None:
         """Let these nodes be down, and all others up, until told otherwise."""
@@ -135,39 +146,64 @@ class World:
 
     def _on_down(self, machine: Machine) -> None:
         self.post_office.forget_connections(machine.node_id)
-        if machine.node_id not in self._kept_down:
-            self.timeline.after(self._downtimes.between(self.plan.faults.down_ms), lambda: self._restart(machine))
+        down_ms = self.plan.faults.down_ms
+        if down_ms is not None and machine.node_id not in self._kept_down:
+            self.timeline.after(self._downtimes.between(down_ms), lambda: self._restart(machine))
 
     def _restart(self, machine: Machine) -> None:
         if machine.node_id not in self._kept_down:
             machine.start()
 
-    def _make_caller(self, dice: Dice) -> Caller:
-        caller = Caller(Address(-1 - len(self._callers)), self.machines, self.network, dice)
-        self._callers.append(caller)
-        return caller
-
     def _make_writers(self) -> list[Writer]:
         plan = self.plan.clients
-        kinds: list[tuple[type[Producer | KeyedWriter], str]] = [
-            *((Producer, f"producer {number}") for number in range(plan.producers)),
-            *((KeyedWriter, f"query {number}") for number in range(plan.keyed_writers)),
-        ]
         writers: list[Writer] = []
-        for kind, name in kinds:
-            dice = Dice(self.plan.seed, name)
-            caller = self._make_caller(dice)
-            writers.append(kind(name, caller, timeline=self.timeline, dice=dice, plan=plan, watch=self._watch))
+        for number in range(plan.producers):
+            name = f"producer {number}"
+            writers.append(Producer(name, self._caller(name), self._writer_world(name)))
+        for number in range(plan.keyed_writers):
+            name = f"query {number}"
+            writers.append(KeyedWriter(name, self._client(), self._writer_world(name)))
         return writers
 
-    def _make_readers(self) -> list[Reader]:
-        readers = []
-        for number in range(self.plan.clients.readers):
+    def _make_readers(self) -> list[Reader | StreamReader]:
+        plan = self.plan.clients
+        readers: list[Reader | StreamReader] = []
+        for number in range(plan.readers):
             name = f"reader {number}"
-            dice = Dice(self.plan.seed, name)
-            caller = self._make_caller(dice)
-            readers.append(Reader(name, caller, timeline=self.timeline, dice=dice, watch=self._watch))
+            readers.append(
+                Reader(name, self._caller(name), timeline=self.timeline, dice=self._dice(name), watch=self._watch)
+            )
+        for number in range(plan.stream_readers):
+            name = f"stream {number}"
+            readers.append(
+                StreamReader(name, self._client(), timeline=self.timeline, dice=self._dice(name), watch=self._watch)
+            )
         return readers
+
+    def _writer_world(self, name: str) -> WriterWorld:
+        return WriterWorld(timeline=self.timeline, dice=self._dice(name), plan=self.plan.clients, watch=self._watch)
+
+    def _dice(self, name: str) -> Dice:
+        return Dice(self.plan.seed, name)
+
+    def _caller(self, name: str) -> Caller:
+        dice = self._dice(f"way of {name}")
+        return Caller(self._new_address(), [machine.node_id for machine in self.machines], self.post_office, dice)
+
+    def _client(self) -> OurClient:
+        plan = self.plan.clients
+        settings = ClientSettings(
+            bootstrap_servers=tuple(endpoint_of(machine.node_id) for machine in self.machines),
+            api_timeout_ms=plan.api_timeout_ms,
+            request_timeout_ms=2 * plan.patience_ms,
+            patience_ms=plan.patience_ms,
+            retry_backoff_ms=plan.retry_ms,
+        )
+        return OurClient(self._new_address(), settings, self.post_office, self.timeline)
+
+    def _new_address(self) -> Address:
+        self._addresses.append(-1 - len(self._addresses))
+        return self._addresses[-1]
 
     def _make_nemeses(self) -> list[Nemesis]:
         prey = Prey(
@@ -178,6 +214,6 @@ class World:
             network=self.network,
             post_office=self.post_office,
             machines=self.machines,
-            clients=[caller.address for caller in self._callers],
+            clients=self._addresses,
         )
         return [nemesis(prey) for nemesis in NEMESES]

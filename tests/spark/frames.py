@@ -42,7 +42,7 @@ class Frames:
     def end(self) -> int:
         """The end of the log, as the leader knows it."""
         with self.client() as client:
-            return client.log_end()
+            return client.high_watermark()
 
     def log(self, start_offset: int = 0) -> list[tuple[int, str | None]]:
         """Offset and value of every record of data, in the order of the log."""

@@ -13,7 +13,7 @@ from typing import Self
 from raft.types import Endpoint
 
 _PRODUCE = 0
-_HEAD = struct.Struct(">ih")
+_HEADER = struct.Struct(">ih")
 _SIZE_BYTES = 4
 _LOOK_S = 0.05
 
@@ -25,10 +25,15 @@ class ProduceProxy:
         node: whom the requests are for.
         passes: asked at each answer to a Produce, with its number from 1 on: whether the client may have it. If not,
             the connection is closed instead.
+
+    Attributes:
+        produced: how many answers to a Produce there were.
+        api_keys: of the requests that were handed to the node, in order.
     """
 
     def __init__(self, node: Endpoint, passes: Callable[[int], bool]) -> None:
         self.produced = 0
+        self.api_keys: list[int] = []
         self._node = node
         self._passes = passes
         self._is_closing = threading.Event()
@@ -87,9 +92,11 @@ class ProduceProxy:
         try:
             while True:
                 request = _frame(client)
+                api_key = _HEADER.unpack_from(request)[1]
+                self.api_keys.append(api_key)
                 node.sendall(request)
                 answer = _frame(node)
-                if _HEAD.unpack_from(request)[1] == _PRODUCE:
+                if api_key == _PRODUCE:
                     self.produced += 1
                     if not self._passes(self.produced):
                         return

@@ -48,7 +48,7 @@ def test_batch_is_refused_at_its_first_use_when_the_quorum_has_to_be_asked(frame
         ({"startingTimestamp": 1 << 52}, f"ConfigError: startingTimestamp={1 << 52}: no record is as young as that"),
         ({"startingTimestamp": 9**15, "endingOffsets": 0}, "no record is as young as that"),
         ({"startingOffsets": "latest"}, "ConfigError: startingOffsets=latest: a batch that starts at the end is empty"),
-        ({"kraft.cluster.id": "J8qFJ5vSQ_WmUo0zCbbnZg"}, "wanted is J8qFJ5vSQ_WmUo0zCbbnZg"),
+        ({"kraft.cluster.id": "J8qFJ5vSQ_WmUo0zCbbnZg"}, "expected J8qFJ5vSQ_WmUo0zCbbnZg"),
         (NOBODY, "QuorumUnavailableError: no leader found within 700 ms: 127.0.0.1:1: Connection refused"),
     ]
 
@@ -85,7 +85,7 @@ def test_batch_with_columns_of_the_users_own_is_refused(frames: Frames) -> None:
         ({"endingOffsets": "5"}, "ConfigError: endingOffsets: a stream has no end; allowed for batches only"),
         ({"startingOffsets": "999999"}, "ConfigError: startingOffsets=999999 lies past the end: committed are 0 to "),
         (NOBODY, "QuorumUnavailableError: no leader found within 700 ms: 127.0.0.1:1: Connection refused"),
-        ({"kraft.cluster.id": "J8qFJ5vSQ_WmUo0zCbbnZg"}, "wanted is J8qFJ5vSQ_WmUo0zCbbnZg"),
+        ({"kraft.cluster.id": "J8qFJ5vSQ_WmUo0zCbbnZg"}, "expected J8qFJ5vSQ_WmUo0zCbbnZg"),
     ],
     ids=["end", "past the end", "nobody there", "another cluster"],
 )

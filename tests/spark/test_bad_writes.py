@@ -60,7 +60,7 @@ def test_write_is_refused_when_its_options_cannot_be(frames: Frames) -> None:
         ({SERVERS: ""}, "ConfigError: option kraft.bootstrap.servers must be given: host:port,..."),
         ({"txnAppld": "x"}, "ConfigError: unknown option txnappld: did you mean txnAppId?"),
         ({"txnAppId": "x"}, "ConfigError: txnAppId and txnVersion go together"),
-        ({"kraft.cluster.id": "J8qFJ5vSQ_WmUo0zCbbnZg"}, "wanted is J8qFJ5vSQ_WmUo0zCbbnZg"),
+        ({"kraft.cluster.id": "J8qFJ5vSQ_WmUo0zCbbnZg"}, "expected J8qFJ5vSQ_WmUo0zCbbnZg"),
         (
             {SERVERS: "127.0.0.1:1", "kraft.default.api.timeout.ms": 700},
             "QuorumUnavailableError: no leader found within 700 ms: 127.0.0.1:1: Connection refused",

@@ -142,7 +142,7 @@ def test_planned_batch_is_not_read_from_another_cluster(
     frames.write(frames.values(numbered("other cluster", 9)).coalesce(1))
 
     elsewhere = Delivered(frames.stream(), tmp_path / "checkpoint")
-    with pytest.raises(StreamingQueryException, match=f"wanted is {lone_voter.cluster_id}"):
+    with pytest.raises(StreamingQueryException, match=f"expected {lone_voter.cluster_id}"):
         elsewhere.run()
 
     assert elsewhere.values == []

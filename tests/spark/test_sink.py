@@ -48,7 +48,7 @@ def writers_in(frames: Frames) -> list[tuple[int, int, int]]:
     """Producer id, epoch and sequence of every batch in a short log."""
     found, position = [], 0
     with frames.client() as client:
-        records = client.fetch(client.log_start(), max_bytes=1 << 24).records
+        records = client.fetch(client.log_start_offset(), max_bytes=1 << 24).records
     while position < len(records):
         header = HEADER.unpack_from(records, position)
         found.append(header[9:12])

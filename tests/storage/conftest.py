@@ -4,7 +4,7 @@ import pytest
 
 from raft.storage.disk import DiskFiles
 from raft.storage.files import Files
-from raft.storage.memory import MemoryFiles
+from tests.memory_files.files import MemoryFiles
 
 
 @pytest.fixture(params=["disk", "memory"])

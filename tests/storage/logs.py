@@ -5,17 +5,18 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 
+from raft.core.log_view import LogView
 from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import Record
 from raft.records.split import split_batches
-from raft.storage.cached_bytes import Draw
 from raft.storage.files import Files
 from raft.storage.index import OFFSET_ENTRY, TIME_ENTRY
 from raft.storage.log import Log, LogConfig
-from raft.storage.memory import MemoryFiles, PowerCutError
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.types import LOG_BEGIN, Batch, BatchHeader, Epoch, Offset, OffsetAndEpoch
+from tests.memory_files.cached_bytes import Draw
+from tests.memory_files.files import MemoryFiles, PowerCutError
 
 DIRECTORY = "log-0"
 TOPIC = "log"
@@ -71,6 +72,11 @@ def content(log: Log) -> list[Batch]:
         result += split_batches(log.read(offset, max_bytes=1000, end_offset=log.end_offset))
         offset = result[-1].header.end_offset
     return result
+
+
+def last_epoch(log: Log) -> Epoch:
+    """Return the epoch of the last record, as a node learns it when it starts."""
+    return LogView(start=log.start, end_offset=log.end_offset, epochs=log.epochs).last_epoch
 
 
 def dice(seed: object) -> Draw:

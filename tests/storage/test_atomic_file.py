@@ -2,7 +2,7 @@ import pytest
 
 from raft.errors import StorageError
 from raft.storage.atomic_file import replace_file
-from raft.storage.memory import Call, MemoryFiles
+from tests.memory_files.files import Call, MemoryFiles
 from tests.storage.logs import crash_at_every_call
 
 OLD, NEW = b"the old content", b"the new content, which is longer"

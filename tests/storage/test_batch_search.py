@@ -59,11 +59,11 @@ def test_batch_is_found_when_the_upper_half_of_its_offset_differs() -> None:
     assert search(data, min_offset=low) == FoundBatch(position=1, base_offset=Offset(1 << 32))
 
 
-def test_search_gives_up_when_plausible_heads_stand_everywhere() -> None:
-    # 60 heads, each of which claims the 64 MiB behind it: all of their checksums would be 4 GiB.
+def test_search_gives_up_when_plausible_headers_stand_everywhere() -> None:
+    # 60 headers, each of which claims the 64 MiB behind it: all of their checksums would be 4 GiB.
     size_bytes = 64 << 20
-    head = struct.pack(">qiib", 7, size_bytes - 12 - 4096, 1, 2)
-    data = head * 60 + bytes(size_bytes)
+    header = struct.pack(">qiib", 7, size_bytes - 12 - 4096, 1, 2)
+    data = header * 60 + bytes(size_bytes)
     read_bytes = 0
 
     def read(start: int, wanted_bytes: int) -> bytes:

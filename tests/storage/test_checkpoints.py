@@ -5,15 +5,15 @@ import threading
 import pytest
 
 from raft.errors import StorageError
-from raft.storage.epoch_checkpoint import EpochStarts, cut_epochs, read_epochs, with_epoch_start, write_epochs
+from raft.storage.epoch_checkpoint import read_epochs, write_epochs
 from raft.storage.files import Files
-from raft.storage.memory import Call, MemoryFiles
 from raft.storage.recovery_point import RecoveryPoint
 from raft.types import Epoch, EpochStart, Offset
+from tests.memory_files.files import Call, MemoryFiles
 from tests.storage.logs import crash_at_every_call
 
 
-def epochs(*pairs: tuple[int, int]) -> EpochStarts:
+def epochs(*pairs: tuple[int, int]) -> tuple[EpochStart, ...]:
     return tuple(EpochStart(epoch=Epoch(epoch), start_offset=Offset(start)) for epoch, start in pairs)
 
 
@@ -62,35 +62,6 @@ def test_epochs_are_refused_when_malformed(content: str, reason: str) -> None:
 
     with pytest.raises(StorageError, match=f"memory:/epochs.*{reason}"):
         read_epochs(files, "epochs")
-
-
-@pytest.mark.parametrize(
-    ("epoch", "start", "expected"),
-    [
-        pytest.param(5, 30, epochs((1, 0), (3, 20), (5, 30)), id="behind all"),
-        pytest.param(5, 20, epochs((1, 0), (5, 20)), id="replaces one that wrote nothing"),
-        pytest.param(5, 10, epochs((1, 0), (5, 10)), id="replaces later starts"),
-        pytest.param(3, 25, epochs((1, 0), (3, 25)), id="replaces the same epoch"),
-        pytest.param(2, 30, epochs((1, 0), (2, 30)), id="replaces higher epochs"),
-        pytest.param(1, 0, epochs((1, 0)), id="replaces all"),
-    ],
-)
-@pytest.mark.rule("LOG-12")
-def test_new_epoch_removes_those_it_contradicts(epoch: int, start: int, expected: EpochStarts) -> None:
-    assert with_epoch_start(epochs((1, 0), (3, 20)), Epoch(epoch), Offset(start)) == expected
-
-
-@pytest.mark.parametrize(
-    ("end", "expected"),
-    [
-        pytest.param(21, epochs((1, 0), (3, 20)), id="behind the last start"),
-        pytest.param(20, epochs((1, 0)), id="at a start"),
-        pytest.param(0, epochs(), id="everything"),
-    ],
-)
-@pytest.mark.rule("DIVERGE-6")
-def test_cut_removes_epochs_that_begin_there_or_later(end: int, expected: EpochStarts) -> None:
-    assert cut_epochs(epochs((1, 0), (3, 20)), Offset(end)) == expected
 
 
 @pytest.mark.rule("LOG-11")

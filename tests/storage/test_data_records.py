@@ -1,4 +1,4 @@
-"""Heads of batches, and counting data records by them, against a model: the list of each record's kind."""
+"""Headers of stored batches, and counting data records by them, against a model: the list of each record's kind."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from raft.errors import DecodeError
 from raft.records.control import leader_change_batch
-from raft.records.head import read_head
 from raft.records.header import CHECKED_FROM, HEADER, MAGIC_AT, read_header
 from raft.records.split import split_batches
+from raft.records.stored_header import read_stored_header
 from raft.storage import data_records
 from raft.storage.data_records import end_of_data
 from raft.storage.log import Log
-from raft.storage.memory import MemoryFiles
 from raft.types import Batch, Epoch, NodeId, Offset
+from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import batch, batches, open_log
 
 epochs = st.lists(st.tuples(st.integers(1, 2), st.lists(st.integers(1, 4), max_size=3)), min_size=1, max_size=6)
@@ -76,25 +76,29 @@ def test_count_ends_early_after_many_epochs(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("tail_bytes", [0, 4 << 20], ids=["from the files", "from memory"])
-def test_head_is_that_of_the_batch_that_holds_the_offset(tail_bytes: int) -> None:
+def test_header_is_that_of_the_batch_that_holds_the_offset(tail_bytes: int) -> None:
     log, _ = log_of([(1, [3, 1]), (1, [2])], tail_bytes=tail_bytes)
     stored = [log.read(Offset(at), max_bytes=1, end_offset=log.end_offset) for at in range(log.end_offset)]
 
     for at, payload in enumerate(stored):
-        head, header = log.head_of(Offset(at)), read_header(payload)
-        assert (head.end_offset, head.epoch, head.is_control) == (header.end_offset, header.epoch, header.is_control)
-        assert payload[CHECKED_FROM - 4 : CHECKED_FROM] == head.checksum.to_bytes(4, "big")
+        found, header = log.header_of(Offset(at)), read_header(payload)
+        assert (found.end_offset, found.epoch, found.is_control) == (
+            header.end_offset,
+            header.epoch,
+            header.is_control,
+        )
+        assert payload[CHECKED_FROM - 4 : CHECKED_FROM] == found.checksum.to_bytes(4, "big")
 
 
 @pytest.mark.parametrize("size_bytes", range(HEADER.size))
-def test_head_that_is_cut_short_is_none(size_bytes: int) -> None:
-    with pytest.raises(DecodeError, match=f"batch head of {size_bytes} bytes"):
-        read_head(batch(0).payload[:size_bytes])
+def test_header_that_is_cut_short_is_none(size_bytes: int) -> None:
+    with pytest.raises(DecodeError, match=f"batch header of {size_bytes} bytes"):
+        read_stored_header(batch(0).payload[:size_bytes])
 
 
-def test_head_of_another_magic_is_none() -> None:
+def test_header_of_another_magic_is_none() -> None:
     payload = bytearray(batch(0).payload)
     payload[MAGIC_AT] = 1
 
-    with pytest.raises(DecodeError, match="magic 1; only 2 is known"):
-        read_head(bytes(payload))
+    with pytest.raises(DecodeError, match="magic 1, expected 2"):
+        read_stored_header(bytes(payload))

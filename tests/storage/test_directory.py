@@ -9,9 +9,10 @@ from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
 from raft.storage.disk import DiskFiles
 from raft.storage.files import DirectoryLockedError, Files
 from raft.storage.log import LogConfig
-from raft.storage.memory import Call, MemoryFiles
+from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.types import ElectionState, Epoch, NodeId, Offset, ReplicaKey, Uuid
 from raft.writers import WriterTable
+from tests.memory_files.files import Call, MemoryFiles
 from tests.storage.logs import batch, batches, content, crash_at_every_call
 
 TOPIC_ID = Uuid("AAAAAAAAAAAAAAAAAAAAAQ")
@@ -38,6 +39,12 @@ def opened(
     return ReplicaDirectory.open(files, who or identity(), entropy=bytes(range(16)), config=config, writers=writers)
 
 
+def recovery_point(files: Files) -> Offset:
+    """What the disk says is flushed."""
+    name = f"{PARTITION}/{RECOVERY_POINT_NAME}"
+    return RecoveryPoint(files, name, topic="__cluster_metadata", partition=0).offset
+
+
 @pytest.mark.rule("STATE-7", "STATE-17")
 def test_directory_has_kafka_layout_when_new(files: Files) -> None:
     directory = opened(files)
@@ -52,7 +59,7 @@ def test_directory_has_kafka_layout_when_new(files: Files) -> None:
     assert directory.election_state == ElectionState(epoch=Epoch(0))
     assert directory.cluster_id == "cluster"
     assert directory.directory_id == "AAECAwQFBgcICQoLDA0ODw"
-    assert directory.recovery_point == 0
+    assert recovery_point(files) == 0
     directory.close()
 
 
@@ -68,7 +75,7 @@ def test_directory_remembers_everything_when_opened_again(files: Files) -> None:
     assert directory.election_state == state
     assert content(directory.log) == [batch(0, epoch=3), batch(1, epoch=3)]
     assert directory.directory_id == "AAECAwQFBgcICQoLDA0ODw"
-    assert directory.recovery_point == 2
+    assert recovery_point(files) == 2
     directory.close()
 
 
@@ -84,7 +91,7 @@ def test_directory_keeps_the_election_state_that_was_stored_last() -> None:
     assert opened(files).election_state == state
 
 
-def test_log_is_cut_up_as_configured() -> None:
+def test_segments_are_as_large_as_configured() -> None:
     files = MemoryFiles()
     directory = ReplicaDirectory.open(files, identity(), entropy=bytes(16), config=LogConfig(segment_bytes=200))
 
@@ -101,7 +108,7 @@ def test_recovery_point_is_written_when_told() -> None:
     directory.log.flush()
     directory.write_checkpoints()
 
-    assert directory.recovery_point == 5
+    assert recovery_point(files) == 5
     assert files.read(f"{PARTITION}/recovery-point-offset-checkpoint") == b"0\n1\n__cluster_metadata 0 5\n"
 
 
@@ -116,7 +123,7 @@ def test_recovery_point_never_runs_ahead_of_a_flush() -> None:
 
     directory.write_checkpoints()
 
-    assert directory.recovery_point == 2
+    assert recovery_point(files) == 2
 
 
 @pytest.mark.rule("LOG-21")
@@ -150,7 +157,7 @@ def test_high_watermark_is_checkpointed_when_the_node_stops() -> None:
     assert directory.write_checkpoints()
 
 
-def test_checkpointed_high_watermark_goes_back_when_an_operator_cut_the_log() -> None:
+def test_checkpointed_high_watermark_goes_back_when_an_operator_truncated_the_log() -> None:
     files = MemoryFiles()
     directory = opened(files)
     directory.log.append(batches([1] * 5))
@@ -285,7 +292,7 @@ def test_first_start_can_be_repeated_when_the_power_was_cut_at_any_call() -> Non
 
 
 @pytest.mark.rule("STATE-4", "STATE-5")
-def test_a_term_of_office_survives_when_the_power_is_cut_at_any_call() -> None:
+def test_stored_epoch_and_log_survive_when_the_power_is_cut_at_any_call() -> None:
     state = ElectionState(epoch=Epoch(1), leader_id=NodeId(1), voted_key=ReplicaKey(NodeId(1)))
 
     def lead(files: MemoryFiles) -> None:

@@ -5,8 +5,8 @@ import pytest
 from raft.errors import StorageError
 from raft.storage.election_state import ElectionStateFile
 from raft.storage.files import Files
-from raft.storage.memory import MemoryFiles
 from raft.types import ElectionState, Epoch, NodeId, ReplicaKey, Uuid
+from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import crash_at_every_call
 
 DIRECTORY_ID = Uuid("9cQOuJBsTJyRnYbBrvXlXg")
@@ -145,6 +145,11 @@ GOOD = '{"leaderId":1,"leaderEpoch":4,"votedId":2,"votedDirectoryId":"AAAAAAAAAA
         pytest.param(GOOD.replace('votedId":2', 'votedId":2147483648'), "votedId is 2147483648", id="too large"),
         pytest.param(GOOD.replace('"AAAAAAAAAAAAAAAAAAAAAA"', "7"), "votedDirectoryId is 7", id="directory id 7"),
         pytest.param(GOOD.replace("AAAAAAAAAAAAAAAAAAAAAA", "a disk"), "votedDirectoryId is 'a disk'", id="no uuid"),
+        pytest.param(
+            GOOD.replace("AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAB"),
+            "votedDirectoryId is 'AAAAAAAAAAAAAAAAAAAAAB'",
+            id="uuid with bits beyond its sixteen bytes",
+        ),
         pytest.param(GOOD.replace(":1}", ":1.0}"), "data_version 1.0 is not among", id="version 1.0"),
     ],
 )

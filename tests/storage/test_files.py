@@ -44,7 +44,7 @@ def test_file_is_emptied_when_created_again(files: Files) -> None:
     file.close()
 
 
-def test_file_grows_from_the_cut_when_truncated(files: Files) -> None:
+def test_file_grows_from_its_new_end_when_truncated(files: Files) -> None:
     file = files.create("data")
     file.append(b"hello world")
 

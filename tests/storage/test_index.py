@@ -1,9 +1,9 @@
 import pytest
 
 from raft.storage.index import OffsetIndex, TimeIndex
-from raft.storage.memory import MemoryFiles
 from raft.storage.segment_indexes import INDEX_INTERVAL_BYTES, SegmentIndexes
 from raft.types import Offset
+from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import batch
 
 
@@ -44,12 +44,12 @@ def test_offset_index_finds_the_begin_when_it_is_empty() -> None:
     assert OffsetIndex(Offset(100)).last_position == 0
 
 
-def test_offset_index_keeps_the_batches_before_a_cut() -> None:
+def test_offset_index_keeps_the_batches_before_a_truncation() -> None:
     index = offset_index()
 
-    index.cut(Offset(110))
+    index.truncate(Offset(110))
     assert index.last_position == 5000
-    index.cut(Offset(109))
+    index.truncate(Offset(109))
     assert index.last_position == 0
     assert index.to_bytes() == bytes.fromhex("00000004 00000000")
 
@@ -87,12 +87,12 @@ def test_time_index_knows_the_largest_timestamp_before_an_offset() -> None:
     assert index.largest_before(Offset(121)) == (3000, 120)
 
 
-def test_time_index_keeps_the_entries_before_a_cut() -> None:
+def test_time_index_keeps_the_entries_before_a_truncation() -> None:
     index = time_index()
 
-    index.cut(Offset(110))
+    index.truncate(Offset(110))
     assert index.last_entry == (2000, 109)
-    index.cut(Offset(104))
+    index.truncate(Offset(104))
     assert index.last_entry == (-1, 100)
     assert index.to_bytes() == b""
 

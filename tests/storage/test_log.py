@@ -9,9 +9,9 @@ from raft.records.header import read_header
 from raft.records.split import split_batches
 from raft.storage.files import Files
 from raft.storage.log import Log
-from raft.storage.memory import Call, MemoryFiles, PowerCutError
 from raft.storage.segment_indexes import INDEX_INTERVAL_BYTES
 from raft.types import Batch, BatchHeader, Epoch, EpochStart, Offset
+from tests.memory_files.files import Call, MemoryFiles, PowerCutError
 from tests.records.samples import with_field
 from tests.storage.logs import (
     DIRECTORY,
@@ -20,6 +20,7 @@ from tests.storage.logs import (
     batches,
     check_indexes,
     content,
+    last_epoch,
     open_log,
     recovery_point,
 )
@@ -47,7 +48,7 @@ def tail_bytes(request: pytest.FixtureRequest) -> int:
 def test_log_is_empty_when_new(files: Files) -> None:
     log = open_log(files)
 
-    assert (log.start_offset, log.end_offset, log.last_epoch, log.epochs) == (0, 0, 0, ())
+    assert (log.start_offset, log.end_offset, log.epochs) == (0, 0, ())
     assert log.read(Offset(0), max_bytes=1000, end_offset=Offset(100)) == b""
     assert segment_names(files) == ["00000000000000000000.log"]
     log.close()
@@ -64,7 +65,7 @@ def test_log_holds_what_was_appended_when_opened_again(files: Files) -> None:
     log = open_log(files)
 
     assert content(log) == written
-    assert (log.end_offset, log.last_epoch) == (6, 1)
+    assert (log.end_offset, last_epoch(log)) == (6, 1)
     log.append([batch(6, epoch=4)])
     assert content(log) == [*written, batch(6, epoch=4)]
     log.close()
@@ -251,7 +252,7 @@ def test_epochs_are_known_and_on_the_disk_when_flushed(files: Files) -> None:
     log.append([batch(3, epoch=4), batch(4, epoch=7)])
 
     assert log.epochs == epochs((1, 0), (4, 2), (7, 4))
-    assert log.last_epoch == 7
+    assert last_epoch(log) == 7
     log.flush()
     assert files.read(f"{DIRECTORY}/leader-epoch-checkpoint") == b"0\n3\n1 0\n4 2\n7 4\n"
     log.close()
@@ -322,7 +323,7 @@ def test_truncate_removes_all_from_the_offset_on(files: Files, end: int) -> None
     log.close()
 
 
-def test_truncate_lowers_the_recovery_point_before_it_cuts() -> None:
+def test_truncate_lowers_the_recovery_point_before_it_removes_anything() -> None:
     files = MemoryFiles()
     log = open_log(files)
     log.append(batches([1] * 5))

@@ -7,8 +7,8 @@ gaps, and the node is never told that records are lost which were not.
 import pytest
 
 from raft.storage.log import Log
-from raft.storage.memory import MemoryFiles
 from raft.types import Batch, Offset
+from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import batch, batches, check_indexes, content, crash_at_every_call, open_log, recovery_point
 
 SMALL = batch(0).header.size_bytes

@@ -29,7 +29,9 @@ def few_descriptors() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("few_descriptors")
-def test_log_is_written_read_cut_and_opened_when_it_has_more_segments_than_files_may_be_open(tmp_path: Path) -> None:
+def test_log_works_when_it_has_more_segments_than_files_may_be_open(
+    tmp_path: Path,
+) -> None:
     written = batches([1] * SEGMENTS)
     log = open_log(DiskFiles(tmp_path), segment_bytes=SMALL, tail_bytes=NO_TAIL)
     log.append(written)

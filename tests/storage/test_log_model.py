@@ -12,8 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from raft.records.split import split_batches
 from raft.storage.log import Log
-from raft.storage.memory import MemoryFiles
 from raft.types import Batch, Offset
+from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import batch, check_indexes, content, open_log, recovery_point
 
 SEGMENT_BYTES = 6000

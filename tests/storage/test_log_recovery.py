@@ -9,8 +9,8 @@ import pytest
 from raft.errors import CorruptBatchError
 from raft.records.split import walk_headers
 from raft.storage.disk import DiskFiles
-from raft.storage.memory import MemoryFiles, PowerCutError
 from raft.types import Batch, Epoch, Offset, OffsetAndEpoch
+from tests.memory_files.files import MemoryFiles, PowerCutError
 from tests.storage.logs import (
     DIRECTORY,
     FIRST_SEGMENT,
@@ -19,6 +19,7 @@ from tests.storage.logs import (
     check_indexes,
     content,
     crash_at_every_call,
+    last_epoch,
     open_log,
     recovery_point,
 )
@@ -77,7 +78,7 @@ def test_log_ends_before_a_flipped_bit_when_above_the_recovery_point_and_nothing
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
     assert f"{name} is damaged at byte {position}: batch with checksum" in record.message
-    assert f"cut off at offset 6: {SMALL} bytes, all above the recovery" in record.message
+    assert f"end_offset=6 removed_bytes={SMALL} recovery_point=" in record.message
     check_indexes(files)
     log.append([batch(6, epoch=2)])
     log.close()
@@ -100,7 +101,8 @@ def test_node_refuses_to_start_when_a_whole_batch_follows_a_flipped_bit(damaged:
         CorruptBatchError,
         match=(
             rf"{name} is damaged at byte {position}: .*; a whole batch at offset {damaged + 1} follows at byte {byte} "
-            rf"of memory:/{later}, .*nothing is cut off.* 'truncate -s {position} memory:/{name}'.* offset {damaged} on"
+            rf"of memory:/{later}, .*the log is not truncated.* "
+            rf"'truncate -s {position} memory:/{name}'.* offset {damaged} on"
         ),
     ):
         open_log(files, segment_bytes=segment_bytes)
@@ -221,7 +223,7 @@ def test_rubbish_behind_the_last_batch_is_cut(rubbish: bytes, caplog: pytest.Log
 
     assert content(log) == WRITTEN
     assert len(files.read(FIRST_SEGMENT)) == 7 * SMALL
-    assert f"cut off at offset 7: {len(rubbish)} bytes" in caplog.text
+    assert f"end_offset=7 removed_bytes={len(rubbish)}" in caplog.text
 
 
 @pytest.mark.parametrize("lost", [3, 6])
@@ -329,7 +331,7 @@ def test_log_may_begin_where_a_snapshot_ends() -> None:
 
     log = open_log(files, start=OffsetAndEpoch(offset=Offset(500), epoch=Epoch(2)))
 
-    assert (log.start_offset, log.end_offset, log.last_epoch) == (500, 501, 3)
+    assert (log.start_offset, log.end_offset, last_epoch(log)) == (500, 501, 3)
 
 
 def test_log_is_durable_to_its_end_when_opened() -> None:

@@ -11,8 +11,8 @@ import pytest
 from raft.records.split import split_batches
 from raft.storage.files import Files
 from raft.storage.log import Log
-from raft.storage.memory import MemoryFiles
 from raft.types import Batch, Offset
+from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import batch, content, open_log
 
 TraceFunction = Callable[[FrameType, str, Any], Any]

@@ -8,9 +8,9 @@ from raft.errors import CorruptBatchError
 from raft.records.batch import read_records
 from raft.records.header import HEADER, read_header
 from raft.storage.log import Log
-from raft.storage.memory import MemoryFiles
 from raft.storage.timestamps import TimestampOffset
 from raft.types import Batch, Epoch, Offset
+from tests.memory_files.files import MemoryFiles
 from tests.records.samples import with_field
 from tests.storage.logs import FIRST_SEGMENT, batch, open_log
 

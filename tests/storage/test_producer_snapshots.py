@@ -12,14 +12,14 @@ from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import Record
 from raft.storage.log import LogConfig
-from raft.storage.memory import MemoryFiles
 from raft.storage.producer_snapshot import decode_producer_snapshot, encode_producer_snapshot
-from raft.types import FIRST_SINK_PRODUCER_ID, Batch, BatchHeader, Epoch, Offset, OffsetAndEpoch
+from raft.types import FIRST_KEYED_PRODUCER_ID, Batch, BatchHeader, Epoch, Offset, OffsetAndEpoch
 from raft.writers import TableImage, WriterTable, Written
+from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import crash_at_every_call
 from tests.storage.test_directory import PARTITION, opened
 
-SINK = FIRST_SINK_PRODUCER_ID + 7
+KEYED_WRITER = FIRST_KEYED_PRODUCER_ID + 7
 SMALL = LogConfig(segment_bytes=400)
 
 
@@ -40,7 +40,10 @@ def image(end_offset: int = 20) -> TableImage:
         end_offset=Offset(end_offset),
         log_time_ms=1234,
         first_log_time_ms=12,
-        histories={5: (written(1, records=3), written(4, sequence=3)), SINK: (written(9, checksum=(1 << 64) - 1),)},
+        histories={
+            5: (written(1, records=3), written(4, sequence=3)),
+            KEYED_WRITER: (written(9, checksum=(1 << 64) - 1),),
+        },
     )
 
 
@@ -57,7 +60,7 @@ def test_snapshot_begins_as_kafka_reads_it() -> None:
     entries = [struct.unpack_from(">qhiqiqiq", content, 10 + 46 * at) for at in range(count)]
 
     assert (version, checksum) == (1, crc32c(content[6:]))
-    assert entries == [(5, 2, 3, 4, 0, 1004, -1, -1), (SINK, 2, 0, 9, 0, 1009, -1, -1)]
+    assert entries == [(5, 2, 3, 4, 0, 1004, -1, -1), (KEYED_WRITER, 2, 0, 9, 0, 1009, -1, -1)]
 
 
 def sealed(body: bytes) -> bytes:
@@ -128,7 +131,7 @@ def snapshots(files: MemoryFiles) -> list[str]:
     return [name for name in files.names_in(PARTITION) if name.endswith(".snapshot")]
 
 
-WRITTEN = [produce(offset, producer_id=5 if offset % 2 else SINK) for offset in range(12)]
+WRITTEN = [produce(offset, producer_id=5 if offset % 2 else KEYED_WRITER) for offset in range(12)]
 
 
 @pytest.mark.rule("LOG-22")
@@ -246,7 +249,7 @@ def test_snapshots_go_when_another_log_begins() -> None:
 def test_table_is_that_of_the_log_when_the_power_is_cut_at_any_call() -> None:
     other = [*WRITTEN[:5], *(produce(offset, producer_id=6, sequence=offset - 5) for offset in range(5, 12))]
 
-    def cut_and_go_on(files: MemoryFiles) -> None:
+    def truncate_and_go_on(files: MemoryFiles) -> None:
         table = WriterTable()
         directory = opened(files, config=SMALL, writers=table)
         directory.truncate(Offset(5))
@@ -262,7 +265,7 @@ def test_table_is_that_of_the_log_when_the_power_is_cut_at_any_call() -> None:
                 directory.write_checkpoints()
         directory.close()
 
-    for case, files in crash_at_every_call(lambda files: run(files, WRITTEN, committed=5), cut_and_go_on):
+    for case, files in crash_at_every_call(lambda files: run(files, WRITTEN, committed=5), truncate_and_go_on):
         table = WriterTable()
         directory = opened(files, config=SMALL, writers=table)
         end = directory.log.end_offset

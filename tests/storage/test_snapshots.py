@@ -7,9 +7,9 @@ import pytest
 from raft.errors import CorruptBatchError
 from raft.storage.files import Files
 from raft.storage.log import LogConfig
-from raft.storage.memory import MemoryFiles
 from raft.types import Epoch, Offset, OffsetAndEpoch
-from tests.storage.logs import batch, batches, content, crash_at_every_call
+from tests.memory_files.files import MemoryFiles
+from tests.storage.logs import batch, batches, content, crash_at_every_call, last_epoch
 from tests.storage.test_directory import PARTITION, opened
 
 FIRST = OffsetAndEpoch(offset=Offset(500), epoch=Epoch(3))
@@ -44,7 +44,7 @@ def test_log_begins_at_the_end_of_the_snapshot_when_one_is_installed(files: File
 
     directory = opened(files)
     assert directory.log.start == FIRST
-    assert (directory.log.end_offset, directory.log.last_epoch) == (502, 3)
+    assert (directory.log.end_offset, last_epoch(directory.log)) == (502, 3)
     assert content(directory.log) == [batch(500, epoch=3), batch(501, epoch=3)]
     assert files.read(FIRST_NAME) == b"12345678"
     assert not [name for name in files.names_in(PARTITION) if name.startswith("00000000000000000000.")]
@@ -59,7 +59,7 @@ def test_log_is_of_the_snapshots_epoch_while_it_is_empty(files: Files) -> None:
     directory.close()
 
     directory = opened(files)
-    assert (directory.log.start, directory.log.end_offset, directory.log.last_epoch) == (FIRST, 500, 3)
+    assert (directory.log.start, directory.log.end_offset, last_epoch(directory.log)) == (FIRST, 500, 3)
     directory.close()
 
 

@@ -131,7 +131,7 @@ def test_tail_keeps_nothing_when_one_piece_is_too_large_and_goes_on_behind_it() 
 def test_tail_ends_at_the_cut_also_within_a_piece(end: int, left: int) -> None:
     tail = full_tail()
 
-    tail.cut(Offset(end))
+    tail.truncate(Offset(end))
 
     assert (read(tail, 10, end=end) or b"") == b"".join(PIECES[:left])
     appended = batches([2], start=end, epoch=2)[0].payload

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from raft.storage.election_state import ElectionStateFile
-from raft.storage.memory import MemoryFiles
 from raft.storage.meta_properties import claim_directory
 from raft.types import ElectionState, Epoch, NodeId
+from tests.memory_files.files import MemoryFiles
 
 VOTERS = (NodeId(1), NodeId(2), NodeId(3))
 STORED = {"clusterId": "", "leaderId": 2, "leaderEpoch": 7, "votedId": -1, "appliedOffset": 0, "data_version": 0}

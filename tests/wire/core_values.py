@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from raft.codec.uuids import uuid_text
 from raft.core import messages as core
-from raft.types import ZERO_UUID, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey, Uuid
+from raft.types import ZERO_UUID, Endpoint, Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey, Uuid
+from raft.uuids import format_uuid
 
 INT32_MAX = (1 << 31) - 1
 INT64_MAX = (1 << 63) - 1
@@ -18,7 +18,7 @@ offsets = st.integers(0, INT64_MAX - 1).map(Offset)
 cluster_ids = st.none() | st.text(max_size=22)
 errors = st.integers(-1, 200)
 directory_ids: SearchStrategy[Uuid] = (
-    st.binary(min_size=16, max_size=16).map(uuid_text).filter(lambda id: id != ZERO_UUID)
+    st.binary(min_size=16, max_size=16).map(format_uuid).filter(lambda id: id != ZERO_UUID)
 )
 keys = st.builds(ReplicaKey, node_ids, st.none() | directory_ids)
 endpoints = st.builds(Endpoint, st.text(max_size=10), st.integers(0, 65_535), st.text(max_size=10))
@@ -33,21 +33,20 @@ vote_requests = st.builds(
     pre_vote=st.booleans(),
     voter=st.none() | keys,
 )
+_announced = st.builds(
+    LeaderAndEpoch, epoch=epochs, leader_id=node_ids, endpoints=st.lists(endpoints, max_size=3).map(tuple)
+)
 begin_requests = st.builds(
     core.BeginQuorumEpochRequest,
     cluster_id=cluster_ids,
-    epoch=epochs,
-    leader_id=node_ids,
-    leader_endpoints=st.lists(endpoints, max_size=3).map(tuple),
+    leader=_announced,
     voter=st.none() | keys,
 )
 end_requests = st.builds(
     core.EndQuorumEpochRequest,
     cluster_id=cluster_ids,
-    epoch=epochs,
-    leader_id=node_ids,
+    leader=_announced,
     preferred_successors=st.lists(keys, max_size=4).map(tuple),
-    leader_endpoints=st.lists(endpoints, max_size=3).map(tuple),
 )
 fetch_requests = st.builds(
     core.FetchRequest,
@@ -63,29 +62,22 @@ fetch_requests = st.builds(
 )
 """As our own replicas ask: they always want to hear of a higher high watermark."""
 
-_leaders = st.none() | node_ids
 _one_endpoint = st.lists(st.builds(Endpoint, st.text(max_size=10), st.integers(0, 65_535)), max_size=1).map(tuple)
+
+_leaders = st.builds(LeaderAndEpoch, epoch=epochs, leader_id=st.none() | node_ids, endpoints=_one_endpoint)
 
 vote_responses = st.builds(
     core.VoteResponse,
     error=errors,
-    epoch=epochs,
-    leader_id=_leaders,
-    leader_endpoints=_one_endpoint,
+    leader=_leaders,
     vote_granted=st.booleans(),
 )
-begin_responses = st.builds(
-    core.BeginQuorumEpochResponse, error=errors, epoch=epochs, leader_id=_leaders, leader_endpoints=_one_endpoint
-)
-end_responses = st.builds(
-    core.EndQuorumEpochResponse, error=errors, epoch=epochs, leader_id=_leaders, leader_endpoints=_one_endpoint
-)
+begin_responses = st.builds(core.BeginQuorumEpochResponse, error=errors, leader=_leaders)
+end_responses = st.builds(core.EndQuorumEpochResponse, error=errors, leader=_leaders)
 fetch_responses = st.builds(
     core.FetchResponse,
     error=errors,
-    epoch=epochs,
-    leader_id=_leaders,
-    leader_endpoints=_one_endpoint,
+    leader=_leaders,
     high_watermark=st.none() | offsets,
     log_start_offset=offsets,
     diverging=st.none() | positions,

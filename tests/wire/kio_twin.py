@@ -16,8 +16,8 @@ from kio.schema.errors import ErrorCode
 from kio.serial import entity_reader, entity_writer
 
 from raft.codec import Message
-from raft.codec.uuids import uuid_bytes
 from raft.types import ZERO_UUID, Uuid
+from raft.uuids import uuid_bytes
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

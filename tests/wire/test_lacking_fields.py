@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from raft.codec import Message, encode
-from raft.codec.schema import Field, Struct
-from raft.codec.types import Array, Structure
+from raft.codec.schema import Array, Field, Struct, Structure
 from raft.errors import LocalProtocolError
 from tests.codec.samples import sample, sample_value
 from tests.wire.catalog import CONTROL_MESSAGES, PAYLOADS, every_edition

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from raft.codec import Message, decode, encode, field, message
-from raft.codec.schema import Struct
-from raft.codec.types import Array, Structure
+from raft.codec.schema import Array, Struct, Structure
 from raft.errors import DecodeError
 from raft.records.batch import build_batch
 from raft.records.header import MAGIC_AT, read_header

@@ -15,7 +15,7 @@ from raft.core import messages as core
 from raft.errors import DecodeError, LocalProtocolError
 from raft.records.batch import build_batch
 from raft.records.record import Record
-from raft.types import Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey, Uuid
+from raft.types import Endpoint, Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey, Uuid
 from raft.wire.apis import APIS, BEGIN_QUORUM_EPOCH, END_QUORUM_EPOCH, FETCH, VOTE, Api
 from raft.wire.mapping.partition import TopicPartition
 from raft.wire.mapping.peers import api_of, request_from_wire, request_to_wire, response_from_wire, response_to_wire
@@ -39,7 +39,7 @@ FIRST_FETCH_OF_REPLICAS = 12
 AnyApi = Api[Any, Any]
 
 
-def sent(request: core.Request, version: int) -> core.Request:
+def sent(request: core.Request, version: int) -> core.IncomingRequest:
     """The request as the other side reads it."""
     return request_from_wire(through_bytes(request_to_wire(request, OURS, version), version), version, OURS)
 
@@ -76,7 +76,7 @@ def test_vote_request_arrives_with_all_that_its_version_can_say(version: int, re
 def test_announcement_arrives_with_all_that_its_version_can_say(
     version: int, request: core.BeginQuorumEpochRequest
 ) -> None:
-    expected = request if version >= 1 else replace(request, voter=None, leader_endpoints=())
+    expected = request if version >= 1 else replace(request, voter=None, leader=replace(request.leader, endpoints=()))
 
     assert sent(request, version) == expected
 
@@ -91,7 +91,7 @@ def test_resignation_arrives_with_all_that_its_version_can_say(
     expected = request
     if version == 0:
         successors = tuple(map(without_directory, request.preferred_successors))
-        expected = replace(request, preferred_successors=successors, leader_endpoints=())
+        expected = replace(request, preferred_successors=successors, leader=replace(request.leader, endpoints=()))
 
     assert sent(request, version) == expected
 
@@ -127,8 +127,8 @@ def test_answer_to_a_replica_arrives_with_all_that_its_version_can_say(
 ) -> None:
     version = data.draw(st.sampled_from(list(api.versions)))
     response = data.draw(responses)
-    can_name_endpoints = version >= 1 and response.leader_id is not None
-    expected = response if can_name_endpoints else replace(response, leader_endpoints=())
+    can_name_endpoints = version >= 1 and response.leader.leader_id is not None
+    expected = response if can_name_endpoints else replace(response, leader=replace(response.leader, endpoints=()))
 
     assert answered(response, api, version) == expected
 
@@ -140,8 +140,8 @@ def test_answer_to_a_replica_arrives_with_all_that_its_version_can_say(
 def test_answer_to_a_fetch_arrives_with_all_that_its_version_can_say(
     version: int, response: core.FetchResponse
 ) -> None:
-    can_name_endpoints = version >= 16 and response.leader_id is not None
-    expected = response if can_name_endpoints else replace(response, leader_endpoints=())
+    can_name_endpoints = version >= 16 and response.leader.leader_id is not None
+    expected = response if can_name_endpoints else replace(response, leader=replace(response.leader, endpoints=()))
 
     assert answered(response, FETCH, version) == expected
 
@@ -150,7 +150,7 @@ def test_answer_to_a_fetch_arrives_with_all_that_its_version_can_say(
 def test_batches_of_a_fetch_arrive_up_to_the_first_damaged_one() -> None:
     batches = [build_batch([Record(value=b"v")], base_offset=Offset(at), epoch=Epoch(3)) for at in range(3)]
     damaged = batches[2][:-1] + b"!"
-    response = core.FetchResponse(epoch=Epoch(3), leader_id=NodeId(1))
+    response = core.FetchResponse(leader=LeaderAndEpoch(epoch=Epoch(3), leader_id=NodeId(1)))
 
     received = answered(response, FETCH, 18, records=batches[0] + batches[1] + damaged)
 
@@ -160,9 +160,10 @@ def test_batches_of_a_fetch_arrive_up_to_the_first_damaged_one() -> None:
 
 def test_answer_names_one_place_of_the_leader() -> None:
     places = (Endpoint("a", 1), Endpoint("b", 2))
-    response = core.VoteResponse(epoch=Epoch(3), leader_id=NodeId(1), leader_endpoints=places)
+    leader = LeaderAndEpoch(epoch=Epoch(3), leader_id=NodeId(1), endpoints=places)
+    response = core.VoteResponse(leader=leader)
 
-    assert answered(response, VOTE, 2) == replace(response, leader_endpoints=places[:1])
+    assert answered(response, VOTE, 2) == replace(response, leader=replace(leader, endpoints=places[:1]))
 
 
 @pytest.mark.parametrize(
@@ -230,7 +231,9 @@ def test_successors_are_read_from_either_list(
     received = request_from_wire(EndQuorumEpochRequest(topics=(topic,)), 1, OURS)
 
     assert received == core.EndQuorumEpochRequest(
-        cluster_id=None, epoch=Epoch(5), leader_id=NodeId(1), preferred_successors=expected
+        cluster_id=None,
+        leader=LeaderAndEpoch(epoch=Epoch(5), leader_id=NodeId(1)),
+        preferred_successors=expected,
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from raft.codec import Message
 from raft.core import messages as core
 from raft.errors import DecodeError
-from raft.types import ZERO_UUID, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey, Uuid
+from raft.types import ZERO_UUID, Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey, Uuid
 from raft.wire.apis import FETCH
 from raft.wire.mapping import partition as mapping
 from raft.wire.mapping.fetches import (
@@ -36,8 +36,8 @@ _NOWHERE = OffsetAndEpoch(epoch=Epoch(0), offset=Offset(0))
 
 REQUESTS: tuple[tuple[core.Request, int], ...] = (
     (core.VoteRequest(cluster_id="c", epoch=Epoch(3), candidate=_US, candidate_log_end=_NOWHERE, pre_vote=False), 2),
-    (core.BeginQuorumEpochRequest(cluster_id="c", epoch=Epoch(3), leader_id=NodeId(1)), 1),
-    (core.EndQuorumEpochRequest(cluster_id="c", epoch=Epoch(3), leader_id=NodeId(1)), 1),
+    (core.BeginQuorumEpochRequest(cluster_id="c", leader=LeaderAndEpoch(epoch=Epoch(3), leader_id=NodeId(1))), 1),
+    (core.EndQuorumEpochRequest(cluster_id="c", leader=LeaderAndEpoch(epoch=Epoch(3), leader_id=NodeId(1))), 1),
     (
         core.FetchRequest(
             cluster_id="c",
@@ -83,20 +83,21 @@ def _of_other_partition(topic: Any) -> tuple[Any, ...]:
     ],
 )
 @pytest.mark.rule("GEN-2")
-def test_request_that_is_not_about_our_one_partition_is_marked(
+def test_request_that_is_not_about_our_one_partition_says_only_its_cluster(
     request_: core.Request, version: int, change: Change
 ) -> None:
     message: Any = request_to_wire(request_, OURS, version)
 
     received = request_from_wire(replace(message, topics=change(message.topics[0])), version, OURS)
 
-    assert not received.is_for_our_partition
-    assert received.cluster_id == "c", "the cluster is judged first"
+    assert received == core.UnknownPartitionRequest(cluster_id="c"), "the cluster is judged first"
 
 
 @every_request
 def test_request_about_our_partition_is_ours(request_: core.Request, version: int) -> None:
-    assert request_from_wire(request_to_wire(request_, OURS, version), version, OURS).is_for_our_partition
+    received = request_from_wire(request_to_wire(request_, OURS, version), version, OURS)
+
+    assert type(received) is type(request_)
 
 
 @pytest.mark.parametrize("version", range(FETCH.versions.lowest, 12))
@@ -106,16 +107,7 @@ def test_fetch_of_a_replica_below_version_12_is_refused(version: int) -> None:
 
     received = replica_fetch_from_wire(message, version, OURS)
 
-    assert received == core.FetchRequest(
-        cluster_id="c",
-        replica=_US,
-        epoch=Epoch(0),
-        fetch_offset=Offset(0),
-        last_fetched_epoch=Epoch(0),
-        max_wait_ms=0,
-        max_bytes=0,
-        is_for_our_partition=False,
-    )
+    assert received == core.UnknownPartitionRequest(cluster_id="c")
 
 
 @pytest.mark.rule("COMPAT-3")
@@ -127,8 +119,8 @@ def test_fetch_of_version_12_goes_by_name_and_of_version_13_by_id() -> None:
     by_name = [request_from_wire(request_to_wire(asked, theirs, 12), 12, OURS) for theirs in (other_id, other_name)]
     by_id = [request_from_wire(request_to_wire(asked, theirs, 13), 13, OURS) for theirs in (other_id, other_name)]
 
-    assert [received.is_for_our_partition for received in by_name] == [True, False]
-    assert [received.is_for_our_partition for received in by_id] == [False, True]
+    assert [type(received) for received in by_name] == [core.FetchRequest, core.UnknownPartitionRequest]
+    assert [type(received) for received in by_id] == [core.UnknownPartitionRequest, core.FetchRequest]
 
 
 @pytest.mark.parametrize(
@@ -179,7 +171,8 @@ def test_client_gets_the_smaller_of_its_two_sizes_and_says_its_epochs() -> None:
 @pytest.mark.parametrize("version", [4, 11])
 def test_answer_to_an_old_client_says_nothing_that_its_version_lacks(version: int) -> None:
     response = core.FetchResponse(
-        epoch=Epoch(3), leader_id=NodeId(1), diverging=OffsetAndEpoch(epoch=Epoch(2), offset=Offset(9))
+        leader=LeaderAndEpoch(epoch=Epoch(3), leader_id=NodeId(1)),
+        diverging=OffsetAndEpoch(epoch=Epoch(2), offset=Offset(9)),
     )
 
     partition = fetch_partition_to_wire(response, b"", version)
@@ -188,7 +181,7 @@ def test_answer_to_an_old_client_says_nothing_that_its_version_lacks(version: in
     assert partition.diverging_epoch == fetch.EpochEndOffset()
     assert (partition.high_watermark, partition.last_stable_offset) == (-1, -1)
     assert partition.records == b"", "empty, never null (FETCH-10)"
-    assert fetch_endpoints_to_wire(response, version) == ()
+    assert fetch_endpoints_to_wire(response.leader, version) == ()
 
 
 @pytest.mark.parametrize(
@@ -210,7 +203,7 @@ def test_divergence_and_snapshot_are_set_when_both_parts_are(end: int, epoch: in
     received = response_from_wire(fetch.FetchResponse(responses=(topic,)))
 
     point = OffsetAndEpoch(epoch=Epoch(epoch), offset=Offset(end)) if is_set else None
-    assert received == core.FetchResponse(epoch=Epoch(-1), leader_id=None, diverging=point, snapshot=point)
+    assert received == core.FetchResponse(leader=LeaderAndEpoch(epoch=Epoch(-1)), diverging=point, snapshot=point)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +216,7 @@ def test_divergence_and_snapshot_are_set_when_both_parts_are(end: int, epoch: in
     ],
 )
 def test_answer_without_a_partition_and_without_an_error_is_none(message: Message) -> None:
-    with pytest.raises(DecodeError, match="an answer about 0 partitions, where one was asked for"):
+    with pytest.raises(DecodeError, match="a response with 0 partitions, expected 1"):
         response_from_wire(message)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from raft.types import FIRST_SINK_PRODUCER_ID, BatchHeader, ControlType, Epoch, Offset
+from raft.types import FIRST_KEYED_PRODUCER_ID, BatchHeader, ControlType, Epoch, Offset
 from raft.writers import WriteKey
 
 PRODUCER = 7
 """An idempotent producer."""
 
-SINK = FIRST_SINK_PRODUCER_ID + 7
-"""A writer of exactly-once writes."""
+KEYED_WRITER = FIRST_KEYED_PRODUCER_ID + 7
+"""A writer of keyed writes."""
 
 
 def produced(
@@ -50,7 +50,7 @@ def keyed(
     content: int | None = 1,
     time_ms: int = -1,
 ) -> BatchHeader:
-    """An exactly-once write."""
+    """A keyed write."""
     key = WriteKey(writer, version)
     return produced(
         key.base_sequence,

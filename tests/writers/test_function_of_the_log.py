@@ -11,22 +11,22 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from raft.errors import ErrorCode
 from raft.storage.producer_snapshot import decode_producer_snapshot, encode_producer_snapshot
-from raft.types import FIRST_SINK_PRODUCER_ID, BatchHeader, Offset
+from raft.types import FIRST_KEYED_PRODUCER_ID, BatchHeader, Offset
 from raft.writers import Accepted, Refused, Repeated, Verdict, WriterExpiry, WriterTable
-from tests.writers.headers import SINK, produced
+from tests.writers.headers import KEYED_WRITER, produced
 
 MAX_PRODUCERS = 2
 EXPIRY = WriterExpiry(producer_ms=12, writer_ms=30, newest_kept=1)
 LATEST_MS = 253_402_300_799_999
 PRODUCERS = (1, 2, 3)
-SINKS = (SINK, SINK + 1)
+KEYED_WRITERS = (KEYED_WRITER, KEYED_WRITER + 1)
 
 batches = st.builds(
     produced,
     sequence=st.integers(0, 4),
     records=st.integers(1, 2),
     epoch=st.integers(0, 2),
-    by=st.sampled_from([None, *PRODUCERS, *SINKS]),
+    by=st.sampled_from([None, *PRODUCERS, *KEYED_WRITERS]),
     is_control=st.sampled_from([False, False, False, True]),
     content=st.sampled_from([None, 1, 2]),
     time_ms=st.sampled_from([-1, 0, 10, 15, 20, 25, 30, 45, 60, 1 << 60]),
@@ -34,7 +34,7 @@ batches = st.builds(
 
 PROBES = {
     writer: [produced(sequence, epoch=epoch, by=writer, content=1) for epoch in range(3) for sequence in range(7)]
-    for writer in (*PRODUCERS, *SINKS)
+    for writer in (*PRODUCERS, *KEYED_WRITERS)
 }
 """What each writer might ask to append."""
 
@@ -65,14 +65,14 @@ def writes_of(log: list[BatchHeader], writer: int) -> list[BatchHeader]:
 
 def _kinds(remembered: dict[int, list[BatchHeader]]) -> list[list[int]]:
     """Producers, one-off writers and streams, each in the order of their last writes."""
-    producers = [known for known in remembered if known < FIRST_SINK_PRODUCER_ID]
+    producers = [known for known in remembered if known < FIRST_KEYED_PRODUCER_ID]
     streams = [known for known in remembered if known not in producers and _is_stream(remembered[known][-1])]
     return [producers, streams, [known for known in remembered if known not in (*producers, *streams)]]
 
 
 def _is_stream(last: BatchHeader) -> bool:
-    is_sink = last.producer_id is not None and last.producer_id >= FIRST_SINK_PRODUCER_ID
-    return is_sink and (last.producer_epoch, last.base_sequence) > (0, 0)
+    is_keyed = last.producer_id is not None and last.producer_id >= FIRST_KEYED_PRODUCER_ID
+    return is_keyed and (last.producer_epoch, last.base_sequence) > (0, 0)
 
 
 def _count_in(remembered: dict[int, list[BatchHeader]], header: BatchHeader) -> None:
@@ -80,10 +80,10 @@ def _count_in(remembered: dict[int, list[BatchHeader]], header: BatchHeader) -> 
         of_this_epoch = [
             old
             for old in remembered.pop(header.producer_id, [])
-            if old.producer_epoch == header.producer_epoch or header.producer_id >= FIRST_SINK_PRODUCER_ID
+            if old.producer_epoch == header.producer_epoch or header.producer_id >= FIRST_KEYED_PRODUCER_ID
         ]
         remembered[header.producer_id] = [*of_this_epoch, header]
-        producers = [known for known in remembered if known < FIRST_SINK_PRODUCER_ID]
+        producers = [known for known in remembered if known < FIRST_KEYED_PRODUCER_ID]
         if len(producers) > MAX_PRODUCERS:
             del remembered[producers[0]]
 
@@ -96,7 +96,7 @@ def without_message(verdict: Verdict) -> Verdict:
 def verdict_after(writes: list[BatchHeader], asked: BatchHeader) -> Verdict:
     """Judge a batch by what its writer wrote before."""
     position = (asked.producer_epoch, asked.base_sequence)
-    if asked.producer_id is not None and asked.producer_id >= FIRST_SINK_PRODUCER_ID:
+    if asked.producer_id is not None and asked.producer_id >= FIRST_KEYED_PRODUCER_ID:
         if not writes or position > (writes[-1].producer_epoch, writes[-1].base_sequence):
             return Accepted()
         last = writes[-1]

@@ -1,4 +1,4 @@
-"""Keys of exactly-once writes, as they lie in a batch header (an on-disk format)."""
+"""Keys of keyed writes, as they lie in a batch header (an on-disk format)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raft.types import FIRST_SINK_PRODUCER_ID
+from raft.types import FIRST_KEYED_PRODUCER_ID
 from raft.writers.keys import MAX_VERSION, WriteKey, version_of
 
 
@@ -28,7 +28,7 @@ def test_versions_are_ordered_as_their_header_fields_are(version: int) -> None:
 
 @given(st.text())
 def test_producer_id_of_every_writer_is_a_positive_int64_above_those_of_idempotent_producers(writer_id: str) -> None:
-    assert FIRST_SINK_PRODUCER_ID <= WriteKey(writer_id, 0).producer_id < 1 << 63
+    assert FIRST_KEYED_PRODUCER_ID <= WriteKey(writer_id, 0).producer_id < 1 << 63
 
 
 @pytest.mark.parametrize(
@@ -61,5 +61,5 @@ def test_version_lies_in_epoch_and_sequence(version: int, producer_epoch: int, b
 
 @pytest.mark.parametrize("version", [-1, MAX_VERSION + 1])
 def test_version_out_of_range_is_refused_and_named(version: int) -> None:
-    with pytest.raises(ValueError, match=f"write version {version}: allowed are 0 to {MAX_VERSION}"):
+    with pytest.raises(ValueError, match=f"write version {version}: expected 0 to {MAX_VERSION}"):
         WriteKey("a query", version)

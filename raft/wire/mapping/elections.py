@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from raft.core import messages as core
-from raft.types import Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.types import Endpoint, Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from raft.wire.mapping.partition import (
     INDEX,
     TopicPartition,
@@ -25,21 +25,15 @@ from raft.wire.messages.nodes import Listener, NodeEndpoint
 
 _FIRST_WITH_ENDPOINTS = 1
 _NOBODY = ReplicaKey(NodeId(-1))
-_NOWHERE = OffsetAndEpoch(epoch=Epoch(0), offset=Offset(0))
 
 
-def vote_request_from_wire(message: vote.VoteRequest, ours: TopicPartition) -> core.VoteRequest:
+def vote_request_from_wire(
+    message: vote.VoteRequest, ours: TopicPartition
+) -> core.VoteRequest | core.UnknownPartitionRequest:
     """Read a Vote request."""
     partition = only_partition(message.topics, ours)
     if partition is None:
-        return core.VoteRequest(
-            cluster_id=message.cluster_id,
-            epoch=Epoch(0),
-            candidate=_NOBODY,
-            candidate_log_end=_NOWHERE,
-            pre_vote=False,
-            is_for_our_partition=False,
-        )
+        return core.UnknownPartitionRequest(cluster_id=message.cluster_id)
     return core.VoteRequest(
         cluster_id=message.cluster_id,
         epoch=Epoch(partition.replica_epoch),
@@ -74,12 +68,12 @@ def vote_response_to_wire(response: core.VoteResponse, ours: TopicPartition, ver
     partition = vote.VoteResponsePartition(
         partition_index=INDEX,
         error_code=response.error,
-        leader_id=or_minus_one(response.leader_id),
-        leader_epoch=response.epoch,
+        leader_id=or_minus_one(response.leader.leader_id),
+        leader_epoch=response.leader.epoch,
         vote_granted=response.vote_granted,
     )
     topic = vote.VoteResponseTopic(topic_name=ours.topic_name, partitions=(partition,))
-    return vote.VoteResponse(error_code=0, topics=(topic,), node_endpoints=_node_endpoints(response, version))
+    return vote.VoteResponse(error_code=0, topics=(topic,), node_endpoints=_node_endpoints(response.leader, version))
 
 
 def vote_response_from_wire(message: vote.VoteResponse) -> core.VoteResponse | core.RequestRefused:
@@ -89,27 +83,25 @@ def vote_response_from_wire(message: vote.VoteResponse) -> core.VoteResponse | c
     partition = sole_partition(message.topics)
     return core.VoteResponse(
         error=partition.error_code,
-        epoch=Epoch(partition.leader_epoch),
-        leader_id=node_or_none(partition.leader_id),
-        leader_endpoints=endpoints_of(message.node_endpoints, partition.leader_id),
+        leader=leader_and_epoch(partition.leader_id, partition.leader_epoch, message.node_endpoints),
         vote_granted=partition.vote_granted,
     )
 
 
 def begin_request_from_wire(
     message: begin.BeginQuorumEpochRequest, ours: TopicPartition
-) -> core.BeginQuorumEpochRequest:
+) -> core.BeginQuorumEpochRequest | core.UnknownPartitionRequest:
     """Read a BeginQuorumEpoch request."""
     partition = only_partition(message.topics, ours)
     if partition is None:
-        return core.BeginQuorumEpochRequest(
-            cluster_id=message.cluster_id, epoch=Epoch(0), leader_id=NodeId(-1), is_for_our_partition=False
-        )
+        return core.UnknownPartitionRequest(cluster_id=message.cluster_id)
     return core.BeginQuorumEpochRequest(
         cluster_id=message.cluster_id,
-        epoch=Epoch(partition.leader_epoch),
-        leader_id=NodeId(partition.leader_id),
-        leader_endpoints=_endpoints_of_listeners(message.leader_endpoints),
+        leader=LeaderAndEpoch(
+            epoch=Epoch(partition.leader_epoch),
+            leader_id=node_or_none(partition.leader_id),
+            endpoints=_endpoints_of_listeners(message.leader_endpoints),
+        ),
         voter=addressee(message.voter_id, partition.voter_directory_id),
     )
 
@@ -120,14 +112,14 @@ def begin_request_to_wire(request: core.BeginQuorumEpochRequest, ours: TopicPart
     partition = begin.BeginQuorumEpochRequestPartition(
         partition_index=INDEX,
         voter_directory_id=directory_uuid(voter),
-        leader_id=request.leader_id,
+        leader_id=or_minus_one(request.leader.leader_id),
         leader_epoch=request.epoch,
     )
     return begin.BeginQuorumEpochRequest(
         cluster_id=request.cluster_id,
         voter_id=voter.node_id,
         topics=(begin.BeginQuorumEpochRequestTopic(topic_name=ours.topic_name, partitions=(partition,)),),
-        leader_endpoints=_listeners(request.leader_endpoints),
+        leader_endpoints=_listeners(request.leader.endpoints),
     )
 
 
@@ -138,12 +130,12 @@ def begin_response_to_wire(
     partition = begin.BeginQuorumEpochResponsePartition(
         partition_index=INDEX,
         error_code=response.error,
-        leader_id=or_minus_one(response.leader_id),
-        leader_epoch=response.epoch,
+        leader_id=or_minus_one(response.leader.leader_id),
+        leader_epoch=response.leader.epoch,
     )
     topic = begin.BeginQuorumEpochResponseTopic(topic_name=ours.topic_name, partitions=(partition,))
     return begin.BeginQuorumEpochResponse(
-        error_code=0, topics=(topic,), node_endpoints=_node_endpoints(response, version)
+        error_code=0, topics=(topic,), node_endpoints=_node_endpoints(response.leader, version)
     )
 
 
@@ -156,19 +148,17 @@ def begin_response_from_wire(
     partition = sole_partition(message.topics)
     return core.BeginQuorumEpochResponse(
         error=partition.error_code,
-        epoch=Epoch(partition.leader_epoch),
-        leader_id=node_or_none(partition.leader_id),
-        leader_endpoints=endpoints_of(message.node_endpoints, partition.leader_id),
+        leader=leader_and_epoch(partition.leader_id, partition.leader_epoch, message.node_endpoints),
     )
 
 
-def end_request_from_wire(message: end.EndQuorumEpochRequest, ours: TopicPartition) -> core.EndQuorumEpochRequest:
+def end_request_from_wire(
+    message: end.EndQuorumEpochRequest, ours: TopicPartition
+) -> core.EndQuorumEpochRequest | core.UnknownPartitionRequest:
     """Read an EndQuorumEpoch request; the successors stand in one of two lists."""
     partition = only_partition(message.topics, ours)
     if partition is None:
-        return core.EndQuorumEpochRequest(
-            cluster_id=message.cluster_id, epoch=Epoch(0), leader_id=NodeId(-1), is_for_our_partition=False
-        )
+        return core.UnknownPartitionRequest(cluster_id=message.cluster_id)
     candidates = [
         replica_key(candidate.candidate_id, candidate.candidate_directory_id)
         for candidate in partition.preferred_candidates
@@ -176,10 +166,12 @@ def end_request_from_wire(message: end.EndQuorumEpochRequest, ours: TopicPartiti
     successors = [ReplicaKey(NodeId(successor)) for successor in partition.preferred_successors]
     return core.EndQuorumEpochRequest(
         cluster_id=message.cluster_id,
-        epoch=Epoch(partition.leader_epoch),
-        leader_id=NodeId(partition.leader_id),
+        leader=LeaderAndEpoch(
+            epoch=Epoch(partition.leader_epoch),
+            leader_id=node_or_none(partition.leader_id),
+            endpoints=_endpoints_of_listeners(message.leader_endpoints),
+        ),
         preferred_successors=tuple(candidates or successors),
-        leader_endpoints=_endpoints_of_listeners(message.leader_endpoints),
     )
 
 
@@ -187,7 +179,7 @@ def end_request_to_wire(request: core.EndQuorumEpochRequest, ours: TopicPartitio
     """Write an EndQuorumEpoch request, with the successors in the forms of both versions (END-3)."""
     partition = end.EndQuorumEpochRequestPartition(
         partition_index=INDEX,
-        leader_id=request.leader_id,
+        leader_id=or_minus_one(request.leader.leader_id),
         leader_epoch=request.epoch,
         preferred_successors=tuple(successor.node_id for successor in request.preferred_successors),
         preferred_candidates=tuple(
@@ -198,7 +190,7 @@ def end_request_to_wire(request: core.EndQuorumEpochRequest, ours: TopicPartitio
     return end.EndQuorumEpochRequest(
         cluster_id=request.cluster_id,
         topics=(end.EndQuorumEpochRequestTopic(topic_name=ours.topic_name, partitions=(partition,)),),
-        leader_endpoints=_listeners(request.leader_endpoints),
+        leader_endpoints=_listeners(request.leader.endpoints),
     )
 
 
@@ -209,11 +201,13 @@ def end_response_to_wire(
     partition = end.EndQuorumEpochResponsePartition(
         partition_index=INDEX,
         error_code=response.error,
-        leader_id=or_minus_one(response.leader_id),
-        leader_epoch=response.epoch,
+        leader_id=or_minus_one(response.leader.leader_id),
+        leader_epoch=response.leader.epoch,
     )
     topic = end.EndQuorumEpochResponseTopic(topic_name=ours.topic_name, partitions=(partition,))
-    return end.EndQuorumEpochResponse(error_code=0, topics=(topic,), node_endpoints=_node_endpoints(response, version))
+    return end.EndQuorumEpochResponse(
+        error_code=0, topics=(topic,), node_endpoints=_node_endpoints(response.leader, version)
+    )
 
 
 def end_response_from_wire(
@@ -225,9 +219,7 @@ def end_response_from_wire(
     partition = sole_partition(message.topics)
     return core.EndQuorumEpochResponse(
         error=partition.error_code,
-        epoch=Epoch(partition.leader_epoch),
-        leader_id=node_or_none(partition.leader_id),
-        leader_endpoints=endpoints_of(message.node_endpoints, partition.leader_id),
+        leader=leader_and_epoch(partition.leader_id, partition.leader_epoch, message.node_endpoints),
     )
 
 
@@ -247,15 +239,20 @@ def endpoints_of(nodes: Iterable[_Node], node_id: int) -> tuple[Endpoint, ...]:
     return tuple(Endpoint(node.host, node.port) for node in nodes if node.node_id == node_id)
 
 
-def _node_endpoints(
-    response: core.VoteResponse | core.BeginQuorumEpochResponse | core.EndQuorumEpochResponse, version: int
-) -> tuple[NodeEndpoint, ...]:
-    """Where the leader listens, in versions that can say it."""
-    if response.leader_id is None or version < _FIRST_WITH_ENDPOINTS:
+def leader_and_epoch(leader_id: int, epoch: int, nodes: Iterable[_Node]) -> LeaderAndEpoch:
+    """Read the leader that a response names."""
+    return LeaderAndEpoch(
+        epoch=Epoch(epoch), leader_id=node_or_none(leader_id), endpoints=endpoints_of(nodes, leader_id)
+    )
+
+
+def _node_endpoints(leader: LeaderAndEpoch, version: int) -> tuple[NodeEndpoint, ...]:
+    """Write where the leader listens, in versions that have a field for it."""
+    if leader.leader_id is None or version < _FIRST_WITH_ENDPOINTS:
         return ()
     return tuple(
-        NodeEndpoint(node_id=response.leader_id, host=endpoint.host, port=endpoint.port)
-        for endpoint in response.leader_endpoints[:1]
+        NodeEndpoint(node_id=leader.leader_id, host=endpoint.host, port=endpoint.port)
+        for endpoint in leader.endpoints[:1]
     )
 
 

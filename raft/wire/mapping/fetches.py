@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from raft.core import messages as core
 from raft.records.split import split_good_prefix
-from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
-from raft.wire.mapping.elections import endpoints_of
+from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch
+from raft.wire.mapping.elections import leader_and_epoch
 from raft.wire.mapping.partition import (
     INDEX,
     TopicPartition,
@@ -37,22 +37,15 @@ def fetching_replica(message: fetch.FetchRequest, version: int) -> NodeId | None
     return node_or_none(message.replica_state.replica_id if is_new else message.replica_id)
 
 
-def replica_fetch_from_wire(message: fetch.FetchRequest, version: int, ours: TopicPartition) -> core.FetchRequest:
+def replica_fetch_from_wire(
+    message: fetch.FetchRequest, version: int, ours: TopicPartition
+) -> core.FetchRequest | core.UnknownPartitionRequest:
     """Read the Fetch request of a replica."""
     replica_id = fetching_replica(message, version)
     assert replica_id is not None, "clients are read elsewhere"
     partition = _our_partition(message, version, ours) if version >= FIRST_OF_REPLICAS else None
     if partition is None:
-        return core.FetchRequest(
-            cluster_id=message.cluster_id,
-            replica=ReplicaKey(replica_id),
-            epoch=Epoch(0),
-            fetch_offset=Offset(0),
-            last_fetched_epoch=Epoch(0),
-            max_wait_ms=0,
-            max_bytes=0,
-            is_for_our_partition=False,
-        )
+        return core.UnknownPartitionRequest(cluster_id=message.cluster_id)
     return core.FetchRequest(
         cluster_id=message.cluster_id,
         replica=replica_key(replica_id, partition.replica_directory_id),
@@ -136,20 +129,22 @@ def fetch_partition_to_wire(response: core.FetchResponse, records: bytes, versio
         diverging_epoch=fetch.EpochEndOffset(epoch=diverging.epoch, end_offset=diverging.offset)
         if diverging
         else fetch.EpochEndOffset(),
-        current_leader=LeaderIdAndEpoch(leader_id=or_minus_one(response.leader_id), leader_epoch=response.epoch)
+        current_leader=LeaderIdAndEpoch(
+            leader_id=or_minus_one(response.leader.leader_id), leader_epoch=response.leader.epoch
+        )
         if speaks_of_leader
         else LeaderIdAndEpoch(),
         records=records,
     )
 
 
-def fetch_endpoints_to_wire(response: core.FetchResponse, version: int) -> tuple[BrokerEndpoint, ...]:
-    """Where the leader listens, in versions that can say it."""
-    if response.leader_id is None or version < _FIRST_WITH_ENDPOINTS:
+def fetch_endpoints_to_wire(leader: LeaderAndEpoch, version: int) -> tuple[BrokerEndpoint, ...]:
+    """Write where the leader listens, in versions that have a field for it."""
+    if leader.leader_id is None or version < _FIRST_WITH_ENDPOINTS:
         return ()
     return tuple(
-        BrokerEndpoint(node_id=response.leader_id, host=endpoint.host, port=endpoint.port)
-        for endpoint in response.leader_endpoints[:1]
+        BrokerEndpoint(node_id=leader.leader_id, host=endpoint.host, port=endpoint.port)
+        for endpoint in leader.endpoints[:1]
     )
 
 
@@ -162,7 +157,7 @@ def fetch_response_to_wire(
         topic_id=ours.topic_id,
         partitions=(fetch_partition_to_wire(response, records, version),),
     )
-    return fetch.FetchResponse(responses=(topic,), node_endpoints=fetch_endpoints_to_wire(response, version))
+    return fetch.FetchResponse(responses=(topic,), node_endpoints=fetch_endpoints_to_wire(response.leader, version))
 
 
 def fetch_refusal_to_wire(request: fetch.FetchRequest, error: int, version: int) -> fetch.FetchResponse:
@@ -198,9 +193,7 @@ def fetch_response_from_wire(message: fetch.FetchResponse) -> core.FetchResponse
     good = split_good_prefix(partition.records or b"")
     return core.FetchResponse(
         error=partition.error_code,
-        epoch=Epoch(leader.leader_epoch),
-        leader_id=node_or_none(leader.leader_id),
-        leader_endpoints=endpoints_of(message.node_endpoints, leader.leader_id),
+        leader=leader_and_epoch(leader.leader_id, leader.leader_epoch, message.node_endpoints),
         high_watermark=offset_or_none(partition.high_watermark),
         log_start_offset=Offset(max(partition.log_start_offset, 0)),
         diverging=_epoch_end(partition.diverging_epoch),

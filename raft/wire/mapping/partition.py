@@ -63,14 +63,22 @@ def only_partition(topics: Sequence[NamedTopicOf[Indexed]], ours: TopicPartition
 
 
 def sole_partition(topics: Sequence[TopicOf[Part]]) -> Part:
-    """Return the one partition that the answer to our request can hold.
+    """Return the only partition in the topics of a response, as every request names one.
 
     Raises:
         DecodeError: there is none, or more than one.
     """
-    partitions = [partition for topic in topics for partition in topic.partitions]
+    return sole([partition for topic in topics for partition in topic.partitions])
+
+
+def sole(partitions: Sequence[Part]) -> Part:
+    """Return the only partition of a response, as every request names one.
+
+    Raises:
+        DecodeError: there is none, or more than one.
+    """
     if len(partitions) != 1:
-        raise DecodeError(f"an answer about {len(partitions)} partitions, where one was asked for")
+        raise DecodeError(f"received a response with {len(partitions)} partitions, expected 1")
     return partitions[0]
 
 

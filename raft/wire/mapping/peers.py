@@ -52,7 +52,7 @@ def request_to_wire(request: core.OutgoingRequest, ours: TopicPartition, version
             assert_never(request)
 
 
-def request_from_wire(message: Message, version: int, ours: TopicPartition) -> core.Request:
+def request_from_wire(message: Message, version: int, ours: TopicPartition) -> core.IncomingRequest:
     """Read a request of another replica."""
     match message:
         case VoteRequest():

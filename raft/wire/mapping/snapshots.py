@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from raft.core import messages as core
 from raft.types import Epoch, Offset, OffsetAndEpoch
-from raft.wire.mapping.elections import endpoints_of
-from raft.wire.mapping.partition import INDEX, TopicPartition, directory_uuid, node_or_none, sole_partition
+from raft.wire.mapping.elections import leader_and_epoch
+from raft.wire.mapping.partition import INDEX, TopicPartition, directory_uuid, sole_partition
 from raft.wire.messages.fetch_snapshot import (
     FetchSnapshotRequest,
     FetchSnapshotRequestPartition,
@@ -44,9 +44,7 @@ def snapshot_response_from_wire(message: FetchSnapshotResponse) -> core.FetchSna
     leader = partition.current_leader
     return core.FetchSnapshotResponse(
         error=partition.error_code,
-        epoch=Epoch(leader.leader_epoch),
-        leader_id=node_or_none(leader.leader_id),
-        leader_endpoints=endpoints_of(message.node_endpoints, leader.leader_id),
+        leader=leader_and_epoch(leader.leader_id, leader.leader_epoch, message.node_endpoints),
         snapshot=OffsetAndEpoch(
             offset=Offset(partition.snapshot_id.end_offset), epoch=Epoch(partition.snapshot_id.epoch)
         ),

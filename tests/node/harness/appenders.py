@@ -89,7 +89,7 @@ class Appenders:
 def read_all(client: Client) -> list[Record]:
     """Every committed data record."""
     records: list[Record] = []
-    offset, end = client.log_start(), client.log_end()
+    offset, end = client.log_start_offset(), client.high_watermark()
     while offset < end:
         batches = batches_in(client.fetch(offset, max_bytes=1 << 20).records)
         records += records_of(batches)

@@ -39,13 +39,13 @@ def records_of(batches: Iterable[Batch]) -> list[Record]:
 
 
 def with_codec(batch: bytes, codec: int) -> bytes:
-    """The batch with another compression codec written in its head, its checksum right."""
+    """The batch with another compression codec written in its header, its checksum right."""
     assert codec not in set(Compression), "a codec that nobody knows"
     return resealed(batch, attributes=int.from_bytes(batch[21:23], "big") & ~0x07 | codec)
 
 
 def resealed(batch: bytes, *, attributes: int | None = None, record_count: int | None = None) -> bytes:
-    """The batch with fields of its head replaced, and the checksum made right again."""
+    """The batch with fields of its header replaced, and the checksum made right again."""
     changed = bytearray(batch)
     if attributes is not None:
         changed[21:23] = attributes.to_bytes(2, "big")

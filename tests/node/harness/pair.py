@@ -8,7 +8,7 @@ from pathlib import Path
 
 from raft.core import messages as core
 from raft.core.roles import Leader
-from raft.types import Epoch, NodeId, Offset, ReplicaKey
+from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset, ReplicaKey
 from raft.wire.mapping.peers import api_of, request_to_wire, response_from_wire
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.peer import OURS, Answer, Peer, Play, friendly
@@ -84,13 +84,11 @@ class Pair:
         """Lead an epoch, as the other voter; the node follows."""
         announcement = core.BeginQuorumEpochRequest(
             cluster_id=CLUSTER_ID,
-            epoch=Epoch(epoch),
-            leader_id=NodeId(OTHER),
-            leader_endpoints=(self.nodes.endpoint(OTHER),),
+            leader=LeaderAndEpoch(epoch=Epoch(epoch), leader_id=NodeId(OTHER), endpoints=(self.nodes.endpoint(OTHER),)),
         )
         answer = self.ask(announcement)
         assert isinstance(answer, core.BeginQuorumEpochResponse)
-        assert (answer.error, answer.epoch, answer.leader_id) == (0, epoch, OTHER), "it follows"
+        assert (answer.error, answer.leader.epoch, answer.leader.leader_id) == (0, epoch, OTHER), "it follows"
 
     def wait_for_log_end(self, end: int) -> None:
         """Wait until the node's log ends there."""

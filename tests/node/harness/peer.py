@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar, cast
 
 from raft.codec import Message
 from raft.core import messages as core
-from raft.types import Endpoint, Epoch
+from raft.types import Endpoint, Epoch, LeaderAndEpoch
 from raft.wire.apis import APIS
 from raft.wire.frames import FrameReader, ReceivedRequest, decode_request, encode_response
 from raft.wire.mapping.partition import TopicPartition
@@ -117,6 +117,7 @@ class _Line(asyncio.Protocol):
             answer = self._peer.versions(version)
         else:
             request = request_from_wire(received.message, version, OURS)
+            assert not isinstance(request, core.UnknownPartitionRequest), "nodes ask about their one partition"
             self._peer.asked.append(request)
             answer = _to_wire(received.message, self._peer.play(request), version)
         if isinstance(answer, bytes):
@@ -146,13 +147,13 @@ def serving_all() -> ApiVersionsResponse:
 
 def friendly(request: core.Request) -> Answer:
     """Vote for whoever asks, hear every announcement, know no records."""
-    epoch = Epoch(max(request.epoch, 0))
+    no_leader = LeaderAndEpoch(epoch=Epoch(max(request.epoch, 0)))
     match request:
         case core.VoteRequest():
-            return core.VoteResponse(epoch=epoch, leader_id=None, vote_granted=True)
+            return core.VoteResponse(leader=no_leader, vote_granted=True)
         case core.BeginQuorumEpochRequest():
-            return core.BeginQuorumEpochResponse(epoch=epoch, leader_id=request.leader_id)
+            return core.BeginQuorumEpochResponse(leader=request.leader)
         case core.EndQuorumEpochRequest():
-            return core.EndQuorumEpochResponse(epoch=epoch, leader_id=None)
+            return core.EndQuorumEpochResponse(leader=no_leader)
         case core.FetchRequest():
-            return core.FetchResponse(error=6, epoch=epoch, leader_id=None)
+            return core.FetchResponse(error=6, leader=no_leader)

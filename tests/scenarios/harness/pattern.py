@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from raft.types import NodeId
 from tests.scenarios.harness.arguments import Arguments, whole_number
-from tests.scenarios.harness.message import Kind, Message
+from tests.scenarios.harness.kinds import Kind, kind_of
+from tests.simulation.message import Message
 
 _ANY = "any"
 
@@ -38,8 +39,9 @@ class Pattern:
     def matches(self, message: Message) -> bool:
         """Whether this message is meant."""
         return (
-            self.kind in (None, message.exchange.kind)
-            and self.is_answer in (None, message.is_answer)
+            message.request is not None
+            and self.kind in (None, kind_of(message.request))
+            and self.is_answer in (None, message.is_response)
             and self.sender in (None, message.sender)
             and self.receiver in (None, message.receiver)
         )

@@ -14,6 +14,8 @@ from raft.core.messages import (
     EndQuorumEpochResponse,
     FetchRequest,
     FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
     Request,
     RequestRefused,
     Response,
@@ -23,7 +25,8 @@ from raft.core.messages import (
 from raft.core.roles import Role, election_state
 from raft.errors import ErrorCode, error_name
 from raft.types import ElectionState, NodeId, OffsetAndEpoch
-from tests.scenarios.harness.message import Message, kind_of
+from tests.scenarios.harness.kinds import kind_of
+from tests.simulation.message import Message
 
 
 def _pairs(**values: object) -> str:
@@ -32,10 +35,12 @@ def _pairs(**values: object) -> str:
 
 def of_message(message: Message) -> str:
     """A request or an answer, with the name of its kind."""
-    kind = message.exchange.kind
-    return (
-        of_request(message.exchange.request) if message.response is None else f"{kind} {of_response(message.response)}"
-    )
+    request, response = message.request, message.response
+    assert request is not None and not isinstance(request, FetchSnapshotRequest), "a message between nodes"  # noqa: PT018
+    if response is None:
+        return of_request(request)
+    assert not isinstance(response, FetchSnapshotResponse), "no node here has snapshots to give"
+    return f"{kind_of(request)} {of_response(response)}"
 
 
 def of_request(request: Request) -> str:
@@ -68,7 +73,7 @@ def of_response(response: Response) -> str:
     """An answer, without the name of its kind."""
     if isinstance(response, RequestRefused):
         return f"refused as a whole: {error_name(response.error)}"
-    standing = _pairs(epoch=response.epoch, leader=response.leader_id)
+    standing = _pairs(epoch=response.leader.epoch, leader=response.leader.leader_id)
     if response.error != ErrorCode.NONE:
         return f"{error_name(response.error)}{standing}"
     match response:
@@ -103,7 +108,7 @@ def of_append_response(response: AppendResponse) -> str:
     """What a client hears of its append."""
     if response.error == ErrorCode.NONE:
         return f"committed at offset {response.base_offset}"
-    return f"{error_name(response.error)}{_pairs(epoch=response.epoch, leader=response.leader_id)}"
+    return f"{error_name(response.error)}{_pairs(epoch=response.leader.epoch, leader=response.leader.leader_id)}"
 
 
 def of_role(role: Role) -> str:

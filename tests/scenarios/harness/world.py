@@ -1,169 +1,143 @@
-"""The world of a scenario: nodes, network and clock, and the one loop that moves them.
+"""The world of a scenario: that of the simulator, where nothing happens by chance.
 
-Events go into a core, its effects are carried out in order, messages are delivered in the order they were sent. All
-that takes no time; time passes only when a command says so, from deadline to deadline. What falls on the same
-millisecond happens to all nodes, in the order of their ids, before any message of it is delivered.
+Messages, flushes and jobs of disks take no time; time passes only when a command says so. Of what falls on the same
+millisecond, the timers of all nodes go first, in the order of their ids, then disks, then messages in the order in
+which they were sent. No client is there, and a node that is down stays down.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
-from raft.core.events import (
-    Event,
-    Failure,
-    LogFlushed,
-    RequestFailed,
-    RequestReceived,
-    ResponseReceived,
-    Started,
-    TimePassed,
-)
-from raft.types import Epoch, NodeId
+from raft.core.events import Failure
+from raft.types import NodeId
 from tests.scenarios.harness.errors import ScenarioError
-from tests.scenarios.harness.hands import Hands
-from tests.scenarios.harness.message import Exchange, Message
-from tests.scenarios.harness.network import Network
-from tests.scenarios.harness.node import Node
-from tests.scenarios.harness.post_office import PostOffice
-from tests.scenarios.harness.transcript import Detail, Transcript
+from tests.scenarios.harness.quiet_plan import Setting, quiet_plan
+from tests.scenarios.harness.reporter import Reporter
+from tests.scenarios.harness.traffic import Held, Traffic
+from tests.scenarios.harness.transcript import Transcript
+from tests.simulation.broken import BrokenInvariantError
+from tests.simulation.machine import Machine
+from tests.simulation.process import Process
+from tests.simulation.world import World
 
-_STEPS_WITHOUT_REST = 10_000
 
+class ScenarioWorld:
+    """All nodes of one quorum.
 
-class World:
-    """All nodes of one quorum at one time.
+    Args:
+        transcript: where is told what happens.
+        setting: of the quorum.
 
-    Fields:
-        now_ms: the clock, from 0.
+    Attributes:
+        machines: the nodes, by their ids.
+        traffic: what commands do to messages.
+        reporter: writes the transcript.
+        post_office: of the simulator.
     """
 
-    def __init__(self, transcript: Transcript, nodes: Iterable[Node] = ()) -> None:
-        self.nodes: Mapping[NodeId, Node] = {node.node_id: node for node in nodes}
-        self.now_ms = 0
-        self.network = Network()
-        self.post_office = PostOffice(self.network, transcript, self._is_up)
-        self._hands = Hands(self.post_office, transcript)
-        self._transcript = transcript
+    def __init__(self, transcript: Transcript, setting: Setting) -> None:
+        self.reporter = Reporter(transcript)
+        self._setting = setting
+        self._starting: set[NodeId] = set()
+        world = World(quiet_plan(setting), remembered_lines=0, observers=[self.reporter], allows_halts=True)
+        self._timeline = self.reporter.timeline = world.timeline
+        self.machines = {machine.node_id: machine for machine in world.machines}
+        for machine in world.machines:
+            machine.crash_draw = None
+            machine.draw = setting.dice(machine.node_id).draw
+        self.traffic = Traffic(self._is_up)
+        self.post_office = world.post_office
+        self.post_office.posted = self.reporter.posted
+        world.network.judge = self.traffic.judge
 
     @property
-    def leaders(self) -> Mapping[Epoch, list[NodeId]]:
-        """Who became leader of which epoch, ever."""
-        return self._hands.leaders
+    def election_ms(self) -> int:
+        """The election timeout of all nodes."""
+        return self._setting.election_ms
 
-    def node(self, node_id: NodeId) -> Node:
+    @property
+    def now_ms(self) -> int:
+        """The clock, from 0."""
+        return self._timeline.now_ms
+
+    def machine(self, node_id: NodeId) -> Machine:
         """The node of that id.
 
         Raises:
             ScenarioError: there is none.
         """
-        if node_id not in self.nodes:
+        if node_id not in self.machines:
             raise ScenarioError(f"there is no node {node_id}")
-        return self.nodes[node_id]
+        return self.machines[node_id]
 
-    def _is_up(self, node_id: NodeId) -> bool:
-        return node_id in self.nodes and self.nodes[node_id].is_up
+    def process(self, node_id: NodeId) -> Process:
+        """The node of that id, which runs.
+
+        Raises:
+            ScenarioError: there is none, or it is down.
+        """
+        process = self.machine(node_id).process
+        if process is None:
+            raise ScenarioError(f"node {node_id} is down")
+        return process
 
     # What commands do to it
 
-    def start(self, nodes: Iterable[Node]) -> None:
-        """Start nodes, all at the same moment."""
-        starting = list(nodes)
-        for node in starting:
-            node.boot()
-        for node in starting:
-            self._handle(node, Started())
+    def start(self, machines: Iterable[Machine]) -> None:
+        """Start nodes, all at the same moment.
+
+        Raises:
+            ScenarioError: one is up.
+        """
+        starting = list(machines)
+        for machine in starting:
+            if machine.process is not None:
+                raise ScenarioError(f"node {machine.node_id} is up already")
+        self._starting = {machine.node_id for machine in starting}
+        for machine in starting:
+            machine.start()
+        self._starting.clear()
         self.settle()
 
-    def happen(self, node: Node, event: Event) -> None:
-        """Let an event happen to a node, and all that follows from it."""
-        self._handle(node, event)
+    def hand_on(self, held: Held) -> None:
+        """Let a message that was held go on its way, if there still is one, with all that follows from it."""
+        is_passable = self.traffic.is_passable(held.message)
+        self.reporter.tell_message(held.message, " (delivered)" if is_passable else " (lost)")
+        if is_passable:
+            self._timeline.after(0, held.deliver)
         self.settle()
 
-    def ask(self, exchange: Exchange) -> None:
-        """Put a request made by hand to a node; its answer is told, whenever it comes."""
-        node = self.node(exchange.asked)
-        self.happen(node, RequestReceived(request_id=self.post_office.open(exchange), request=exchange.request))
+    def drop(self, held: Held) -> None:
+        """Lose a message that was held."""
+        self.reporter.tell_message(held.message, " (lost)")
 
-    def fail(self, message: Message, failure: Failure) -> None:
-        """Let a request fail: its sender hears that there will be no answer."""
-        self.post_office.drop(message, self.now_ms, f"failed: {failure.value}")
-        exchange = message.exchange
-        asker = self.node(exchange.asker)
-        if exchange.number is not None and asker.waits_for(exchange):
-            self.happen(asker, RequestFailed(number=exchange.number, failure=failure))
+    def fail(self, held: Held, failure: Failure) -> None:
+        """Let a request that was held fail: its sender hears that there will be no response."""
+        self.reporter.tell_message(held.message, f" (failed: {failure.value})")
+        if held.message.round_trip is not None:
+            self.post_office.fail(held.message.round_trip, failure)
+        self.settle()
 
     def wait(self, until_ms: int, is_reached: Callable[[], bool]) -> None:
-        """Let time pass until then, or until something is reached, from deadline to deadline.
-
-        Raises:
-            ScenarioError: a node asks to be woken at a time that is over, for ever.
-        """
+        """Let time pass until then, or until something is reached, moment by moment."""
         while not is_reached():
-            due_ms = self._next_deadline_ms()
-            if due_ms is None or due_ms > until_ms:
-                self.now_ms = until_ms
+            next_ms = self._timeline.next_ms
+            self._run(until_ms if next_ms is None else min(next_ms, until_ms))
+            if self.now_ms == until_ms:
                 return
-            self.now_ms = due_ms
-            for node in self.nodes.values():
-                if node.deadline_ms is not None and node.deadline_ms <= self.now_ms:
-                    self._handle(node, TimePassed())
-            self.settle()
-            next_ms = self._next_deadline_ms()
-            if next_ms is not None and next_ms <= self.now_ms:
-                raise ScenarioError(f"at {self.now_ms} ms a node asks to be woken again and again")
-
-    def _next_deadline_ms(self) -> int | None:
-        deadlines_ms = [node.deadline_ms for node in self.nodes.values() if node.deadline_ms is not None]
-        return min(deadlines_ms, default=None)
 
     def settle(self) -> None:
-        """Finish flushes and deliver messages until nothing is left to do without time passing.
+        """Do everything that happens without time passing."""
+        self._run(self.now_ms)
 
-        Raises:
-            ScenarioError: the nodes keep each other busy for ever.
-        """
-        for _ in range(_STEPS_WITHOUT_REST):
-            if not (self._flush_one() or self._deliver_one()):
-                return
-        raise ScenarioError(f"at {self.now_ms} ms the nodes never come to rest")
+    def _run(self, until_ms: int) -> None:
+        try:
+            self._timeline.run(until_ms)
+        except BrokenInvariantError as error:
+            raise ScenarioError(str(error)) from error
+        self.reporter.tell_high_watermarks()
 
-    def flush(self, node: Node) -> None:
-        """Finish the flushes that a node has ordered; the newest answers for all."""
-        order = node.flushes[-1]
-        node.flushes.clear()
-        node.disk.flush(order.end_offset)
-        self._handle(node, LogFlushed(number=order.number, end_offset=order.end_offset))
-
-    # How it moves
-
-    def _flush_one(self) -> bool:
-        for node in self.nodes.values():
-            if node.flushes and not node.is_flush_delayed:
-                self.flush(node)
-                return True
-        return False
-
-    def _deliver_one(self) -> bool:
-        if not self.network.carried:
-            return False
-        message = self.network.carried.popleft()
-        exchange, receiver = message.exchange, self.node(message.receiver)
-        if not receiver.is_up:
-            self.post_office.drop(message, self.now_ms, "lost: its receiver has stopped")
-        elif message.response is None:
-            self._handle(
-                receiver, RequestReceived(request_id=self.post_office.open(exchange), request=exchange.request)
-            )
-        elif exchange.number is not None and receiver.waits_for(exchange):
-            self._handle(receiver, ResponseReceived(number=exchange.number, response=message.response))
-        return True
-
-    def _handle(self, node: Node, event: Event) -> None:
-        core = node.core
-        known_before = core.high_watermark
-        for effect in core.handle(event, self.now_ms):
-            self._hands.carry_out(node, effect, self.now_ms)
-        if node.is_up and core.high_watermark != known_before:
-            known = "unknown" if core.high_watermark is None else core.high_watermark
-            self._transcript.tell(self.now_ms, Detail.EVERYTHING, f"{node.node_id}: high watermark {known}")
+    def _is_up(self, node_id: int) -> bool:
+        machine = self.machines.get(NodeId(node_id))
+        return machine is not None and (machine.process is not None or machine.node_id in self._starting)

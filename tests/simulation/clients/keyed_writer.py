@@ -1,18 +1,15 @@
-"""A writer of exactly-once keys, as the sink of a streaming query is."""
+"""A writer of exactly-once keys, as the sink of a streaming query is; it writes by the client that ships."""
 
 from __future__ import annotations
 
-from raft.records.batch import build_batch
-from raft.records.header import read_header
-from raft.records.record import Record
-from raft.types import Batch
+from raft.client import calls
+from raft.client.results import Appended
+from raft.core.messages import AppendResponse
+from raft.errors import ErrorCode, RaftError, RequestError
+from raft.types import Batch, LeaderAndEpoch
 from raft.writers import WriteKey
-from tests.simulation.clients.caller import Caller
-from tests.simulation.clients.writer import Writer
-from tests.simulation.dice import Dice
-from tests.simulation.invariants.observer import Observer
-from tests.simulation.plan import ClientPlan
-from tests.simulation.timeline import Timeline
+from tests.simulation.clients.our_client import OurClient
+from tests.simulation.clients.writer import Write, Writer, WriterWorld
 
 _RELAPSE_PERCENT = 15
 """How often a driver starts again from a checkpoint that is not the newest."""
@@ -28,13 +25,18 @@ _LONGEST_STEP = 3
 class KeyedWriter(Writer):
     """Writes one version after the other, and at times repeats old ones, as a driver does that was replaced.
 
-    Now and then a driver with a copy of its checkpoint writes other rows under the last version.
+    Now and then a driver with a copy of its checkpoint writes other rows under the last version. A call that fails is
+    made again: the outcome is unknown.
+
+    Args:
+        name: of the writer.
+        client: its way to the quorum.
+        world: as it sees it.
     """
 
-    def __init__(
-        self, name: str, caller: Caller, *, timeline: Timeline, dice: Dice, plan: ClientPlan, watch: Observer
-    ) -> None:
-        super().__init__(name, caller, timeline=timeline, dice=dice, plan=plan, watch=watch)
+    def __init__(self, name: str, client: OurClient, world: WriterWorld) -> None:
+        super().__init__(name, world)
+        self._client = client
         self._next_version = 0
         self._made: list[Batch] = []
         self._last_version = 0
@@ -56,13 +58,43 @@ class KeyedWriter(Writer):
 
     def _make_batch(self, version: int, word: str) -> Batch:
         key = WriteKey(self.name, version)
-        payload = build_batch(
-            [
-                Record(value=f"{key.writer_id}/{version}/{word} {row}".encode(), timestamp_ms=self._wall_clock_ms)
-                for row in range(1 + self._dice.draw(2))
-            ],
+        return self._batch_of(
+            [f"{key.writer_id}/{version}/{word} {row}".encode() for row in range(1 + self._dice.draw(2))],
             producer_id=key.producer_id,
             producer_epoch=key.producer_epoch,
             base_sequence=key.base_sequence,
         )
-        return Batch(header=read_header(payload), payload=payload)
+
+    def _ask(self, write: Write) -> None:
+        if self._client.is_busy:
+            return  # its turn comes when the write before it is settled
+        self._client.call(
+            lambda appended: self._on_appended(write, appended),
+            lambda error: self._on_error(write, error),
+            calls.append,
+            write.batch.payload,
+        )
+
+    def _on_appended(self, write: Write, appended: Appended) -> None:
+        error = ErrorCode.DUPLICATE_SEQUENCE_NUMBER if appended.is_superseded else ErrorCode.NONE
+        base_offset = None if appended.is_superseded else appended.base_offset
+        self._settle(write, AppendResponse(error=error, base_offset=base_offset, leader=self._leader))
+        self._ask_next()
+
+    def _on_error(self, write: Write, error: RaftError) -> None:
+        if isinstance(error, RequestError) and error.code == ErrorCode.DUPLICATE_RESOURCE:
+            response = AppendResponse(error=error.code, leader=self._leader)
+            self._settle(write, response)
+        self._ask_next()
+
+    @property
+    def _leader(self) -> LeaderAndEpoch:
+        return LeaderAndEpoch(epoch=self._client.session.epoch, leader_id=None)
+
+    def _ask_next(self) -> None:
+        if self._under_way:
+            self._timeline.after(self._plan.retry_ms, self._ask_oldest)
+
+    def _ask_oldest(self) -> None:
+        if self._under_way:
+            self._ask(self._under_way[0])

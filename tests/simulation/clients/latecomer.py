@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from raft.records.batch import build_batch
-from raft.records.header import read_header
-from raft.records.record import Record
-from raft.types import Batch
+from raft.defaults import WRITER_EXPIRATION_MS
 from raft.writers import WriteKey
-from raft.writers.expiry import WRITER_EXPIRATION_MS
-from tests.simulation.clients.writer import Writer
+from tests.simulation.clients.keyed_writer import KeyedWriter
 
 
-class Latecomer(Writer):
+class Latecomer(KeyedWriter):
     """Makes one write, with which log time passes every writer by."""
 
     def _make_more(self) -> None:
         key = WriteKey(self.name, 1)
-        payload = build_batch(
-            [Record(value=b"much later", timestamp_ms=self._wall_clock_ms + WRITER_EXPIRATION_MS)],
-            producer_id=key.producer_id,
-            producer_epoch=key.producer_epoch,
-            base_sequence=key.base_sequence,
+        self._write(
+            self._batch_of(
+                [b"much later"],
+                producer_id=key.producer_id,
+                producer_epoch=key.producer_epoch,
+                base_sequence=key.base_sequence,
+                late_ms=WRITER_EXPIRATION_MS,
+            )
         )
-        self._write(Batch(header=read_header(payload), payload=payload))

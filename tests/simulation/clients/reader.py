@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
-from raft.core.messages import ClientFetchRequest, FetchResponse
+from raft.codec import Message
 from raft.errors import ErrorCode
 from raft.records.split import split_batches
-from raft.types import Epoch, NodeId, Offset
+from raft.types import NodeId, Offset
+from raft.wire.messages.fetch import (
+    FetchRequest,
+    FetchRequestPartition,
+    FetchRequestTopic,
+    FetchResponse,
+    FetchResponsePartition,
+)
 from tests.simulation.clients.caller import Caller
 from tests.simulation.dice import Dice
 from tests.simulation.invariants.observer import Observer
 from tests.simulation.log_twin import LogTwin
+from tests.simulation.starting import TOPIC, TOPIC_ID
 from tests.simulation.timeline import Timeline
 
+_VERSIONS = (12, 13, 16)
 _PAUSE_MS = (0, 150)
 _MAX_WAIT_MS = (0, 400)
 _PATIENCE_MS = 900
 _CHANGES_ONE_IN = 8
-"""A node that serves us is left for another after so many answers or so."""
+"""A node that serves us is left for another after so many responses or so."""
 
 _MAX_BYTES = (1, 2000)
+_UNKNOWN = -1
 
 
 class Reader:
-    """Reads on and on, from leader and followers.
+    """Reads on and on, from leader and followers, as Kafka's consumers do.
 
-    It keeps the highest epoch it has seen, sends it along and drops answers of a lower one, as our own client does:
-    else a leader of days gone by could tell it that what it has read was never there.
+    It keeps the highest epoch it has seen, sends it along and drops responses of a lower one, as our own client does:
+    else a leader of former days could tell it that what it has read was never there.
+
+    Args:
+        name: of the reader.
+        caller: its way to the quorum.
+        timeline: virtual time.
+        dice: its own.
+        watch: told of what it reads.
 
     Attributes:
         log: all it has read.
@@ -38,8 +55,8 @@ class Reader:
         self._timeline = timeline
         self._dice = dice
         self._watch = watch
-        self._epoch: Epoch | None = None
-        self._leader_id: NodeId | None = None
+        self._epoch = _UNKNOWN
+        self._leader_id = _UNKNOWN
         self._asked = 0
 
     @property
@@ -51,18 +68,26 @@ class Reader:
         """Ask, and again whenever that is answered or has taken too long."""
         self._asked += 1
         number = self._asked
-        self._caller.fetch(self._request(), lambda response, records: self._on_answer(number, response, records))
+        request = self._request()
+        self._caller.ask(request, self._dice.pick(_VERSIONS), lambda response: self._on_response(number, response))
         self._timeline.after(_PATIENCE_MS, lambda: self._on_silence(number))
 
-    def _request(self) -> ClientFetchRequest:
+    def _request(self) -> FetchRequest:
         entries = self.log.entries
         says_epoch_of_last = bool(entries) and self._dice.draw(2) == 0
-        return ClientFetchRequest(
+        max_bytes = self._dice.between(_MAX_BYTES)
+        partition = FetchRequestPartition(
+            partition=0,
+            current_leader_epoch=self._epoch,
             fetch_offset=self.log.end_offset,
+            last_fetched_epoch=entries[-1].header.epoch if says_epoch_of_last else _UNKNOWN,
+            partition_max_bytes=max_bytes,
+        )
+        return FetchRequest(
             max_wait_ms=self._dice.between(_MAX_WAIT_MS),
-            max_bytes=self._dice.between(_MAX_BYTES),
-            epoch=self._epoch,
-            last_fetched_epoch=entries[-1].header.epoch if says_epoch_of_last else None,
+            min_bytes=self._dice.draw(2) * max_bytes,
+            max_bytes=max_bytes,
+            topics=(FetchRequestTopic(topic=TOPIC, topic_id=TOPIC_ID, partitions=(partition,)),),
         )
 
     def _on_silence(self, number: int) -> None:
@@ -70,25 +95,31 @@ class Reader:
             self._caller.believe(None)
             self.begin()
 
-    def _on_answer(self, number: int, response: FetchResponse, records: bytes) -> None:
+    def _on_response(self, number: int, message: Message) -> None:
         if number != self._asked:
             return
-        is_old = self._epoch is not None and response.epoch < self._epoch
-        former_id, self._leader_id = self._leader_id, response.leader_id
+        assert isinstance(message, FetchResponse), "the response to Fetch"
+        ((partition,),) = (topic.partitions for topic in message.responses)
+        is_old = partition.current_leader.leader_epoch < self._epoch
+        former_id, self._leader_id = self._leader_id, partition.current_leader.leader_id
         if not is_old:
-            self._epoch = response.epoch
-            if records and response.error == ErrorCode.NONE:
-                self._take(records)
-        is_served = not is_old and response.error == ErrorCode.NONE
+            self._epoch = partition.current_leader.leader_epoch
+            if partition.records and partition.error_code == ErrorCode.NONE:
+                self._take(partition.records)
+        self._choose(partition, former_id, is_old=is_old)
+        self._asked += 1
+        self._timeline.after(0 if partition.records else self._dice.between(_PAUSE_MS), self.begin)
+
+    def _choose(self, partition: FetchResponsePartition, former_id: int, *, is_old: bool) -> None:
+        """Choose whom to ask next."""
+        is_served = not is_old and partition.error_code == ErrorCode.NONE
         if former_id != self._leader_id and self._dice.draw(2):
             # Some hear of a new leader late, and go to the one they know.
-            self._caller.believe(former_id)
+            self._caller.believe(NodeId(former_id))
         elif is_served and self._dice.draw(_CHANGES_ONE_IN):
             self._caller.stay()
         else:
             self._caller.believe(None)
-        self._asked += 1
-        self._timeline.after(0 if records else self._dice.between(_PAUSE_MS), self.begin)
 
     def _take(self, records: bytes) -> None:
         for batch in split_batches(records):

@@ -6,23 +6,19 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from raft.core.messages import AppendResponse
-from raft.errors import ErrorCode
+from raft.defaults import WRITER_EXPIRATION_MS
+from raft.records.batch import build_batch
+from raft.records.header import read_header
+from raft.records.record import Record
 from raft.types import Batch
-from raft.writers.expiry import WRITER_EXPIRATION_MS
-from tests.simulation.clients.caller import Caller
 from tests.simulation.dice import Dice
 from tests.simulation.invariants.observer import Observer
 from tests.simulation.plan import ClientPlan
 from tests.simulation.timeline import Timeline
-
-WALL_CLOCK_MS = 1_700_000_000_000
-"""What clocks of clients show when the run begins."""
+from tests.simulation.watched import WALL_CLOCK_MS
 
 LEAP_MS = 2 * WRITER_EXPIRATION_MS
-"""How far they go forward, if they do."""
-
-_BACKOFF_MS = (10, 80)
-_SETTLED = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER, ErrorCode.DUPLICATE_RESOURCE)
+"""How far the clocks of clients go forward, if they do."""
 
 
 @dataclass(slots=True, eq=False)
@@ -34,28 +30,43 @@ class Write:
     is_settled: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriterWorld:
+    """What a writer sees of the world.
+
+    Fields:
+        timeline: virtual time.
+        dice: its own.
+        plan: of all clients.
+        watch: told of what it asks for, and of what it is told.
+    """
+
+    timeline: Timeline
+    dice: Dice
+    plan: ClientPlan
+    watch: Observer
+
+
 class Writer(ABC):
     """Makes writes now and then, and does not rest until each is settled.
 
-    A lost answer, error 6 and error 7 say nothing of the outcome, so the same bytes are sent again. Error 45 is
-    retried as well: the batch before may still be under way, or the node led in days gone by and knows too little.
+    Args:
+        name: of the writer.
+        world: as it sees it.
     """
 
-    def __init__(
-        self, name: str, caller: Caller, *, timeline: Timeline, dice: Dice, plan: ClientPlan, watch: Observer
-    ) -> None:
+    def __init__(self, name: str, world: WriterWorld) -> None:
         self.name = name
-        self._caller = caller
-        self._timeline = timeline
-        self._dice = dice
-        self._plan = plan
-        self._watch = watch
+        self._timeline = world.timeline
+        self._dice = world.dice
+        self._plan = world.plan
+        self._watch = world.watch
         self._under_way: list[Write] = []
         self._is_making = True
 
     @property
     def has_unsettled(self) -> bool:
-        """Whether a write of it is still without a final answer."""
+        """Whether a write of it is still without a final response."""
         return bool(self._under_way)
 
     def begin(self) -> None:
@@ -63,13 +74,6 @@ class Writer(ABC):
         if self._is_making:
             self._make_more()
             self._timeline.after(self._dice.between(self._plan.pause_ms), self.begin)
-
-    @property
-    def _wall_clock_ms(self) -> int:
-        """What its clock shows: the timestamp of its records."""
-        now_ms, leap_at_ms = self._timeline.now_ms, self._plan.clocks_leap_at_ms
-        has_leapt = leap_at_ms is not None and now_ms >= leap_at_ms
-        return WALL_CLOCK_MS + now_ms + (LEAP_MS if has_leapt else 0)
 
     def make_last(self) -> None:
         """Make one more write, then no others."""
@@ -80,42 +84,37 @@ class Writer(ABC):
     def _make_more(self) -> None:
         """Begin another write, if that may be."""
 
+    @abstractmethod
+    def _ask(self, write: Write) -> None:
+        """Ask for a write, for the first time or again."""
+
     def _write(self, batch: Batch) -> None:
         write = Write(batch)
         self._under_way.append(write)
-        self._watch.asked(self.name, batch.header)
+        self._watch.asked(self.name, batch)
         self._ask(write)
 
-    def _ask(self, write: Write) -> None:
-        if write.is_settled:
-            return
-        write.attempts += 1
-        attempt = write.attempts
-        self._caller.append(
-            write.batch,
-            self._dice.between(self._plan.timeout_ms),
-            lambda response: self._on_answer(write, attempt, response),
+    def _settle(self, write: Write, response: AppendResponse) -> None:
+        write.is_settled = True
+        self._under_way.remove(write)
+        self._watch.told(self.name, write.batch, response)
+
+    def _batch_of(
+        self, values: list[bytes], *, producer_id: int, producer_epoch: int, base_sequence: int, late_ms: int = 0
+    ) -> Batch:
+        """Build a batch whose records have the time of the writer's clock, and `late_ms` more."""
+        timestamp_ms = self._wall_clock_ms + late_ms
+        payload = build_batch(
+            [Record(value=value, timestamp_ms=timestamp_ms) for value in values],
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=base_sequence,
         )
-        self._timeline.after(self._plan.patience_ms, lambda: self._on_silence(write, attempt))
+        return Batch(header=read_header(payload), payload=payload)
 
-    def _on_silence(self, write: Write, attempt: int) -> None:
-        if attempt == write.attempts and not write.is_settled:
-            self._caller.believe(None)
-            self._ask(write)
-
-    def _on_answer(self, write: Write, attempt: int, response: AppendResponse) -> None:
-        if write.is_settled:
-            return
-        if response.error in _SETTLED:
-            write.is_settled = True
-            self._watch.told(self.name, write.batch.header, response)
-            self._under_way.remove(write)
-        elif attempt == write.attempts:
-            # Who cannot commit in time may be a leader that the others have left.
-            is_timed_out = response.error == ErrorCode.REQUEST_TIMED_OUT
-            self._caller.believe(None if is_timed_out else response.leader_id)
-            self._timeline.after(self._dice.between(_BACKOFF_MS), lambda: self._ask_again(write, attempt))
-
-    def _ask_again(self, write: Write, attempt: int) -> None:
-        if attempt == write.attempts:
-            self._ask(write)
+    @property
+    def _wall_clock_ms(self) -> int:
+        """What its clock shows."""
+        now_ms, leap_at_ms = self._timeline.now_ms, self._plan.clocks_leap_at_ms
+        has_leapt = leap_at_ms is not None and now_ms >= leap_at_ms
+        return WALL_CLOCK_MS + now_ms + (LEAP_MS if has_leapt else 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from raft.core.effects import AppendLeaderChange, Effect, StoreElectionState, TruncateLog
-from raft.storage.memory import Call
+from tests.memory_files.files import Call
 from tests.simulation.faults.kinds import Fault
 from tests.simulation.faults.nemesis import Nemesis
 

@@ -7,7 +7,8 @@ from itertools import product
 
 from tests.simulation.faults.kinds import Fault
 from tests.simulation.faults.nemesis import Nemesis
-from tests.simulation.network import Address, Links
+from tests.simulation.message import Address
+from tests.simulation.network import Links
 from tests.simulation.sightings import Sight
 
 _FLAP_MS = (5, 400)

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from raft.core.epochs import HIGHEST_ADOPTED_EPOCH, LARGEST_STEP, LAST_EPOCH
-from raft.core.messages import BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest, Request, VoteRequest
-from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.core.messages import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    FetchRequest,
+    OutgoingRequest,
+    Request,
+    VoteRequest,
+)
+from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.wire.frames import encode_request
+from raft.wire.mapping.peers import api_of, request_to_wire
 from tests.simulation.faults.kinds import Fault
 from tests.simulation.faults.nemesis import Nemesis
-from tests.simulation.starting import CLUSTER_ID
+from tests.simulation.machine import Machine
+from tests.simulation.post_office import PostOffice
+from tests.simulation.starting import CLUSTER_ID, OURS, endpoint_of
 
 STRANGERS_EPOCH = Epoch(1_000_000)
 """Where the other cluster is: whoever believes a stranger gives himself away."""
@@ -15,6 +26,7 @@ STRANGERS_EPOCH = Epoch(1_000_000)
 _STRANGERS_CLUSTER_ID = "another cluster"
 _STRANGERS_ADDRESS = -1_000
 _NEVER_WAIT_MS = 0
+_CORRELATION_ID = 0
 
 
 class Strangers(Nemesis):
@@ -24,16 +36,11 @@ class Strangers(Nemesis):
 
     def _strike(self) -> bool:
         prey = self._prey
-        receiver, request = self._dice.pick(prey.machines), self._draw_request()
-
-        def deliver() -> None:
-            if receiver.process is not None:
-                receiver.process.receive(request, lambda _response, _records: None)
-
-        prey.network.carry(_STRANGERS_ADDRESS, receiver.node_id, deliver)
+        receiver = self._dice.pick(prey.machines)
+        _post(prey.post_office, receiver, self._draw_request())
         return True
 
-    def _draw_request(self) -> Request:
+    def _draw_request(self) -> OutgoingRequest:
         sender = self._dice.pick([machine.node_id for machine in self._prey.machines])
         match self._dice.draw(4):
             case 0:
@@ -48,11 +55,13 @@ class Strangers(Nemesis):
                 )
             case 1:
                 return BeginQuorumEpochRequest(
-                    cluster_id=_STRANGERS_CLUSTER_ID, epoch=STRANGERS_EPOCH, leader_id=NodeId(sender)
+                    cluster_id=_STRANGERS_CLUSTER_ID,
+                    leader=LeaderAndEpoch(epoch=STRANGERS_EPOCH, leader_id=NodeId(sender)),
                 )
             case 2:
                 return EndQuorumEpochRequest(
-                    cluster_id=_STRANGERS_CLUSTER_ID, epoch=STRANGERS_EPOCH, leader_id=NodeId(sender)
+                    cluster_id=_STRANGERS_CLUSTER_ID,
+                    leader=LeaderAndEpoch(epoch=STRANGERS_EPOCH, leader_id=NodeId(sender)),
                 )
             case _:
                 return VoteRequest(
@@ -72,23 +81,23 @@ class Forgers(Nemesis):
     def _strike(self) -> bool:
         prey = self._prey
         receiver, request = self._dice.pick(prey.machines), self._draw_request()
-
-        def deliver() -> None:
-            # A node that is new may be far behind its quorum, and believes more (EPOCH-1).
-            if receiver.process is not None and receiver.process.core.epoch:
-                receiver.process.receive(request, lambda _response, _records: None)
-
-        prey.network.carry(_STRANGERS_ADDRESS, receiver.node_id, deliver)
+        # A node that is new may be far behind its quorum, and believes more (EPOCH-1).
+        if receiver.stored.epoch:
+            _post(prey.post_office, receiver, request)
         return True
 
-    def _draw_request(self) -> Request:
+    def _draw_request(self) -> OutgoingRequest:
         sender = self._dice.pick([machine.node_id for machine in self._prey.machines])
         epoch = Epoch(self._dice.pick((2 * LARGEST_STEP, HIGHEST_ADOPTED_EPOCH + 1, LAST_EPOCH)))
         match self._dice.draw(3):
             case 0:
-                return BeginQuorumEpochRequest(cluster_id=CLUSTER_ID, epoch=epoch, leader_id=NodeId(sender))
+                return BeginQuorumEpochRequest(
+                    cluster_id=CLUSTER_ID, leader=LeaderAndEpoch(epoch=epoch, leader_id=NodeId(sender))
+                )
             case 1:
-                return EndQuorumEpochRequest(cluster_id=CLUSTER_ID, epoch=epoch, leader_id=NodeId(sender))
+                return EndQuorumEpochRequest(
+                    cluster_id=CLUSTER_ID, leader=LeaderAndEpoch(epoch=epoch, leader_id=NodeId(sender))
+                )
             case _:
                 return VoteRequest(
                     cluster_id=CLUSTER_ID,
@@ -102,3 +111,11 @@ class Forgers(Nemesis):
 def is_forged(request: Request) -> bool:
     """Whether a request is one of `Forgers`: no election of a run gets that far."""
     return request.cluster_id == CLUSTER_ID and request.epoch > LARGEST_STEP
+
+
+def _post(post_office: PostOffice, receiver: Machine, request: OutgoingRequest) -> None:
+    version = api_of(request).versions.highest
+    frame = encode_request(
+        request_to_wire(request, OURS, version), version, correlation_id=_CORRELATION_ID, client_id="a stranger"
+    )
+    post_office.ask(_STRANGERS_ADDRESS, endpoint_of(receiver.node_id), frame, on_response=lambda _: None)

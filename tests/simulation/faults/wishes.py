@@ -30,7 +30,7 @@ class Resignations(Nemesis):
     kind = Fault.RESIGNATION
 
     def _strike(self) -> bool:
-        leaders = [machine for machine in self._prey.leaders if machine.process and machine.process.is_at_rest]
+        leaders = [machine for machine in self._prey.leaders if machine.process and machine.process.is_idle]
         if not leaders:
             return False
         leader = self._dice.pick(leaders)

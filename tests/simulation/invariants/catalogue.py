@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.simulation.committed_log import CommittedLog
+from tests.simulation.invariants.clients import ClientsAreToldTheTruth, FoundOffsetsAreTrue, PlansAreTrue
 from tests.simulation.invariants.commitment import (
     CheckpointIsCommitted,
     CommittedIsDurable,
@@ -21,6 +22,7 @@ from tests.simulation.invariants.elections import (
     OneLeaderPerEpoch,
     OneVotePerEpoch,
 )
+from tests.simulation.invariants.engines import ReadsFindRecords, WaitingRequestsAreKnown
 from tests.simulation.invariants.histories import HistoryIsLinearizable, NothingIsMadeUp, WritersKeepTheirOrder
 from tests.simulation.invariants.logs import (
     EpochCheckpointMatchesLog,
@@ -76,7 +78,12 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
         LeadersAreComplete(committed, machines),
         AnswersAreTrue(committed),
         HistoryIsLinearizable(),
+        WaitingRequestsAreKnown(),
+        ReadsFindRecords(),
         ReadsAreCommitted(committed),
         ReadersAreNotSentBack(),
         ReadersGoForward(committed),
+        ClientsAreToldTheTruth(committed),
+        PlansAreTrue(committed),
+        FoundOffsetsAreTrue(committed),
     ]

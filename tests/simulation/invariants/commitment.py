@@ -12,7 +12,7 @@ from tests.simulation.step import Step
 
 
 class HighWatermarkNeverFalls(Invariant):
-    """A high watermark rises: within a node's life, within a leader's reign, and from each leader to the next."""
+    """A high watermark rises: within a node's life, within a leader's term, and from each leader to the next."""
 
     rules = ("TEST-6", "HW-3", "HW-4", "HW-5")
 
@@ -21,15 +21,15 @@ class HighWatermarkNeverFalls(Invariant):
 
     def moved_high_watermark(self, step: Step) -> None:
         before, after = step.high_watermark_before, step.high_watermark
-        reign, machine = step.reign, step.machine
+        term, machine = step.leadership, step.machine
         if after is None:
-            self.require(step.begins_reign, "%s forgets that %s is committed", machine, before)
+            self.require(step.begins_leadership, "%s forgets that %s is committed", machine, before)
             return
         self.require(before is None or after > before, "%s falls from %s to %s", machine, before, after)
-        if reign is not None:
-            reached = max((end for epoch, end in self._by_epoch.items() if epoch <= reign.epoch), default=Offset(0))
-            self.require(after >= reached, "%s, leader of %s, is at %s after %s", machine, reign.epoch, after, reached)
-            self._by_epoch[reign.epoch] = after
+        if term is not None:
+            reached = max((end for epoch, end in self._by_epoch.items() if epoch <= term.epoch), default=Offset(0))
+            self.require(after >= reached, "%s, leader of %s, is at %s after %s", machine, term.epoch, after, reached)
+            self._by_epoch[term.epoch] = after
 
 
 class OwnEpochCommits(Invariant):
@@ -38,12 +38,12 @@ class OwnEpochCommits(Invariant):
     rules = ("HW-2", "TEST-10")
 
     def moved_high_watermark(self, step: Step) -> None:
-        end_offset, reign = step.high_watermark, step.reign
-        if reign is not None and end_offset is not None:
+        end_offset, term = step.high_watermark, step.leadership
+        if term is not None and end_offset is not None:
             last = step.log.entry_before(end_offset)
             epoch = None if last is None else last.header.epoch
-            is_own = epoch == reign.epoch
-            self.require(is_own, "%s leads epoch %s, commits by a record of %s", step.machine, reign.epoch, epoch)
+            is_own = epoch == term.epoch
+            self.require(is_own, "%s leads epoch %s, commits by a record of %s", step.machine, term.epoch, epoch)
 
 
 class CommittedIsDurable(Invariant):
@@ -56,7 +56,7 @@ class CommittedIsDurable(Invariant):
 
     def moved_high_watermark(self, step: Step) -> None:
         end_offset = step.high_watermark
-        if end_offset is None or step.reign is None:
+        if end_offset is None or step.leadership is None:
             return
         chain = step.log.chain_at(end_offset)
         self.require(chain is not None, "%s commits up to %s, where no batch ends", step.machine, end_offset)
@@ -85,7 +85,7 @@ class CommittedNeverChanges(Invariant):
         is_same = step.log.chain_at(known_end) == committed.twin.chain_at(known_end) is not None
         self.require(is_same, "%s has other records committed below %s", machine, known_end)
         if end_offset > committed.end_offset:
-            self.require(step.reign is not None, "%s follows, and commits up to %s first", machine, end_offset)
+            self.require(step.leadership is not None, "%s follows, and commits up to %s first", machine, end_offset)
             committed.extend(step.log.between(committed.end_offset, end_offset))
 
 
@@ -102,14 +102,14 @@ class LeadersAreComplete(Invariant):
         self._ends: dict[Epoch, Offset] = {}
 
     def changed_role(self, step: Step) -> None:
-        if step.begins_reign:
+        if step.begins_leadership:
             epoch = step.machine.core.epoch
             self._check(step.machine, max((end for by, end in self._ends.items() if by < epoch), default=Offset(0)))
 
     def moved_high_watermark(self, step: Step) -> None:
         if step.high_watermark == self._committed.end_offset:
-            if step.reign is not None:
-                self._ends[step.reign.epoch] = step.high_watermark
+            if step.leadership is not None:
+                self._ends[step.leadership.epoch] = step.high_watermark
             for machine in self._machines:
                 if machine.is_leader and machine.core.epoch >= step.role_after.epoch:
                     self._check(machine, step.high_watermark)

@@ -47,10 +47,10 @@ class NobodyLeadsOn(Invariant):
     rules = ("STATE-11", "STATE-15")
 
     def __init__(self) -> None:
-        self._reigns: dict[tuple[NodeId, Epoch], int] = {}
+        self._terms: dict[tuple[NodeId, Epoch], int] = {}
 
     def lost_memory(self, machine: Machine) -> None:
-        self._reigns = {reign: life for reign, life in self._reigns.items() if reign[0] != machine.node_id}
+        self._terms = {term: life for term, life in self._terms.items() if term[0] != machine.node_id}
 
     def started(self, machine: Machine) -> None:
         self._note(machine, machine.life - 1)
@@ -59,14 +59,14 @@ class NobodyLeadsOn(Invariant):
         self._note(machine, machine.life)
 
     def changed_role(self, step: Step) -> None:
-        machine, reign = step.machine, step.reign
-        if step.begins_reign and reign is not None:
-            life = self._reigns.get((machine.node_id, reign.epoch), machine.life)
-            self.require(life == machine.life, "%s leads epoch %s, and led it in a former life", machine, reign.epoch)
+        machine, term = step.machine, step.leadership
+        if step.begins_leadership and term is not None:
+            life = self._terms.get((machine.node_id, term.epoch), machine.life)
+            self.require(life == machine.life, "%s leads epoch %s, and led it in a former life", machine, term.epoch)
 
     def _note(self, machine: Machine, life: int) -> None:
         if machine.stored.leader_id == machine.node_id:
-            self._reigns.setdefault((machine.node_id, machine.stored.epoch), life)
+            self._terms.setdefault((machine.node_id, machine.stored.epoch), life)
 
 
 class OneVotePerEpoch(Invariant):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode
-from raft.types import FIRST_SINK_PRODUCER_ID, BatchHeader, Offset
+from raft.types import FIRST_KEYED_PRODUCER_ID, Batch, BatchHeader, Offset
 from raft.writers.keys import version_of
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.observer import Invariant
@@ -25,13 +25,13 @@ class HistoryIsLinearizable(Invariant):
         self._acknowledged_end = Offset(0)
         self._end_when_asked: dict[WriteId, Offset] = {}
 
-    def asked(self, client: str, header: BatchHeader) -> None:
-        write_id = write_id_of(header)
+    def asked(self, client: str, batch: Batch) -> None:
+        write_id = write_id_of(batch.header)
         assert write_id is not None, "every client here names its writes"
         self._end_when_asked.setdefault(write_id, self._acknowledged_end)
 
-    def told(self, client: str, header: BatchHeader, response: AppendResponse) -> None:
-        write_id, at = write_id_of(header), response.base_offset
+    def told(self, client: str, batch: Batch, response: AppendResponse) -> None:
+        write_id, at = write_id_of(batch.header), response.base_offset
         if response.error != ErrorCode.NONE or write_id is None or at is None:
             return
         begin = self._end_when_asked[write_id]
@@ -50,8 +50,8 @@ class NothingIsMadeUp(Invariant):
         self._committed = committed
         self._asked: set[WriteId] = set()
 
-    def asked(self, client: str, header: BatchHeader) -> None:
-        write_id = write_id_of(header)
+    def asked(self, client: str, batch: Batch) -> None:
+        write_id = write_id_of(batch.header)
         assert write_id is not None, "every client here names its writes"
         self._asked.add(write_id)
 
@@ -79,7 +79,7 @@ class WritersKeepTheirOrder(Invariant):
 
     def _check(self, step: Step, header: BatchHeader, producer_id: int) -> None:
         expected = self._next.get(producer_id, 0)
-        if producer_id < FIRST_SINK_PRODUCER_ID:
+        if producer_id < FIRST_KEYED_PRODUCER_ID:
             number = header.base_sequence
             self.require(number == expected, "%s commits %s, where %s was next", step.machine, header, expected)
             self._next[producer_id] = number + header.record_count

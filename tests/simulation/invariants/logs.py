@@ -47,8 +47,8 @@ class LeadersOnlyAppend(Invariant):
 
     rules = ("TEST-9",)
 
-    def cut(self, step: Step) -> None:
-        self.require(step.reign is None, "%s cuts its log and leads", step.machine)
+    def truncated(self, step: Step) -> None:
+        self.require(step.leadership is None, "%s cuts its log and leads", step.machine)
 
 
 class NothingCommittedIsCut(Invariant):
@@ -59,8 +59,8 @@ class NothingCommittedIsCut(Invariant):
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
 
-    def cut(self, step: Step) -> None:
-        first = step.cut_off[0]
+    def truncated(self, step: Step) -> None:
+        first = step.truncated[0]
         start_offset, end_offset = first.header.base_offset, first.header.end_offset
         known = step.high_watermark_before or Offset(0)
         self.require(start_offset >= known, "%s cuts at %s, below %s", step.machine, start_offset, known)
@@ -76,14 +76,14 @@ class ViewMatchesLog(Invariant):
     def __init__(self) -> None:
         self._appends: Counter[NodeId] = Counter()
 
-    def cut(self, step: Step) -> None:
+    def truncated(self, step: Step) -> None:
         self._check_end(step)
         self._check_epochs(step)
 
     def appended(self, step: Step) -> None:
         self._check_end(step)
         self._appends[step.machine.node_id] += 1
-        if self._appends[step.machine.node_id] % _EACH == 0 or step.begins_reign:
+        if self._appends[step.machine.node_id] % _EACH == 0 or step.begins_leadership:
             self._check_epochs(step)
 
     def _check_end(self, step: Step) -> None:

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from raft.core.effects import Reply
 from raft.core.events import AppendRequested
-from raft.core.messages import ClientFetchRequest, Request, RequestRefused, VoteRequest, VoteResponse
+from raft.core.messages import (
+    ClientFetchRequest,
+    Request,
+    RequestRefused,
+    UnknownPartitionRequest,
+    VoteRequest,
+    VoteResponse,
+)
 from raft.errors import ErrorCode, error_name
 from raft.types import Epoch, NodeId
 from tests.simulation.faults.strangers import STRANGERS_EPOCH, is_forged
-from tests.simulation.invariants.observer import Invariant
+from tests.simulation.invariants.observer import Asked, Invariant
 from tests.simulation.machine import Machine
 from tests.simulation.starting import CLUSTER_ID
 from tests.simulation.step import Step
@@ -24,9 +31,7 @@ class NoAnswerKills(Invariant):
     def __init__(self) -> None:
         self._refused: set[tuple[NodeId, int, Epoch, NodeId]] = set()
 
-    def replied(
-        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
-    ) -> None:
+    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
         response = reply.response
         if isinstance(asked, Request) and is_forged(asked):
             return
@@ -54,10 +59,8 @@ class StrangersChangeNothing(Invariant):
         epoch = step.role_after.epoch
         self.require(epoch < STRANGERS_EPOCH, "%s believes a stranger, and is at epoch %s", step.machine, epoch)
 
-    def replied(
-        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
-    ) -> None:
-        if isinstance(asked, ClientFetchRequest | AppendRequested):
+    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
+        if isinstance(asked, UnknownPartitionRequest | ClientFetchRequest | AppendRequested):
             return
         if is_forged(asked):
             is_refused = reply.response.error == ErrorCode.INVALID_REQUEST

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NoReturn
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
-from raft.core.effects import Reply, Send
+from raft.client.results import BatchPlan, FoundOffset
+from raft.core.effects import Effect, Reply, Send
 from raft.core.events import AppendRequested
-from raft.core.messages import AppendResponse, ClientFetchRequest, Request
-from raft.types import BatchHeader
+from raft.core.messages import AppendResponse, ClientFetchRequest, Request, UnknownPartitionRequest
+from raft.types import Batch, Offset
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.log_twin import Entry, LogTwin
-from tests.simulation.machine import Machine
 from tests.simulation.step import Step
+
+if TYPE_CHECKING:
+    from tests.simulation.machine import Machine
+
+Asked = Request | UnknownPartitionRequest | ClientFetchRequest | AppendRequested
+"""What a core can be asked."""
 
 
 class Observer:
@@ -30,7 +36,7 @@ class Observer:
     def changed_role(self, step: Step) -> None:
         """A core has handled an event that changed something of its role."""
 
-    def cut(self, step: Step) -> None:
+    def truncated(self, step: Step) -> None:
         """A core has handled an event that makes it cut its log."""
 
     def appended(self, step: Step) -> None:
@@ -51,19 +57,26 @@ class Observer:
     def checkpointed(self, machine: Machine) -> None:
         """The checkpoints of a log are on a disk."""
 
+    def carried_out(self, machine: Machine, effect: Effect) -> None:
+        """An engine is about to carry out an effect."""
+
     def sent(self, machine: Machine, order: Send) -> None:
         """A request leaves a node."""
 
-    def replied(
-        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
-    ) -> None:
+    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
         """An answer leaves a node."""
 
-    def asked(self, client: str, header: BatchHeader) -> None:
+    def asked(self, client: str, batch: Batch) -> None:
         """A client asks for a write for the first time."""
 
-    def told(self, client: str, header: BatchHeader, response: AppendResponse) -> None:
+    def told(self, client: str, batch: Batch, response: AppendResponse) -> None:
         """A client is told for certain what became of its write."""
+
+    def planned(self, reader: str, start_offset: Offset, plan: BatchPlan) -> None:
+        """A client is told how far it can read from an offset."""
+
+    def found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
+        """A client is told which offset a time has."""
 
     def read(self, reader: str, log: LogTwin) -> None:
         """A client has read on; `log` is all it has read."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from raft.core.effects import Reply, Send
-from raft.core.events import AppendRequested, Started
+from raft.core.events import Started
 from raft.core.messages import (
     BeginQuorumEpochRequest,
-    ClientFetchRequest,
     FetchRequest,
-    Request,
     RequestRefused,
     VoteRequest,
     VoteResponse,
@@ -16,7 +14,7 @@ from raft.core.messages import (
 from raft.core.roles import election_state
 from raft.types import Epoch, NodeId
 from tests.simulation.invariants.elections import stored_vote
-from tests.simulation.invariants.observer import Invariant
+from tests.simulation.invariants.observer import Asked, Invariant
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
 
@@ -39,13 +37,11 @@ class StoredBeforeSent(Invariant):
             case _:
                 pass
 
-    def replied(
-        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
-    ) -> None:
+    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
         response = reply.response
         if isinstance(response, RequestRefused):
             return
-        self._check_epoch(machine, response.epoch)
+        self._check_epoch(machine, response.leader.epoch)
         if isinstance(response, VoteResponse) and response.vote_granted:
             assert isinstance(asked, VoteRequest), "only a vote is granted"
             if not asked.pre_vote:

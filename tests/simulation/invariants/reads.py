@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from raft.core.effects import Reply
-from raft.core.events import AppendRequested
-from raft.core.messages import ClientFetchRequest, FetchResponse, Request
+from raft.core.messages import ClientFetchRequest, FetchResponse
 from raft.errors import ErrorCode
 from raft.types import Offset
 from tests.simulation.committed_log import CommittedLog
-from tests.simulation.invariants.observer import Invariant
+from tests.simulation.invariants.observer import Asked, Invariant
 from tests.simulation.log_twin import LogTwin
 from tests.simulation.machine import Machine
 
@@ -21,9 +20,7 @@ class ReadsAreCommitted(Invariant):
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
 
-    def replied(
-        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
-    ) -> None:
+    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
         if isinstance(asked, ClientFetchRequest) and records:
             position = 0
             for entry in self._committed.twin.after(asked.fetch_offset):
@@ -40,9 +37,7 @@ class ReadersAreNotSentBack(Invariant):
 
     rules = ("CLIENT-1", "CLIENT-3")
 
-    def replied(
-        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
-    ) -> None:
+    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
         if isinstance(asked, ClientFetchRequest):
             response = reply.response
             assert isinstance(response, FetchResponse), "the answer to a fetch"

@@ -54,23 +54,23 @@ class LeadersAreHeard(Invariant):
     def __init__(self, plan: Plan) -> None:
         self._voters = plan.voters
         self._patience_ms = 2 * (plan.timeouts.fetch_ms * 3 // 2)
-        self._reigns: dict[NodeId, _Reign] = {}
+        self._terms: dict[NodeId, _Term] = {}
 
     def handled(self, step: Step) -> None:
         leader_id, now_ms = step.machine.node_id, step.now_ms
         if not isinstance(step.role_after, Leader):
-            self._reigns.pop(leader_id, None)
+            self._terms.pop(leader_id, None)
             return
-        # A reign begins as if everybody had been heard.
-        reign = self._reigns.setdefault(leader_id, _Reign(now_ms, dict.fromkeys(self._voters, now_ms)))
-        reign.longest_gap_ms = max(reign.longest_gap_ms, now_ms - reign.last_step_ms)
-        reign.last_step_ms = reign.heard_ms[leader_id] = now_ms
+        # A term begins as if everybody had been heard.
+        term = self._terms.setdefault(leader_id, _Term(now_ms, dict.fromkeys(self._voters, now_ms)))
+        term.longest_gap_ms = max(term.longest_gap_ms, now_ms - term.last_step_ms)
+        term.last_step_ms = term.heard_ms[leader_id] = now_ms
         if isinstance(step.event, RequestReceived) and isinstance(step.event.request, FetchRequest):
             voter = step.event.request.replica.node_id
-            if voter in reign.heard_ms:
-                reign.heard_ms[voter] = now_ms
-        majority_ms = sorted(reign.heard_ms.values(), reverse=True)[len(self._voters) // 2]
-        is_heard = now_ms - majority_ms <= self._patience_ms + reign.longest_gap_ms
+            if voter in term.heard_ms:
+                term.heard_ms[voter] = now_ms
+        majority_ms = sorted(term.heard_ms.values(), reverse=True)[len(self._voters) // 2]
+        is_heard = now_ms - majority_ms <= self._patience_ms + term.longest_gap_ms
         self.require(is_heard, "%s leads, without a majority for %s ms", step.machine, now_ms - majority_ms)
 
 
@@ -121,7 +121,7 @@ class _WaitingFetch:
 
 
 @dataclass(slots=True)
-class _Reign:
+class _Term:
     """When a leader last did anything, when it last heard of each voter, and the longest time it stood still."""
 
     last_step_ms: int

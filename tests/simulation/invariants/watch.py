@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from raft.core.effects import Reply, Send
-from raft.core.events import AppendRequested
-from raft.core.messages import AppendResponse, ClientFetchRequest, Request
-from raft.types import BatchHeader
-from tests.simulation.invariants.observer import Observer
+from raft.client.results import BatchPlan, FoundOffset
+from raft.core.effects import Effect, Reply, Send
+from raft.core.messages import AppendResponse
+from raft.types import Batch, Offset
+from tests.simulation.invariants.observer import Asked, Observer
 from tests.simulation.log_twin import Entry, LogTwin
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
@@ -37,17 +37,20 @@ class Watch(Observer):
         self._for_lost_memory = those_who_care("lost_memory")
         self._for_handled = those_who_care("handled")
         self._for_changed_role = those_who_care("changed_role")
-        self._for_cut = those_who_care("cut")
+        self._for_truncated = those_who_care("truncated")
         self._for_appended = those_who_care("appended")
         self._for_moved_high_watermark = those_who_care("moved_high_watermark")
         self._for_stored = those_who_care("stored")
         self._for_wrote = those_who_care("wrote")
         self._for_flushed = those_who_care("flushed")
         self._for_checkpointed = those_who_care("checkpointed")
+        self._for_carried_out = those_who_care("carried_out")
         self._for_sent = those_who_care("sent")
         self._for_replied = those_who_care("replied")
         self._for_asked = those_who_care("asked")
         self._for_told = those_who_care("told")
+        self._for_planned = those_who_care("planned")
+        self._for_found = those_who_care("found")
         self._for_read = those_who_care("read")
 
     def started(self, machine: Machine) -> None:
@@ -64,8 +67,8 @@ class Watch(Observer):
             tell(step)
         if step.changes_role:
             self.changed_role(step)
-        if step.cut_off:
-            self.cut(step)
+        if step.truncated:
+            self.truncated(step)
         if step.appended:
             self.appended(step)
         if step.moves_high_watermark:
@@ -75,8 +78,8 @@ class Watch(Observer):
         for tell in self._for_changed_role:
             tell(step)
 
-    def cut(self, step: Step) -> None:
-        for tell in self._for_cut:
+    def truncated(self, step: Step) -> None:
+        for tell in self._for_truncated:
             tell(step)
 
     def appended(self, step: Step) -> None:
@@ -103,23 +106,33 @@ class Watch(Observer):
         for tell in self._for_checkpointed:
             tell(machine)
 
+    def carried_out(self, machine: Machine, effect: Effect) -> None:
+        for tell in self._for_carried_out:
+            tell(machine, effect)
+
     def sent(self, machine: Machine, order: Send) -> None:
         for tell in self._for_sent:
             tell(machine, order)
 
-    def replied(
-        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
-    ) -> None:
+    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
         for tell in self._for_replied:
             tell(machine, asked, reply, records)
 
-    def asked(self, client: str, header: BatchHeader) -> None:
+    def asked(self, client: str, batch: Batch) -> None:
         for tell in self._for_asked:
-            tell(client, header)
+            tell(client, batch)
 
-    def told(self, client: str, header: BatchHeader, response: AppendResponse) -> None:
+    def told(self, client: str, batch: Batch, response: AppendResponse) -> None:
         for tell in self._for_told:
-            tell(client, header, response)
+            tell(client, batch, response)
+
+    def planned(self, reader: str, start_offset: Offset, plan: BatchPlan) -> None:
+        for tell in self._for_planned:
+            tell(reader, start_offset, plan)
+
+    def found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
+        for tell in self._for_found:
+            tell(reader, timestamp, found)
 
     def read(self, reader: str, log: LogTwin) -> None:
         for tell in self._for_read:

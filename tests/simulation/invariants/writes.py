@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from raft.core.effects import Reply
 from raft.core.events import AppendRequested
-from raft.core.messages import AppendResponse, ClientFetchRequest, Request
+from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode, error_name
 from raft.records.header import CHECKED_FROM
-from raft.types import FIRST_SINK_PRODUCER_ID, Batch, BatchHeader, Offset
+from raft.types import FIRST_KEYED_PRODUCER_ID, Batch, BatchHeader, Offset
 from raft.writers import WriterTable
 from raft.writers.keys import version_of
 from tests.simulation.committed_log import CommittedLog
-from tests.simulation.invariants.observer import Invariant
+from tests.simulation.invariants.observer import Asked, Invariant
 from tests.simulation.log_twin import LogTwin, write_id_of
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
@@ -46,9 +46,7 @@ class AnswersAreTrue(Invariant):
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
 
-    def replied(
-        self, machine: Machine, asked: Request | ClientFetchRequest | AppendRequested, reply: Reply, records: bytes
-    ) -> None:
+    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
         if not isinstance(asked, AppendRequested):
             return
         response = reply.response
@@ -61,8 +59,8 @@ class AnswersAreTrue(Invariant):
         elif response.error == ErrorCode.DUPLICATE_RESOURCE:
             self._check_other_content(machine, asked.batch)
         elif response.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
-            is_sink = header.producer_id is not None and header.producer_id >= FIRST_SINK_PRODUCER_ID
-            self.require(not is_sink, "%s looks for order among the keyed writes of %s", machine, header)
+            is_keyed = header.producer_id is not None and header.producer_id >= FIRST_KEYED_PRODUCER_ID
+            self.require(not is_keyed, "%s looks for order among the keyed writes of %s", machine, header)
         elif response.error not in _UNKNOWN_OUTCOME:
             self.fail(f"{machine} answers {error_name(response.error)} to {header}")
 
@@ -111,7 +109,7 @@ class WriterTableFollowsLog(Invariant):
     def started(self, machine: Machine) -> None:
         self._compare(machine, machine.written.twin)
 
-    def cut(self, step: Step) -> None:
+    def truncated(self, step: Step) -> None:
         self._check(step)
 
     def appended(self, step: Step) -> None:

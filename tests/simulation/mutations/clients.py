@@ -19,7 +19,7 @@ from raft.errors import ErrorCode
 from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import Record
-from raft.types import FIRST_SINK_PRODUCER_ID, Batch, BatchHeader
+from raft.types import FIRST_KEYED_PRODUCER_ID, Batch, BatchHeader
 from raft.writers import Accepted, Refused, Repeated, WriterTable, table
 from raft.writers.table import Verdict
 from raft.writers.written import Written
@@ -70,7 +70,7 @@ def newer_version_taken_for_repeated(patch: pytest.MonkeyPatch) -> None:
     judge = WriterTable.judge
 
     def judge_by_writer_only(writers: WriterTable, header: BatchHeader) -> Verdict:
-        is_keyed = (header.producer_id or 0) >= FIRST_SINK_PRODUCER_ID
+        is_keyed = (header.producer_id or 0) >= FIRST_KEYED_PRODUCER_ID
         history = writers._remembered(header.producer_id or 0) if is_keyed else None
         verdict = judge(writers, header)
         if history is None or not isinstance(verdict, Accepted):

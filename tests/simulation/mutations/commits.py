@@ -8,11 +8,10 @@ import pytest
 
 from raft.core import RaftCore, appending, commits, fetching, following
 from raft.core.appending import on_appends
-from raft.core.commits import commit, maybe_advance_high_watermark
+from raft.core.commits import commit, maybe_advance_high_watermark, next_high_watermark
 from raft.core.effects import Effect, Reply, Send
 from raft.core.events import AppendRequested, Event
 from raft.core.fetching import wake_fetches
-from raft.core.quorum import next_high_watermark
 from raft.core.roles import Leader
 from raft.core.state import State
 from raft.errors import ErrorCode

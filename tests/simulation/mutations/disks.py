@@ -9,10 +9,10 @@ from raft.storage import election_state
 from raft.storage.atomic_file import replace_file
 from raft.storage.files import Files
 from raft.storage.log import Log
-from raft.storage.memory import MemoryFiles
 from raft.storage.recovery import Recovery
 from raft.storage.recovery_point import RecoveryPoint
 from raft.storage.segment import Segment
+from tests.memory_files.files import MemoryFiles
 from tests.simulation.mutations.mutation import mutation, switched_off
 
 
@@ -60,7 +60,7 @@ def full_segment_not_flushed(patch: pytest.MonkeyPatch) -> None:
 @mutation(breaks=("DIVERGE-6", "LOG-6"), caught_by=("RecoveredLog", "LogsMatch", "DamageIsRefused"))
 def cut_not_flushed(patch: pytest.MonkeyPatch) -> None:
     """A truncation is not on the disk when new records are written behind it: a crash brings the old ones back."""
-    patch.setattr(Segment, "cut_bytes", lambda segment, size_bytes: segment._file.truncate(size_bytes))
+    patch.setattr(Segment, "truncate_file", lambda segment, size_bytes: segment._file.truncate(size_bytes))
 
 
 @mutation(breaks=("LOG-13",), caught_by=("NodesStartAgain",))

@@ -14,10 +14,10 @@ from raft.core.log_view import LogView
 from raft.core.messages import VoteRequest
 from raft.core.moves import become_candidate, become_prospective
 from raft.core.progress import QuorumProgress
-from raft.core.quorum import Tally
 from raft.core.roles import Follower, Leader, Prospective, Role
 from raft.core.startup import starting_role
 from raft.core.state import State
+from raft.core.tally import Tally
 from raft.errors import ErrorCode
 from raft.types import ElectionState, Epoch
 from tests.simulation.mutations.mutation import mutation
@@ -166,11 +166,11 @@ def observer_stands_for_election(patch: pytest.MonkeyPatch) -> None:
 def cluster_id_not_looked_at(patch: pytest.MonkeyPatch) -> None:
     """Requests of other clusters are judged like our own."""
     for module in ("raft.core.elections", "raft.core.fetching"):
-        patch.setattr(f"{module}.whole_request_refusal", lambda _state, _request: None)
+        patch.setattr(f"{module}.cluster_refusal", lambda _state, _cluster_id: None)
 
 
 @mutation(breaks=("VOTE-12", "VOTE-18"), caught_by=("ElectedByMajority", "OneLeaderPerEpoch"))
 def refusal_counts_as_vote(patch: pytest.MonkeyPatch) -> None:
     """A candidate counts every answer as a vote for it."""
-    with_answer = Tally.with_answer
-    patch.setattr(Tally, "with_answer", lambda tally, voter, *, granted: with_answer(tally, voter, granted=True))
+    with_vote = Tally.with_vote
+    patch.setattr(Tally, "with_vote", lambda tally, voter, *, granted: with_vote(tally, voter, granted=True))

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from raft.core import CoreConfig, answers, fetching, machine
-from raft.core.answers import _is_settled_by_epoch_or_error, _PartitionResponse
+from raft.core import CoreConfig, fetching, machine, responses
 from raft.core.effects import Disconnect, Effect
 from raft.core.elections import on_begin_quorum_epoch
 from raft.core.fetching import _answer_or_park, wake_fetches
 from raft.core.messages import BeginQuorumEpochRequest, FetchRequest, FetchResponse
 from raft.core.parking import ParkedFetch
-from raft.core.peers import Peers, Pending
+from raft.core.request_manager import InflightRequest, RequestManager
+from raft.core.responses import _is_settled_by_epoch_or_error, _PartitionResponse
 from raft.core.roles import Follower
 from raft.core.state import State
 from raft.errors import ErrorCode
@@ -35,12 +35,12 @@ def announcement_resets_fetch_timer(patch: pytest.MonkeyPatch) -> None:
 def refused_fetch_resets_fetch_timer(patch: pytest.MonkeyPatch) -> None:
     """A follower takes any answer to a fetch for a sign of life, an error too."""
 
-    def is_settled(state: State, pending: Pending, response: _PartitionResponse, now_ms: int) -> bool:
+    def is_settled(state: State, inflight: InflightRequest, response: _PartitionResponse, now_ms: int) -> bool:
         if isinstance(response, FetchResponse) and response.error != ErrorCode.NONE:
             _give_more_time(state, now_ms)
-        return _is_settled_by_epoch_or_error(state, pending, response, now_ms)
+        return _is_settled_by_epoch_or_error(state, inflight, response, now_ms)
 
-    patch.setattr(answers, "_is_settled_by_epoch_or_error", is_settled)
+    patch.setattr(responses, "_is_settled_by_epoch_or_error", is_settled)
 
 
 @mutation(breaks=("FETCH-17", "TIMER-4"), caught_by=("LeadersAreHeard",))
@@ -64,7 +64,7 @@ def dead_connection_is_kept(patch: pytest.MonkeyPatch) -> None:
 @mutation(breaks=("GEN-8",), caught_by=("TimePasses",))
 def back_off_never_ends(patch: pytest.MonkeyPatch) -> None:
     """A deadline that is over stays on the list, so that the node wakes up again and again, and does nothing."""
-    patch.setattr(Peers, "forget_past_back_offs", lambda _peers, _now_ms: None)
+    patch.setattr(RequestManager, "remove_expired_backoffs", lambda _requests, _now_ms: None)
 
 
 def _give_more_time(state: State, now_ms: int) -> None:
@@ -76,11 +76,13 @@ def _give_more_time(state: State, now_ms: int) -> None:
 def answer_lingers_anew_with_each_commit(patch: pytest.MonkeyPatch) -> None:
     """A leader puts off the answer that says only a higher high watermark, as often as that moves."""
 
-    def answer_or_park(state: State, fetch: ParkedFetch, request: FetchRequest, now_ms: int, *, is_news: bool) -> None:
-        if is_news and request.fetch_offset >= state.log.end_offset:
+    def answer_or_park(
+        state: State, fetch: ParkedFetch, request: FetchRequest, now_ms: int, *, high_watermark_moved: bool
+    ) -> None:
+        if high_watermark_moved and request.fetch_offset >= state.log.end_offset:
             state.parked.add(replace(fetch, deadline_ms=now_ms + state.config.high_watermark_linger_ms))
         else:
-            _answer_or_park(state, fetch, request, now_ms, is_news=is_news)
+            _answer_or_park(state, fetch, request, now_ms, high_watermark_moved=high_watermark_moved)
 
     patch.setattr(fetching, "_answer_or_park", answer_or_park)
 

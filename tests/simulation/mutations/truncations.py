@@ -16,23 +16,23 @@ from tests.simulation.mutations.mutation import mutation
 @mutation(breaks=("DIVERGE-5", "FETCH-22"), caught_by=("Recovers",))
 def no_truncation(patch: pytest.MonkeyPatch) -> None:
     """A follower whose log leaves its leader's keeps it as it is, and never gets any further."""
-    patch.setattr(following, "_cut", lambda _state, _diverging: None)
+    patch.setattr(following, "_truncate", lambda _state, _diverging: None)
 
 
 @mutation(breaks=("DIVERGE-7",), caught_by=("NothingCommittedIsCut",))
 def truncation_below_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
     """A follower whose log leaves its leader's starts over with an empty one."""
-    patch.setattr(following, "_cut", lambda state, _diverging: state.truncate(Offset(0)))
+    patch.setattr(following, "_truncate", lambda state, _diverging: state.truncate(Offset(0)))
 
 
 @mutation(breaks=("DIVERGE-5",), caught_by=("Recovers", "ViewMatchesLog"))
 def truncation_not_far_enough(patch: pytest.MonkeyPatch) -> None:
     """A follower cuts where its leader's epoch ends, and does not look where its own does."""
 
-    def cut_for(view: LogView, diverging: OffsetAndEpoch) -> Offset:
+    def truncation_offset(view: LogView, diverging: OffsetAndEpoch) -> Offset:
         return min(diverging.offset, view.end_offset)
 
-    patch.setattr(LogView, "cut_for", cut_for)
+    patch.setattr(LogView, "truncation_offset", truncation_offset)
 
 
 @mutation(

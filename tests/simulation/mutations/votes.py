@@ -11,10 +11,10 @@ from raft.core.config import Draw
 from raft.core.elections import _grant
 from raft.core.log_view import LogView
 from raft.core.messages import VoteRequest
-from raft.core.quorum import Tally
 from raft.core.roles import Follower, Prospective, Role, Unattached, known_leader
 from raft.core.startup import starting_role
 from raft.core.state import State
+from raft.core.tally import Tally
 from raft.types import ElectionState, NodeId
 from tests.simulation.mutations.mutation import mutation
 

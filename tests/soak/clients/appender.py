@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from random import Random
 
-from raft.client import ClientSettings, calls
-from raft.client.asynchronous import AsyncClient
+from raft.client import AsyncClient, ClientSettings, calls
 from raft.errors import QuorumUnavailableError, RaftError
 from raft.types import Offset
 from tests.node.harness.batches import batch_of

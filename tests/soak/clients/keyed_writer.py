@@ -1,4 +1,4 @@
-"""A writer of exactly-once writes, as the sink is, through our blocking client."""
+"""A writer of keyed writes, as the sink is, through our blocking client."""
 
 from __future__ import annotations
 

@@ -6,8 +6,7 @@ import asyncio
 from dataclasses import replace
 from random import Random
 
-from raft.client import Client, ClientSettings, Fetched, calls
-from raft.client.asynchronous import AsyncClient
+from raft.client import AsyncClient, Client, ClientSettings, Fetched, calls
 from raft.errors import QuorumUnavailableError
 from raft.types import Offset
 from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
@@ -96,7 +95,7 @@ class FreshReader(Worker):
         shuffled = tuple(self._dice.sample(servers, len(servers)))
         with Client(replace(self._settings, bootstrap_servers=shuffled)) as client:
             invoked_ns = now_ns()
-            end_offset = client.log_end()
+            end_offset = client.high_watermark()
             self._history.read(look_of(end_offset, session=session, invoked_ns=invoked_ns))
             start_offset = Offset(max(0, end_offset - self._dice.randrange(_BACKWARDS)))
             invoked_ns = now_ns()

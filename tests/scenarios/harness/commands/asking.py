@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from raft.core.messages import BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest, Request, VoteRequest
-from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.core.messages import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    FetchRequest,
+    OutgoingRequest,
+    VoteRequest,
+)
+from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.wire.frames import encode_request
+from raft.wire.mapping.peers import api_of, request_to_wire
 from tests.scenarios.harness.arguments import Arguments
-from tests.scenarios.harness.commands.setting import CLUSTER_ID, endpoint_of
 from tests.scenarios.harness.commands.stage import Stage
 from tests.scenarios.harness.errors import ScenarioError
-from tests.scenarios.harness.message import Exchange, Kind
+from tests.scenarios.harness.kinds import Kind
+from tests.simulation.starting import CLUSTER_ID, OURS, endpoint_of
 
 
 def ask(stage: Stage, arguments: Arguments) -> None:
@@ -23,14 +31,23 @@ def ask(stage: Stage, arguments: Arguments) -> None:
         raise ScenarioError(f"`{kind}`: ask one of {', '.join(Kind)}")
     arguments.expect("from")
     asker = arguments.node()
-    exchange = Exchange(
-        asker=asker, asker_life=0, asked=asked, number=None, request=_request(Kind(kind), asker, arguments)
-    )
+    request = _request(Kind(kind), asker, arguments)
     arguments.finish()
-    stage.world.ask(exchange)
+    world = stage.world
+    world.process(asked)
+    version = api_of(request).versions.highest
+    world.reporter.by_hand.append(request)
+    world.post_office.ask(
+        asker,
+        endpoint_of(asked),
+        encode_request(request_to_wire(request, OURS, version), version, correlation_id=0, client_id=None),
+        on_response=lambda _: None,
+        request=request,
+    )
+    world.settle()
 
 
-def _request(kind: Kind, asker: NodeId, arguments: Arguments) -> Request:
+def _request(kind: Kind, asker: NodeId, arguments: Arguments) -> OutgoingRequest:
     cluster = arguments.option("cluster")
     cluster_id = None if cluster == "none" else cluster or CLUSTER_ID
     epoch = Epoch(arguments.required("epoch"))
@@ -48,12 +65,14 @@ def _request(kind: Kind, asker: NodeId, arguments: Arguments) -> Request:
             is_address_unknown = arguments.option("address") == "unknown"
             endpoints = () if is_address_unknown else (endpoint_of(asker),)
             return BeginQuorumEpochRequest(
-                cluster_id=cluster_id, epoch=epoch, leader_id=asker, leader_endpoints=endpoints
+                cluster_id=cluster_id, leader=LeaderAndEpoch(epoch=epoch, leader_id=asker, endpoints=endpoints)
             )
         case Kind.END_QUORUM_EPOCH:
             successors = tuple(ReplicaKey(NodeId(node_id)) for node_id in arguments.numbers_option("successors"))
             return EndQuorumEpochRequest(
-                cluster_id=cluster_id, epoch=epoch, leader_id=asker, preferred_successors=successors
+                cluster_id=cluster_id,
+                leader=LeaderAndEpoch(epoch=epoch, leader_id=asker),
+                preferred_successors=successors,
             )
         case Kind.FETCH:
             return FetchRequest(

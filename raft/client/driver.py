@@ -1,0 +1,201 @@
+"""Carries out the steps of a session as far as that needs no waiting: all that the drivers of a client share.
+
+A call is a generator. It yields what to wait for, is sent the time when that has come, and returns the call's result:
+
+    waits = driver.call(now_ms(), calls.append, batch)
+    try:
+        wait = next(waits)
+        while True:
+            ...                                 # wait, and meanwhile move the bytes of `wait.transport.exchange`
+            wait = waits.send(now_ms())
+    except StopIteration as end:
+        return end.value
+    finally:
+        waits.close()                           # closes the connection of a request that is given up
+
+Nothing here blocks, reads a clock or opens a socket. `raft.client.blocking` waits in a thread and
+`raft.client.asynchronous` in a task. A driver that is called back holds the generator, and resumes it when the exchange
+has ended or a timer of its own has rung, whichever comes first; resumed early, the generator asks for the same again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Concatenate, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, assert_never
+
+from raft.client.exchange import Exchange
+from raft.client.failures import TIMED_OUT, in_words
+from raft.client.session import Deadline, Session
+from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause, Result, Step
+from raft.errors import CONNECT_ERRORS, LocalProtocolError, ProtocolError
+from raft.types import Endpoint
+
+Arguments = ParamSpec("Arguments")
+
+Call: TypeAlias = Callable[Concatenate[Session, Deadline, Arguments], Operation[Result]]
+"""One of `raft.client.calls`."""
+
+
+class Transport(Protocol):
+    """Moves the bytes of one exchange; opens its connection as soon as it is waited for, or earlier."""
+
+    @property
+    def exchange(self) -> Exchange:
+        """What the bytes are about."""
+        ...
+
+    def close(self) -> None:
+        """Close the connection, whether it is open, being opened or lost."""
+        ...
+
+
+AnyTransport = TypeVar("AnyTransport", bound=Transport)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sleep:
+    """Wait until this time."""
+
+    until_ms: int
+
+    def is_needed(self, now_ms: int) -> bool:
+        """Whether the time is still to come."""
+        return now_ms < self.until_ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitExchange(Generic[AnyTransport]):
+    """Wait until the request of the transport's exchange is no longer in flight, or until this time.
+
+    Fields:
+        endpoint: the node that the request was sent to.
+        transport: the connection to it.
+        until_ms: the time.
+    """
+
+    endpoint: Endpoint
+    transport: AnyTransport
+    until_ms: int
+
+    def is_needed(self, now_ms: int) -> bool:
+        """Whether the request is still in flight, and the time still to come."""
+        return now_ms < self.until_ms and self.transport.exchange.is_in_flight
+
+
+Wait: TypeAlias = Sleep | AwaitExchange[AnyTransport]
+
+
+class Driver(Generic[AnyTransport]):
+    """One session with its connections, for one call at a time.
+
+    Args:
+        session: makes the decisions.
+        open_transport: makes the transport of a new connection to a node.
+
+    Attributes:
+        transports: the connections that can be used, or have a request in flight, by their node's endpoint.
+    """
+
+    def __init__(self, session: Session, open_transport: Callable[[Endpoint], AnyTransport]) -> None:
+        self._session = session
+        self._open_transport = open_transport
+        self.transports: dict[Endpoint, AnyTransport] = {}
+
+    def close(self) -> None:
+        """Close all connections; a later call opens new ones."""
+        for endpoint in list(self.transports):
+            self._close(endpoint)
+
+    def call(
+        self,
+        now_ms: int,
+        begin: Call[Arguments, Result],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Generator[Wait[AnyTransport], int, Result]:
+        """Carry out a call, see the module; it raises what the call raises.
+
+        Raises:
+            LocalProtocolError: also if a request has no version that both sides support.
+        """
+        deadline = Deadline(started_ms=now_ms, timeout_ms=self._session.settings.api_timeout_ms)
+        operation = begin(self._session, deadline, *args, **kwargs)
+        try:
+            step = next(operation)
+            while True:
+                wait = self._begin(step, now_ms)
+                while wait is not None and wait.is_needed(now_ms):
+                    now_ms = yield wait
+                step = operation.send(self._outcome(wait, now_ms))
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+        finally:
+            self._give_up_requests()
+
+    def _begin(self, step: Step, now_ms: int) -> Wait[AnyTransport] | None:
+        """Do what a step says, as far as that needs no waiting; return what to wait for then."""
+        match step:
+            case Ask():
+                transport = self.transports.get(step.endpoint)
+                if transport is None:
+                    transport = self.transports[step.endpoint] = self._open_transport(step.endpoint)
+                transport.exchange.begin(step.request, deadline_ms=now_ms + step.timeout_ms)
+                return _await(step, transport, now_ms)
+            case Await():
+                return _await(step, self.transports[step.endpoint], now_ms)
+            case Pause():
+                return Sleep(until_ms=now_ms + step.duration_ms)
+            case GiveUp():
+                self._close(step.endpoint)
+                return None
+            case _:
+                assert_never(step)
+
+    def _outcome(self, wait: Wait[AnyTransport] | None, now_ms: int) -> Outcome:
+        """What became of a step, now that the wait for it has ended.
+
+        Raises:
+            LocalProtocolError: the request has no version that both sides support.
+        """
+        if not isinstance(wait, AwaitExchange):
+            return Outcome(now_ms=now_ms)
+        exchange = wait.transport.exchange
+        is_in_flight, error = exchange.is_in_flight, exchange.error
+        if is_in_flight and now_ms < exchange.deadline_ms:
+            return Outcome(now_ms=now_ms, is_pending=True)
+        if is_in_flight or error is not None:
+            self._close(wait.endpoint)
+        if exchange.response is not None:
+            return Outcome(now_ms=now_ms, response=exchange.response)
+        return Outcome(now_ms=now_ms, failure=TIMED_OUT if error is None else _in_words(error))
+
+    def _give_up_requests(self) -> None:
+        """Close the connections whose request is still in flight, after an error or a cancellation."""
+        in_flight = [endpoint for endpoint, each in self.transports.items() if each.exchange.is_in_flight]
+        for endpoint in in_flight:
+            self._close(endpoint)
+
+    def _close(self, endpoint: Endpoint) -> None:
+        transport = self.transports.pop(endpoint, None)
+        if transport is not None:
+            transport.close()
+
+
+def _await(step: Ask | Await, transport: AnyTransport, now_ms: int) -> AwaitExchange[AnyTransport]:
+    until_ms = transport.exchange.deadline_ms
+    if step.patience_ms is not None:
+        until_ms = min(until_ms, now_ms + step.patience_ms)
+    return AwaitExchange(endpoint=step.endpoint, transport=transport, until_ms=until_ms)
+
+
+def _in_words(error: Exception) -> str:
+    """Say why a connection was lost.
+
+    Raises:
+        Exception: the error, if it is our own: no other node would respond either.
+    """
+    if isinstance(error, LocalProtocolError) or not isinstance(error, (*CONNECT_ERRORS, ProtocolError)):
+        raise error
+    return in_words(error)

@@ -1,0 +1,98 @@
+"""The requests to one node over one connection, one at a time, without a socket or a clock."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from raft.client.failures import CLOSED_BY_NODE
+from raft.codec import Message
+from raft.errors import LocalProtocolError
+from raft.wire.connection import Connection, InvalidDataReceived, ResponseReceived, VersionsNegotiated
+from raft.wire.frames import MAX_ANSWER_BYTES
+from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+
+
+class Exchange:
+    """Turns a request into bytes to send, and received bytes into its response.
+
+    `raft.client.driver` begins the requests. The owner of the socket moves the bytes: it sends what `data_to_send`
+    returns once the socket is open, after a request was begun and after data was received. It calls `fail` when the
+    connection is lost.
+
+    Args:
+        client_id: how the node's logs name this client.
+
+    Attributes:
+        is_in_flight: whether a request was begun that has neither a response nor an error.
+        deadline_ms: when the last request begun times out, on the driver's clock.
+        response: the response to the last request begun; None while it is in flight, and if it failed.
+        error: what ended the connection; None while it can be used. It stays: the next request needs a new exchange.
+    """
+
+    def __init__(self, client_id: str) -> None:
+        self.is_in_flight = False
+        self.deadline_ms = 0
+        self.response: Message | None = None
+        self.error: Exception | None = None
+        self._connection = Connection[None](client_id=client_id, max_frame_bytes=MAX_ANSWER_BYTES)
+        self._versions: ApiVersionsResponse | None = None
+        self._waiting: Message | None = None
+
+    def begin(self, request: Message, *, deadline_ms: int) -> None:
+        """Begin a request. On a connection that has ended already, it fails with `error` at once.
+
+        ApiVersions is answered with what the node said when the connection was opened.
+
+        Args:
+            request: the request; none may be in flight.
+            deadline_ms: when it times out, on the driver's clock. The driver sees to that.
+        """
+        assert not self.is_in_flight, "a connection has one request in flight at a time"
+        self.deadline_ms, self.response = deadline_ms, None
+        if self.error is None:
+            self.is_in_flight = True
+            if self._versions is None:
+                self._waiting = request
+            else:
+                self._send(request, self._versions)
+
+    def data_to_send(self) -> bytes:
+        """Return the bytes to send next, each only once; empty if there are none."""
+        return self._connection.data_to_send()
+
+    def receive_data(self, data: bytes) -> None:
+        """Take bytes that came from the node; empty means that it closed the connection."""
+        if not data:
+            self.fail(ConnectionError(CLOSED_BY_NODE))
+        if self.error is not None:
+            return
+        for event in self._connection.receive_data(data):
+            match event:
+                case ResponseReceived():
+                    self._finish(event.message)
+                case VersionsNegotiated():
+                    self._versions = event.response
+                    if self._waiting is not None:
+                        self._send(self._waiting, event.response)
+                case InvalidDataReceived():
+                    self.fail(event.error)
+                case _:
+                    assert_never(event)
+
+    def fail(self, error: Exception) -> None:
+        """End the connection, and the request in flight. Only the first error counts."""
+        if self.error is None:
+            self.error = error
+        self.is_in_flight = False
+
+    def _send(self, request: Message, versions: ApiVersionsResponse) -> None:
+        if isinstance(request, ApiVersionsRequest):
+            self._finish(versions)
+            return
+        try:
+            self._connection.send_request(request, tag=None)
+        except LocalProtocolError as error:
+            self.fail(error)
+
+    def _finish(self, response: Message) -> None:
+        self.is_in_flight, self.response = False, response

@@ -1,0 +1,133 @@
+"""What is true of a node's state between two events. A node that breaks one of these must stop.
+
+`RaftCore.handle` checks them after every event, in production too. So each check costs a few comparisons, whatever the
+length of the log and the number of waiting requests. What depends on the role alone is checked when the role was
+replaced, and what only a move can change, after a move.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from raft.core.config import CoreConfig
+from raft.core.epochs import LAST_EPOCH
+from raft.core.roles import (
+    Candidate,
+    Follower,
+    Leader,
+    Prospective,
+    Resigned,
+    Role,
+    Unattached,
+    election_state,
+    known_leader,
+)
+from raft.core.state import State
+
+
+def check_invariants(state: State, role_before: Role) -> None:
+    """Make sure that an event has left the state sound.
+
+    Args:
+        state: after the event.
+        role_before: the role before the event.
+
+    Raises:
+        AssertionError: an invariant is broken; the message says which one, with the values.
+    """
+    role, log, high_watermark = state.role, state.log, state.high_watermark
+    end_offset, durable_end, committed_end = log.end_offset, state.flushes.durable_end, state.known_committed
+    assert durable_end <= end_offset, f"durable up to {durable_end}, log end {end_offset}"
+    assert committed_end <= end_offset, f"committed up to {committed_end}, log end {end_offset}"
+    if high_watermark is not None:
+        assert high_watermark >= log.start_offset, f"high watermark {high_watermark}, log start {log.start_offset}"
+        assert high_watermark <= committed_end, f"high watermark {high_watermark}, committed up to {committed_end}"
+    if isinstance(role, Leader):
+        start = role.epoch_start_offset
+        assert start < end_offset, f"epoch {role.epoch} starts at {start}, log end {end_offset}"
+        assert high_watermark is None or high_watermark > start, f"high watermark {high_watermark}, epoch start {start}"
+        assert state.shutdown_deadline_ms is None, f"leader of epoch {role.epoch}, and a shutdown was requested"
+    if role is not role_before:
+        _check_role(role, state.config)
+        if not _is_update(role_before, role):
+            _check_move(state)
+
+
+def _is_update(old: Role, new: Role) -> bool:
+    """Whether `State.update_role` may have made `new` of `old`."""
+    return (
+        type(old) is type(new)
+        and old.epoch == new.epoch
+        and old.voted_key is new.voted_key
+        and known_leader(old) == known_leader(new)
+    )
+
+
+def _check_move(state: State) -> None:
+    """What a move changes: it is stored, and what belonged to the role before is gone."""
+    role = state.role
+    assert state.stored == election_state(role), f"{state.stored} is stored, the role is {role}"
+    assert role.epoch <= LAST_EPOCH, f"epoch {role.epoch} is past the last one"
+    assert state.log.last_epoch <= role.epoch, f"log of epoch {state.log.last_epoch}, role of epoch {role.epoch}"
+    # A follower may know its leader from messages alone.
+    strangers = state.requests.inflight_nodes - state.known_nodes - {state.leader_id}
+    assert not strangers, f"requests are in flight to unknown nodes {sorted(strangers)}"
+    if not isinstance(role, Leader):
+        assert not state.appends, f"{len(state.appends)} appends wait, the role is {type(role).__name__}"
+    if not isinstance(role, Leader | Follower):
+        assert not state.parked, f"{len(state.parked)} fetches wait, the role is {type(role).__name__}"
+
+
+def _check_role(role: Role, config: CoreConfig) -> None:
+    """What a role says, by itself: it is one that this node can have."""
+    match role:
+        case Follower():
+            _check_follower(role, config)
+        case Unattached():
+            _check_is_led_by_another(role, config)
+            _check_deadline(role.election_deadline_ms, config)
+        case Prospective() | Candidate():
+            _check_round(role, config)
+        case Leader():
+            _check_is_leader(role, config)
+            assert role.voted_key == config.replica, f"leader of epoch {role.epoch} with a vote for {role.voted_key}"
+        case Resigned():
+            _check_is_leader(role, config)
+            others = config.voters.others(config.node_id)
+            assert role.unacknowledged.issubset(others), f"{sorted(role.unacknowledged)} are not all other voters"
+        case _:
+            assert_never(role)
+
+
+def _check_follower(role: Follower, config: CoreConfig) -> None:
+    _check_is_led_by_another(role, config)
+    _check_deadline(role.fetch_deadline_ms, config)
+    assert role.leader_endpoints, f"the address of leader {role.leader_id} is unknown"
+    assert role.loading is None or not config.is_voter, "a voter loads a snapshot"
+
+
+def _check_round(role: Prospective | Candidate, config: CoreConfig) -> None:
+    """The node has voted for itself, and the votes so far decide nothing."""
+    tally = role.tally
+    assert config.is_voter, f"{type(role).__name__}, but not a voter"
+    assert config.node_id in tally.granted, f"no vote of this node in {tally}"
+    assert not tally.is_won, f"{type(role).__name__}, but {tally} is won"
+    if isinstance(role, Candidate):
+        # A candidate that has lost waits for its election timeout (VOTE-19).
+        assert role.voted_key == config.replica, f"candidate of epoch {role.epoch} with a vote for {role.voted_key}"
+    else:
+        assert not tally.is_lost, f"Prospective, but {tally} is lost"
+
+
+def _check_deadline(deadline_ms: int | None, config: CoreConfig) -> None:
+    """A voter stands for election after a while without a leader. An observer never does, and has no deadline."""
+    assert (deadline_ms is not None) is config.is_voter, f"voter: {config.is_voter}, deadline: {deadline_ms}"
+
+
+def _check_is_led_by_another(role: Unattached | Follower, config: CoreConfig) -> None:
+    assert role.leader_id != config.node_id, f"{type(role).__name__} in epoch {role.epoch}, whose leader is this node"
+
+
+def _check_is_leader(role: Leader | Resigned, config: CoreConfig) -> None:
+    assert config.is_voter, f"{type(role).__name__}, but not a voter"
+    assert role.leader_id == config.node_id, f"{type(role).__name__} in epoch {role.epoch} of leader {role.leader_id}"

@@ -1,0 +1,35 @@
+"""Defaults of the settings that several parts of raft have. They are Kafka's where Kafka has the setting.
+
+Source: Kafka QuorumConfig, TransactionLogConfig, MetadataLogConfig.
+"""
+
+from __future__ import annotations
+
+ELECTION_TIMEOUT_MS = 1_000
+"""controller.quorum.election.timeout.ms"""
+
+FETCH_TIMEOUT_MS = 2_000
+"""controller.quorum.fetch.timeout.ms"""
+
+ELECTION_BACKOFF_MAX_MS = 1_000
+"""controller.quorum.election.backoff.max.ms"""
+
+REQUEST_TIMEOUT_MS = 2_000
+"""controller.quorum.request.timeout.ms"""
+
+RETRY_BACKOFF_MS = 20
+"""controller.quorum.retry.backoff.ms"""
+
+FETCH_MAX_BYTES = 1 << 20
+"""controller.quorum.fetch.max.bytes"""
+
+SEGMENT_BYTES = 1 << 30
+"""metadata.log.segment.bytes"""
+
+PRODUCER_ID_EXPIRATION_MS = 86_400_000
+"""producer.id.expiration.ms: one day."""
+
+WRITER_EXPIRATION_MS = 2_592_000_000
+"""raft.writer.expiration.ms: thirty days. A streaming query that is down for longer, and then repeats its last
+micro-batch, writes it again; a query that is down for a vacation must not. One remembered write takes about 350 bytes.
+"""

@@ -1,0 +1,33 @@
+"""The thread on which Produce requests are checked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+class AdmissionThread:
+    """Runs functions one after the other on a thread of its own; see `Worker`."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="admission")
+        self._is_closed = False
+
+    def run(self, work: Callable[[], Result], done: Callable[[Callable[[], Result]], None]) -> None:
+        """See `Worker.run`."""
+
+        def on_end(ended: asyncio.Future[Result]) -> None:
+            if not self._is_closed:
+                done(ended.result)
+
+        self._loop.run_in_executor(self._thread, work).add_done_callback(on_end)
+
+    def close(self) -> None:
+        """See `Worker.close`."""
+        self._is_closed = True
+        self._thread.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,113 @@
+"""The two threads that touch the disk, so that the event loop never waits for it.
+
+The *disk thread* does the jobs of a `JobQueue`: append, truncate, read, store. The *flush thread* flushes the log
+meanwhile, and writes the checkpoints between two flushes.
+
+When the disk refuses something, the node ends: what is on the disk after a failed write or flush is undefined, and a
+flush that is tried again may report success for bytes that the kernel has dropped (LOG-17).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from queue import Empty, SimpleQueue
+
+from raft.errors import StorageError
+from raft.runtime.disk import DiskListener
+from raft.runtime.flusher import Flusher
+from raft.runtime.job_queue import JobQueue
+from raft.runtime.scheduler import Action, Scheduler
+
+
+class DiskThreads:
+    """Does the jobs and flushes of one disk; see `DiskWorkers`.
+
+    Args:
+        scheduler: gets the results.
+    """
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._log_lock = threading.Lock()
+        # True asks to look for work, False to end.
+        self._job_calls: SimpleQueue[bool] = SimpleQueue()
+        self._flush_calls: SimpleQueue[bool] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+
+    @property
+    def log_lock(self) -> threading.Lock:
+        """See `DiskWorkers.log_lock`."""
+        return self._log_lock
+
+    def start(self, jobs: JobQueue, flusher: Flusher, listener: DiskListener) -> None:
+        """See `DiskWorkers.start`."""
+        for name, work in (("disk", partial(self._do_jobs, jobs)), ("flush", partial(self._flush, flusher, listener))):
+            thread = threading.Thread(target=partial(self._run, work, listener), name=name, daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def stop(self) -> None:
+        """See `DiskWorkers.stop`."""
+        self._job_calls.put(False)
+        self._flush_calls.put(False)
+        for thread in self._threads:
+            thread.join()
+
+    def job_waits(self) -> None:
+        """See `DiskWorkers.job_waits`."""
+        self._job_calls.put(True)
+
+    def flush_waits(self) -> None:
+        """See `DiskWorkers.flush_waits`."""
+        self._flush_calls.put(True)
+
+    def post(self, action: Action) -> None:
+        """See `DiskWorkers.post`."""
+        self._scheduler.post(action)
+
+    def _run(self, work: Callable[[], None], listener: DiskListener) -> None:
+        try:
+            work()
+        except BaseException as error:
+            self.post(partial(listener.failed, error))
+            if not isinstance(error, StorageError):
+                raise
+
+    def _do_jobs(self, jobs: JobQueue) -> None:
+        has_more = False
+        while (has_more and self._job_calls.empty()) or _newest_call(self._job_calls):
+            has_more = jobs.do_waiting()
+        jobs.do_urgent()
+
+    def _flush(self, flusher: Flusher, listener: DiskListener) -> None:
+        while True:
+            wait_s = flusher.checkpoint_wait_s(time.monotonic())
+            if wait_s == 0:
+                with self._log_lock:
+                    flusher.write_checkpoints(time.monotonic)
+                continue
+            try:
+                is_called = _newest_call(self._flush_calls, timeout_s=wait_s)
+            except Empty:
+                continue
+            if not is_called:
+                return
+            if flusher.has_orders:
+                with self._log_lock:
+                    newest = flusher.flush()[-1]
+                self.post(partial(listener.flushed, newest))
+
+
+def _newest_call(calls: SimpleQueue[bool], *, timeout_s: float | None = None) -> bool:
+    """Wait for a call, and take all that are there; return the newest.
+
+    Raises:
+        Empty: none came within this time.
+    """
+    call = calls.get(timeout=timeout_s)
+    while call and not calls.empty():
+        call = calls.get()
+    return call

@@ -1,0 +1,259 @@
+"""Feeds the core with events, and carries out its effects in their order. Nothing else changes the core's state.
+
+    event -> core.handle -> effects -> disk, network, waiting requests -> event
+
+The disk keeps the order of what the engine asks of it, so the engine does not wait for it: a read that follows an
+append sees what was appended. The engine waits for one effect only: what follows a stored election state (a vote, an
+announcement) must not leave the node before that state is durable.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import TypeVar, assert_never
+
+from raft.core import RaftCore
+from raft.core.coalescing import take_next
+from raft.core.effects import (
+    AppendBatches,
+    AppendLeaderChange,
+    Disconnect,
+    Effect,
+    FlushLog,
+    Halt,
+    InstallSnapshot,
+    Reply,
+    ReportFault,
+    RoleChanged,
+    Send,
+    ShutdownFinished,
+    StoreElectionState,
+    StoreSnapshotPiece,
+    TruncateLog,
+)
+from raft.core.events import Event, LogFlushed, RequestAbandoned, Started, TimePassed
+from raft.errors import NodeHaltedError
+from raft.records.control import leader_change_batch
+from raft.records.split import split_batches
+from raft.runtime.advice import explain
+from raft.runtime.disk import Disk, DiskListener
+from raft.runtime.fault_log import FaultLog
+from raft.runtime.network import Network
+from raft.runtime.scheduler import Scheduler, Timer
+
+_logger = logging.getLogger(__name__)
+
+Step = TypeVar("Step", Event, Effect)
+_LogEffect = AppendBatches | AppendLeaderChange | TruncateLog | StoreSnapshotPiece | InstallSnapshot | FlushLog
+OnReply = Callable[[Reply], None]
+"""Takes the response to a request. If it has to read the log for it, it asks the disk at once."""
+
+
+class Engine:
+    """Runs one core.
+
+    Args:
+        core: not started yet.
+        disk: of that core's replica.
+        network: the way to other nodes; it submits responses and failures to this engine.
+        scheduler: runs the engine.
+        ended: called once, with the reason why the node has to stop: None after a shutdown, else the error.
+    """
+
+    def __init__(
+        self,
+        core: RaftCore,
+        disk: Disk,
+        network: Network,
+        scheduler: Scheduler,
+        *,
+        ended: Callable[[Exception | None], None],
+    ) -> None:
+        self.core = core
+        self._disk = disk
+        self._network = network
+        self._scheduler = scheduler
+        self._ended = ended
+        self._events: deque[Event] = deque()
+        self._effects: deque[Effect] = deque()
+        self._waiting: dict[int, OnReply] = {}
+        self._next_request_id = 0
+        self._is_storing = False
+        self._is_scheduled = False
+        self._is_ended = False
+        self._timer: Timer | None = None
+        self._timer_due_ms = 0
+        self._faults = FaultLog(_logger, scheduler.now_ms)
+
+    def start(self) -> None:
+        """Begin with the first event."""
+        self._disk.start(DiskListener(flushed=self._flushed, rolled=self._snapshot_producers, failed=self._failed))
+        self.submit(Started())
+
+    def stop(self) -> None:
+        """Let the disk finish what it has begun, and end. Requests that still wait get no response."""
+        self._is_ended = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._disk.stop()
+
+    def submit(self, event: Event) -> None:
+        """Have the core handle an event soon. Events that are submitted meanwhile are handled together with it."""
+        self._events.append(event)
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            self._scheduler.soon(self._advance)
+
+    def expect_reply(self, on_reply: OnReply) -> int:
+        """Return the id for a request that is about to be submitted; its response will go to `on_reply`."""
+        request_id = self._next_request_id
+        self._next_request_id += 1
+        self._waiting[request_id] = on_reply
+        return request_id
+
+    def abandon(self, request_id: int) -> None:
+        """Drop a request: its sender is gone."""
+        if self._waiting.pop(request_id, None) is not None:
+            self.submit(RequestAbandoned(request_id=request_id))
+
+    def _advance(self) -> None:
+        self._is_scheduled = False
+        while not self._is_storing and not self._is_ended:
+            if self._effects:
+                self._do(self.carry_out, self._effects.popleft())
+            elif self._events:
+                self._do(self._handle, take_next(self._events))
+            else:
+                self._set_timer()
+                return
+
+    def _do(self, step: Callable[[Step], None], subject: Step) -> None:
+        try:
+            step(subject)
+        except Exception as error:
+            # An invariant is broken: this node must stop, the rest of the quorum goes on.
+            _logger.exception("node %s stops: an invariant broke on %s", self.core.node_id, type(subject).__name__)
+            self._end(error)
+
+    def _handle(self, event: Event) -> None:
+        self._effects.extend(self.core.handle(event, self._scheduler.now_ms()))
+        self._disk.note_committed(self.core.durable_high_watermark)
+
+    def _set_timer(self) -> None:
+        deadline_ms = self.core.deadline_ms
+        if deadline_ms is None:
+            return
+        if self._timer is not None:
+            # Deadlines mostly move away, with every fetch; a timer that is early then only looks again.
+            if self._timer_due_ms <= deadline_ms:
+                return
+            self._timer.cancel()
+        self._timer_due_ms = deadline_ms
+        self._timer = self._scheduler.at(deadline_ms, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        deadline_ms = self.core.deadline_ms
+        if deadline_ms is not None and deadline_ms <= self._scheduler.now_ms():
+            self.submit(TimePassed())
+        else:
+            self._set_timer()
+
+    def carry_out(self, effect: Effect) -> None:
+        """Carry out one effect of the core. The engine calls it for each, in their order."""
+        match effect:
+            case StoreElectionState():
+                self._is_storing = True
+                self._disk.store(effect.state, self._stored)
+            case Send():
+                self._network.send(effect)
+            case Disconnect():
+                self._network.disconnect(effect.node_id)
+            case Reply():
+                self._reply(effect)
+            case RoleChanged():
+                self._log_role_change(effect)
+            case ReportFault():
+                self._faults.report("node %s: %s", self.core.node_id, effect.message)
+            case ShutdownFinished():
+                self._log_shutdown(effect)
+                self._end(None)
+            case Halt():
+                why = explain(effect)
+                _logger.error("node %s stops: %s", self.core.node_id, why)
+                self._end(NodeHaltedError(why))
+            case _:
+                self._change_log(effect)
+
+    def _change_log(self, effect: _LogEffect) -> None:
+        match effect:
+            case AppendBatches():
+                self._disk.append(effect.batches)
+            case AppendLeaderChange():
+                self._append_leader_change(effect)
+            case TruncateLog():
+                self._disk.truncate(effect.end_offset)
+            case StoreSnapshotPiece():
+                self._disk.store_snapshot_piece(effect)
+            case InstallSnapshot(snapshot=snapshot):
+                _logger.info("node %s replaces its log by the snapshot at %s", self.core.node_id, snapshot)
+                self._disk.install_snapshot(snapshot)
+            case FlushLog():
+                self._disk.flush(effect)
+            case _:
+                assert_never(effect)
+
+    def _append_leader_change(self, effect: AppendLeaderChange) -> None:
+        payload = leader_change_batch(
+            base_offset=effect.base_offset,
+            epoch=effect.epoch,
+            leader_id=effect.leader_id,
+            voters=effect.voters,
+            granting_voters=effect.granting_voters,
+            timestamp_ms=self._scheduler.wall_clock_ms(),
+        )
+        self._disk.append(split_batches(payload))
+
+    def _reply(self, reply: Reply) -> None:
+        on_reply = self._waiting.pop(reply.request_id, None)
+        if on_reply is not None:
+            on_reply(reply)
+
+    def _log_shutdown(self, finished: ShutdownFinished) -> None:
+        if finished.handed_over:
+            _logger.info("node %s: shut down", self.core.node_id)
+        else:
+            _logger.info("node %s: shutdown timed out before another voter became leader", self.core.node_id)
+
+    def _log_role_change(self, change: RoleChanged) -> None:
+        _logger.info(
+            "node %s epoch %s: %s -> %s: %s",
+            self.core.node_id,
+            change.new.epoch,
+            type(change.old).__name__,
+            type(change.new).__name__,
+            change.reason,
+        )
+
+    def _stored(self, _: None) -> None:
+        self._is_storing = False
+        self._advance()
+
+    def _flushed(self, order: FlushLog) -> None:
+        self.submit(LogFlushed(number=order.number, end_offset=order.end_offset))
+
+    def _failed(self, error: BaseException) -> None:
+        _logger.error("node %s stops: %s", self.core.node_id, error)
+        self._end(error if isinstance(error, Exception) else RuntimeError(str(error)))
+
+    def _end(self, error: Exception | None) -> None:
+        if not self._is_ended:
+            self._is_ended = True
+            self._ended(error)
+
+    def _snapshot_producers(self) -> None:
+        """Have the table of writers written as it is now: the log may be ahead of the segment that was begun."""
+        if not self._is_ended:
+            self._disk.write_producer_snapshot(self.core.writers_image())

@@ -1,0 +1,20 @@
+"""The way to the other nodes, as the engine sees it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from raft.core.effects import Send
+from raft.types import NodeId
+
+
+class Network(Protocol):
+    """Sends requests to other nodes. What becomes of each request is submitted to the engine as an event."""
+
+    def send(self, order: Send) -> None:
+        """Send a request."""
+        ...
+
+    def disconnect(self, node_id: NodeId) -> None:
+        """Close the connections to a node."""
+        ...

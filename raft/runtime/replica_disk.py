@@ -1,0 +1,158 @@
+"""A replica's directory behind the `Disk` port: the order of all that is done to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol, TypeVar
+
+from raft.core.effects import FlushLog, ReadRange, StoreSnapshotPiece
+from raft.runtime.checkpoint_pace import CheckpointPace
+from raft.runtime.disk import DiskListener
+from raft.runtime.flusher import Flusher
+from raft.runtime.job_queue import JobQueue
+from raft.runtime.piecewise_read import PiecewiseRead
+from raft.storage.directory import ReplicaDirectory
+from raft.storage.log import Log
+from raft.types import Batch, ElectionState, Offset, OffsetAndEpoch
+from raft.writers import TableImage
+
+Found = TypeVar("Found")
+
+_CHECKPOINT_INTERVAL_S = 1.0
+
+
+class DiskWorkers(Protocol):
+    """Who does the jobs of a disk and its flushes: two threads in a node."""
+
+    @property
+    def log_lock(self) -> AbstractContextManager[object]:
+        """Held during a flush, while checkpoints are written, and while the log is truncated or replaced."""
+        ...
+
+    def start(self, jobs: JobQueue, flusher: Flusher, listener: DiskListener) -> None:
+        """Begin to work."""
+        ...
+
+    def stop(self) -> None:
+        """Finish the jobs that cannot wait, then stop."""
+        ...
+
+    def job_waits(self) -> None:
+        """See to it that the jobs that wait are done soon."""
+        ...
+
+    def flush_waits(self) -> None:
+        """See to it that the flushes that wait are done soon."""
+        ...
+
+    def post(self, action: Callable[[], None]) -> None:
+        """Run an action on the scheduler."""
+        ...
+
+
+class ReplicaDisk:
+    """Does what the engine orders to a replica's directory; see `Disk`.
+
+    Args:
+        directory: open; nothing else writes to it. Its owner closes it after `stop`.
+        workers: do the work.
+        checkpoint_interval_s: shortest time between two writes of the checkpoints, in seconds.
+    """
+
+    def __init__(
+        self,
+        directory: ReplicaDirectory,
+        workers: DiskWorkers,
+        *,
+        checkpoint_interval_s: float = _CHECKPOINT_INTERVAL_S,
+    ) -> None:
+        self._directory = directory
+        self._workers = workers
+        self._jobs = JobQueue(post=workers.post, failed=self._failed, wake=workers.job_waits)
+        self._flusher = Flusher(
+            flush=directory.flush,
+            write_checkpoints=directory.write_checkpoints,
+            pace=CheckpointPace(checkpoint_interval_s),
+        )
+        self._listener: DiskListener | None = None
+
+    def start(self, listener: DiskListener) -> None:
+        """See `Disk.start`."""
+        self._listener = listener
+        self._workers.start(self._jobs, self._flusher, listener)
+
+    def stop(self) -> None:
+        """See `Disk.stop`."""
+        self._workers.stop()
+
+    def store(self, state: ElectionState, done: Callable[[None], None]) -> None:
+        """See `Disk.store`."""
+        self._jobs.put(lambda: self._directory.store_election_state(state), done)
+
+    def append(self, batches: Sequence[Batch]) -> None:
+        """See `Disk.append`."""
+        self._jobs.put(lambda: self._append(batches))
+
+    def truncate(self, end_offset: Offset) -> None:
+        """See `Disk.truncate`."""
+        self._jobs.put(lambda: self._truncate(end_offset))
+
+    def flush(self, order: FlushLog) -> None:
+        """See `Disk.flush`."""
+        self._jobs.put(lambda: self._order_flush(order))
+
+    def read(self, read: ReadRange, done: Callable[[bytes], None]) -> None:
+        """See `Disk.read`."""
+        log = self._directory.log
+        self._jobs.put(
+            lambda: log.read(read.start_offset, max_bytes=read.max_bytes, end_offset=read.end_offset),
+            done,
+        )
+
+    def read_in_pieces(self, read: ReadRange, look: Callable[[bytes], Found], done: Callable[[Found], None]) -> None:
+        """See `Disk.read_in_pieces`."""
+        PiecewiseRead(self._directory.log, self._jobs, read, look, done).read_next()
+
+    def search(self, work: Callable[[Log], Found], done: Callable[[Found], None]) -> None:
+        """See `Disk.search`."""
+        self._jobs.put_later(lambda: work(self._directory.log), done)
+
+    def store_snapshot_piece(self, piece: StoreSnapshotPiece) -> None:
+        """See `Disk.store_snapshot_piece`."""
+        self._jobs.put(lambda: self._directory.store_snapshot_piece(piece.snapshot, piece.position, piece.piece))
+
+    def install_snapshot(self, snapshot: OffsetAndEpoch) -> None:
+        """See `Disk.install_snapshot`."""
+        self._jobs.put(lambda: self._install(snapshot))
+
+    def write_producer_snapshot(self, image: TableImage) -> None:
+        """See `Disk.write_producer_snapshot`."""
+        self._jobs.put(lambda: self._directory.write_producer_snapshot(image))
+
+    def note_committed(self, offset: Offset) -> None:
+        """See `Disk.note_committed`."""
+        self._directory.note_committed(offset)
+
+    # The workers' side
+
+    def _append(self, batches: Sequence[Batch]) -> None:
+        has_rolled = self._directory.append(batches)
+        if has_rolled and self._listener is not None:
+            self._workers.post(self._listener.rolled)
+
+    def _truncate(self, end_offset: Offset) -> None:
+        with self._workers.log_lock:
+            self._directory.truncate(end_offset)
+
+    def _install(self, snapshot: OffsetAndEpoch) -> None:
+        with self._workers.log_lock:
+            self._directory.install_snapshot(snapshot)
+
+    def _order_flush(self, order: FlushLog) -> None:
+        self._flusher.order(order)
+        self._workers.flush_waits()
+
+    def _failed(self, error: BaseException) -> None:
+        assert self._listener is not None, "jobs are done after the start"
+        self._listener.failed(error)

@@ -1,0 +1,74 @@
+"""FindCoordinator and JoinGroup: clients are told that there are neither consumer groups nor transactions (CLIENT-14).
+
+A client that finds no coordinator asks for one again and again, some for ever. So each gets an answer that ends its
+call, chosen by what the clients do with it:
+
+    consumer groups    any node is named as coordinator. The requests that follow are not served, which librdkafka, Java
+                       and aiokafka report at once; but aiokafka repeats JoinGroup for ever unless it is refused.
+    transactions       CLUSTER_AUTHORIZATION_FAILED: the one error that is fatal to librdkafka and whose message the
+                       Java producer shows.
+"""
+
+from __future__ import annotations
+
+from raft.errors import ErrorCode
+from raft.runtime.caller import Caller
+from raft.runtime.requests.context import Context
+from raft.wire.messages.find_coordinator import (
+    GROUP,
+    TRANSACTION,
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from raft.wire.messages.join_group import JoinGroupResponse
+
+_FIRST_WITH_SEVERAL_KEYS = 4
+
+
+def find_coordinator(
+    context: Context, caller: Caller, request: FindCoordinatorRequest, version: int
+) -> FindCoordinatorResponse:
+    """Answer FindCoordinator, on every node."""
+    if version < _FIRST_WITH_SEVERAL_KEYS:
+        found = _coordinator(context, caller, request.key, request.key_type)
+        return FindCoordinatorResponse(
+            error_code=found.error_code,
+            error_message=found.error_message,
+            node_id=found.node_id,
+            host=found.host,
+            port=found.port,
+        )
+    return FindCoordinatorResponse(
+        coordinators=tuple(
+            _coordinator(context, caller, key, request.key_type) for key in dict.fromkeys(request.coordinator_keys)
+        ),
+    )
+
+
+def join_group() -> JoinGroupResponse:
+    """Refuse JoinGroup."""
+    return JoinGroupResponse(
+        error_code=ErrorCode.UNSUPPORTED_VERSION, protocol_name="", leader="", member_id="", members=()
+    )
+
+
+def _coordinator(context: Context, caller: Caller, key: str, key_type: int) -> Coordinator:
+    if key_type == GROUP:
+        here = context.nodes(caller)[context.node_id]
+        return Coordinator(
+            key=key,
+            node_id=context.node_id,
+            host=here.host,
+            port=here.port,
+            error_code=ErrorCode.NONE,
+            error_message=None,
+        )
+    if key_type == TRANSACTION:
+        error, message = (
+            ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+            "this quorum does not support transactions: remove transactional.id from the producer's configuration",
+        )
+    else:
+        error, message = ErrorCode.INVALID_REQUEST, f"key type {key_type} is not supported: expected {GROUP}, a group"
+    return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message=message)

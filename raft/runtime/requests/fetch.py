@@ -1,0 +1,192 @@
+"""Fetch: replicas go to the core as they are; clients may ask for several partitions, of which one is ours."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from raft.core.effects import ReadRange, Reply
+from raft.core.events import RequestReceived
+from raft.core.messages import ClientFetchRequest, FetchResponse
+from raft.errors import DecodeError, ErrorCode
+from raft.runtime.caller import Caller
+from raft.runtime.requests.context import Context
+from raft.runtime.respond import Respond
+from raft.runtime.response_budget import Permit
+from raft.storage.spans import skip_to
+from raft.types import Offset
+from raft.wire.mapping.fetches import (
+    FIRST_BY_TOPIC_ID,
+    client_fetch_from_wire,
+    fetch_endpoints_to_wire,
+    fetch_partition_to_wire,
+    is_our_topic,
+)
+from raft.wire.mapping.partition import INDEX
+from raft.wire.messages import fetch as wire
+from raft.wire.messages.nodes import BrokerEndpoint
+
+LONGEST_WAIT_MS = 60_000
+"""Longest time for which a fetch is parked: its client may have gone away unnoticed."""
+
+MOST_MIN_BYTES = 1 << 20
+"""Most bytes that a fetch is parked for; with so many it is answered, even if it asks for more (`min_bytes`)."""
+
+
+def client_fetch(context: Context, caller: Caller, request: wire.FetchRequest, version: int, respond: Respond) -> None:
+    """Answer the Fetch of a client: committed records only, once there are `min_bytes` of them or time is over."""
+    ours = _our_partition(context, request, version)
+    if ours is None:
+        _answer_without_ours(context, request, version, respond)
+        return
+    asked = client_fetch_from_wire(request, ours)
+    max_bytes = min(asked.max_bytes, context.config.message_max_bytes)
+    asked = replace(asked, max_bytes=max_bytes, max_wait_ms=_wait_ms(request))
+    _ClientFetch(context, caller, request, version, respond, asked).ask()
+
+
+def _wait_ms(request: wire.FetchRequest) -> int:
+    return min(max(request.max_wait_ms, 0), LONGEST_WAIT_MS)
+
+
+def _our_partition(context: Context, request: wire.FetchRequest, version: int) -> wire.FetchRequestPartition | None:
+    for topic in request.topics:
+        for partition in topic.partitions:
+            if is_our_topic(topic, version, context.ours) and partition.partition == INDEX:
+                return partition
+    return None
+
+
+def _answer_without_ours(context: Context, request: wire.FetchRequest, version: int, respond: Respond) -> None:
+    """Nothing of ours is asked for: errors at once, or, for an empty session, nothing, after the time asked for."""
+    response = _response(context, request, version, None, ())
+    due_ms = context.scheduler.now_ms() + (0 if request.topics else _wait_ms(request))
+    respond.when_gone(context.scheduler.at(due_ms, lambda: respond(response)).cancel)
+
+
+def _response(
+    context: Context,
+    request: wire.FetchRequest,
+    version: int,
+    ours: wire.FetchResponsePartition | None,
+    endpoints: tuple[BrokerEndpoint, ...],
+) -> wire.FetchResponse:
+    """The answer about everything that was asked for; no fetch sessions are kept, so its session id is 0."""
+    return wire.FetchResponse(
+        responses=tuple(
+            wire.FetchResponseTopic(
+                topic=topic.topic,
+                topic_id=topic.topic_id,
+                partitions=tuple(
+                    ours
+                    if ours is not None and is_our_topic(topic, version, context.ours) and partition.partition == INDEX
+                    else _unknown(context, topic, partition, version)
+                    for partition in topic.partitions
+                ),
+            )
+            for topic in request.topics
+        ),
+        node_endpoints=endpoints,
+    )
+
+
+def _unknown(
+    context: Context, topic: wire.FetchRequestTopic, partition: wire.FetchRequestPartition, version: int
+) -> wire.FetchResponsePartition:
+    is_unknown_id = version >= FIRST_BY_TOPIC_ID and not is_our_topic(topic, version, context.ours)
+    return wire.FetchResponsePartition(
+        partition_index=partition.partition,
+        error_code=ErrorCode.UNKNOWN_TOPIC_ID if is_unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        high_watermark=-1,
+        records=b"",
+    )
+
+
+class _ClientFetch:
+    """One client's Fetch on its way; asked again while it has found less than `min_bytes` and has time."""
+
+    def __init__(
+        self,
+        context: Context,
+        caller: Caller,
+        request: wire.FetchRequest,
+        version: int,
+        respond: Respond,
+        asked: ClientFetchRequest,
+    ) -> None:
+        self._context = context
+        self._caller = caller
+        self._request = request
+        self._version = version
+        self._respond = respond
+        self._asked = asked
+        self._min_bytes = min(request.min_bytes, MOST_MIN_BYTES, asked.max_bytes)
+        self._deadline_ms = context.scheduler.now_ms() + _wait_ms(request)
+        self._permit: Permit | None = None
+        self._is_forgotten = False
+
+    def ask(self) -> None:
+        """Put the question to the core."""
+        request_id = self._context.engine.expect_reply(self._on_reply)
+        self._respond.when_gone(lambda: self._forget(request_id))
+        self._context.engine.submit(RequestReceived(request_id=request_id, request=self._asked))
+
+    def _forget(self, request_id: int) -> None:
+        """The client is gone."""
+        self._is_forgotten = True
+        self._context.engine.abandon(request_id)
+        if self._permit is not None:
+            self._context.responses.release(self._permit)
+
+    def _on_reply(self, reply: Reply) -> None:
+        response, read = reply.response, reply.read
+        assert isinstance(response, FetchResponse), "the answer to a fetch"
+        if read is None:
+            self._answer(response, b"")
+            return
+        committed_bytes = self._context.engine.core.committed_bytes
+
+        def on_read(found: tuple[bytes, bool]) -> None:
+            self._on_read(response, *found, committed_bytes)
+
+        # What is committed stays in the log, so the read may wait until there is memory for its answer.
+        self._permit = self._context.responses.ask(
+            read.max_bytes,
+            lambda: self._context.disk.read_in_pieces(read, lambda records: self._look(records, read), on_read),
+        )
+
+    def _on_read(self, response: FetchResponse, records: bytes, is_everything: bool, committed_bytes: int) -> None:
+        assert self._permit is not None, "asked for before the read"
+        responses = self._context.responses
+        responses.shrink(self._permit, len(records))
+        if self._is_forgotten or self._is_asked_again(records, is_everything, committed_bytes):
+            responses.release(self._permit)
+        else:
+            self._answer(response, records)
+
+    def _look(self, records: bytes, read: ReadRange) -> tuple[bytes, bool]:
+        """Return the records, and whether they are too few but all that is committed; on the disk thread."""
+        if not records or len(records) >= self._min_bytes:
+            return records, False
+        try:
+            return records, skip_to(records, Offset(read.end_offset - 1)) < len(records)
+        except DecodeError:
+            return records, False  # Damaged on this disk: the client will see that by the checksum.
+
+    def _is_asked_again(self, records: bytes, is_everything: bool, committed_bytes: int) -> bool:
+        """Ask the core again if there is less than `min_bytes`: it replies once the rest is committed or time is up."""
+        left_ms = self._deadline_ms - self._context.scheduler.now_ms()
+        if not records:
+            self._asked = replace(self._asked, max_wait_ms=max(left_ms, 0))  # it is gone, as the core will say
+        elif is_everything and left_ms > 0:
+            missing_bytes = self._min_bytes - len(records)
+            self._asked = replace(self._asked, max_wait_ms=left_ms, wait_until_bytes=committed_bytes + missing_bytes)
+        else:
+            return False
+        self.ask()
+        return True
+
+    def _answer(self, response: FetchResponse, records: bytes) -> None:
+        partition = fetch_partition_to_wire(response, records, self._version)
+        reachable = replace(response.leader, endpoints=self._context.leader_endpoints(self._caller))
+        endpoints = fetch_endpoints_to_wire(reachable, self._version)
+        self._respond(_response(self._context, self._request, self._version, partition, endpoints), self._permit)

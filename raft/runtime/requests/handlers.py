@@ -1,0 +1,121 @@
+"""Which handler answers which request."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from raft.codec import Message
+from raft.core import messages as core
+from raft.core.effects import Reply
+from raft.core.events import RequestReceived
+from raft.runtime.caller import Caller
+from raft.runtime.requests.allowed import is_allowed
+from raft.runtime.requests.context import Context
+from raft.runtime.requests.coordinators import find_coordinator, join_group
+from raft.runtime.requests.fetch import LONGEST_WAIT_MS, client_fetch
+from raft.runtime.requests.metadata import describe_cluster, metadata
+from raft.runtime.requests.offsets import list_offsets, offset_for_leader_epoch
+from raft.runtime.requests.produce import init_producer_id, produce
+from raft.runtime.requests.quorum import describe_quorum, fetch_snapshot, relayed, update_raft_voter
+from raft.runtime.requests.relay import is_relayed
+from raft.runtime.requests.versions import api_versions
+from raft.runtime.respond import Respond
+from raft.wire.frames import ReceivedRequest
+from raft.wire.mapping.fetches import fetching_replica
+from raft.wire.mapping.peers import request_from_wire, response_to_wire
+from raft.wire.messages.api_versions import ApiVersionsRequest
+from raft.wire.messages.describe_cluster import DescribeClusterRequest
+from raft.wire.messages.describe_quorum import DescribeQuorumRequest
+from raft.wire.messages.fetch import FetchRequest
+from raft.wire.messages.fetch_snapshot import FetchSnapshotRequest
+from raft.wire.messages.find_coordinator import FindCoordinatorRequest
+from raft.wire.messages.init_producer_id import InitProducerIdRequest
+from raft.wire.messages.join_group import JoinGroupRequest
+from raft.wire.messages.list_offsets import ListOffsetsRequest
+from raft.wire.messages.metadata import MetadataRequest
+from raft.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
+from raft.wire.messages.produce import ProduceRequest
+from raft.wire.messages.update_raft_voter import UpdateRaftVoterRequest
+
+
+def handle(context: Context, caller: Caller, received: ReceivedRequest, respond: Respond) -> None:
+    """Begin a request; `respond` gets its answer, at once or later."""
+    message, version = received.message, received.header.request_api_version
+    if not is_allowed(context, caller, message, version, respond):
+        return
+    match message:
+        case ProduceRequest():
+            produce(context, caller, message, version, respond)
+        case FetchRequest() if fetching_replica(message, version) is None:
+            client_fetch(context, caller, message, version, respond)
+        case ListOffsetsRequest():
+            list_offsets(context, message, version, respond)
+        case OffsetForLeaderEpochRequest():
+            offset_for_leader_epoch(context, message, respond)
+        case DescribeQuorumRequest() if context.known_leader is not None and not is_relayed(received.header):
+            context.relay.ask(
+                context.known_leader,
+                message,
+                version,
+                answered=lambda answer: respond(relayed(context, caller, answer)),
+                otherwise=lambda: respond(describe_quorum(context, caller, message, version)),
+            )
+        case _:
+            answer = _at_once(context, caller, message, version)
+            if answer is not None:
+                respond(answer)
+            else:
+                _ask_core(context, message, version, respond)
+
+
+def _at_once(context: Context, caller: Caller, message: Message, version: int) -> Message | None:
+    """The answers that need nobody else; None for requests of replicas, which are the core's."""
+    match message:
+        case ApiVersionsRequest():
+            return api_versions(version)
+        case MetadataRequest():
+            return metadata(context, caller, message, version)
+        case DescribeClusterRequest():
+            return describe_cluster(context, caller, message)
+        case DescribeQuorumRequest():
+            return describe_quorum(context, caller, message, version)
+        case FindCoordinatorRequest():
+            return find_coordinator(context, caller, message, version)
+        case JoinGroupRequest():
+            return join_group()
+        case InitProducerIdRequest():
+            return init_producer_id(context, message)
+        case UpdateRaftVoterRequest():
+            return update_raft_voter(context, message)
+        case FetchSnapshotRequest():
+            return fetch_snapshot(context, message)
+        case _:
+            return None
+
+
+def _ask_core(context: Context, message: Message, version: int, respond: Respond) -> None:
+    """Hand the core what another replica asks."""
+
+    def on_reply(reply: Reply) -> None:
+        response = reply.response
+        assert not isinstance(response, core.AppendResponse), "replicas do not append"
+        if reply.read is None:
+            respond(response_to_wire(message, response, b"", context.ours, version))
+        else:
+            context.disk.read(
+                reply.read,
+                lambda records: respond(response_to_wire(message, response, records, context.ours, version)),
+            )
+
+    request = request_from_wire(message, version, context.ours)
+    if isinstance(request, core.FetchRequest):
+        # Anybody can say that it is a replica: neither how long it waits nor how much it gets may be up to it.
+        most_bytes = max(context.config.fetch_max_bytes, context.config.message_max_bytes)
+        request = replace(
+            request,
+            max_wait_ms=min(request.max_wait_ms, LONGEST_WAIT_MS),
+            max_bytes=min(request.max_bytes, most_bytes),
+        )
+    request_id = context.engine.expect_reply(on_reply)
+    respond.when_gone(lambda: context.engine.abandon(request_id))
+    context.engine.submit(RequestReceived(request_id=request_id, request=request))

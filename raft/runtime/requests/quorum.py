@@ -1,0 +1,193 @@
+"""DescribeQuorum, and what Java voters ask beside elections and fetches: UpdateRaftVoter, FetchSnapshot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from raft.codec import Message
+from raft.core.progress import ReplicaProgress
+from raft.core.roles import Leader
+from raft.errors import ErrorCode
+from raft.runtime.caller import Caller
+from raft.runtime.requests.context import Context
+from raft.types import ReplicaKey
+from raft.wire.mapping.partition import INDEX, directory_uuid, or_minus_one
+from raft.wire.messages.describe_quorum import (
+    DescribeQuorumNode,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    DescribeQuorumResponsePartition,
+    DescribeQuorumResponseTopic,
+    ReplicaState,
+)
+from raft.wire.messages.fetch_snapshot import (
+    FetchSnapshotRequest,
+    FetchSnapshotRequestPartition,
+    FetchSnapshotResponse,
+    FetchSnapshotResponsePartition,
+    FetchSnapshotResponseTopic,
+)
+from raft.wire.messages.nodes import LeaderIdAndEpoch, Listener
+from raft.wire.messages.update_raft_voter import CurrentLeader, UpdateRaftVoterRequest, UpdateRaftVoterResponse
+
+METADATA_TOPIC = "__cluster_metadata"
+"""The topic that kafka-metadata-quorum asks about, whatever ours is called."""
+
+_FIRST_WITH_DIRECTORY = 2
+"""Older versions say neither directories nor endpoints."""
+
+
+def describe_quorum(
+    context: Context, caller: Caller, request: DescribeQuorumRequest, version: int
+) -> DescribeQuorumResponse:
+    """Answer DescribeQuorum; only the leader knows how far the others are (DESCRIBE-1)."""
+    topics = tuple(
+        DescribeQuorumResponseTopic(
+            topic_name=topic.topic_name,
+            partitions=tuple(
+                _describe(context, topic.topic_name, partition.partition_index, version)
+                for partition in topic.partitions
+            ),
+        )
+        for topic in request.topics
+    )
+    return DescribeQuorumResponse(
+        error_code=ErrorCode.NONE,
+        error_message=None,
+        topics=topics,
+        nodes=_nodes(context, caller) if version >= _FIRST_WITH_DIRECTORY else (),
+    )
+
+
+def relayed(context: Context, caller: Caller, answer: Message) -> Message:
+    """The leader's answer to another node, with the voters' listeners of the kind that this client came in by."""
+    if not isinstance(answer, DescribeQuorumResponse) or not answer.nodes:
+        return answer
+    return replace(answer, nodes=_nodes(context, caller))
+
+
+def _nodes(context: Context, caller: Caller) -> tuple[DescribeQuorumNode, ...]:
+    name = caller.listener.name
+    voters = context.config.voters if caller.for_clients is None else caller.for_clients.voters
+    return tuple(
+        DescribeQuorumNode(node_id=node_id, listeners=(Listener(name=name, host=endpoint.host, port=endpoint.port),))
+        for node_id, endpoint in sorted(voters.items())
+    )
+
+
+def _describe(context: Context, topic: str, partition: int, version: int) -> DescribeQuorumResponsePartition:
+    role = context.engine.core.role
+    error = ErrorCode.NONE
+    if topic not in (METADATA_TOPIC, context.ours.topic_name) or partition != INDEX:
+        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    elif not isinstance(role, Leader):
+        error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if error != ErrorCode.NONE or not isinstance(role, Leader):
+        return DescribeQuorumResponsePartition(
+            partition_index=partition,
+            error_code=error,
+            error_message=None,
+            leader_id=or_minus_one(context.serving_leader),
+            leader_epoch=context.epoch,
+            high_watermark=-1,
+            current_voters=(),
+            observers=(),
+        )
+    return DescribeQuorumResponsePartition(
+        partition_index=partition,
+        error_code=ErrorCode.NONE,
+        error_message=None,
+        leader_id=context.node_id,
+        leader_epoch=context.epoch,
+        high_watermark=or_minus_one(context.high_watermark),
+        current_voters=_voters(context, role),
+        observers=_observers(context, role, version),
+    )
+
+
+def _voters(context: Context, role: Leader) -> tuple[ReplicaState, ...]:
+    now_ms = context.scheduler.wall_clock_ms()
+    leader = ReplicaState(
+        replica_id=context.node_id,
+        log_end_offset=context.engine.core.log.end_offset,
+        last_fetch_timestamp=now_ms,
+        last_caught_up_timestamp=now_ms,
+    )
+    others = [_state(context, ReplicaKey(voter), progress, now_ms) for voter, progress in role.progress.voters.items()]
+    return tuple(sorted((leader, *others), key=lambda state: state.replica_id))
+
+
+def _observers(context: Context, role: Leader, version: int) -> tuple[ReplicaState, ...]:
+    now_ms = context.scheduler.wall_clock_ms()
+    says_directory = version >= _FIRST_WITH_DIRECTORY
+    return tuple(
+        _state(context, key if says_directory else ReplicaKey(key.node_id), progress, now_ms)
+        for key, progress in role.progress.active_observers(context.scheduler.now_ms())
+    )
+
+
+def _state(context: Context, key: ReplicaKey, progress: ReplicaProgress, now_ms: int) -> ReplicaState:
+    """One replica; the core's times become times of day."""
+    to_wall_clock_ms = now_ms - context.scheduler.now_ms()
+
+    def wall_clock(time_ms: int | None) -> int:
+        return -1 if time_ms is None else time_ms + to_wall_clock_ms
+
+    return ReplicaState(
+        replica_id=key.node_id,
+        replica_directory_id=directory_uuid(key),
+        log_end_offset=or_minus_one(progress.fetch_offset),
+        last_fetch_timestamp=wall_clock(progress.last_fetch_ms),
+        last_caught_up_timestamp=wall_clock(progress.last_caught_up_ms),
+    )
+
+
+def update_raft_voter(context: Context, request: UpdateRaftVoterRequest) -> UpdateRaftVoterResponse:
+    """Thank a Java voter for telling its versions: the set of voters is static, and 0 stops the repeats (COMPAT-7)."""
+    leader_id, endpoints = context.serving_leader, context.engine.core.leader_endpoints
+    error = ErrorCode.NONE
+    if request.cluster_id not in (None, context.cluster_id):
+        error = ErrorCode.INCONSISTENT_CLUSTER_ID
+    elif leader_id != context.node_id:
+        error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    return UpdateRaftVoterResponse(
+        error_code=error,
+        current_leader=CurrentLeader(
+            leader_id=or_minus_one(leader_id),
+            leader_epoch=context.epoch,
+            host=endpoints[0].host if endpoints else "",
+            port=endpoints[0].port if endpoints else 0,
+        ),
+    )
+
+
+def fetch_snapshot(context: Context, request: FetchSnapshotRequest) -> FetchSnapshotResponse:
+    """Refuse a snapshot: there are none yet (98), after the checks that come before (FETCH-18)."""
+    if request.cluster_id not in (None, context.cluster_id):
+        return FetchSnapshotResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID, topics=())
+    if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
+        return FetchSnapshotResponse(error_code=ErrorCode.INVALID_REQUEST, topics=())
+    (topic,) = request.topics
+    (partition,) = topic.partitions
+    answer = FetchSnapshotResponsePartition(
+        index=partition.partition,
+        error_code=_snapshot_error(context, topic.name, partition),
+        snapshot_id=partition.snapshot_id,
+        current_leader=LeaderIdAndEpoch(
+            leader_id=or_minus_one(context.engine.core.leader_id), leader_epoch=context.epoch
+        ),
+        size=0,
+        position=0,
+        unaligned_records=b"",
+    )
+    return FetchSnapshotResponse(
+        error_code=ErrorCode.NONE,
+        topics=(FetchSnapshotResponseTopic(name=topic.name, partitions=(answer,)),),
+    )
+
+
+def _snapshot_error(context: Context, topic: str, partition: FetchSnapshotRequestPartition) -> ErrorCode:
+    if not context.is_ours_by_name(topic, partition.partition):
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    error = context.leader_only_error(partition.current_leader_epoch)
+    return ErrorCode.SNAPSHOT_NOT_FOUND if error == ErrorCode.NONE else error

@@ -1,0 +1,131 @@
+"""Requests that a node forwards to the leader: in the version of the client, once for all that send the same one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from raft.codec import Message
+from raft.local.ports import free_ports
+from raft.node.relay import Relay
+from raft.types import Endpoint
+from raft.wire.apis import DESCRIBE_QUORUM
+from raft.wire.frames import FrameReader, ReceivedRequest, decode_request, encode_response
+from raft.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from raft.wire.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from tests.node.harness.properties import HOST
+
+REQUEST = DescribeQuorumRequest(topics=())
+RESPONSE = DescribeQuorumResponse(error_code=0, topics=(), nodes=())
+WITHIN_S = 20.0
+
+
+class Leader:
+    """Serves DescribeQuorum up to a version, and counts its connections and requests."""
+
+    def __init__(self, highest_version: int, *, garbage: bytes | None = None) -> None:
+        self._versions = ApiVersionsResponse(
+            error_code=0,
+            api_keys=(ApiVersion(api_key=DESCRIBE_QUORUM.key, min_version=0, max_version=highest_version),),
+        )
+        self._garbage = garbage
+        self.connections = 0
+        self.asked: list[int] = []
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        frames = FrameReader(1 << 20)
+        while data := await reader.read(1 << 16):
+            for frame in frames.receive(data):
+                request = decode_request(frame)
+                assert isinstance(request, ReceivedRequest)
+                writer.write(self._answer(request))
+        writer.close()
+
+    def _answer(self, request: ReceivedRequest) -> bytes:
+        header = request.header
+        response: Message = self._versions
+        if not isinstance(request.message, ApiVersionsRequest):
+            self.asked.append(header.request_api_version)
+            if self._garbage is not None:
+                return self._garbage
+            response = RESPONSE
+        return encode_response(response, header.request_api_version, correlation_id=header.correlation_id)
+
+
+@asynccontextmanager
+async def listening(leader: Leader) -> AsyncIterator[Endpoint]:
+    server = await asyncio.start_server(leader.serve, HOST, 0)
+    async with server:
+        yield Endpoint(HOST, server.sockets[0].getsockname()[1])
+
+
+async def forwarded(relay: Relay, endpoint: Endpoint, *versions: int) -> list[Message | None]:
+    """The responses to requests of these versions, sent at the same time; None where there is none."""
+    loop = asyncio.get_running_loop()
+    waiting: list[asyncio.Future[Message | None]] = [loop.create_future() for _ in versions]
+    for version, future in zip(versions, waiting, strict=True):
+        relay.ask(
+            endpoint,
+            REQUEST,
+            version,
+            answered=future.set_result,
+            otherwise=lambda future=future: future.set_result(None),  # type: ignore[misc]
+        )
+    async with asyncio.timeout(WITHIN_S):
+        return await asyncio.gather(*waiting)
+
+
+@pytest.mark.parametrize("version", [*DESCRIBE_QUORUM.versions])
+def test_relay_forwards_a_request_in_the_version_of_the_client(version: int) -> None:
+    async def run() -> None:
+        leader = Leader(DESCRIBE_QUORUM.versions.highest)
+        async with listening(leader) as endpoint:
+            assert await forwarded(Relay(), endpoint, version) == [RESPONSE]
+
+        assert leader.asked == [version]
+
+    asyncio.run(run())
+
+
+def test_relay_sends_the_same_request_once_and_others_on_the_same_connection() -> None:
+    async def run() -> None:
+        leader = Leader(DESCRIBE_QUORUM.versions.highest)
+        async with listening(leader) as endpoint:
+            assert await forwarded(Relay(), endpoint, 2, 1, 2, 0) == [RESPONSE] * 4
+
+        assert leader.asked == [2, 1, 0]
+        assert leader.connections == 1
+
+    asyncio.run(run())
+
+
+def test_relay_forwards_nothing_in_a_version_that_the_leader_does_not_support() -> None:
+    async def run() -> None:
+        leader = Leader(1)
+        async with listening(leader) as endpoint:
+            assert await forwarded(Relay(), endpoint, 2, 1) == [None, RESPONSE]
+
+        assert leader.asked == [1]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("garbage", [b"\xff" * 8, encode_response(RESPONSE, 2, correlation_id=9)])
+def test_relay_gives_no_response_when_the_leader_sends_invalid_data(garbage: bytes) -> None:
+    async def run() -> None:
+        leader = Leader(2, garbage=garbage)
+        async with listening(leader) as endpoint:
+            assert await forwarded(Relay(), endpoint, 2) == [None]
+
+    asyncio.run(run())
+
+
+def test_relay_gives_no_response_when_no_node_listens() -> None:
+    async def run() -> None:
+        assert await forwarded(Relay(), Endpoint(HOST, free_ports(1)[0]), 2) == [None]
+
+    asyncio.run(run())

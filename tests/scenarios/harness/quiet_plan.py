@@ -1,0 +1,95 @@
+"""The plan of a scenario: the same world as any run of the simulator, without chance and without faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from raft.types import NodeId
+from tests.scenarios.harness.dice import Dice
+from tests.simulation.plan import (
+    ClientPlan,
+    ClockPlan,
+    DiskPlan,
+    FaultPlan,
+    NetworkPlan,
+    Plan,
+    TimeoutPlan,
+    WirePlan,
+)
+
+_AT_ONCE = (0, 0)
+_BACKOFF_MAX_MS = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What a scenario says of its quorum; see the command `quorum`."""
+
+    voters: tuple[NodeId, ...]
+    observers: tuple[NodeId, ...]
+    election_ms: int
+    fetch_ms: int
+    request_ms: int
+    fetch_max_bytes: int
+    dice: Callable[[NodeId], Dice]
+
+
+def quiet_plan(setting: Setting) -> Plan:
+    """Return the plan of a scenario."""
+    return Plan(
+        seed=0,
+        voters=setting.voters,
+        observers=setting.observers,
+        fetch_max_bytes=setting.fetch_max_bytes,
+        queued_bytes=1 << 30,
+        timeouts=TimeoutPlan(
+            election_ms=setting.election_ms,
+            fetch_ms=setting.fetch_ms,
+            fetch_spread_ms=0,
+            request_ms=setting.request_ms,
+            backoff_max_ms=_BACKOFF_MAX_MS,
+            timer_grain_ms=1,
+            linger_ms=0,
+        ),
+        network=NetworkPlan(
+            delay_ms=_AT_ONCE,
+            loss_percent=0,
+            held_percent=0,
+            repeat_percent=0,
+            late_percent=0,
+            late_ms=_AT_ONCE,
+            damage_percent=0,
+            refused_percent=0,
+        ),
+        wire=WirePlan(old_nodes=(), has_dead_address=False),
+        disk=DiskPlan(
+            lag_percent=0,
+            lag_ms=_AT_ONCE,
+            flush_ms=_AT_ONCE,
+            slow_percent=0,
+            slow_ms=_AT_ONCE,
+            report_ms=_AT_ONCE,
+            read_ms=_AT_ONCE,
+            segment_bytes=1 << 30,
+            tail_bytes=1 << 20,
+        ),
+        clocks=ClockPlan(ahead_ms=0, drift=_AT_ONCE),
+        faults=FaultPlan(every_ms={}, down_ms=None, partition_ms=_AT_ONCE, stall_ms=_AT_ONCE),
+        clients=ClientPlan(
+            producers=0,
+            window=0,
+            keyed_writers=0,
+            readers=0,
+            stream_readers=0,
+            pause_ms=_AT_ONCE,
+            patience_ms=0,
+            timeout_ms=_AT_ONCE,
+            api_timeout_ms=0,
+            retry_ms=0,
+            newest_kept=0,
+            clocks_leap_at_ms=None,
+        ),
+        unrest_ms=0,
+        unrest_events=0,
+    )

@@ -1,0 +1,135 @@
+"""Tells in words what the nodes of a scenario do."""
+
+from __future__ import annotations
+
+from raft.core.effects import (
+    AppendBatches,
+    AppendLeaderChange,
+    Disconnect,
+    Effect,
+    FlushLog,
+    Halt,
+    ReportFault,
+    RoleChanged,
+    ShutdownFinished,
+    StoreElectionState,
+    TruncateLog,
+)
+from raft.core.roles import Leader
+from raft.types import Epoch, NodeId
+from tests.scenarios.harness import words
+from tests.scenarios.harness.kinds import Kind, kind_of
+from tests.scenarios.harness.transcript import Detail, Transcript
+from tests.simulation.invariants.observer import Observer
+from tests.simulation.machine import Machine
+from tests.simulation.message import Message
+from tests.simulation.network import Fate
+from tests.simulation.step import Step
+from tests.simulation.timeline import Timeline
+
+_WORD_OF_FATE = {Fate.CARRIED: "", Fate.HELD: " (held)", Fate.LOST: " (lost)"}
+
+
+class Reporter(Observer):
+    """Writes the transcript.
+
+    Args:
+        transcript: gets the lines.
+
+    Attributes:
+        leaders: who became leader of which epoch, ever.
+        timeline: tells the time; set when the world is made.
+        by_hand: requests made by hand: only their responses are told, to a reader of the scenario.
+    """
+
+    timeline: Timeline
+
+    def __init__(self, transcript: Transcript) -> None:
+        self.leaders: dict[Epoch, list[NodeId]] = {}
+        self.by_hand: list[object] = []
+        self._transcript = transcript
+        self._has_role: set[NodeId] = set()
+        self._moved: list[Machine] = []
+
+    def started(self, machine: Machine) -> None:
+        self._has_role.discard(machine.node_id)
+
+    def handled(self, step: Step) -> None:
+        self.tell_high_watermarks()
+
+    def moved_high_watermark(self, step: Step) -> None:
+        # Told when the effects of the step are carried out.
+        self._moved.append(step.machine)
+
+    def tell_high_watermarks(self) -> None:
+        """Tell of the high watermarks that have moved, once all effects are carried out."""
+        for machine in self._moved:
+            if machine.process is not None:
+                high_watermark = machine.core.high_watermark
+                known = "unknown" if high_watermark is None else high_watermark
+                self._tell(Detail.EVERYTHING, f"{machine.node_id}: high watermark {known}")
+        self._moved.clear()
+
+    def carried_out(self, machine: Machine, effect: Effect) -> None:
+        node_id = machine.node_id
+        match effect:
+            case StoreElectionState(state=state):
+                self._tell(Detail.ELECTIONS, f"{node_id} stores {words.of_election_state(state)}")
+            case AppendBatches(batches=batches):
+                text = f"appends {batches[0].header.base_offset}..{batches[-1].header.end_offset}"
+                self._tell(Detail.EVERYTHING, f"{node_id} {text}")
+            case AppendLeaderChange(base_offset=base_offset, granting_voters=granting):
+                text = f"appends LeaderChange at {base_offset}, granted by {words.of_ids(granting)}"
+                self._tell(Detail.EVERYTHING, f"{node_id} {text}")
+            case TruncateLog(end_offset=end_offset):
+                self._tell(Detail.ELECTIONS, f"{node_id} cuts its log at {end_offset}")
+            case FlushLog(end_offset=end_offset):
+                waits = machine.holds_flushes
+                text = f"{'waits for a flush' if waits else 'flushes'} up to {end_offset}"
+                self._tell(Detail.ELECTIONS if waits else Detail.EVERYTHING, f"{node_id} {text}")
+            case Disconnect(node_id=peer):
+                self._tell(Detail.EVERYTHING, f"{node_id} gives up waiting for {peer}")
+            case RoleChanged() | ReportFault() | ShutdownFinished() | Halt():
+                self._tell(Detail.ROLES, f"{node_id}{self._turn(node_id, effect)}")
+            case _:
+                pass  # requests and responses are told when they are handed in at the post office
+
+    def posted(self, message: Message, fate: Fate) -> None:
+        """A message between nodes was handed in at the post office."""
+        if any(message.request is request for request in self.by_hand):
+            if message.is_response:
+                self.tell_message(message, "", Detail.ROLES)
+        else:
+            self.tell_message(message, _WORD_OF_FATE[fate])
+
+    def tell_message(self, message: Message, fate: str, detail: Detail | None = None) -> None:
+        """Tell of a message, and what became of it.
+
+        Args:
+            message: between nodes.
+            fate: in words, with a space before.
+            detail: None takes that of its kind.
+        """
+        assert message.request is not None, "a message between nodes"
+        if detail is None:
+            detail = Detail.EVERYTHING if kind_of(message.request) is Kind.FETCH else Detail.ELECTIONS
+        self._tell(detail, f"{message.sender} -> {message.receiver}: {words.of_message(message)}{fate}")
+
+    def _turn(self, node_id: NodeId, effect: RoleChanged | ReportFault | ShutdownFinished | Halt) -> str:
+        """A turn in a node's life, in words that follow its id."""
+        match effect:
+            case RoleChanged(old=old, new=new, reason=reason):
+                if isinstance(new, Leader):
+                    self.leaders.setdefault(new.epoch, []).append(node_id)
+                before = f"{words.of_role(old)} ->" if node_id in self._has_role else "starts as"
+                self._has_role.add(node_id)
+                return f": {before} {words.of_role(new)}: {reason}"
+            case ReportFault(message=message):
+                return f" reports: {message}"
+            case ShutdownFinished(handed_over=handed_over):
+                return f" stops: {'handed over' if handed_over else 'time is over'}"
+            case Halt(reason=reason):
+                return f" halts: {reason}"
+
+    def _tell(self, detail: Detail, text: str) -> None:
+        self._transcript.tell(self.timeline.now_ms, detail, text)

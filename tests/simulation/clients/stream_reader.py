@@ -1,0 +1,119 @@
+"""A client of this project that reads the log batch by batch, as the source of a streaming query does."""
+
+from __future__ import annotations
+
+from raft.client import calls
+from raft.client.results import BatchPlan, Fetched, FoundOffset
+from raft.errors import OffsetOutOfRangeError, RaftError
+from raft.records.split import split_batches
+from raft.types import Epoch, Offset
+from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
+from tests.simulation.broken import BrokenInvariantError
+from tests.simulation.clients.our_client import OurClient
+from tests.simulation.dice import Dice
+from tests.simulation.invariants.observer import Observer
+from tests.simulation.log_twin import LogTwin
+from tests.simulation.timeline import Timeline
+from tests.simulation.watched import WALL_CLOCK_MS
+
+_PAUSE_MS = (0, 150)
+_MAX_WAIT_MS = (0, 400)
+_MAX_BYTES = (1, 2000)
+_MOST_RECORDS = 6
+
+
+class StreamReader:
+    """Has each batch planned by the leader, then fetches what the plan names; between two, it may ask for an offset.
+
+    Args:
+        name: of the reader.
+        client: its way to the quorum.
+        timeline: virtual time.
+        dice: its own.
+        watch: told of what it reads, and of what it is told.
+
+    Attributes:
+        log: all it has read.
+    """
+
+    def __init__(self, name: str, client: OurClient, *, timeline: Timeline, dice: Dice, watch: Observer) -> None:
+        self.log = LogTwin()
+        self.name = name
+        self._client = client
+        self._timeline = timeline
+        self._dice = dice
+        self._watch = watch
+        self._position = Offset(0)
+        self._planned_end = Offset(0)
+
+    @property
+    def end_offset(self) -> Offset:
+        """How far it has come."""
+        return self._position
+
+    def begin(self) -> None:
+        """Plan a batch, or ask for an offset; and again when that is done."""
+        match self._dice.draw(8):
+            case 0:
+                self._find(LATEST_TIMESTAMP)
+            case 1:
+                self._find(WALL_CLOCK_MS + self._dice.draw(self._timeline.now_ms + 1))
+            case _:
+                self._plan()
+
+    def _find(self, timestamp: int) -> None:
+        def on_found(found: FoundOffset | None) -> None:
+            self._watch.found(self.name, timestamp, found)
+            self._pause()
+
+        self._client.call(on_found, self._on_error, calls.find_offset, timestamp)
+
+    def _plan(self) -> None:
+        last = self.log.entry_holding(Offset(self._position - 1)) if self._position else None
+        self._client.call(
+            self._on_plan,
+            self._on_error,
+            calls.plan_batch,
+            start_offset=self._position,
+            epoch=Epoch(0) if last is None else last.header.epoch,
+            max_records=1 + self._dice.draw(_MOST_RECORDS) if self._dice.draw(2) else None,
+        )
+
+    def _on_plan(self, plan: BatchPlan) -> None:
+        self._watch.planned(self.name, self._position, plan)
+        if plan.end is None or plan.end.offset <= self._position:
+            self._pause()
+            return
+        self._planned_end = plan.end.offset
+        self._fetch()
+
+    def _fetch(self) -> None:
+        self._client.call(
+            self._on_fetched,
+            self._on_error,
+            calls.fetch_committed,
+            self._position,
+            max_bytes=self._dice.between(_MAX_BYTES),
+            max_wait_ms=self._dice.between(_MAX_WAIT_MS),
+        )
+
+    def _on_fetched(self, fetched: Fetched) -> None:
+        new = [batch for batch in split_batches(fetched.records) if batch.header.base_offset >= self.log.end_offset]
+        for batch in new:
+            self.log.append(batch)
+        if new:
+            self._watch.read(self.name, self.log)
+        self._position = max(self._position, min(self.log.end_offset, self._planned_end))
+        if self._position < self._planned_end:
+            self._fetch()
+        else:
+            self._pause()
+
+    def _on_error(self, error: RaftError) -> None:
+        if isinstance(error, OffsetOutOfRangeError):
+            detail = f"{self.name} is told that {self._position} is not there: {error}"
+            raise BrokenInvariantError("ReadersAreNotSentBack", ("CLIENT-1", "CLIENT-3"), detail)
+        self._pause()
+
+    def _pause(self) -> None:
+        self._timeline.after(self._dice.between(_PAUSE_MS), self.begin)

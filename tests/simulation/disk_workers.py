@@ -1,0 +1,259 @@
+"""The two threads of a node that touch its disk, as `raft.node.disk_threads` has them, in virtual time.
+
+The one that does jobs may be late; jobs that can wait come later still. The one that flushes is busy for a while,
+brings everything to the disk that is written by then, and the node is told of it later: by then the log may have been
+truncated, and written again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+
+from raft.core.effects import FlushLog
+from raft.errors import StorageError
+from raft.runtime.disk import DiskListener
+from raft.runtime.flusher import Flusher
+from raft.runtime.job_queue import JobQueue
+from raft.runtime.scheduler import Action
+from tests.memory_files.files import PowerCutError
+from tests.simulation.broken import ProcessEndedError
+from tests.simulation.dice import Dice
+from tests.simulation.event_loop import EventLoop
+from tests.simulation.plan import DiskPlan
+from tests.simulation.sightings import Sight, Sightings
+from tests.simulation.timeline import Rank, Timeline
+from tests.simulation.watched_directory import WatchedDirectory
+from tests.simulation.written_log import WrittenLog
+
+_MS_PER_S = 1000
+_LATE_ANSWER_MS = (0, 4000)
+_HELD_BACK = 5
+
+
+class _Reports:
+    """What one thread posts to the event loop, in its order, each some time after it was posted."""
+
+    def __init__(self, loop: EventLoop, timeline: Timeline) -> None:
+        self._loop = loop
+        self._timeline = timeline
+        self._last_ms = 0
+        self._under_way = 0
+
+    def post(self, action: Action, delay_ms: int) -> None:
+        self._last_ms = max(self._last_ms, self._timeline.now_ms + delay_ms)
+        if self._last_ms == self._timeline.now_ms and not self._under_way:
+            self._loop.post(action)
+            return
+        self._under_way += 1
+        self._timeline.at(self._last_ms, lambda: self._arrive(action), Rank.DISK)
+
+    def _arrive(self, action: Action) -> None:
+        self._under_way -= 1
+        self._loop.post(action)
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A flush that is done, and how often the log had been truncated before."""
+
+    order: FlushLog
+    truncations: int
+
+
+class SimulatedDiskWorkers:
+    """The workers of one disk in one life of its machine; see `raft.runtime.replica_disk.DiskWorkers`.
+
+    Args:
+        directory: that they work on.
+        written: what is in its log.
+        loop: gets the results.
+        timeline: the true time.
+        dice: draws delays.
+        plan: how fast the disk is.
+        sightings: counts what is worth seeing.
+        power_failed: told that a planned power cut has struck; nothing more happens then.
+    """
+
+    log_lock = nullcontext()
+
+    def __init__(
+        self,
+        directory: WatchedDirectory,
+        written: WrittenLog,
+        loop: EventLoop,
+        *,
+        timeline: Timeline,
+        dice: Dice,
+        plan: DiskPlan,
+        sightings: Sightings,
+        power_failed: Callable[[], None],
+    ) -> None:
+        self._directory = directory
+        self._written = written
+        self._loop = loop
+        self._timeline = timeline
+        self._dice = dice
+        self._plan = plan
+        self._sightings = sightings
+        self._power_failed = power_failed
+        self._held_back: deque[_Done] = deque(maxlen=_HELD_BACK)
+        self._is_late = False
+        self._is_later_planned = False
+        self._is_flushing = False
+        self._holds_flushes = False
+        self._is_checkpoint_planned = False
+        self._has_failed = False
+        self._is_over = False
+        self._results = _Reports(loop, timeline)
+        self._flushes = _Reports(loop, timeline)
+
+    def start(self, jobs: JobQueue, flusher: Flusher, listener: DiskListener) -> None:
+        """See `DiskWorkers.start`."""
+        self._jobs, self._flusher, self._listener = jobs, flusher, listener
+
+    def stop(self) -> None:
+        """See `DiskWorkers.stop`."""
+        self._do(self._jobs.do_urgent)
+        self.end()
+
+    def end(self) -> None:
+        """The process is gone: what has not been done will not be."""
+        self._is_over = True
+
+    def calm_down(self, plan: DiskPlan) -> None:
+        """Be another disk from now on."""
+        self._plan = plan
+
+    def hold_flushes(self) -> None:
+        """Do no flush until told otherwise."""
+        self._holds_flushes = True
+
+    def release_flushes(self) -> None:
+        """Do the flushes that wait, and those to come."""
+        self._holds_flushes = False
+        self.flush_waits()
+
+    @property
+    def has_held_flushes(self) -> bool:
+        """Whether a flush waits because of `hold_flushes`."""
+        return self._holds_flushes and self._flusher.has_orders
+
+    @property
+    def holds_flushes(self) -> bool:
+        """Whether flushes wait because of `hold_flushes`."""
+        return self._holds_flushes
+
+    def post(self, action: Action) -> None:
+        """See `DiskWorkers.post`."""
+        self._results.post(action, self._dice.between(self._plan.report_ms))
+
+    # The thread that does jobs
+
+    def job_waits(self) -> None:
+        """See `DiskWorkers.job_waits`."""
+        if self._is_late:
+            return
+        if self._dice.chance(self._plan.lag_percent):
+            self._is_late = True
+            self._timeline.after(self._dice.between(self._plan.lag_ms), self._catch_up, Rank.DISK)
+        else:
+            self._work()
+        if self._is_over:
+            raise ProcessEndedError
+
+    def _catch_up(self) -> None:
+        self._is_late = False
+        self._work()
+
+    def _work(self) -> None:
+        self._do(self._jobs.do_urgent)
+        if self._jobs.has_later and not self._is_later_planned:
+            self._is_later_planned = True
+            self._timeline.after(self._dice.between(self._plan.read_ms), self._do_later, Rank.DISK)
+
+    def _do_later(self) -> None:
+        self._is_later_planned = False
+        self._do(self._jobs.do_waiting)
+        if not (self._is_over or self._has_failed) and self._jobs.has_later:
+            self._work()
+
+    def _do(self, work: Callable[[], object]) -> None:
+        if self._is_over or self._has_failed:
+            return
+        try:
+            work()
+        except PowerCutError:
+            self._power_failed()
+        except StorageError as error:
+            self._has_failed = True
+            self._results.post(partial(self._listener.failed, error), 0)
+
+    # The thread that flushes
+
+    def flush_waits(self) -> None:
+        """See `DiskWorkers.flush_waits`."""
+        if self._is_flushing or self._holds_flushes or self._is_over or not self._flusher.has_orders:
+            return
+        self._is_flushing = True
+        plan = self._plan
+        is_slow = self._dice.chance(plan.slow_percent)
+        self._sightings.count(Sight.SLOW_FLUSH, is_slow)
+        self._timeline.after(self._dice.between(plan.slow_ms if is_slow else plan.flush_ms), self._flush, Rank.DISK)
+
+    def release_held_back(self) -> None:
+        """The log was written: report old flushes if it was truncated since, and what is written now is not flushed."""
+        if self._held_back and self._held_back[-1].truncations != self._directory.truncations:
+            for done in self._held_back:
+                self._report_later(done, 0)
+            self._held_back.clear()
+
+    def _flush(self) -> None:
+        self._is_flushing = False
+        truncations = self._directory.truncations
+        done: list[_Done] = []
+        self._do(lambda: done.extend(_Done(order, truncations) for order in self._flusher.flush()))
+        if done:
+            self._report_soon(done)
+            self._checkpoint_soon()
+            self.flush_waits()
+
+    def _report_soon(self, done: Sequence[_Done]) -> None:
+        """Report the newest flush for all, in the order of flushes. Our own thread does not report the others; but the
+        core is told that this may be done, so some are, at any time.
+        """
+        *older, newest = done
+        self._flushes.post(partial(self._report, newest), self._dice.between(self._plan.report_ms))
+        for other in older:
+            self._sightings.count(Sight.SHARED_FLUSH)
+            if self._dice.draw(4) == 0:
+                self._report_later(other, self._dice.between(_LATE_ANSWER_MS))
+            else:
+                self._held_back.append(other)
+
+    def _report_later(self, done: _Done, delay_ms: int) -> None:
+        self._timeline.after(delay_ms, lambda: self._loop.post(partial(self._report, done)), Rank.DISK)
+
+    def _report(self, done: _Done) -> None:
+        if self._is_over:
+            return
+        if done.truncations != self._directory.truncations:
+            self._sightings.count(Sight.VOIDED_FLUSH)
+            if self._written.twin.end_offset >= done.order.end_offset > self._written.durable_end:
+                self._sightings.count(Sight.VOIDED_FLUSH_OF_OFFSETS_WRITTEN_AGAIN)
+        self._listener.flushed(done.order)
+
+    def _checkpoint_soon(self) -> None:
+        wait_s = self._flusher.checkpoint_wait_s(self._timeline.now_ms / _MS_PER_S)
+        if wait_s is not None and not self._is_checkpoint_planned:
+            self._is_checkpoint_planned = True
+            self._timeline.after(1 + int(wait_s * _MS_PER_S), self._checkpoint, Rank.DISK)
+
+    def _checkpoint(self) -> None:
+        self._is_checkpoint_planned = False
+        self._do(lambda: self._flusher.write_checkpoints(lambda: self._timeline.now_ms / _MS_PER_S))
+        if not (self._is_over or self._has_failed):
+            self._checkpoint_soon()

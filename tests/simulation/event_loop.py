@@ -1,0 +1,127 @@
+"""The event loop of one life of a node, in virtual time."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from raft.runtime.scheduler import Action
+from tests.simulation.broken import ProcessEndedError
+from tests.simulation.clock import Clock
+from tests.simulation.timeline import Rank, Timeline
+
+
+class SimulatedTimer:
+    """See `raft.runtime.scheduler.Timer`."""
+
+    def __init__(self, due_ms: int, action: Action) -> None:
+        self.due_ms = due_ms
+        self.action: Action | None = action
+
+    def cancel(self) -> None:
+        """See `Timer.cancel`."""
+        self.action = None
+
+
+class EventLoop:
+    """Runs the actions of one process, one at a time; see `raft.runtime.scheduler.Scheduler`.
+
+    Args:
+        timeline: the true time.
+        clock: the machine's own.
+        timer_grain_ms: timers go off only at multiples of this, in true time.
+        rank: of its timers among those of one moment.
+
+    Attributes:
+        wall_ms: what its clock for the time of day shows; set from outside.
+    """
+
+    def __init__(self, timeline: Timeline, clock: Clock, *, timer_grain_ms: int, rank: int) -> None:
+        self.wall_ms = 0
+        self._timeline = timeline
+        self._clock = clock
+        self._timer_grain_ms = timer_grain_ms
+        self._rank = Rank.TIMER + rank
+        self._ready: deque[Action] = deque()
+        self._timers: set[SimulatedTimer] = set()
+        self._is_running = False
+        self._is_over = False
+        self._stalled_until_ms = 0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it would run an action at once."""
+        return not (self._ready or self._is_running or self._is_stalled)
+
+    def now_ms(self) -> int:
+        """See `Scheduler.now_ms`."""
+        return self._clock.now_ms
+
+    def wall_clock_ms(self) -> int:
+        """See `Scheduler.wall_clock_ms`."""
+        return self.wall_ms
+
+    def soon(self, action: Action) -> None:
+        """See `Scheduler.soon`. From outside the loop, it means now."""
+        self._ready.append(action)
+        self._run()
+
+    def post(self, action: Action) -> None:
+        """See `Scheduler.post`."""
+        self.soon(action)
+
+    def at(self, due_ms: int, action: Action) -> SimulatedTimer:
+        """See `Scheduler.at`."""
+        timer = SimulatedTimer(due_ms, action)
+        self._timers.add(timer)
+        self._plan(timer)
+        return timer
+
+    def stall(self, until_ms: int) -> None:
+        """Stand still; what happens meanwhile waits."""
+        self._stalled_until_ms = until_ms
+        self._timeline.at(until_ms, self._run)
+
+    def wake(self) -> None:
+        """End a stall before its time."""
+        self._stalled_until_ms = 0
+        self._run()
+
+    def jump_ahead(self, jump_ms: int) -> None:
+        """Let the clock jump: timers go off earlier in true time."""
+        self._clock.jump(jump_ms)
+        for timer in sorted(self._timers, key=lambda timer: timer.due_ms):
+            self._plan(timer)
+
+    def end(self) -> None:
+        """Run nothing any more."""
+        self._is_over = True
+        self._ready.clear()
+        self._timers.clear()
+
+    @property
+    def _is_stalled(self) -> bool:
+        return self._timeline.now_ms < self._stalled_until_ms
+
+    def _plan(self, timer: SimulatedTimer) -> None:
+        due_ms = self._clock.true_ms(timer.due_ms)
+        due_ms += -due_ms % self._timer_grain_ms
+        self._timeline.at(due_ms, lambda: self._on_timer(timer), self._rank)
+
+    def _on_timer(self, timer: SimulatedTimer) -> None:
+        if timer not in self._timers:
+            return
+        self._timers.discard(timer)
+        if timer.action is not None:
+            self.soon(timer.action)
+
+    def _run(self) -> None:
+        if self._is_running:
+            return
+        self._is_running = True
+        try:
+            while self._ready and not (self._is_over or self._is_stalled):
+                self._ready.popleft()()
+        except ProcessEndedError:
+            assert self._is_over, "only a process that is over ends in the middle"
+        finally:
+            self._is_running = False

@@ -1,0 +1,96 @@
+"""Bugs of the order in which the disk's work is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import pytest
+
+from raft.core.effects import FlushLog, ReadRange
+from raft.runtime.flusher import Flusher
+from raft.runtime.job_queue import JobQueue, _Job
+from raft.runtime.piecewise_read import PiecewiseRead
+from raft.runtime.replica_disk import ReplicaDisk
+from raft.types import ElectionState, Offset
+from tests.simulation.mutations.mutation import mutation
+
+Result = TypeVar("Result")
+
+
+@mutation(breaks=("LOG-6",), caught_by=("OnlyDurableIsFetched", "CommittedIsDurable", "CheckpointIsCommitted"))
+def flush_overtakes_the_append_before_it(patch: pytest.MonkeyPatch) -> None:
+    """A flush does not wait for the jobs before it: it may be done before what it has to cover is written."""
+    patch.setattr(ReplicaDisk, "flush", lambda self, order: self._order_flush(order))
+
+
+@mutation(breaks=("STATE-5",), caught_by=("StoredBeforeSent", "RoleIsStored"))
+def election_state_said_to_be_stored_too_early(patch: pytest.MonkeyPatch) -> None:
+    """The engine is told that an election state is stored when the job is queued."""
+    store = ReplicaDisk.store
+
+    def store_later(self: ReplicaDisk, state: ElectionState, done: Callable[[None], None]) -> None:
+        self._workers.post(lambda: done(None))
+        store(self, state, lambda _: None)
+
+    patch.setattr(ReplicaDisk, "store", store_later)
+
+
+@mutation(breaks=("DIVERGE-6",), caught_by=("NothingBreaks", "LogsMatch", "RecoveredLog", "OnlyDurableIsFetched"))
+def truncation_waits_like_a_read(patch: pytest.MonkeyPatch) -> None:
+    """A truncation is done after the appends that were ordered after it."""
+
+    def truncate_later(self: ReplicaDisk, end_offset: Offset) -> None:
+        self._jobs.put_later(lambda: self._truncate(end_offset))
+
+    patch.setattr(ReplicaDisk, "truncate", truncate_later)
+
+
+@mutation(
+    breaks=("LOG-6",),
+    caught_by=("NothingBreaks", "LogsMatch", "RecoveredLog", "OnlyDurableIsFetched", "ReadsFindRecords"),
+)
+def two_disk_jobs_swapped(patch: pytest.MonkeyPatch) -> None:
+    """Of jobs that wait, the one that was put last is done first."""
+
+    def put_first(self: JobQueue, work: Callable[[], Result], done: Callable[[Result], None] | None = None) -> None:
+        self._jobs.appendleft(_Job(work, done))  # type: ignore[arg-type]  # the pair fits together
+        self._wake()
+
+    patch.setattr(JobQueue, "put", put_first)
+
+
+@mutation(breaks=("FETCH-10",), caught_by=("ReadsFindRecords",))
+def read_overtakes_the_append_before_it(patch: pytest.MonkeyPatch) -> None:
+    """A read for a follower does not wait for the jobs before it, and finds nothing where something is to be."""
+
+    def read_at_once(self: ReplicaDisk, read: ReadRange, done: Callable[[bytes], None]) -> None:
+        log = self._directory.log
+        done(log.read(read.start_offset, max_bytes=read.max_bytes, end_offset=min(read.end_offset, log.end_offset)))
+
+    patch.setattr(ReplicaDisk, "read", read_at_once)
+
+
+@mutation(breaks=("CLIENT-2",), caught_by=("ReadsFindRecords", "ReadsAreCommitted", "ReadersGoForward"))
+def only_the_last_piece_of_a_read_is_given(patch: pytest.MonkeyPatch) -> None:
+    """A read in pieces gives the last of them."""
+    read_piece = PiecewiseRead._read_piece
+
+    def read_and_forget(self: PiecewiseRead[object]) -> tuple[object] | None:
+        self._found.clear()
+        return read_piece(self)
+
+    patch.setattr("raft.runtime.piecewise_read._PIECE_BYTES", 200)
+    patch.setattr(PiecewiseRead, "_read_piece", read_and_forget)
+
+
+@mutation(breaks=("LOG-6",), caught_by=("Recovers",))
+def flush_order_lost_when_another_waits(patch: pytest.MonkeyPatch) -> None:
+    """A flush that is ordered while another one waits takes its place, and the older one's number is reported."""
+    order = Flusher.order
+
+    def order_once(self: Flusher, flush: FlushLog) -> None:
+        if not self._orders:
+            order(self, flush)
+
+    patch.setattr(Flusher, "order", order_once)

@@ -1,0 +1,75 @@
+"""Bugs of the mapping between the core's messages and those of the wire, and of what a node keeps of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from raft.core import moves
+from raft.core.messages import FetchResponse, RequestRefused, VoteRequest
+from raft.core.state import State
+from raft.types import LeaderAndEpoch, Offset
+from raft.wire.mapping import elections, fetches
+from raft.wire.messages import fetch as wire
+from tests.simulation.mutations.mutation import mutation
+
+
+@mutation(breaks=("PREVOTE-1", "TEST-16"), caught_by=("WireLosesNothing",))
+def pre_vote_arrives_as_a_vote(patch: pytest.MonkeyPatch) -> None:
+    """A request for a pre-vote is read as one for a vote."""
+    read = elections.vote_request_from_wire
+
+    def read_as_vote(*arguments: object) -> object:
+        request = read(*arguments)  # type: ignore[arg-type]
+        return replace(request, pre_vote=False) if isinstance(request, VoteRequest) else request
+
+    patch.setattr(elections, "vote_request_from_wire", read_as_vote)
+
+
+@mutation(breaks=("FETCH-10", "HW-6"), caught_by=("Recovers",))
+def high_watermark_lost_on_the_way(patch: pytest.MonkeyPatch) -> None:
+    """A follower does not learn the high watermark from the responses to its fetches."""
+    _change_fetch_responses(patch, lambda response: replace(response, high_watermark=None))
+
+
+@mutation(breaks=("HW-6", "FETCH-10"), caught_by=("CommittedNeverChanges", "ReadsAreCommitted", "NothingBreaks"))
+def high_watermark_one_too_high(patch: pytest.MonkeyPatch) -> None:
+    """A follower reads a high watermark that is one higher than the leader's."""
+    _change_fetch_responses(
+        patch,
+        lambda response: (
+            response
+            if response.high_watermark is None
+            else replace(response, high_watermark=Offset(response.high_watermark + 1))
+        ),
+    )
+
+
+@mutation(breaks=("DIVERGE-5",), caught_by=("Recovers", "CommittedNeverChanges"))
+def diverging_epoch_lost_on_the_way(patch: pytest.MonkeyPatch) -> None:
+    """A follower is not told that its log has left the leader's."""
+    _change_fetch_responses(patch, lambda response: replace(response, diverging=None))
+
+
+@mutation(breaks=("GEN-10",), caught_by=("Recovers", "ReplicasHearSoon"))
+def endpoints_of_the_leader_before_are_kept(patch: pytest.MonkeyPatch) -> None:
+    """A node that follows a new leader goes on asking where the former one listens."""
+    become_follower = moves.become_follower
+
+    def follow_at_the_old_place(state: State, leader: LeaderAndEpoch, *, now_ms: int, reason: str) -> None:
+        endpoints = state.leader_endpoints or leader.endpoints
+        become_follower(state, replace(leader, endpoints=endpoints), now_ms=now_ms, reason=reason)
+
+    patch.setattr(moves, "become_follower", follow_at_the_old_place)
+
+
+def _change_fetch_responses(patch: pytest.MonkeyPatch, change: Callable[[FetchResponse], FetchResponse]) -> None:
+    read = fetches.fetch_response_from_wire
+
+    def read_and_change(message: wire.FetchResponse) -> FetchResponse | RequestRefused:
+        response = read(message)
+        return change(response) if isinstance(response, FetchResponse) else response
+
+    patch.setattr(fetches, "fetch_response_from_wire", read_and_change)

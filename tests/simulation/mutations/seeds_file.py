@@ -1,0 +1,20 @@
+"""Writes the seeds that caught the planted bugs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+SEEDS_FILE = Path(__file__).with_name("seeds.py")
+
+_HEAD = SEEDS_FILE.read_text().partition("CATCHING_SEEDS:")[0]
+
+
+def seeds_module(seeds: Mapping[str, int]) -> str:
+    """Return the text of `seeds.py`.
+
+    Args:
+        seeds: by the names of the bugs.
+    """
+    lines = "".join(f'    "{name}": {seed},\n' for name, seed in sorted(seeds.items()))
+    return f"{_HEAD}CATCHING_SEEDS: Mapping[str, int] = {{\n{lines}}}\n"

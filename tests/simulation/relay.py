@@ -1,0 +1,47 @@
+"""The way to the leader for what only it can answer, in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from raft.codec import Message
+from raft.runtime.requests.relay import RELAY_CLIENT_ID
+from raft.types import Endpoint
+from raft.wire.apis import api_of
+from raft.wire.frames import decode_response, encode_request
+
+if TYPE_CHECKING:
+    from tests.simulation.process import Process
+    from tests.simulation.surroundings import Surroundings
+
+_CORRELATION_ID = 0
+
+
+class SimulatedRelay:
+    """Relays requests by the post office; see `raft.runtime.requests.relay.Relay`."""
+
+    def __init__(self, process: Process, surroundings: Surroundings) -> None:
+        self._process = process
+        self._surroundings = surroundings
+
+    def ask(
+        self,
+        leader: Endpoint,
+        request: Message,
+        version: int,
+        *,
+        answered: Callable[[Message], None],
+        otherwise: Callable[[], None],
+    ) -> None:
+        """See `Relay.ask`."""
+        frame = encode_request(request, version, correlation_id=_CORRELATION_ID, client_id=RELAY_CLIENT_ID)
+        self._surroundings.post_office.ask(
+            self._process.machine.node_id,
+            leader,
+            frame,
+            on_response=lambda response: self._process.soon(
+                lambda: answered(decode_response(response, api_of(request), version)[1])
+            ),
+            on_failure=lambda _: self._process.soon(otherwise),
+        )

@@ -1,0 +1,140 @@
+"""One request on its way to a node, and the response on its way back, as the bytes of the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from raft.codec import Message as WireMessage
+from raft.core.events import Failure
+from raft.core.messages import OutgoingRequest
+from raft.runtime.response_budget import Permit
+from raft.wire.frames import ReceivedRequest, encode_response
+from tests.simulation.message import Address
+
+if TYPE_CHECKING:
+    from tests.simulation.post_office import PostOffice
+    from tests.simulation.process import Process
+
+_SIZE_BYTES = 4
+
+
+class RoundTrip:
+    """A request that was handed in at the post office.
+
+    Args:
+        sender: address of the one that asks.
+        receiver: address of the one that is asked, as the sender believes.
+        frame: the request, without its size.
+        on_response: gets the frame of the response, without its size, at most once.
+        on_failure: told, at most once, if there will be none.
+
+    Attributes:
+        request: what a node asks; None for a client.
+        process: the life of a node that asks; None for a client.
+        is_open: until the sender has heard what became of it.
+        waiting: the request where it waits for its response, and what tells that node that nobody waits; None until it
+            has come there.
+    """
+
+    __slots__ = (
+        "_on_failure",
+        "_on_response",
+        "frame",
+        "is_open",
+        "process",
+        "receiver",
+        "request",
+        "sender",
+        "waiting",
+    )
+
+    def __init__(
+        self,
+        sender: Address,
+        receiver: Address,
+        frame: bytes,
+        *,
+        on_response: Callable[[bytes], None],
+        on_failure: Callable[[Failure], None],
+        request: OutgoingRequest | None = None,
+        process: Process | None = None,
+    ) -> None:
+        self.sender = sender
+        self.receiver = receiver
+        self.frame = frame
+        self.request = request
+        self.process = process
+        self.is_open = True
+        self.waiting: PostedRequest | None = None
+        self._on_response = on_response
+        self._on_failure = on_failure
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether the sender still lives and waits."""
+        return self.is_open and not (self.process is not None and self.process.is_over)
+
+    def end(self, response: bytes) -> None:
+        """The response has come."""
+        if self.is_open:
+            self.is_open = False
+            self._on_response(response)
+
+    def fail(self, failure: Failure) -> None:
+        """There will be no response."""
+        if self.is_open:
+            self.is_open = False
+            self._on_failure(failure)
+
+
+class PostedRequest:
+    """A request where it waits for its response; see `raft.runtime.respond.Respond`.
+
+    Attributes:
+        process: the life of the node that is asked.
+    """
+
+    def __init__(
+        self, post_office: PostOffice, round_trip: RoundTrip, process: Process, received: ReceivedRequest
+    ) -> None:
+        self.process = process
+        self._post_office = post_office
+        self._round_trip = round_trip
+        self._header = received.header
+        self._forget: Callable[[], None] | None = None
+        self._is_done = False
+        self._is_gone = False
+
+    def __call__(self, response: WireMessage | None, permit: Permit | None = None) -> None:
+        """See `Respond`."""
+        assert not self._is_done, "a request gets one response"
+        self._is_done = True
+        self._forget = None
+        if permit is not None:
+            self.process.context.responses.release(permit)
+        if response is not None and not self._is_gone:
+            response = self._post_office.damaged(self._round_trip, response)
+            version, correlation_id = self._header.request_api_version, self._header.correlation_id
+            frame = encode_response(response, version, correlation_id=correlation_id)[_SIZE_BYTES:]
+            self._post_office.bring_back(self._round_trip, self.process, frame, version)
+
+    def when_gone(self, forget: Callable[[], None]) -> None:
+        """See `Respond.when_gone`."""
+        if not self._is_gone:
+            self._forget = forget
+
+    def is_from_peer(self) -> None:
+        """See `Respond.is_from_peer`."""
+
+    def hang_up(self, reason: str) -> None:
+        """See `Respond.hang_up`."""
+        self._is_gone = True
+        self._post_office.hang_up(self._round_trip, self.process)
+
+    def abandon(self) -> None:
+        """The sender is gone."""
+        forget, self._forget = self._forget, None
+        self._is_gone = True
+        if forget is not None:
+            forget()

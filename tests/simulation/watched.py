@@ -1,0 +1,214 @@
+"""The core and the engine of a node, each wrapped so that all that happens in them can be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from raft.core import RaftCore
+from raft.core.effects import AppendBatches, AppendLeaderChange, Effect, ReadRange, Reply, Send, TruncateLog
+from raft.core.events import AppendRequested, AppendsRequested, Event, RequestReceived
+from raft.records.control import leader_change_batch
+from raft.records.header import read_header
+from raft.runtime.engine import Engine, OnReply
+from raft.runtime.replica_disk import ReplicaDisk
+from raft.types import Batch
+from tests.simulation.broken import ProcessEndedError
+from tests.simulation.event_loop import EventLoop
+from tests.simulation.invariants.observer import Asked
+from tests.simulation.log_twin import Entry, LogTwin
+from tests.simulation.step import Step, leadership_in
+
+if TYPE_CHECKING:
+    from tests.simulation.invariants.watch import Watch
+    from tests.simulation.machine import Machine
+    from tests.simulation.timeline import Timeline
+
+Found = TypeVar("Found")
+
+WALL_CLOCK_MS = 1_700_000_000_000
+"""What clocks for the time of day show when a run begins."""
+
+
+class WatchedCore(RaftCore):
+    """Tells of each event that it handles, and keeps a twin of the log that it believes in.
+
+    `attach` comes before the first event.
+    """
+
+    def attach(self, machine: Machine, log: LogTwin, loop: EventLoop, timeline: Timeline, watch: Watch) -> None:
+        """Begin to tell.
+
+        Args:
+            machine: that it runs on.
+            log: what its log holds at the start; it then runs ahead of what is written.
+            loop: of its process.
+            timeline: the true time.
+            watch: is told.
+        """
+        self._machine = machine
+        self.log_twin = log
+        self._loop = loop
+        self._timeline = timeline
+        self._watch = watch
+        self.asked: dict[int, Asked] = {}
+
+    @property
+    def waiting_requests(self) -> int:
+        """How many requests it holds."""
+        return len(self._state.parked) + len(self._state.appends)
+
+    def handle(self, event: Event, now_ms: int) -> list[Effect]:
+        """See `RaftCore.handle`."""
+        match event:
+            case RequestReceived():
+                self.asked[event.request_id] = event.request
+            case AppendRequested():
+                self.asked[event.request_id] = event
+            case AppendsRequested():
+                self.asked.update((append.request_id, append) for append in event.appends)
+            case _:
+                pass
+        # The time of day stands still until the next event, so that the twin gets the timestamps that the log gets.
+        self._loop.wall_ms = WALL_CLOCK_MS + self._timeline.now_ms
+        role_before, high_watermark_before = self.role, self.high_watermark
+        effects = super().handle(event, now_ms)
+        truncated, appended = self._follow_log(effects)
+        self._watch.handled(
+            Step(
+                machine=self._machine,
+                now_ms=now_ms,
+                event=event,
+                effects=effects,
+                role_before=role_before,
+                role_after=self.role,
+                leadership=leadership_in(role_before, effects),
+                high_watermark_before=high_watermark_before,
+                high_watermark=self.high_watermark,
+                log=self.log_twin,
+                truncated=truncated,
+                appended=appended,
+            )
+        )
+        return effects
+
+    def _follow_log(self, effects: list[Effect]) -> tuple[list[Entry], list[Entry]]:
+        truncated: list[Entry] = []
+        appended: list[Entry] = []
+        for effect in effects:
+            match effect:
+                case TruncateLog(end_offset=end_offset):
+                    assert not appended, "a core that truncates what it has just appended is not foreseen here"
+                    truncated += self.log_twin.truncate(end_offset)
+                case AppendBatches(batches=batches):
+                    appended += [self.log_twin.append(batch) for batch in batches]
+                case AppendLeaderChange():
+                    appended.append(self.log_twin.append(self._leader_change(effect)))
+                case _:
+                    pass
+        return truncated, appended
+
+    def _leader_change(self, effect: AppendLeaderChange) -> Batch:
+        payload = leader_change_batch(
+            base_offset=effect.base_offset,
+            epoch=effect.epoch,
+            leader_id=effect.leader_id,
+            voters=effect.voters,
+            granting_voters=effect.granting_voters,
+            timestamp_ms=self._loop.wall_ms,
+        )
+        return Batch(header=read_header(payload), payload=payload)
+
+
+class WatchedEngine(Engine):
+    """Tells of each effect that it carries out, and of each response with the records that are read for it.
+
+    `attach` comes before the start.
+    """
+
+    def attach(self, machine: Machine, core: WatchedCore, watch: Watch) -> None:
+        """Begin to tell.
+
+        Args:
+            machine: that it runs on.
+            core: its core.
+            watch: is told.
+        """
+        self._machine = machine
+        self._watched_core = core
+        self._watch = watch
+        self._unread: dict[int, tuple[Asked, Reply]] = {}
+        self.is_fatal: Callable[[Effect], bool] | None = None
+
+    @property
+    def has_events(self) -> bool:
+        """Whether an event waits to be handled."""
+        return bool(self._events)
+
+    @property
+    def waiting_requests(self) -> int:
+        """How many requests somebody waits for."""
+        return len(self._waiting)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it would handle an event at once."""
+        return not (self._events or self._effects or self._is_storing)
+
+    def carry_out(self, effect: Effect) -> None:
+        """See `Engine.carry_out`."""
+        if self.is_fatal is not None and self.is_fatal(effect):
+            self._machine.kill_instead_of(effect)
+            raise ProcessEndedError
+        self._watch.carried_out(self._machine, effect)
+        if isinstance(effect, Send):
+            self._watch.sent(self._machine, effect)
+        super().carry_out(effect)
+
+    def expect_reply(self, on_reply: OnReply) -> int:
+        """See `Engine.expect_reply`."""
+
+        def on_watched_reply(reply: Reply) -> None:
+            asked = self._watched_core.asked.pop(reply.request_id)
+            if reply.read is None:
+                self._watch.replied(self._machine, asked, reply, b"")
+            else:
+                self._unread[id(reply.read)] = asked, reply
+            on_reply(reply)
+
+        return super().expect_reply(on_watched_reply)
+
+    def was_read(self, read: ReadRange, records: bytes) -> None:
+        """Note that records were read; if that is for a response, tell of it."""
+        asked, reply = self._unread.pop(id(read), (None, None))
+        if asked is not None and reply is not None:
+            self._watch.replied(self._machine, asked, reply, records)
+
+
+class WatchedDisk(ReplicaDisk):
+    """Tells the engine of the records that are read for its responses."""
+
+    engine: WatchedEngine
+
+    def read(self, read: ReadRange, done: Callable[[bytes], None]) -> None:
+        """See `Disk.read`."""
+
+        def on_read(records: bytes) -> None:
+            self.engine.was_read(read, records)
+            done(records)
+
+        super().read(read, on_read)
+
+    def read_in_pieces(self, read: ReadRange, look: Callable[[bytes], Found], done: Callable[[Found], None]) -> None:
+        """See `Disk.read_in_pieces`."""
+        found: list[bytes] = []
+
+        def look_and_keep(records: bytes) -> Found:
+            found.append(records)
+            return look(records)
+
+        def on_read(result: Found) -> None:
+            self.engine.was_read(read, found[0])
+            done(result)
+
+        super().read_in_pieces(read, look_and_keep, on_read)
