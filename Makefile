@@ -7,12 +7,13 @@ SEED ?= 1
 MINUTES ?= 10
 INPUTS ?= 1000000
 JOBS ?= 2
-PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadscope --no-loadscope-reorder
+NEWEST := .cache/newest
+IN_GROUPS := -n $(JOBS) --dist loadscope --no-loadscope-reorder
 # These suites run in the test process itself, so their coverage can be measured there at little cost.
 MEASURED := $(addprefix tests/,core scenarios writers codec records config wire client storage node columns datasource)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test coverage check fix bench profile sim soak release lock clean
+.PHONY: help setup demo test test-newest coverage check fix bench profile sim soak release lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,11 +28,19 @@ demo: $(READY) ## Metadata changes through a quorum into Spark and back, the lea
 	$(BIN)/python -m examples.demo
 
 test: check coverage ## Everything that CI runs
-	$(PYTEST) $(addprefix --ignore=,$(MEASURED))
+	$(BIN)/pytest $(IN_GROUPS) $(addprefix --ignore=,$(MEASURED))
 
 coverage: $(READY) ## The suites that run in one process, and how much of the product they reach (floors: pyproject.toml)
-	$(PYTEST) --cov --cov-report= $(MEASURED)
+	$(BIN)/pytest $(IN_GROUPS) --cov --cov-report= $(MEASURED)
 	$(BIN)/python -m scripts.coverage_floors
+
+test-newest: $(READY) $(NEWEST)/.ready ## The suites of `make coverage` on the newest CPython (scripts/cpython)
+	$(NEWEST)/bin/python -m pytest $(IN_GROUPS) $(MEASURED)
+
+$(NEWEST)/.ready: requirements/tools.txt scripts/cpython/pom.xml scripts/cpython/fetch.sh
+	"$$(bash scripts/cpython/fetch.sh)" -m venv --clear $(NEWEST)
+	$(NEWEST)/bin/pip install --quiet --disable-pip-version-check -r requirements/tools.txt
+	@touch $@
 
 bench: $(READY) ## Beside Kafka and etcd, into benchmarks/results: make bench ONLY=sink,append BASELINE=../before
 	bash scripts/ensure_etcd.sh || true

@@ -108,7 +108,7 @@ def test_refused_connection_is_the_failure(drive: Drive) -> None:
 def test_impossible_host_is_the_failure(drive: Drive) -> None:
     outcome = asked(drive, Endpoint("a..b", 9093))
 
-    assert "label empty or too long" in (outcome.failure or "")
+    assert "label empty" in (outcome.failure or "")
 
 
 def test_host_with_a_nul_is_a_failure(drive: Drive) -> None:
