@@ -8,7 +8,7 @@ from raft.core.messages import AppendResponse, VoteRequest, VoteResponse
 from raft.core.roles import Leader
 from raft.errors import error_name
 from tests.simulation.invariants.observer import Asked, Observer
-from tests.simulation.log_twin import write_id_of
+from tests.simulation.log_model import write_id_of
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
 from tests.simulation.story import Story

@@ -12,8 +12,8 @@ from raft.wire.apis import api_of
 from raft.wire.frames import decode_response, encode_request
 
 if TYPE_CHECKING:
+    from tests.simulation.environment import Environment
     from tests.simulation.process import Process
-    from tests.simulation.surroundings import Surroundings
 
 _CORRELATION_ID = 0
 
@@ -21,9 +21,9 @@ _CORRELATION_ID = 0
 class SimulatedRelay:
     """Relays requests by the post office; see `raft.runtime.requests.relay.Relay`."""
 
-    def __init__(self, process: Process, surroundings: Surroundings) -> None:
+    def __init__(self, process: Process, environment: Environment) -> None:
         self._process = process
-        self._surroundings = surroundings
+        self._environment = environment
 
     def ask(
         self,
@@ -36,7 +36,7 @@ class SimulatedRelay:
     ) -> None:
         """See `Relay.ask`."""
         frame = encode_request(request, version, correlation_id=_CORRELATION_ID, client_id=RELAY_CLIENT_ID)
-        self._surroundings.post_office.ask(
+        self._environment.post_office.ask(
             self._process.machine.node_id,
             leader,
             frame,

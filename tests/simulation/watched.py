@@ -24,7 +24,7 @@ from raft.types import Batch
 from tests.simulation.broken import ProcessEndedError
 from tests.simulation.event_loop import EventLoop
 from tests.simulation.invariants.observer import Asked
-from tests.simulation.log_twin import Entry, LogTwin
+from tests.simulation.log_model import Entry, LogModel
 from tests.simulation.step import Step, leadership_in
 
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ WALL_CLOCK_MS = 1_700_000_000_000
 
 
 class WatchedCore(RaftCore):
-    """Tells of each event that it handles, and keeps a twin of the log that it believes in.
+    """Tells of each event that it handles, and keeps a model of the log that it believes in.
 
     `attach` comes before the first event.
     """
 
-    def attach(self, machine: Machine, log: LogTwin, loop: EventLoop, timeline: Timeline, watch: Watch) -> None:
+    def attach(self, machine: Machine, log: LogModel, loop: EventLoop, timeline: Timeline, watch: Watch) -> None:
         """Begin to tell.
 
         Args:
@@ -55,7 +55,7 @@ class WatchedCore(RaftCore):
             watch: is told.
         """
         self._machine = machine
-        self.log_twin = log
+        self.log_model = log
         self._loop = loop
         self._timeline = timeline
         self._watch = watch
@@ -77,7 +77,7 @@ class WatchedCore(RaftCore):
                 self.asked.update((append.request_id, append) for append in event.appends)
             case _:
                 pass
-        # The time of day stands still until the next event, so that the twin gets the timestamps that the log gets.
+        # The time of day stands still until the next event, so that the model gets the timestamps that the log gets.
         self._loop.wall_ms = WALL_CLOCK_MS + self._timeline.now_ms
         role_before, high_watermark_before = self.role, self.high_watermark
         effects = super().handle(event, now_ms)
@@ -93,7 +93,7 @@ class WatchedCore(RaftCore):
                 leadership=leadership_in(role_before, effects),
                 high_watermark_before=high_watermark_before,
                 high_watermark=self.high_watermark,
-                log=self.log_twin,
+                log=self.log_model,
                 truncated=truncated,
                 appended=appended,
             )
@@ -107,11 +107,11 @@ class WatchedCore(RaftCore):
             match effect:
                 case TruncateLog(end_offset=end_offset):
                     assert not appended, "a core that truncates what it has just appended is not foreseen here"
-                    truncated += self.log_twin.truncate(end_offset)
+                    truncated += self.log_model.truncate(end_offset)
                 case AppendBatches(batches=batches):
-                    appended += [self.log_twin.append(batch) for batch in batches]
+                    appended += [self.log_model.append(batch) for batch in batches]
                 case AppendLeaderChange():
-                    appended.append(self.log_twin.append(self._leader_change(effect)))
+                    appended.append(self.log_model.append(self._leader_change(effect)))
                 case _:
                     pass
         return truncated, appended

@@ -38,7 +38,7 @@ class OneLeaderPerEpoch(Invariant):
             self.require(known == leader_id, "%s says %s leads epoch %s, not %s", machine, leader_id, epoch, known)
 
 
-class NobodyLeadsOn(Invariant):
+class LeadershipEndsWithTheProcess(Invariant):
     """Whoever led an epoch and stopped does not lead it again: records that were not flushed could come back others.
 
     Leadership counts once it is stored: who crashed before that has told nobody, and may win the same votes again.

@@ -11,7 +11,7 @@ from raft.core.events import AppendRequested
 from raft.core.messages import AppendResponse, ClientFetchRequest, Request, UnknownPartitionRequest
 from raft.types import Batch, Offset
 from tests.simulation.broken import BrokenInvariantError
-from tests.simulation.log_twin import Entry, LogTwin
+from tests.simulation.log_model import Entry, LogModel
 from tests.simulation.step import Step
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Observer:
     def found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
         """A client is told which offset a time has."""
 
-    def read(self, reader: str, log: LogTwin) -> None:
+    def read(self, reader: str, log: LogModel) -> None:
         """A client has read on; `log` is all it has read."""
 
 

@@ -9,7 +9,7 @@ from raft.core.effects import Effect, SendRequest, SendResponse
 from raft.core.messages import AppendResponse
 from raft.types import Batch, Offset
 from tests.simulation.invariants.observer import Asked, Observer
-from tests.simulation.log_twin import Entry, LogTwin
+from tests.simulation.log_model import Entry, LogModel
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
 
@@ -134,6 +134,6 @@ class Watch(Observer):
         for tell in self._for_found:
             tell(reader, timestamp, found)
 
-    def read(self, reader: str, log: LogTwin) -> None:
+    def read(self, reader: str, log: LogModel) -> None:
         for tell in self._for_read:
             tell(reader, log)

@@ -100,7 +100,7 @@ def sole_voter_does_not_wait_for_its_disk(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("raft.core.machine.on_appends", append_and_commit)
 
 
-@mutation(breaks=("HW-6", "CLIENT-6"), caught_by=("AnswersAreTrue",))
+@mutation(breaks=("HW-6", "CLIENT-6"), caught_by=("AppendResponsesAreTrue",))
 def acknowledged_before_it_is_committed(patch: pytest.MonkeyPatch) -> None:
     """A leader acknowledges an append as soon as it is in its own log."""
 
@@ -147,7 +147,7 @@ def follower_commits_what_it_does_not_have(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(following, "_learn_high_watermark", learn)
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("AnswersAreTrue",))
+@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreTrue",))
 def repeated_append_acknowledged_at_once(patch: pytest.MonkeyPatch) -> None:
     """An append that is in the log already is acknowledged, though what is there may still be cut off."""
 

@@ -23,7 +23,7 @@ from tests.simulation.step import Step
 _DEADLY = (ErrorCode.INVALID_REQUEST, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
 
-class NoAnswerKills(Invariant):
+class NoResponseHaltsPeers(Invariant):
     """No answer is one that makes a Java node stop: a request called invalid, or a vote given after it was refused."""
 
     rules = ("ERROR-7",)
@@ -50,7 +50,7 @@ class NoAnswerKills(Invariant):
             self._refused.add(vote)
 
 
-class StrangersChangeNothing(Invariant):
+class OtherClustersChangeNothing(Invariant):
     """Requests of another cluster are turned away, those of impossible epochs too, and neither epoch is believed."""
 
     rules = ("CLUSTERID-2", "CLUSTERID-3", "SCENARIO-39", "EPOCH-1")
