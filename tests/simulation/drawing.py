@@ -73,7 +73,7 @@ def draw_plan(seed: int) -> Plan:
         network=network,
         wire=wire,
         disk=_draw_disk(dice, seed),
-        clocks=ClockPlan(ahead_ms=_CLOCK_AHEAD_MS, drift=_CLOCK_DRIFT),
+        clocks=_draw_clocks(seed),
         faults=faults,
         clients=_draw_clients(dice, seed),
         unrest_ms=30 * timeouts.election_ms + 12 * timeouts.fetch_ms,
@@ -127,6 +127,16 @@ def _draw_disk(dice: Dice, seed: int) -> DiskPlan:
         read_ms=Dice(seed, "reads").pick(((0, 0), (0, 5), (0, 60))),
         segment_bytes=dice.pick((300, 2_000, 2_000, 1 << 30)),
         tail_bytes=dice.pick((200, 4 << 20)),
+    )
+
+
+def _draw_clocks(seed: int) -> ClockPlan:
+    dice = Dice(seed, "loops")
+    return ClockPlan(
+        ahead_ms=_CLOCK_AHEAD_MS,
+        drift=_CLOCK_DRIFT,
+        busy_percent=dice.pick((0, 5, 30)),
+        busy_ms=dice.pick(((0, 2), (0, 10), (1, 50))),
     )
 
 

@@ -7,6 +7,8 @@ from collections import deque
 from raft.runtime.scheduler import Action
 from tests.simulation.broken import ProcessEndedError
 from tests.simulation.clock import Clock
+from tests.simulation.dice import Dice
+from tests.simulation.plan import ClockPlan
 from tests.simulation.timeline import Rank, Timeline
 
 
@@ -30,17 +32,23 @@ class EventLoop:
         clock: the machine's own.
         timer_grain_ms: timers go off only at multiples of this, in true time.
         rank: of its timers among those of one moment.
+        plan: how busy it is.
+        dice: draws when.
 
     Attributes:
         wall_ms: what its clock for the time of day shows; set from outside.
     """
 
-    def __init__(self, timeline: Timeline, clock: Clock, *, timer_grain_ms: int, rank: int) -> None:
+    def __init__(
+        self, timeline: Timeline, clock: Clock, *, timer_grain_ms: int, rank: int, plan: ClockPlan, dice: Dice
+    ) -> None:
         self.wall_ms = 0
         self._timeline = timeline
         self._clock = clock
         self._timer_grain_ms = timer_grain_ms
         self._rank = Rank.TIMER + rank
+        self._plan = plan
+        self._dice = dice
         self._ready: deque[Action] = deque()
         self._timers: set[SimulatedTimer] = set()
         self._is_running = False
@@ -63,6 +71,8 @@ class EventLoop:
     def soon(self, action: Action) -> None:
         """See `Scheduler.soon`. From outside the loop, it means now."""
         self._ready.append(action)
+        if self._is_due and self._dice.chance(self._plan.busy_percent):
+            self.stall(self._timeline.now_ms + self._dice.between(self._plan.busy_ms))
         self._run()
 
     def post(self, action: Action) -> None:
@@ -73,7 +83,7 @@ class EventLoop:
         """See `Scheduler.at`."""
         timer = SimulatedTimer(due_ms, action)
         self._timers.add(timer)
-        self._plan(timer)
+        self._plan_timer(timer)
         return timer
 
     def stall(self, until_ms: int) -> None:
@@ -90,7 +100,7 @@ class EventLoop:
         """Let the clock jump: timers go off earlier in true time."""
         self._clock.jump(jump_ms)
         for timer in sorted(self._timers, key=lambda timer: timer.due_ms):
-            self._plan(timer)
+            self._plan_timer(timer)
 
     def end(self) -> None:
         """Run nothing any more."""
@@ -99,10 +109,15 @@ class EventLoop:
         self._timers.clear()
 
     @property
+    def _is_due(self) -> bool:
+        """Whether it is about to run an action that came while it was idle."""
+        return len(self._ready) == 1 and not (self._is_running or self._is_stalled)
+
+    @property
     def _is_stalled(self) -> bool:
         return self._timeline.now_ms < self._stalled_until_ms
 
-    def _plan(self, timer: SimulatedTimer) -> None:
+    def _plan_timer(self, timer: SimulatedTimer) -> None:
         due_ms = self._clock.true_ms(timer.due_ms)
         due_ms += -due_ms % self._timer_grain_ms
         self._timeline.at(due_ms, lambda: self._on_timer(timer), self._rank)

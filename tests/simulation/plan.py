@@ -100,15 +100,19 @@ class DiskPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockPlan:
-    """How far the clocks of machines are from each other.
+    """How far the clocks of machines are from each other, and how busy their event loops are.
 
     Fields:
         ahead_ms: they are ahead of the true time by less than this.
         drift: how many milliseconds they gain in a second; below 0 they lose them.
+        busy_percent, busy_ms: how often what happens to a process has to wait a little, and how long: then several
+            things come to it together.
     """
 
     ahead_ms: int
     drift: Bounds
+    busy_percent: int
+    busy_ms: Bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

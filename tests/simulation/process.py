@@ -90,7 +90,14 @@ class Process:
         self.is_over = False
         self._directory = directory
         timeline, plan, watch = environment.timeline, environment.plan, environment.watch
-        self._loop = EventLoop(timeline, clock, timer_grain_ms=plan.timeouts.timer_grain_ms, rank=machine.node_id)
+        self._loop = EventLoop(
+            timeline,
+            clock,
+            timer_grain_ms=plan.timeouts.timer_grain_ms,
+            rank=machine.node_id,
+            plan=plan.clocks,
+            dice=dice,
+        )
         core.attach(machine, log, self._loop, timeline, watch)
         self.workers = SimulatedDiskWorkers(
             directory,

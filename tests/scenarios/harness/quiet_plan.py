@@ -74,7 +74,7 @@ def quiet_plan(setting: Setting) -> Plan:
             segment_bytes=1 << 30,
             tail_bytes=1 << 20,
         ),
-        clocks=ClockPlan(ahead_ms=0, drift=_AT_ONCE),
+        clocks=ClockPlan(ahead_ms=0, drift=_AT_ONCE, busy_percent=0, busy_ms=_AT_ONCE),
         faults=FaultPlan(every_ms={}, down_ms=None, partition_ms=_AT_ONCE, stall_ms=_AT_ONCE),
         clients=ClientPlan(
             producers=0,
