@@ -43,7 +43,7 @@ PLAIN_ENGLISH = {
     r"\bwanted (is|are)\b": "expected",
     r"\ballowed (is|are)\b": "expected",
     r"\bis none of\b(?! these)": "is not an option of",
-    r"\bthat cannot be\b(?! [a-z])": "invalid, not supported",
+    r"\bthat cannot be\b(?=[.,;:!)'\"])": "invalid, not supported",
     r"\b(batch|its|a) heads?\b|\bheads? of (a|the) batch(es)?\b": "header",
     r"\b(is|are|was|were|be|been|gets) cut\b(?! into)|\bcuts? (it|them|off|back|the log)\b": "truncate",
     r"\b(an?|the|its|this|that|each|every|no) (answers?|repl(y|ies))\b": "response",
@@ -56,7 +56,7 @@ NOT_YET_CLEAN: dict[str, tuple[str, ...]] = {
     r"\bwanted (is|are)\b": ("datasource",),
     r"\ballowed (is|are)\b": ("raft", "datasource", "kraft_spark"),
     r"\bis none of\b(?! these)": ("kraft_spark",),
-    r"\bthat cannot be\b(?! [a-z])": ("raft", "datasource"),
+    r"\bthat cannot be\b(?=[.,;:!)'\"])": ("raft", "datasource"),
     r"\b(is|are|was|were|be|been|gets) cut\b(?! into)|\bcuts? (it|them|off|back|the log)\b": (
         "raft",
         "datasource",
