@@ -8,7 +8,7 @@ from raft.client.failures import CLOSED_BY_NODE
 from raft.codec import Message
 from raft.errors import LocalProtocolError
 from raft.wire.connection import Connection, InvalidDataReceived, ResponseReceived, VersionsNegotiated
-from raft.wire.frames import MAX_ANSWER_BYTES
+from raft.wire.frames import MAX_RESPONSE_BYTES
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
 
@@ -34,7 +34,7 @@ class Exchange:
         self.deadline_ms = 0
         self.response: Message | None = None
         self.error: Exception | None = None
-        self._connection = Connection[None](client_id=client_id, max_frame_bytes=MAX_ANSWER_BYTES)
+        self._connection = Connection[None](client_id=client_id, max_frame_bytes=MAX_RESPONSE_BYTES)
         self._versions: ApiVersionsResponse | None = None
         self._waiting: Message | None = None
 

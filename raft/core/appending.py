@@ -41,7 +41,7 @@ def on_appends(state: State, events: Sequence[AppendRequested], now_ms: int) -> 
 def _judge(state: State, event: AppendRequested, now_ms: int) -> Batch | None:
     """Return the batch with its offsets, counted in the log, if it is to be written; None if not."""
     if not isinstance(state.role, Leader):
-        state.answer_append(event.request_id, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        state.respond_to_append(event.request_id, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         return None
     verdict = state.writers.judge(event.batch.header)
     match verdict:
@@ -55,7 +55,7 @@ def _judge(state: State, event: AppendRequested, now_ms: int) -> Batch | None:
         case Refused(base_offset=int() as base_offset, end_offset=int() as end_offset):
             _wait_for_commit(state, event, Offset(base_offset), Offset(end_offset), now_ms, refused=verdict)
         case Refused():
-            state.answer_append(event.request_id, verdict.error, message=verdict.message)
+            state.respond_to_append(event.request_id, verdict.error, message=verdict.message)
         case _:
             assert_never(verdict)
     return None
@@ -80,7 +80,7 @@ def _wait_for_commit(
 ) -> None:
     error, message = (refused.error, refused.message) if refused is not None else (ErrorCode.NONE, None)
     if state.high_watermark is not None and end_offset <= state.high_watermark:
-        state.answer_append(event.request_id, error, base_offset, message)
+        state.respond_to_append(event.request_id, error, base_offset, message)
         return
     state.appends.add(
         PendingAppend(

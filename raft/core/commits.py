@@ -67,10 +67,10 @@ def commit(state: State, high_watermark: Offset) -> None:
     state.committed_bytes.commit(high_watermark)
     for append in [append for append in state.appends if append.end_offset <= high_watermark]:
         state.appends.take(append.request_id)
-        state.answer_append(append.request_id, append.error, append.base_offset, append.message)
+        state.respond_to_append(append.request_id, append.error, append.base_offset, append.message)
 
 
 def end_overdue_appends(state: State, now_ms: int) -> None:
     """Respond REQUEST_TIMED_OUT to appends whose timeout is over; whether they will be committed is unknown."""
     for append in state.appends.take_overdue(now_ms):
-        state.answer_append(append.request_id, ErrorCode.REQUEST_TIMED_OUT)
+        state.respond_to_append(append.request_id, ErrorCode.REQUEST_TIMED_OUT)

@@ -75,7 +75,7 @@ class FlushLog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Send:
+class SendRequest:
     """Send a request to a node. `ResponseReceived` or `RequestFailed` with that number follows."""
 
     number: int
@@ -103,7 +103,7 @@ class ReadRange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class SendResponse:
     """Respond to a request; if `read` is set, with the records that are read from the log now."""
 
     request_id: int
@@ -166,9 +166,9 @@ Effect = (
     | StoreSnapshotPiece
     | InstallSnapshot
     | FlushLog
-    | Send
+    | SendRequest
     | Disconnect
-    | Reply
+    | SendResponse
     | RoleChanged
     | ReportFault
     | ShutdownFinished

@@ -29,7 +29,7 @@ def on_vote_request(state: State, request_id: int, request: VoteRequest, now_ms:
     """Grant or refuse a vote or a pre-vote. In both cases a higher epoch is adopted first (VOTE-6, PREVOTE-5)."""
     refusal = cluster_refusal(state, request.cluster_id)
     if refusal:
-        state.reply(request_id, refusal)
+        state.respond(request_id, refusal)
         return
     error = partition_error(state, request)
     granted = False
@@ -43,7 +43,7 @@ def on_vote_request(state: State, request_id: int, request: VoteRequest, now_ms:
             granted = _would_grant(state, request)
         else:
             granted = _grant(state, request, now_ms)
-    state.reply(request_id, VoteResponse(error=error, leader=state.leader, vote_granted=granted))
+    state.respond(request_id, VoteResponse(error=error, leader=state.leader, vote_granted=granted))
 
 
 def on_begin_quorum_epoch(state: State, request_id: int, request: BeginQuorumEpochRequest, now_ms: int) -> None:
@@ -55,7 +55,7 @@ def on_begin_quorum_epoch(state: State, request_id: int, request: BeginQuorumEpo
         _adopt_announcement(state, request, now_ms)
         if not _is_meant_for_us(state, request.voter):
             error = ErrorCode.INVALID_VOTER_KEY
-    state.reply(request_id, BeginQuorumEpochResponse(error=error, leader=state.leader))
+    state.respond(request_id, BeginQuorumEpochResponse(error=error, leader=state.leader))
 
 
 def on_end_quorum_epoch(state: State, request_id: int, request: EndQuorumEpochRequest, now_ms: int) -> None:
@@ -75,7 +75,7 @@ def on_end_quorum_epoch(state: State, request_id: int, request: EndQuorumEpochRe
             state.update_role(replace(role, fetch_deadline_ms=deadline_ms, has_fetched=False))
             # A response that is still in flight was sent before the leader resigned, and must not extend the timeout.
             state.requests.reset_all()
-    state.reply(request_id, EndQuorumEpochResponse(error=error, leader=state.leader))
+    state.respond(request_id, EndQuorumEpochResponse(error=error, leader=state.leader))
 
 
 def successor_delay_ms(state: State, successors: tuple[ReplicaKey, ...]) -> int:
@@ -105,12 +105,12 @@ def _refuse_announcement(
     """Refuse an announcement of another cluster, and one that cannot be true: then the node also halts (GEN-12)."""
     refusal = cluster_refusal(state, request.cluster_id)
     if refusal:
-        state.reply(request_id, refusal)
+        state.respond(request_id, refusal)
         return True
     is_possible = can_be_adopted(request.epoch, ours=state.epoch)
     problem = contradiction(state, request.leader) if is_possible else None
     if problem:
-        state.reply(request_id, RequestRefused(error=ErrorCode.UNKNOWN_SERVER_ERROR))
+        state.respond(request_id, RequestRefused(error=ErrorCode.UNKNOWN_SERVER_ERROR))
         state.halt(HaltCause.CONTRADICTING_LEADER, problem)
         return True
     return False

@@ -21,13 +21,13 @@ def on_fetch(state: State, request_id: int, request: FetchRequest, now_ms: int) 
     """Serve a replica: records up to the log end, committed or not, or the point at which its log diverges."""
     refusal = cluster_refusal(state, request.cluster_id)
     if refusal:
-        state.reply(request_id, refusal)
+        state.respond(request_id, refusal)
         return
     fetch = ParkedFetch(request_id=request_id, request=request, deadline_ms=now_ms + request.max_wait_ms)
     if _refuse_replica(state, request_id, request):
         return
     _record_progress(state, request, now_ms)
-    _answer_or_park(state, fetch, request, now_ms, high_watermark_moved=False)
+    _respond_or_park(state, fetch, request, now_ms, high_watermark_moved=False)
 
 
 def on_client_fetch(state: State, request_id: int, request: ClientFetchRequest, now_ms: int) -> None:
@@ -52,7 +52,7 @@ def wake_fetches(state: State, now_ms: int, *, high_watermark_moved: bool) -> No
         match fetch.request:
             case FetchRequest() as request:
                 # It is as valid as when it was parked: this node still leads, and a leader's log only grows.
-                _answer_or_park(state, fetch, request, now_ms, high_watermark_moved=high_watermark_moved)
+                _respond_or_park(state, fetch, request, now_ms, high_watermark_moved=high_watermark_moved)
             case ClientFetchRequest() as request:
                 _serve_client(state, fetch, request, now_ms)
             case _:
@@ -82,7 +82,7 @@ def end_overdue_fetches(state: State, now_ms: int) -> None:
     for fetch in state.parked.take_overdue(now_ms):
         match fetch.request:
             case FetchRequest():
-                state.reply(fetch.request_id, state.fetch_response())
+                state.respond(fetch.request_id, state.fetch_response())
             case ClientFetchRequest() as request:
                 _serve_client(state, fetch, request, now_ms)
             case _:
@@ -93,12 +93,12 @@ def _refuse_replica(state: State, request_id: int, request: FetchRequest) -> boo
     """Respond to a replica that gets no records, because of an error or a diverging log: no progress (FETCH-7)."""
     error = _replica_error(state, request)
     if error != ErrorCode.NONE:
-        state.reply(request_id, state.fetch_response(error=error))
+        state.respond(request_id, state.fetch_response(error=error))
         return True
     if state.log.agreement(request.fetch_offset, request.last_fetched_epoch) is Agreement.DIVERGING:
         _note_endorsement(state, request)
         diverging = state.log.end_of_epoch(request.last_fetched_epoch)
-        state.reply(request_id, state.fetch_response(diverging=diverging))
+        state.respond(request_id, state.fetch_response(diverging=diverging))
         return True
     return False
 
@@ -137,20 +137,20 @@ def _record_progress(state: State, request: FetchRequest, now_ms: int) -> None:
         role.progress.observer_fetched(request.replica, request.fetch_offset, leader_end=leader_end, now_ms=now_ms)
 
 
-def _answer_or_park(
+def _respond_or_park(
     state: State, fetch: ParkedFetch, request: FetchRequest, now_ms: int, *, high_watermark_moved: bool
 ) -> None:
     end_offset = state.log.end_offset
     if request.fetch_offset < end_offset:
         read = ReadRange(start_offset=request.fetch_offset, end_offset=end_offset, max_bytes=request.max_bytes)
-        state.reply(fetch.request_id, state.fetch_response(), read)
+        state.respond(fetch.request_id, state.fetch_response(), read)
         return
     if high_watermark_moved or _has_lower_high_watermark(state, request):
         # The next append may come soon, and the response with its records also has the high watermark (LINGER-1).
         linger_end_ms = now_ms + state.config.high_watermark_linger_ms
         fetch = replace(fetch, deadline_ms=min(fetch.deadline_ms, linger_end_ms))
     if fetch.deadline_ms <= now_ms:
-        state.reply(fetch.request_id, state.fetch_response())
+        state.respond(fetch.request_id, state.fetch_response())
     else:
         state.parked.add(fetch)
 
@@ -164,20 +164,20 @@ def _has_lower_high_watermark(state: State, request: FetchRequest) -> bool:
 def _serve_client(state: State, fetch: ParkedFetch, request: ClientFetchRequest, now_ms: int) -> None:
     error = _client_error(state, request)
     if error != ErrorCode.NONE:
-        state.reply(fetch.request_id, state.fetch_response(error=error))
+        state.respond(fetch.request_id, state.fetch_response(error=error))
         return
     diverging = _client_divergence(state, request)
     if diverging:
-        state.reply(fetch.request_id, state.fetch_response(diverging=diverging))
+        state.respond(fetch.request_id, state.fetch_response(diverging=diverging))
         return
     committed_end = state.high_watermark or Offset(0)
     is_over = fetch.deadline_ms <= now_ms
     is_enough = is_over or state.committed_bytes.total >= request.wait_until_bytes
     if committed_end > request.fetch_offset and is_enough:
         read = ReadRange(start_offset=request.fetch_offset, end_offset=committed_end, max_bytes=request.max_bytes)
-        state.reply(fetch.request_id, state.fetch_response(), read)
+        state.respond(fetch.request_id, state.fetch_response(), read)
     elif is_over:
-        state.reply(fetch.request_id, state.fetch_response())
+        state.respond(fetch.request_id, state.fetch_response())
     else:
         state.parked.add(fetch)
 

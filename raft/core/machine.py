@@ -173,7 +173,7 @@ class RaftCore:
             case ClientFetchRequest():
                 on_client_fetch(state, event.request_id, request, now_ms)
             case UnknownPartitionRequest():
-                state.reply(event.request_id, unknown_partition_refusal(state, request))
+                state.respond(event.request_id, unknown_partition_refusal(state, request))
             case _:
                 assert_never(request)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import assert_never
 
 from raft.core.config import FETCH_MAX_WAIT_MS
-from raft.core.effects import Send
+from raft.core.effects import SendRequest
 from raft.core.failover import is_retry_due
 from raft.core.messages import (
     BeginQuorumEpochRequest,
@@ -154,4 +154,4 @@ def _end_request(state: State, _voter: NodeId) -> EndQuorumEpochRequest:
 
 def _send(state: State, node_id: NodeId, endpoint: Endpoint, request: OutgoingRequest, now_ms: int) -> None:
     number = state.requests.on_request_sent(node_id, request, now_ms)
-    state.emit(Send(number=number, node_id=node_id, endpoint=endpoint, request=request))
+    state.emit(SendRequest(number=number, node_id=node_id, endpoint=endpoint, request=request))

@@ -11,9 +11,9 @@ from raft.core.effects import (
     Halt,
     HaltCause,
     ReadRange,
-    Reply,
     ReportFault,
     RoleChanged,
+    SendResponse,
     StoreElectionState,
     TruncateLog,
 )
@@ -173,9 +173,9 @@ class State:
         """Add an effect; effects are carried out in this order."""
         self.effects.append(effect)
 
-    def reply(self, request_id: int, response: Response | AppendResponse, read: ReadRange | None = None) -> None:
+    def respond(self, request_id: int, response: Response | AppendResponse, read: ReadRange | None = None) -> None:
         """Respond to a request."""
-        self.emit(Reply(request_id=request_id, response=response, read=read))
+        self.emit(SendResponse(request_id=request_id, response=response, read=read))
 
     def report(self, message: str) -> None:
         """Report a fault; the node goes on."""
@@ -196,7 +196,7 @@ class State:
             diverging=diverging,
         )
 
-    def answer_append(
+    def respond_to_append(
         self, request_id: int, error: int, base_offset: Offset | None = None, message: str | None = None
     ) -> None:
         """Respond to an append."""
@@ -206,17 +206,17 @@ class State:
             base_offset=base_offset,
             leader=self.leader,
         )
-        self.reply(request_id, response)
+        self.respond(request_id, response)
 
     def fail_appends(self) -> None:
         """Fail the waiting appends: another leader decides whether they are committed (ROLE-14)."""
         for append in self.appends.take_all():
-            self.answer_append(append.request_id, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            self.respond_to_append(append.request_id, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     def fail_parked(self) -> None:
         """Fail the parked fetches, which belong to the role before (FETCH-12)."""
         for parked in self.parked.take_all():
-            self.reply(parked.request_id, self.fetch_response(error=ErrorCode.NOT_LEADER_OR_FOLLOWER))
+            self.respond(parked.request_id, self.fetch_response(error=ErrorCode.NOT_LEADER_OR_FOLLOWER))
 
     # Changing the log
 

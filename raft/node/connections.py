@@ -43,14 +43,14 @@ class Connections:
         max_connections_per_ip: int,
         max_idle_s: float,
         large_frames: LargeFrames,
-        answers: ResponseBudget,
+        responses: ResponseBudget,
         now_ms: Callable[[], int],
     ) -> None:
         self._max_connections = max_connections
         self._max_connections_per_ip = max_connections_per_ip
         self._max_idle_s = max_idle_s
         self._large_frames = large_frames
-        self._answers = answers
+        self._responses = responses
         self._open: set[InboundConnection] = set()
         self._silent: dict[InboundConnection, None] = {}
         """Those that had sent no request when they were last looked at, the oldest first."""
@@ -121,7 +121,7 @@ class Connections:
 
     def _look_for_slow(self) -> None:
         self._large_frames.drop_slow()
-        if self._answers.is_awaited:
+        if self._responses.is_awaited:
             for connection in list(self._open):
                 connection.drop_if_slow()
         self._again(self._look_for_slow, _LOOK_FOR_SLOW_S)

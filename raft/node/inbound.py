@@ -94,7 +94,7 @@ class Service:
     max_frame_bytes: int
     requests: RequestBudget
     large_frames: LargeFrames
-    answers: ResponseBudget
+    responses: ResponseBudget
     handle: Callable[[Caller, ReceivedRequest, Respond], None]
     unsupported: Callable[[], Message]
     registry: Registry
@@ -212,7 +212,7 @@ class InboundConnection(asyncio.Protocol):
         """Take the answer to a request; it leaves when those before it have."""
         if self._is_closed:
             if slot.permit is not None:
-                self._service.answers.release(slot.permit)
+                self._service.responses.release(slot.permit)
             return
         header = slot.header
         if response is not None and header is not None:
@@ -324,12 +324,12 @@ class InboundConnection(asyncio.Protocol):
             return
         match request:
             case UnsupportedRequest():
-                self._answer_unsupported(slot, request)
+                self._respond_unsupported(slot, request)
             case ReceivedRequest():
                 slot.header = request.header
                 self._service.handle(self.caller, request, slot)
 
-    def _answer_unsupported(self, slot: Slot, request: UnsupportedRequest) -> None:
+    def _respond_unsupported(self, slot: Slot, request: UnsupportedRequest) -> None:
         if request.api_key == API_VERSIONS.key:
             slot.pieces = response_pieces(self._service.unsupported(), 0, correlation_id=request.correlation_id)
             self._fill(slot)
@@ -377,7 +377,7 @@ class InboundConnection(asyncio.Protocol):
     def _release_held(self) -> None:
         held, self._held = self._held, []
         for permit in held:
-            self._service.answers.release(permit)
+            self._service.responses.release(permit)
 
 
 def _check_size(begin: bytes, size_bytes: int) -> None:

@@ -40,7 +40,7 @@ from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
 from raft.storage.disk import DiskFiles
 from raft.storage.log import LogConfig
 from raft.types import Endpoint, NodeId, ReplicaKey
-from raft.wire.frames import MAX_ANSWER_BYTES
+from raft.wire.frames import MAX_RESPONSE_BYTES
 from raft.wire.mapping.partition import TopicPartition
 from raft.writers import WriterExpiry, WriterTable
 
@@ -102,7 +102,7 @@ class Node:
             self._network = PeerNetwork(
                 config.node_id,
                 ours,
-                max_frame_bytes=MAX_ANSWER_BYTES,
+                max_frame_bytes=MAX_RESPONSE_BYTES,
                 # Controllers refuse requests about other topics than theirs; a TestRaftServer looks like one of them.
                 refuses_controllers=config.node_id in config.voters and config.topic_name == METADATA_TOPIC,
                 submit=self._submit,
@@ -179,14 +179,14 @@ class Node:
             max_connections_per_ip=config.max_connections_per_ip,
             max_idle_s=config.connections_max_idle_ms / 1000,
             large_frames=large_frames,
-            answers=self._context.responses,
+            responses=self._context.responses,
             now_ms=self._scheduler.now_ms,
         )
         service = Service(
             max_frame_bytes=max_frame_bytes,
             requests=RequestBudget(config.queued_max_request_bytes),
             large_frames=large_frames,
-            answers=self._context.responses,
+            responses=self._context.responses,
             handle=lambda caller, request, respond: handle(self._context, caller, request, respond),
             unsupported=unsupported_api_versions,
             registry=self._connections,

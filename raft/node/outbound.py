@@ -62,13 +62,13 @@ class OutboundConnection(asyncio.Protocol):
         client_id: str,
         max_frame_bytes: int,
         refuses_controllers: bool,
-        answered: Callable[[int, IncomingResponse], None],
+        on_response: Callable[[int, IncomingResponse], None],
         failed: Callable[[int, Failure], None],
     ) -> None:
         self._ours = ours
         self._connection = Connection[int](client_id=client_id, max_frame_bytes=max_frame_bytes)
         self._refuses_controllers = refuses_controllers
-        self._answered = answered
+        self._on_response = on_response
         self._failed = failed
         self._transport: asyncio.Transport | None = None
         self._unsent: deque[tuple[int, OutgoingRequest]] = deque()
@@ -135,7 +135,7 @@ class OutboundConnection(asyncio.Protocol):
                 response = response_from_wire(event.message)
                 # Only a request whose response could be read has one; otherwise it fails with the connection.
                 self._in_flight.popleft()
-                self._answered(event.tag, response)
+                self._on_response(event.tag, response)
             case VersionsNegotiated():
                 self._on_versions(event.response)
             case InvalidDataReceived():

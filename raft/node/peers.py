@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from raft.core.effects import Send
+from raft.core.effects import SendRequest
 from raft.core.events import Event, Failure, RequestFailed, ResponseReceived
 from raft.core.messages import is_for_records
 from raft.node.outbound import OutboundConnection
@@ -58,7 +58,7 @@ class PeerNetwork:
         self._connections: dict[_Lane, OutboundConnection] = {}
         self._connecting: dict[OutboundConnection, asyncio.Task[None]] = {}
 
-    def send(self, order: Send) -> None:
+    def send(self, order: SendRequest) -> None:
         """Send a request; it fails if no connection can be had."""
         lane = _Lane(order.node_id, order.endpoint, is_for_records(order.request))
         connection = self._connections.get(lane)
@@ -68,7 +68,7 @@ class PeerNetwork:
                 client_id=self._client_id,
                 max_frame_bytes=self._max_frame_bytes,
                 refuses_controllers=self._refuses_controllers,
-                answered=lambda number, response: self._submit(ResponseReceived(number=number, response=response)),
+                on_response=lambda number, response: self._submit(ResponseReceived(number=number, response=response)),
                 failed=self._fail,
             )
             self._connections[lane] = connection

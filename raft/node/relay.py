@@ -37,7 +37,7 @@ _FAILURES = (*CONNECT_ERRORS, ProtocolError)
 class _Asker:
     """Whom to tell."""
 
-    answered: Callable[[Message], None]
+    on_response: Callable[[Message], None]
     otherwise: Callable[[], None]
 
 
@@ -54,7 +54,7 @@ class Relay:
         request: Message,
         version: int,
         *,
-        answered: Callable[[Message], None],
+        on_response: Callable[[Message], None],
         otherwise: Callable[[], None],
     ) -> None:
         """Call `answered` with what the leader answers; `otherwise` if it does not in time, or too many ask."""
@@ -62,7 +62,7 @@ class Relay:
         if sum(map(len, self._asked.values())) >= _MOST_WAITING:
             otherwise()
             return
-        waiting.append(_Asker(answered, otherwise))
+        waiting.append(_Asker(on_response, otherwise))
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._work())
 
@@ -93,7 +93,7 @@ class Relay:
                     if answer is None:
                         asker.otherwise()
                     else:
-                        asker.answered(answer)
+                        asker.on_response(answer)
         finally:
             _close(connection)
             self._task = None

@@ -24,10 +24,10 @@ from raft.core.effects import (
     FlushLog,
     Halt,
     InstallSnapshot,
-    Reply,
     ReportFault,
     RoleChanged,
-    Send,
+    SendRequest,
+    SendResponse,
     ShutdownFinished,
     StoreElectionState,
     StoreSnapshotPiece,
@@ -47,7 +47,7 @@ _logger = logging.getLogger(__name__)
 
 Step = TypeVar("Step", Event, Effect)
 _LogEffect = AppendBatches | AppendLeaderChange | TruncateLog | StoreSnapshotPiece | InstallSnapshot | FlushLog
-OnReply = Callable[[Reply], None]
+OnResponse = Callable[[SendResponse], None]
 """Takes the response to a request. If it has to read the log for it, it asks the disk at once."""
 
 
@@ -78,7 +78,7 @@ class Engine:
         self._ended = ended
         self._events: deque[Event] = deque()
         self._effects: deque[Effect] = deque()
-        self._waiting: dict[int, OnReply] = {}
+        self._waiting: dict[int, OnResponse] = {}
         self._next_request_id = 0
         self._is_storing = False
         self._is_scheduled = False
@@ -106,11 +106,11 @@ class Engine:
             self._is_scheduled = True
             self._scheduler.soon(self._advance)
 
-    def expect_reply(self, on_reply: OnReply) -> int:
+    def expect_response(self, on_response: OnResponse) -> int:
         """Return the id for a request that is about to be submitted; its response will go to `on_reply`."""
         request_id = self._next_request_id
         self._next_request_id += 1
-        self._waiting[request_id] = on_reply
+        self._waiting[request_id] = on_response
         return request_id
 
     def abandon(self, request_id: int) -> None:
@@ -167,12 +167,12 @@ class Engine:
             case StoreElectionState():
                 self._is_storing = True
                 self._disk.store(effect.state, self._stored)
-            case Send():
+            case SendRequest():
                 self._network.send(effect)
             case Disconnect():
                 self._network.disconnect(effect.node_id)
-            case Reply():
-                self._reply(effect)
+            case SendResponse():
+                self._respond(effect)
             case RoleChanged():
                 self._log_role_change(effect)
             case ReportFault():
@@ -216,10 +216,10 @@ class Engine:
         )
         self._disk.append(split_batches(payload))
 
-    def _reply(self, reply: Reply) -> None:
-        on_reply = self._waiting.pop(reply.request_id, None)
-        if on_reply is not None:
-            on_reply(reply)
+    def _respond(self, order: SendResponse) -> None:
+        on_response = self._waiting.pop(order.request_id, None)
+        if on_response is not None:
+            on_response(order)
 
     def _log_shutdown(self, finished: ShutdownFinished) -> None:
         if finished.handed_over:

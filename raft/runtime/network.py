@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from raft.core.effects import Send
+from raft.core.effects import SendRequest
 from raft.types import NodeId
 
 
 class Network(Protocol):
     """Sends requests to other nodes. What becomes of each request is submitted to the engine as an event."""
 
-    def send(self, order: Send) -> None:
+    def send(self, order: SendRequest) -> None:
         """Send a request."""
         ...
 

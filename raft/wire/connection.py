@@ -31,7 +31,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from raft import __version__
 from raft.codec import Message
@@ -91,14 +91,6 @@ class InvalidDataReceived:
 Event: TypeAlias = VersionsNegotiated | ResponseReceived[Tag] | InvalidDataReceived
 
 
-class _Sent(NamedTuple):
-    """What is needed of a request to decode its response."""
-
-    correlation_id: int
-    api: Api[Any, Any]
-    version: int
-
-
 class Connection(Generic[Tag]):
     """Encodes requests, and finds the request of each response.
 
@@ -112,10 +104,11 @@ class Connection(Generic[Tag]):
         self._frames = FrameReader(max_frame_bytes)
         self._state = ConnectionState.NEGOTIATING
         self._common_versions: dict[int, tuple[int, int]] = {}
-        self._in_flight: deque[tuple[_Sent, Tag]] = deque()
+        self._in_flight: deque[tuple[int, Api[Any, Any], int, Tag]] = deque()
         self._next_correlation_id = 0
         self._outgoing: list[bytes] = []
-        self._negotiation = self._negotiate(API_VERSIONS.versions.highest)
+        self._api_versions_version = API_VERSIONS.versions.highest
+        self._api_versions_id = self._send_api_versions()
 
     @property
     def state(self) -> ConnectionState:
@@ -158,7 +151,7 @@ class Connection(Generic[Tag]):
             raise LocalProtocolError(
                 f"cannot send {api.name} in version {version}: both sides support versions {lowest} to {highest}"
             )
-        self._in_flight.append((self._send(request, api, version), tag))
+        self._in_flight.append((self._send(request, version), api, version, tag))
 
     def data_to_send(self) -> bytes:
         """Return the bytes to send next, each only once; empty if there are none."""
@@ -192,20 +185,22 @@ class Connection(Generic[Tag]):
 
     def _on_frame(self, frame: bytes) -> Event[Tag] | None:
         if self._state is ConnectionState.NEGOTIATING:
-            return self._on_versions(frame, self._negotiation)
+            return self._on_versions(frame)
         if not self._in_flight:
             raise DecodeError("received a response, but no request is in flight")
-        sent, tag = self._in_flight.popleft()
-        message = _response_to(sent, frame, sent.version)
-        return ResponseReceived(tag=tag, api=sent.api, version=sent.version, message=message)
+        correlation_id, api, version, tag = self._in_flight.popleft()
+        message = _decode(frame, api, version, correlation_id)
+        return ResponseReceived(tag=tag, api=api, version=version, message=message)
 
-    def _on_versions(self, frame: bytes, sent: _Sent) -> VersionsNegotiated | None:
+    def _on_versions(self, frame: bytes) -> VersionsNegotiated | None:
         """Read the response to ApiVersions; None if the node serves only older versions of it (COMPAT-4)."""
         is_too_new = frame[_ERROR_CODE] == ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
-        response = _response_to(sent, frame, 0 if is_too_new else sent.version)
+        version = 0 if is_too_new else self._api_versions_version
+        response = _decode(frame, API_VERSIONS, version, self._api_versions_id)
         assert isinstance(response, ApiVersionsResponse), "decoded as the response to ApiVersions"
-        if is_too_new and sent.version > 0:
-            self._negotiation = self._negotiate(0)
+        if is_too_new and self._api_versions_version > 0:
+            self._api_versions_version = 0
+            self._api_versions_id = self._send_api_versions()
             return None
         if response.error_code:
             raise DecodeError(f"received error {error_name(response.error_code)} in response to ApiVersions")
@@ -213,17 +208,18 @@ class Connection(Generic[Tag]):
         self._state = ConnectionState.READY
         return VersionsNegotiated(response=response)
 
-    def _negotiate(self, version: int) -> _Sent:
+    def _send_api_versions(self) -> int:
         request = ApiVersionsRequest(client_software_name=_SOFTWARE_NAME, client_software_version=__version__)
-        return self._send(request, API_VERSIONS, version)
+        return self._send(request, self._api_versions_version)
 
-    def _send(self, request: Message, api: Api[Any, Any], version: int) -> _Sent:
+    def _send(self, request: Message, version: int) -> int:
+        """Encode a request; return its correlation id."""
         correlation_id = self._next_correlation_id
         self._outgoing.append(
             encode_request(request, version, correlation_id=correlation_id, client_id=self._client_id)
         )
         self._next_correlation_id = (correlation_id + 1) % _CORRELATION_IDS
-        return _Sent(correlation_id, api, version)
+        return correlation_id
 
 
 def _common_versions(response: ApiVersionsResponse) -> Iterator[tuple[int, tuple[int, int]]]:
@@ -236,9 +232,9 @@ def _common_versions(response: ApiVersionsResponse) -> Iterator[tuple[int, tuple
                 yield served.api_key, (lowest, highest)
 
 
-def _response_to(sent: _Sent, frame: bytes, version: int) -> Message:
+def _decode(frame: bytes, api: Api[Any, Any], version: int, expected_id: int) -> Message:
     message: Message
-    correlation_id, message = decode_response(frame, sent.api, version)
-    if correlation_id != sent.correlation_id:
-        raise DecodeError(f"received a response to request {correlation_id}, expected one to {sent.correlation_id}")
+    correlation_id, message = decode_response(frame, api, version)
+    if correlation_id != expected_id:
+        raise DecodeError(f"received a response to request {correlation_id}, expected one to {expected_id}")
     return message

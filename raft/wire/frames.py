@@ -20,7 +20,7 @@ from raft.errors import DecodeError
 from raft.wire.apis import APIS, Api, Response, api_of
 from raft.wire.headers import RequestHeader, ResponseHeader
 
-MAX_ANSWER_BYTES = (1 << 31) - 1
+MAX_RESPONSE_BYTES = (1 << 31) - 1
 """Largest answer that is read: whatever the size field can say. A fetch answers with a whole batch, whatever size was
 asked for, and the log may hold batches from the days of a larger message.max.bytes. Memory is taken for what has come,
 not for what is announced."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from raft.core import CoreConfig, RaftCore
-from raft.core.effects import Effect, FlushLog, Send
+from raft.core.effects import Effect, FlushLog, SendRequest
 from raft.core.events import (
     Event,
     Failure,
@@ -124,7 +124,7 @@ class Node:
 
     def _noted(self, effect: Effect) -> Effect:
         match effect:
-            case Send():
+            case SendRequest():
                 assert effect.number not in self._sends.values(), "every request has a number of its own"
                 self._sends[effect.node_id] = effect.number
                 return replace(effect, number=effect.number - self._sends_before)

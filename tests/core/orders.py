@@ -11,9 +11,9 @@ from raft.core.effects import (
     Halt,
     HaltCause,
     ReadRange,
-    Reply,
     RoleChanged,
-    Send,
+    SendRequest,
+    SendResponse,
     StoreElectionState,
     TruncateLog,
 )
@@ -35,9 +35,11 @@ def becomes(new: Role, *, was: Role, reason: str) -> RoleChanged:
     return RoleChanged(old=was, new=new, reason=reason)
 
 
-def replies(response: Response | AppendResponse, *, read: ReadRange | None = None, to: int = REQUEST_ID) -> Reply:
+def replies(
+    response: Response | AppendResponse, *, read: ReadRange | None = None, to: int = REQUEST_ID
+) -> SendResponse:
     """The node responds to the request."""
-    return Reply(request_id=to, response=response, read=read)
+    return SendResponse(request_id=to, response=response, read=read)
 
 
 def reads(start: int, end: int, *, max_bytes: int = 1 << 20) -> ReadRange:
@@ -45,9 +47,9 @@ def reads(start: int, end: int, *, max_bytes: int = 1 << 20) -> ReadRange:
     return ReadRange(start_offset=Offset(start), end_offset=Offset(end), max_bytes=max_bytes)
 
 
-def sends(request: OutgoingRequest, *, to: int, number: int = 0, at: Endpoint | None = None) -> Send:
+def sends(request: OutgoingRequest, *, to: int, number: int = 0, at: Endpoint | None = None) -> SendRequest:
     """The node asks another; `number` counts from 0 within a test."""
-    return Send(number=number, node_id=NodeId(to), endpoint=at or endpoint(to), request=request)
+    return SendRequest(number=number, node_id=NodeId(to), endpoint=at or endpoint(to), request=request)
 
 
 def halts(cause: HaltCause, reason: str) -> Halt:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from raft.core.effects import Reply
+from raft.core.effects import SendResponse
 from raft.errors import ErrorCode
 from tests.core.builder import Node, a_candidate, a_follower, a_leader, a_log, a_prospective, a_resigned, an_unattached
 from tests.core.calls import calls_of
@@ -259,7 +259,7 @@ def test_commit_wakes_those_clients_alone_that_have_waited_for_no_more() -> None
 
     response = fetch_response(epoch=5, leader=1, high_watermark=14)
     assert replies(response, to=2, read=reads(4, 14)) in effects
-    assert not {1, 3} & {effect.request_id for effect in effects if isinstance(effect, Reply)}
+    assert not {1, 3} & {effect.request_id for effect in effects if isinstance(effect, SendResponse)}
 
 
 @pytest.mark.rule("CLIENT-2")

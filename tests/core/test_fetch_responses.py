@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from raft.core.effects import Effect, HaltCause, ReportFault, Send
+from raft.core.effects import Effect, HaltCause, ReportFault, SendRequest
 from raft.errors import ErrorCode
 from raft.types import Batch, ControlType
 from tests.core.builder import a_follower, a_log, a_node, an_unattached
@@ -15,7 +15,7 @@ from tests.core.wording import batch, begin_request, fetch_response, our_fetch, 
 
 def sends_to(effects: list[Effect], node_id: int) -> list[Effect]:
     """What goes out to that node."""
-    return [effect for effect in effects if isinstance(effect, Send) and effect.node_id == node_id]
+    return [effect for effect in effects if isinstance(effect, SendRequest) and effect.node_id == node_id]
 
 
 @pytest.mark.rule("FETCH-24", "FETCH-25", "TIMER-2", "PREVOTE-10", "GEN-5", "LOG-6")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from raft.core.effects import Reply, ReportFault
+from raft.core.effects import ReportFault, SendResponse
 from raft.core.roles import Leader
 from raft.errors import ErrorCode
 from raft.types import NodeId
@@ -173,7 +173,7 @@ def test_leader_that_stood_still_for_too_long_resigns_before_it_answers_anybody(
     effects = node.hears(client_fetch(4), now_ms=3001)
 
     refusal = replies(fetch_response(epoch=5, leader=1, error=ErrorCode.NOT_LEADER_OR_FOLLOWER, high_watermark=11))
-    assert [effect for effect in effects if isinstance(effect, Reply)] == [refusal]
+    assert [effect for effect in effects if isinstance(effect, SendResponse)] == [refusal]
     assert node.role_name == "Resigned"
 
 

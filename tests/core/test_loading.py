@@ -6,7 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from raft.core.effects import HaltCause, InstallSnapshot, Reply, ReportFault, RoleChanged, Send, StoreSnapshotPiece
+from raft.core.effects import (
+    HaltCause,
+    InstallSnapshot,
+    ReportFault,
+    RoleChanged,
+    SendRequest,
+    SendResponse,
+    StoreSnapshotPiece,
+)
 from raft.core.events import Failure
 from raft.core.log_view import LogView
 from raft.core.messages import FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse, RequestRefused
@@ -210,7 +218,7 @@ def test_piece_is_asked_for_again_when_its_response_is_lost() -> None:
     # Meanwhile another may know more: the bootstrap server is the leader, which offers the same again.
     effects = node.waits(until=220)
 
-    assert [effect.request for effect in effects if isinstance(effect, Send)] == [asks_for_piece(5)]
+    assert [effect.request for effect in effects if isinstance(effect, SendRequest)] == [asks_for_piece(5)]
 
 
 def test_observer_goes_on_loading_when_the_leader_offers_the_same_snapshot_at_another_address() -> None:
@@ -303,7 +311,7 @@ def test_client_is_told_that_what_lies_before_the_snapshot_is_gone() -> None:
 
     (reply,) = node.hears(client_fetch(offset=50))
 
-    assert isinstance(reply, Reply)
+    assert isinstance(reply, SendResponse)
     assert isinstance(reply.response, FetchResponse)
     assert (reply.response.error, reply.response.log_start_offset) == (ErrorCode.OFFSET_OUT_OF_RANGE, 100)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from raft.core.effects import Effect, Reply
+from raft.core.effects import Effect, SendResponse
 from raft.core.messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
@@ -40,7 +40,7 @@ from tests.core.wording import (
 def refusal(effects: list[Effect]) -> tuple[int, bool]:
     """The error of the only response, and whether the request was refused as a whole."""
     (reply,) = effects
-    assert isinstance(reply, Reply)
+    assert isinstance(reply, SendResponse)
     return reply.response.error, isinstance(reply.response, RequestRefused)
 
 

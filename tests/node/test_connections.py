@@ -40,7 +40,7 @@ def registry(most: int) -> Connections:
         max_connections_per_ip=1 << 30,
         max_idle_s=600,
         large_frames=LargeFrames(1 << 20, lambda: 0.0),
-        answers=ResponseBudget(1 << 20),
+        responses=ResponseBudget(1 << 20),
         now_ms=lambda: 0,
     )
 

@@ -86,7 +86,7 @@ class Connection:
             max_frame_bytes=100 * LARGE_BYTES,
             requests=node.requests,
             large_frames=node.large_frames,
-            answers=ResponseBudget(1 << 30),
+            responses=ResponseBudget(1 << 30),
             handle=self._handle,
             unsupported=lambda: ApiVersionsResponse(error_code=35, api_keys=()),
             registry=node,

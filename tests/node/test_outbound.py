@@ -76,7 +76,7 @@ class Caller:
             client_id="test",
             max_frame_bytes=10_000,
             refuses_controllers=self._refuses_controllers,
-            answered=lambda number, response: self.answered.append((number, response)),
+            on_response=lambda number, response: self.answered.append((number, response)),
             failed=lambda number, failure: self.failed.append((number, failure)),
         )
 

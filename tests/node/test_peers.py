@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from raft.core import messages as core
-from raft.core.effects import Send
+from raft.core.effects import SendRequest
 from raft.core.events import Event, Failure, RequestFailed
 from raft.node.peers import PeerNetwork
 from raft.types import Endpoint, Epoch, LeaderAndEpoch, NodeId
@@ -51,7 +51,7 @@ def test_network_gives_up_connecting_when_the_connection_is_dropped(drop: Any) -
 
     async def connect_and_drop() -> int:
         peers = network(submitted)
-        peers.send(Send(number=7, node_id=SILENT, endpoint=Endpoint("silent", 9093), request=BEGIN))
+        peers.send(SendRequest(number=7, node_id=SILENT, endpoint=Endpoint("silent", 9093), request=BEGIN))
         await asyncio.sleep(0)
         attempts = world.attempts
         drop(peers)
@@ -73,7 +73,7 @@ def test_network_goes_on_connecting_to_others_when_one_is_dropped() -> None:
         peers = network([])
         for node_id in (SILENT, NodeId(3)):
             endpoint = Endpoint("silent", 9090 + node_id)
-            peers.send(Send(number=node_id, node_id=node_id, endpoint=endpoint, request=BEGIN))
+            peers.send(SendRequest(number=node_id, node_id=node_id, endpoint=endpoint, request=BEGIN))
         await asyncio.sleep(0)
         peers.disconnect(SILENT)
         await asyncio.sleep(0)

@@ -72,7 +72,7 @@ async def forwarded(relay: Relay, endpoint: Endpoint, *versions: int) -> list[Me
             endpoint,
             REQUEST,
             version,
-            answered=future.set_result,
+            on_response=future.set_result,
             otherwise=lambda future=future: future.set_result(None),  # type: ignore[misc]
         )
     async with asyncio.timeout(WITHIN_S):

@@ -19,13 +19,13 @@ from collections.abc import Iterable, Sequence
 
 from tests.simulation.faults.kinds import BEYOND, Fault
 from tests.simulation.fixed_seeds import FIXED_SEEDS
+from tests.simulation.marks import BEYOND_MARKS, Mark
 from tests.simulation.mutations.catalogue import MUTATIONS
 from tests.simulation.mutations.hunt import Catch, hunt
 from tests.simulation.mutations.mutation import Mutation
 from tests.simulation.mutations.seeds_file import SEEDS_FILE, seeds_module
 from tests.simulation.mutations.table import table_of
 from tests.simulation.run import Outcome, simulate
-from tests.simulation.sightings import BEYOND_SIGHTS, Sight
 
 _WHOLE_STORY = 1_000_000
 
@@ -45,11 +45,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 def report_all(outcomes: Iterable[Outcome]) -> int:
     """Tell of each run as it ends, then what all of them have met; return the exit code."""
-    seen: Counter[Sight] = Counter()
+    seen: Counter[Mark] = Counter()
     struck: Counter[Fault] = Counter()
     broken: list[int] = []
     for outcome in outcomes:
-        seen += outcome.sights
+        seen += outcome.marks
         struck += outcome.strikes
         print("\n".join([*outcome.story, str(outcome)]), flush=True)
         if outcome.broken:
@@ -57,9 +57,9 @@ def report_all(outcomes: Iterable[Outcome]) -> int:
     for fault in Fault:
         if fault not in BEYOND:
             print(f"{struck[fault]:>9}  strikes: {fault.value}")
-    for sight in Sight:
-        if sight not in BEYOND_SIGHTS:
-            print(f"{seen[sight]:>9}  {sight.value}")
+    for mark in Mark:
+        if mark not in BEYOND_MARKS:
+            print(f"{seen[mark]:>9}  {mark.value}")
     print(f"broken: {broken or 'none'}")
     return 1 if broken else 0
 

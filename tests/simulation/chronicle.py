@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from raft.core.effects import Reply, ReportFault, RoleChanged, TruncateLog
+from raft.core.effects import ReportFault, RoleChanged, SendResponse, TruncateLog
 from raft.core.events import AppendRequested
 from raft.core.messages import AppendResponse, VoteRequest, VoteResponse
 from raft.core.roles import Leader
 from raft.errors import error_name
 from tests.simulation.invariants.observer import Asked, Observer
-from tests.simulation.log_twin import write_id_of
+from tests.simulation.log_model import write_id_of
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
 from tests.simulation.story import Story
@@ -39,8 +39,8 @@ class Chronicle(Observer):
         if step.high_watermark != step.high_watermark_before and step.leadership is not None:
             self._story.tell(who, "commits up to %s", step.high_watermark)
 
-    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
-        match asked, reply.response:
+    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
+        match asked, order.response:
             case VoteRequest(), VoteResponse() as response:
                 self._story.tell(
                     str(machine),

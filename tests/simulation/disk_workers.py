@@ -23,14 +23,14 @@ from tests.memory_files.files import PowerCutError
 from tests.simulation.broken import ProcessEndedError
 from tests.simulation.dice import Dice
 from tests.simulation.event_loop import EventLoop
+from tests.simulation.marks import Mark, Marks
 from tests.simulation.plan import DiskPlan
-from tests.simulation.sightings import Sight, Sightings
 from tests.simulation.timeline import Rank, Timeline
 from tests.simulation.watched_directory import WatchedDirectory
 from tests.simulation.written_log import WrittenLog
 
 _MS_PER_S = 1000
-_LATE_ANSWER_MS = (0, 4000)
+_LATE_REPORT_MS = (0, 4000)
 _HELD_BACK = 5
 
 
@@ -89,7 +89,7 @@ class SimulatedDiskWorkers:
         timeline: Timeline,
         dice: Dice,
         plan: DiskPlan,
-        sightings: Sightings,
+        marks: Marks,
         power_failed: Callable[[], None],
     ) -> None:
         self._directory = directory
@@ -98,7 +98,7 @@ class SimulatedDiskWorkers:
         self._timeline = timeline
         self._dice = dice
         self._plan = plan
-        self._sightings = sightings
+        self._marks = marks
         self._power_failed = power_failed
         self._held_back: deque[_Done] = deque(maxlen=_HELD_BACK)
         self._is_late = False
@@ -201,7 +201,7 @@ class SimulatedDiskWorkers:
         self._is_flushing = True
         plan = self._plan
         is_slow = self._dice.chance(plan.slow_percent)
-        self._sightings.count(Sight.SLOW_FLUSH, is_slow)
+        self._marks.count(Mark.SLOW_FLUSH, is_slow)
         self._timeline.after(self._dice.between(plan.slow_ms if is_slow else plan.flush_ms), self._flush, Rank.DISK)
 
     def release_held_back(self) -> None:
@@ -228,9 +228,9 @@ class SimulatedDiskWorkers:
         *older, newest = done
         self._flushes.post(partial(self._report, newest), self._dice.between(self._plan.report_ms))
         for other in older:
-            self._sightings.count(Sight.SHARED_FLUSH)
+            self._marks.count(Mark.SHARED_FLUSH)
             if self._dice.draw(4) == 0:
-                self._report_later(other, self._dice.between(_LATE_ANSWER_MS))
+                self._report_later(other, self._dice.between(_LATE_REPORT_MS))
             else:
                 self._held_back.append(other)
 
@@ -241,9 +241,9 @@ class SimulatedDiskWorkers:
         if self._is_over:
             return
         if done.truncations != self._directory.truncations:
-            self._sightings.count(Sight.VOIDED_FLUSH)
-            if self._written.twin.end_offset >= done.order.end_offset > self._written.durable_end:
-                self._sightings.count(Sight.VOIDED_FLUSH_OF_OFFSETS_WRITTEN_AGAIN)
+            self._marks.count(Mark.VOIDED_FLUSH)
+            if self._written.model.end_offset >= done.order.end_offset > self._written.durable_end:
+                self._marks.count(Mark.VOIDED_FLUSH_OF_OFFSETS_WRITTEN_AGAIN)
         self._listener.flushed(done.order)
 
     def _checkpoint_soon(self) -> None:

@@ -37,7 +37,7 @@ _HALF_ROUNDS: Mapping[Fault, tuple[int | None, ...]] = {
     Fault.BLACKOUT: (None, None, 6),
     Fault.STALL: (None, None, 2, 4),
     Fault.CLOCK_JUMP: (None, None, 2, 4),
-    Fault.FAREWELL: (None, None, 4),
+    Fault.SHUTDOWN: (None, None, 4),
     Fault.RESIGNATION: (None, None, 4),
     Fault.PARTITION: (None, 1, 2, 4),
     Fault.FLAPPING: (None, None, 2, 4),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from zlib import crc32
 
-from raft.core.effects import Reply, Send
+from raft.core.effects import SendRequest, SendResponse
 from tests.simulation.invariants.observer import Asked, Observer
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
@@ -26,11 +26,11 @@ class Fingerprint(Observer):
             f"{step.role_after.epoch} {step.log.chain} {step.high_watermark} {len(step.effects)}"
         )
 
-    def sent(self, machine: Machine, order: Send) -> None:
+    def sent(self, machine: Machine, order: SendRequest) -> None:
         self._add(f"{machine.node_id} {order.number} {order.node_id} {type(order.request).__name__}")
 
-    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
-        self._add(f"{machine.node_id} {reply.request_id} {type(reply.response).__name__} {len(records)}")
+    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
+        self._add(f"{machine.node_id} {order.request_id} {type(order.response).__name__} {len(records)}")
 
     def _add(self, text: str) -> None:
         self.value = crc32(f"{self._timeline.now_ms} {text}".encode(), self.value)

@@ -22,13 +22,13 @@ from tests.memory_files.files import Call, PowerCutError
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.clock import Clock
 from tests.simulation.dice import Dice
-from tests.simulation.log_twin import LogTwin
+from tests.simulation.environment import Environment
+from tests.simulation.log_model import LogModel
+from tests.simulation.lossy_disk import LossyDisk
+from tests.simulation.marks import Mark, Moment
 from tests.simulation.plan import calmed
-from tests.simulation.platter import Platter
 from tests.simulation.process import Process
-from tests.simulation.sightings import Moment, Sight
 from tests.simulation.starting import DIRECTORY, TOPIC, core_config, empty_writer_table, open_directory, view_of
-from tests.simulation.surroundings import Surroundings
 from tests.simulation.watched import WatchedCore
 from tests.simulation.watched_directory import DirectoryListener, WatchedDirectory
 from tests.simulation.written_log import WrittenLog
@@ -52,20 +52,20 @@ class Machine:
         holds_flushes: whether no flush is done; see `hold_flushes`.
     """
 
-    def __init__(self, node_id: NodeId, surroundings: Surroundings) -> None:
+    def __init__(self, node_id: NodeId, environment: Environment) -> None:
         self.node_id = node_id
-        self.files = Platter()
+        self.files = LossyDisk()
         self.written = WrittenLog(self.files, DIRECTORY)
         self.stored = ElectionState(epoch=Epoch(0))
         self.life = 0
-        self.writers = empty_writer_table(surroundings.plan)
+        self.writers = empty_writer_table(environment.plan)
         self.process: Process | None = None
-        self._surroundings = surroundings
-        self._dice = Dice(surroundings.plan.seed, f"machine {node_id}")
+        self._environment = environment
+        self._dice = Dice(environment.plan.seed, f"machine {node_id}")
         self.crash_draw: Draw | None = self._dice.draw
         self.holds_flushes = False
-        self.draw: Draw = Dice(surroundings.plan.seed, f"core {node_id}").draw
-        self._disk_plan = surroundings.plan.disk
+        self.draw: Draw = Dice(environment.plan.seed, f"core {node_id}").draw
+        self._disk_plan = environment.plan.disk
         self._is_tampered_with = False
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ class Machine:
     @property
     def is_voter(self) -> bool:
         """Whether the node votes."""
-        return self.node_id in self._surroundings.plan.voters
+        return self.node_id in self._environment.plan.voters
 
     @property
     def core(self) -> RaftCore:
@@ -83,7 +83,7 @@ class Machine:
         return self.process.core
 
     @property
-    def log(self) -> LogTwin:
+    def log(self) -> LogModel:
         """What the core that runs believes to be in its log."""
         assert self.process is not None, f"{self} is down"
         return self.process.log
@@ -114,9 +114,9 @@ class Machine:
 
     def written_view(self) -> LogView:
         """The log on the disk, as a core sees it that starts; of a machine that is down, what was flushed."""
-        end_offset = self.written.twin.end_offset if self.process is not None else self.written.durable_end
+        end_offset = self.written.model.end_offset if self.process is not None else self.written.durable_end
         view = LogView()
-        for entry in self.written.twin.between(Offset(0), end_offset):
+        for entry in self.written.model.between(Offset(0), end_offset):
             view.append(entry.header)
         return view
 
@@ -126,14 +126,14 @@ class Machine:
             ReplicaDirectory,
             self.files,
             self.node_id,
-            self._surroundings.plan,
+            self._environment.plan,
             entropy=self._dice.bytes(_ENTROPY_BYTES),
             writers=self.empty_writer_table(),
         )
 
     def empty_writer_table(self) -> WriterTable:
         """A table of writers as the node begins with."""
-        return empty_writer_table(self._surroundings.plan)
+        return empty_writer_table(self._environment.plan)
 
     def start(self) -> None:
         """Start the node with what is on the disk; nothing happens to one that runs."""
@@ -144,7 +144,7 @@ class Machine:
         try:
             directory = self._open_directory()
         except PowerCutError:
-            self._sight(Sight.POWER_CUT_WHILE_STARTING)
+            self._mark(Mark.POWER_CUT_WHILE_STARTING)
             self.power_failed()
             return
         except StorageError as error:
@@ -161,7 +161,7 @@ class Machine:
         self._tell("starts, its log ends at %s, %s", directory.log.end_offset, self.stored)
         self.process = self._make_process(directory)
         directory.watch(self.written, self._listener(self.process))
-        self._surroundings.watch.started(self)
+        self._environment.watch.started(self)
         if self.holds_flushes:
             self.process.workers.hold_flushes()
         self.process.start()
@@ -169,18 +169,18 @@ class Machine:
     def cut_power(self) -> None:
         """Cut the power: what was not flushed is there or not, as the dice say."""
         self._tell("loses power")
-        self._sight(Sight.POWER_CUT)
+        self._mark(Mark.POWER_CUT)
         self._end()
         self.files.crash(self.crash_draw)
-        self._surroundings.went_down(self)
+        self._environment.went_down(self)
 
     def kill(self) -> None:
         """Kill the process; the files stay as they are."""
         self._tell("is killed")
-        self._sight(Sight.KILLED)
+        self._mark(Mark.KILLED)
         self._end()
         self.files.kill()
-        self._surroundings.went_down(self)
+        self._environment.went_down(self)
 
     def leave_in_peace(self) -> None:
         """Take back every stroke that was planned, end a stall, and have a good disk from now on."""
@@ -204,14 +204,14 @@ class Machine:
         if self.process is not None:
             self.process.workers.release_flushes()
 
-    def tamper(self, files: Platter | None = None) -> None:
+    def tamper(self, files: LossyDisk | None = None) -> None:
         """Let its disk be another, or not be what it was, while it is down: nobody can hold the machine to that."""
         assert self.process is None, f"{self} runs"
         if files is not None:
             self.files = files
             self.written = WrittenLog(files, DIRECTORY)
         self._is_tampered_with = True
-        self._surroundings.watch.lost_memory(self)
+        self._environment.watch.lost_memory(self)
 
     # What the process tells
 
@@ -219,12 +219,12 @@ class Machine:
         """An election state was stored: look what is on the disk now."""
         name = f"{DIRECTORY}/{ELECTION_STATE_NAME}"
         self.stored = ElectionStateFile(self.files.after_power_cut(name), name).read()
-        self._surroundings.watch.stored(self)
+        self._environment.watch.stored(self)
 
     def kill_instead_of(self, effect: Effect) -> None:
         """The moment has come that `Process.plan_kill` was told of."""
-        self._sight(Sight.KILLED_BETWEEN_EFFECTS)
-        self._surroundings.sightings.moments[Moment("killed", type(effect).__name__)] += 1
+        self._mark(Mark.KILLED_BETWEEN_EFFECTS)
+        self._environment.marks.moments[Moment("killed", type(effect).__name__)] += 1
         self.kill()
 
     def leave(self) -> None:
@@ -241,14 +241,14 @@ class Machine:
             return
         if self.process is process:
             self._end()
-            self._surroundings.went_down(self)
+            self._environment.went_down(self)
 
     def halted(self, reason: str) -> None:
         """The node has stopped because going on could break a promise of the quorum."""
-        if not self._surroundings.allows_halts:
+        if not self._environment.allows_halts:
             raise BrokenInvariantError("NoNodeHalts", ("GEN-12", "DIVERGE-7"), f"{self}: {reason}")
         self._end()
-        self._surroundings.went_down(self)
+        self._environment.went_down(self)
 
     def broke(self, error: Exception) -> NoReturn:
         """The node has stopped because of a bug: nothing that this world does to it may be more than it can take.
@@ -263,47 +263,51 @@ class Machine:
     # One life
 
     def _open_directory(self) -> WatchedDirectory:
-        durable_end, written_end, size_bytes = self.written.durable_end, self.written.twin.end_offset, self._log_bytes()
+        durable_end, written_end, size_bytes = (
+            self.written.durable_end,
+            self.written.model.end_offset,
+            self._log_bytes(),
+        )
         directory = open_directory(
             WatchedDirectory,
             self.files,
             self.node_id,
-            self._surroundings.plan,
+            self._environment.plan,
             entropy=self._dice.bytes(_ENTROPY_BYTES),
             writers=self.writers,
         )
-        self._sight(Sight.UNFLUSHED_LOST, directory.log.end_offset < written_end)
-        self._sight(Sight.UNFLUSHED_SURVIVED, directory.log.end_offset > durable_end)
-        self._sight(Sight.TORN_TAIL, self._log_bytes() < size_bytes)
+        self._mark(Mark.UNFLUSHED_LOST, directory.log.end_offset < written_end)
+        self._mark(Mark.UNFLUSHED_SURVIVED, directory.log.end_offset > durable_end)
+        self._mark(Mark.TORN_TAIL, self._log_bytes() < size_bytes)
         return directory
 
     def _make_process(self, directory: WatchedDirectory) -> Process:
-        surroundings = self._surroundings
+        environment = self._environment
         core = WatchedCore(
-            core_config(directory, self.node_id, surroundings.plan),
+            core_config(directory, self.node_id, environment.plan),
             stored=directory.election_state,
             log=view_of(directory.log),
             writers=self.writers,
             known_committed=directory.committed_offset,
             draw=self.draw,
         )
-        timing = surroundings.plan.clocks
+        timing = environment.plan.clocks
         clock = Clock(
-            surroundings.timeline, ahead_ms=self._dice.draw(timing.ahead_ms), drift=self._dice.between(timing.drift)
+            environment.timeline, ahead_ms=self._dice.draw(timing.ahead_ms), drift=self._dice.between(timing.drift)
         )
         return Process(
             self,
             core,
             directory,
-            self.written.twin.copy(),
+            self.written.model.copy(),
             clock=clock,
             dice=self._dice,
             disk_plan=self._disk_plan,
-            surroundings=surroundings,
+            environment=environment,
         )
 
     def _listener(self, process: Process) -> DirectoryListener:
-        watch = self._surroundings.watch
+        watch = self._environment.watch
         return DirectoryListener(
             wrote=lambda entries: watch.wrote(self, entries),
             appended=process.workers.release_held_back,
@@ -314,9 +318,9 @@ class Machine:
 
     def power_failed(self) -> None:
         """A power cut that was planned for a call of the disk has come."""
-        self._sight(Sight.POWER_CUT_WHILE_WRITING, self.process is not None)
+        self._mark(Mark.POWER_CUT_WHILE_WRITING, self.process is not None)
         if self.files.cut_instead_of is not None:
-            self._surroundings.sightings.moments[Moment("power cut", self.files.cut_instead_of.name)] += 1
+            self._environment.marks.moments[Moment("power cut", self.files.cut_instead_of.name)] += 1
         self.cut_power()
 
     def disk_refused(self, error: StorageError) -> None:
@@ -327,12 +331,12 @@ class Machine:
         if refusal is None:
             raise error
         self._tell("stops: %s", error)
-        self._surroundings.sightings.moments[Moment("refused", refusal.call.name)] += 1
-        self._sight(Sight.WRITE_REFUSED, refusal.call is Call.WRITE)
-        self._sight(Sight.WRITTEN_SHORT, refusal.is_partly_done)
-        self._sight(Sight.FLUSH_REFUSED, refusal.call is Call.FLUSH)
+        self._environment.marks.moments[Moment("refused", refusal.call.name)] += 1
+        self._mark(Mark.WRITE_REFUSED, refusal.call is Call.WRITE)
+        self._mark(Mark.WRITTEN_SHORT, refusal.is_partly_done)
+        self._mark(Mark.FLUSH_REFUSED, refusal.call is Call.FLUSH)
         if refusal.reason == errno.ENOSPC:
-            self._sight(Sight.DISK_FULL)
+            self._mark(Mark.DISK_FULL)
             self.kill()
         else:
             self.cut_power()
@@ -340,14 +344,14 @@ class Machine:
     def _refuse_to_start(self, error: StorageError) -> None:
         """A node may refuse for two reasons only: its disk did, or what it had flushed is damaged."""
         if self.files.refusal is not None:
-            self._sight(Sight.START_REFUSED_BY_DISK)
+            self._mark(Mark.START_REFUSED_BY_DISK)
             self.disk_refused(error)
         elif self.files.is_rotten and isinstance(error, CorruptBatchError):
             self._tell("does not start: %s", error)
-            self._sight(Sight.DAMAGE_REFUSED)
+            self._mark(Mark.DAMAGE_REFUSED)
             self.files.kill()
             self.files.restore()
-            self._surroundings.went_down(self)
+            self._environment.went_down(self)
         else:
             raise BrokenInvariantError("NodesStartAgain", ("LOG-13", "STATE-4"), f"{self}: {error}")
 
@@ -357,7 +361,7 @@ class Machine:
             return
         core = process.core
         is_unfinished = isinstance(core.role, Leader) and process.log.end_offset > (core.high_watermark or 0)
-        self._sight(Sight.LEADER_CRASHED_WITH_UNCOMMITTED, is_unfinished)
+        self._mark(Mark.LEADER_CRASHED_WITH_UNCOMMITTED, is_unfinished)
         process.halt()
 
     def _log_bytes(self) -> int:
@@ -368,8 +372,8 @@ class Machine:
         return sum(len(files.read(f"{DIRECTORY}/{name}")) for name in names)
 
     def _tell(self, text: str, *details: object) -> None:
-        self._surroundings.story.tell(str(self), text, *details)
+        self._environment.story.tell(str(self), text, *details)
 
-    def _sight(self, sight: Sight, is_so: bool = True) -> None:
+    def _mark(self, mark: Mark, is_so: bool = True) -> None:
         if is_so:
-            self._surroundings.sightings.count(sight)
+            self._environment.marks.count(mark)

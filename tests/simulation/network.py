@@ -7,9 +7,9 @@ from enum import Enum
 
 from raft.records.header import CHECKED_FROM, batch_size_bytes
 from tests.simulation.dice import Dice
+from tests.simulation.marks import Mark, Marks
 from tests.simulation.message import Address, Message
 from tests.simulation.plan import CALM_NETWORK, NetworkPlan
-from tests.simulation.sightings import Sight, Sightings
 from tests.simulation.timeline import Action, Timeline
 
 Links = frozenset[tuple[Address, Address]]
@@ -38,12 +38,12 @@ class Network:
         judge: decides first, if there is one.
     """
 
-    def __init__(self, plan: NetworkPlan, *, timeline: Timeline, dice: Dice, sightings: Sightings) -> None:
+    def __init__(self, plan: NetworkPlan, *, timeline: Timeline, dice: Dice, marks: Marks) -> None:
         self.judge: Judge | None = None
         self._plan = plan
         self._timeline = timeline
         self._dice = dice
-        self._sightings = sightings
+        self._marks = marks
         self._cuts: list[Links] = []
         self._is_calm = False
 
@@ -88,7 +88,7 @@ class Network:
             if fate is not Fate.CARRIED:
                 return fate
         if dice.chance(plan.loss_percent):
-            self._sightings.count(Sight.MESSAGE_LOST)
+            self._marks.count(Mark.MESSAGE_LOST)
         elif dice.chance(plan.held_percent):
             self._timeline.after(dice.between(plan.late_ms), lambda: self._release(deliver))
         else:
@@ -110,23 +110,23 @@ class Network:
         if self._is_calm or not dice.chance(self._plan.damage_percent):
             return records
         if dice.draw(2):
-            self._sightings.count(Sight.ANSWER_CUT_SHORT)
+            self._marks.count(Mark.RESPONSE_TRUNCATED)
             return records[: dice.draw(len(records))]
         begin = 0
         while dice.draw(2) and begin + (batch_size_bytes(records, begin) or 0) < len(records):
             begin += batch_size_bytes(records, begin) or 0
         size_bytes = batch_size_bytes(records, begin) or 0
         position = begin + CHECKED_FROM + dice.draw(size_bytes - CHECKED_FROM)
-        self._sightings.count(Sight.ANSWER_DAMAGED)
+        self._marks.count(Mark.RESPONSE_DAMAGED)
         return records[:position] + bytes([records[position] ^ 1 << dice.draw(8)]) + records[position + 1 :]
 
     def _release(self, deliver: Action) -> None:
         if not self._is_calm:
-            self._sightings.count(Sight.MESSAGE_HELD)
+            self._marks.count(Mark.MESSAGE_HELD)
             deliver()
 
     def _repeat(self, deliver: Action, is_late: bool) -> None:
         if not self._is_calm:
             if is_late:
-                self._sightings.count(Sight.LATE_REQUEST)
+                self._marks.count(Mark.LATE_REQUEST)
             deliver()

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raft.codec import Message as WireMessage
-from raft.core.effects import Send
+from raft.core.effects import SendRequest
 from raft.core.events import Failure, RequestFailed, ResponseReceived
 from raft.core.messages import FetchRequest, IncomingResponse, OutgoingRequest
 from raft.errors import LocalProtocolError
@@ -20,10 +20,10 @@ from raft.wire.messages.fetch import FetchResponse
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.connections import Connection, Lane
 from tests.simulation.dice import Dice
+from tests.simulation.marks import Mark, Marks
 from tests.simulation.message import Address, Message
 from tests.simulation.network import Fate, Network
 from tests.simulation.round_trip import PostedRequest, RoundTrip
-from tests.simulation.sightings import Sight, Sightings
 from tests.simulation.starting import OURS, endpoint_of
 from tests.simulation.versions import Versions
 
@@ -47,13 +47,13 @@ class PostOffice:
         posted: told of each message between nodes, when it is handed in, with what becomes of it; None for nobody.
     """
 
-    def __init__(self, network: Network, versions: Versions, *, dice: Dice, sightings: Sightings) -> None:
+    def __init__(self, network: Network, versions: Versions, *, dice: Dice, marks: Marks) -> None:
         self.machines: Mapping[Endpoint, Machine] = {}
         self.posted: Callable[[Message, Fate], None] | None = None
         self._network = network
         self._versions = versions
         self._dice = dice
-        self._sightings = sightings
+        self._marks = marks
         # Of the many that are never answered only the newest can matter: their senders have given up the others.
         self._round_trips: deque[RoundTrip] = deque(maxlen=_REMEMBERED)
         self._lost_connections: set[Connection] = set()
@@ -71,7 +71,7 @@ class PostOffice:
 
     # Between nodes
 
-    def send(self, sender: Process, order: Send) -> None:
+    def send(self, sender: Process, order: SendRequest) -> None:
         """Bring a node's request to another one; the sender is told as `raft.runtime.network.Network` says."""
         one = sender.machine.node_id
         receiver = self._receiver_at(order.endpoint)
@@ -80,7 +80,7 @@ class PostOffice:
         frame = _frame_or_none(order, version)
 
         def on_response(response_frame: bytes) -> None:
-            self._sightings.count(Sight.LATE_ANSWER, type(sender.core.role) is not asked_as)
+            self._marks.count(Mark.LATE_RESPONSE, type(sender.core.role) is not asked_as)
             response = self._read_response(order.request, response_frame, version)
             sender.submit(ResponseReceived(number=order.number, response=response))
 
@@ -95,15 +95,15 @@ class PostOffice:
         )
         self._round_trips.append(round_trip)
         if Connection(one, order.node_id, Lane.of(order.request)) in self._lost_connections:
-            self._sightings.count(Sight.SENT_INTO_THE_VOID)
+            self._marks.count(Mark.SENT_ON_LOST_CONNECTION)
         elif receiver is None:
-            self._sightings.count(Sight.SENT_TO_DEAD_ADDRESS)
+            self._marks.count(Mark.SENT_TO_DEAD_ADDRESS)
             self._turn_away(round_trip)
         elif (one, receiver.node_id) in self._refusing:
-            self._sightings.count(Sight.CONNECTION_REFUSED_BY_FIREWALL)
+            self._marks.count(Mark.CONNECTION_REFUSED_BY_FIREWALL)
             self._refuse(round_trip)
         elif frame is None:
-            self._sightings.count(Sight.OLD_PEER_CANNOT_PRE_VOTE)
+            self._marks.count(Mark.OLD_PEER_CANNOT_PRE_VOTE)
             self._network.carry(Message(one, one), lambda: self.fail(round_trip, Failure.UNSUPPORTED_VERSION))
         else:
             self._carry_there(round_trip, receiver)
@@ -121,7 +121,7 @@ class PostOffice:
         self._end_lost_connections(other, one)
         for round_trip in self._open_round_trips():
             if {round_trip.sender, round_trip.receiver} == {one, other}:
-                self._sightings.count(Sight.CONNECTION_RESET)
+                self._marks.count(Mark.CONNECTION_RESET)
                 self.fail(round_trip)
 
     def lose(self, connection: Connection) -> None:
@@ -279,7 +279,7 @@ class PostOffice:
             lost = Connection(sender, receiver, lane)
             if lost in self._lost_connections:
                 self._lost_connections.remove(lost)
-                self._sightings.count(Sight.CONNECTION_MADE_ANEW)
+                self._marks.count(Mark.CONNECTION_MADE_ANEW)
 
     def _open_round_trips(self) -> list[RoundTrip]:
         return [round_trip for round_trip in self._round_trips if round_trip.is_awaited]
@@ -289,7 +289,7 @@ class PostOffice:
         return response_from_wire(decode_response(frame, api, version)[1])
 
 
-def _frame_or_none(order: Send, version: int) -> bytes | None:
+def _frame_or_none(order: SendRequest, version: int) -> bytes | None:
     """Return a request as a frame without its size; None if this version cannot express it (COMPAT-2).
 
     Raises:

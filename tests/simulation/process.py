@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from raft.core.effects import Effect, Send
+from raft.core.effects import Effect, SendRequest
 from raft.core.events import Event
 from raft.errors import NodeHaltedError, StorageError
 from raft.runtime.admissions import Admissions
@@ -23,7 +23,7 @@ from tests.simulation.clock import Clock
 from tests.simulation.dice import Dice
 from tests.simulation.disk_workers import SimulatedDiskWorkers
 from tests.simulation.event_loop import EventLoop
-from tests.simulation.log_twin import LogTwin
+from tests.simulation.log_model import LogModel
 from tests.simulation.plan import DiskPlan
 from tests.simulation.relay import SimulatedRelay
 from tests.simulation.starting import CLUSTER_ID, OURS, node_config
@@ -31,8 +31,8 @@ from tests.simulation.watched import WatchedCore, WatchedDisk, WatchedEngine
 from tests.simulation.watched_directory import WatchedDirectory
 
 if TYPE_CHECKING:
+    from tests.simulation.environment import Environment
     from tests.simulation.machine import Machine
-    from tests.simulation.surroundings import Surroundings
 
 _logger = logging.getLogger(__name__)
 
@@ -42,17 +42,17 @@ _CHECKPOINT_INTERVAL_S = 0.3
 class _ToPostOffice:
     """What an engine sends goes to the post office; see `raft.runtime.network.Network`."""
 
-    def __init__(self, process: Process, surroundings: Surroundings) -> None:
+    def __init__(self, process: Process, environment: Environment) -> None:
         self._process = process
-        self._surroundings = surroundings
+        self._environment = environment
 
-    def send(self, order: Send) -> None:
+    def send(self, order: SendRequest) -> None:
         """See `Network.send`."""
-        self._surroundings.post_office.send(self._process, order)
+        self._environment.post_office.send(self._process, order)
 
     def disconnect(self, node_id: NodeId) -> None:
         """See `Network.disconnect`."""
-        self._surroundings.post_office.disconnect(self._process, node_id)
+        self._environment.post_office.disconnect(self._process, node_id)
 
 
 class Process:
@@ -78,18 +78,18 @@ class Process:
         machine: Machine,
         core: WatchedCore,
         directory: WatchedDirectory,
-        log: LogTwin,
+        log: LogModel,
         *,
         clock: Clock,
         dice: Dice,
         disk_plan: DiskPlan,
-        surroundings: Surroundings,
+        environment: Environment,
     ) -> None:
         self.machine = machine
         self.core = core
         self.is_over = False
         self._directory = directory
-        timeline, plan, watch = surroundings.timeline, surroundings.plan, surroundings.watch
+        timeline, plan, watch = environment.timeline, environment.plan, environment.watch
         self._loop = EventLoop(timeline, clock, timer_grain_ms=plan.timeouts.timer_grain_ms, rank=machine.node_id)
         core.attach(machine, log, self._loop, timeline, watch)
         self.workers = SimulatedDiskWorkers(
@@ -99,12 +99,12 @@ class Process:
             timeline=timeline,
             dice=dice,
             plan=disk_plan,
-            sightings=surroundings.sightings,
+            marks=environment.marks,
             power_failed=machine.power_failed,
         )
         disk = WatchedDisk(directory, self.workers, checkpoint_interval_s=_CHECKPOINT_INTERVAL_S)
         self.engine = disk.engine = WatchedEngine(
-            core, disk, _ToPostOffice(self, surroundings), self._loop, ended=self._on_ended
+            core, disk, _ToPostOffice(self, environment), self._loop, ended=self._on_ended
         )
         self.engine.attach(machine, core, watch)
         config = node_config(machine.node_id, plan)
@@ -117,16 +117,16 @@ class Process:
             scheduler=self._loop,
             admissions=Admissions(AdmissionWorker(self._loop, timeline, dice, disk_plan)),
             responses=ResponseBudget(config.queued_max_request_bytes),
-            relay=SimulatedRelay(self, surroundings),
+            relay=SimulatedRelay(self, environment),
             refusals=FaultLog(_logger, self._loop.now_ms),
             voter_addresses=None,
             draw=dice.draw,
         )
 
     @property
-    def log(self) -> LogTwin:
+    def log(self) -> LogModel:
         """What the core believes to be in its log: it runs ahead of what is written."""
-        return self.core.log_twin
+        return self.core.log_model
 
     @property
     def is_idle(self) -> bool:

@@ -12,8 +12,8 @@ from raft.wire.apis import api_of
 from raft.wire.frames import decode_response, encode_request
 
 if TYPE_CHECKING:
+    from tests.simulation.environment import Environment
     from tests.simulation.process import Process
-    from tests.simulation.surroundings import Surroundings
 
 _CORRELATION_ID = 0
 
@@ -21,9 +21,9 @@ _CORRELATION_ID = 0
 class SimulatedRelay:
     """Relays requests by the post office; see `raft.runtime.requests.relay.Relay`."""
 
-    def __init__(self, process: Process, surroundings: Surroundings) -> None:
+    def __init__(self, process: Process, environment: Environment) -> None:
         self._process = process
-        self._surroundings = surroundings
+        self._environment = environment
 
     def ask(
         self,
@@ -31,17 +31,17 @@ class SimulatedRelay:
         request: Message,
         version: int,
         *,
-        answered: Callable[[Message], None],
+        on_response: Callable[[Message], None],
         otherwise: Callable[[], None],
     ) -> None:
         """See `Relay.ask`."""
         frame = encode_request(request, version, correlation_id=_CORRELATION_ID, client_id=RELAY_CLIENT_ID)
-        self._surroundings.post_office.ask(
+        self._environment.post_office.ask(
             self._process.machine.node_id,
             leader,
             frame,
             on_response=lambda response: self._process.soon(
-                lambda: answered(decode_response(response, api_of(request), version)[1])
+                lambda: on_response(decode_response(response, api_of(request), version)[1])
             ),
             on_failure=lambda _: self._process.soon(otherwise),
         )

@@ -10,9 +10,9 @@ from raft.errors import RaftError
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.drawing import draw_plan
 from tests.simulation.faults.kinds import Fault
+from tests.simulation.marks import Mark, Moment
 from tests.simulation.plan import Plan
-from tests.simulation.rest import Rest
-from tests.simulation.sightings import Moment, Sight
+from tests.simulation.recovery_phase import RecoveryPhase
 from tests.simulation.world import World
 
 LAST_LINES = 40
@@ -25,7 +25,7 @@ class Outcome:
     Fields:
         events: how many things happened, in `virtual_ms`.
         committed_records: how many records were committed.
-        sights: what was seen, and how often.
+        marks: what was seen, and how often.
         strikes: which faults struck, and how often.
         moments: in the middle of what, and how often.
         fingerprint: of all that happened.
@@ -38,7 +38,7 @@ class Outcome:
     events: int
     virtual_ms: int
     committed_records: int
-    sights: Counter[Sight]
+    marks: Counter[Mark]
     strikes: Counter[Fault]
     moments: Counter[Moment]
     fingerprint: int
@@ -49,7 +49,7 @@ class Outcome:
     def __str__(self) -> str:
         end = f"BROKEN: {self.broken}" if self.broken else f"fine, trace {self.fingerprint:08x}"
         return (
-            f"seed {self.seed}: {self.events} events in {self.virtual_ms} ms, {self.sights[Sight.LEADER_ELECTED]} "
+            f"seed {self.seed}: {self.events} events in {self.virtual_ms} ms, {self.marks[Mark.LEADER_ELECTED]} "
             f"elections, {self.committed_records} records committed: {end}"
         )
 
@@ -78,12 +78,12 @@ def carry_out(
         remembered_lines: how many of the last lines of its story to keep.
     """
     world = World(plan, remembered_lines=remembered_lines)
-    rest = Rest(world)
+    recovery_phase = RecoveryPhase(world)
     broken: BrokenInvariantError | None = None
     try:
         world.begin()
         world.timeline.run(plan.unrest_ms, max_steps=max_events or plan.unrest_events)
-        rest.come_about()
+        recovery_phase.run()
     except BrokenInvariantError as error:
         broken = error
     except (AssertionError, RaftError, LookupError, TypeError, ValueError) as error:
@@ -96,11 +96,11 @@ def carry_out(
         events=world.timeline.steps,
         virtual_ms=world.timeline.now_ms,
         committed_records=world.committed.end_offset,
-        sights=world.sightings.counts,
-        strikes=world.sightings.strikes,
-        moments=world.sightings.moments,
+        marks=world.marks.counts,
+        strikes=world.marks.strikes,
+        moments=world.marks.moments,
         fingerprint=world.fingerprint.value,
-        rest_percent=rest.most_percent,
+        rest_percent=recovery_phase.most_percent,
         broken=broken,
         # In words only where somebody will read them.
         story=tuple(world.story.lines()) if broken or remembered_lines > LAST_LINES else (),

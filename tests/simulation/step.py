@@ -9,7 +9,7 @@ from raft.core.effects import Effect, RoleChanged
 from raft.core.events import Event
 from raft.core.roles import Leader, Role
 from raft.types import Offset
-from tests.simulation.log_twin import Entry, LogTwin
+from tests.simulation.log_model import Entry, LogModel
 
 if TYPE_CHECKING:
     from tests.simulation.machine import Machine
@@ -37,7 +37,7 @@ class Step(NamedTuple):
     leadership: Leader | None
     high_watermark_before: Offset | None
     high_watermark: Offset | None
-    log: LogTwin
+    log: LogModel
     truncated: Sequence[Entry]
     appended: Sequence[Entry]
 

@@ -15,13 +15,13 @@ import pytest
 from raft.errors import ConfigError
 from raft.storage.election_state import ELECTION_STATE_NAME
 from raft.storage.recovery_point import RECOVERY_POINT_NAME
+from tests.simulation.calm import follower_of, run_a_while
 from tests.simulation.drawing import draw_plan
 from tests.simulation.faults.kinds import BEYOND, Fault
+from tests.simulation.lossy_disk import LossyDisk
 from tests.simulation.machine import Machine
-from tests.simulation.peace import follower_of, pass_a_while
-from tests.simulation.platter import Platter
+from tests.simulation.marks import Mark
 from tests.simulation.run import Outcome, carry_out
-from tests.simulation.sightings import Sight
 from tests.simulation.starting import DIRECTORY
 from tests.simulation.world import World
 
@@ -41,7 +41,7 @@ _KNOWN_ENDS = {
         "HighWatermarkNeverFalls",
     },
     # It stands again for an epoch that it led, or that its log has records of, which others call invalid.
-    Fault.STALE_ELECTION_STATE: {"NoNodeHalts", "NoAnswerKills"},
+    Fault.STALE_ELECTION_STATE: {"NoNodeHalts", "NoResponseHaltsPeers"},
     # Where whole batches follow the damage, the node refuses to start, and says so to an operator.
     Fault.UNNOTICED_ROT: {"LeadersAreComplete", "NodesStartAgain"},
 }
@@ -61,7 +61,7 @@ def quiet_world(world: World) -> World:
     What a voter had before still counts until it fetches again: with more writes that alone could break a promise.
     """
     world.calm_down()
-    pass_a_while(world)
+    run_a_while(world)
     return world
 
 
@@ -100,10 +100,10 @@ def test_quorum_loses_committed_records_when_a_lost_disk_decides_an_election() -
 def test_leader_reports_and_refills_voter_that_lost_its_disk(quiet_world: World) -> None:
     voter = follower_of(quiet_world)
 
-    _restart(quiet_world, voter, lambda: voter.tamper(Platter()))
-    pass_a_while(quiet_world)
+    _restart(quiet_world, voter, lambda: voter.tamper(LossyDisk()))
+    run_a_while(quiet_world)
 
-    assert quiet_world.sightings.counts[Sight.LOST_DISK_REPORTED] == 1
+    assert quiet_world.marks.counts[Mark.LOST_DISK_REPORTED] == 1
     assert quiet_world.committed.holds(voter.log)
     assert voter.written.durable_end >= quiet_world.committed.end_offset > 0
 
@@ -120,10 +120,10 @@ def test_leader_reports_and_refills_voter_whose_flushed_records_were_taken_for_a
         voter.tamper()
 
     _restart(quiet_world, voter, flip_last_bit)
-    pass_a_while(quiet_world)
+    run_a_while(quiet_world)
 
-    assert quiet_world.sightings.counts[Sight.TORN_TAIL] == 1
-    assert quiet_world.sightings.counts[Sight.LOST_DISK_REPORTED] == 1
+    assert quiet_world.marks.counts[Mark.TORN_TAIL] == 1
+    assert quiet_world.marks.counts[Mark.LOST_DISK_REPORTED] == 1
     assert voter.written.durable_end >= quiet_world.committed.end_offset
 
 
@@ -138,7 +138,7 @@ def test_node_believes_its_log_when_its_election_state_is_older(quiet_world: Wor
 
     _restart(quiet_world, voter, lose_state)
 
-    assert quiet_world.sightings.counts[Sight.LOG_AHEAD_OF_STORED_EPOCH] == 1
+    assert quiet_world.marks.counts[Mark.LOG_AHEAD_OF_STORED_EPOCH] == 1
     assert voter.core.epoch == last_epoch > 0
 
 

@@ -22,7 +22,7 @@ def test_simulator_leaves_the_same_trace_when_a_seed_is_run_again() -> None:
 
     again = simulate(_SEED, max_events=_EVENTS)
 
-    assert (again.fingerprint, again.events, again.sights) == (first.fingerprint, first.events, first.sights)
+    assert (again.fingerprint, again.events, again.marks) == (first.fingerprint, first.events, first.marks)
 
 
 def test_simulator_leaves_another_trace_when_the_seed_is_another() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from raft.core.effects import FlushLog, Send, TruncateLog
+from raft.core.effects import FlushLog, SendRequest, TruncateLog
 from raft.core.messages import VoteRequest
 from raft.core.roles import Follower
 from raft.errors import StorageError
@@ -18,18 +18,18 @@ from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from tests.memory_files.files import Call, PowerCutError
 from tests.simulation import post_office
 from tests.simulation.broken import BrokenInvariantError
+from tests.simulation.calm import follower_of, leader_of, run_a_while
 from tests.simulation.clock import Clock
 from tests.simulation.connections import Connection, Lane
 from tests.simulation.dice import Dice
 from tests.simulation.drawing import draw_plan
 from tests.simulation.faults.kinds import BEYOND
+from tests.simulation.lossy_disk import LossyDisk
 from tests.simulation.machine import Machine
+from tests.simulation.marks import Mark, Marks, Moment
 from tests.simulation.message import Message
 from tests.simulation.network import Network
-from tests.simulation.peace import follower_of, leader_of, pass_a_while
 from tests.simulation.plan import CALM_NETWORK
-from tests.simulation.platter import Platter
-from tests.simulation.sightings import Moment, Sight, Sightings
 from tests.simulation.starting import endpoint_of
 from tests.simulation.timeline import Timeline
 from tests.simulation.world import World
@@ -38,8 +38,8 @@ _FILE = "file"
 
 
 @pytest.fixture
-def files() -> Platter:
-    return Platter()
+def files() -> LossyDisk:
+    return LossyDisk()
 
 
 def _records(count: int) -> bytes:
@@ -81,9 +81,9 @@ def test_clock_shows_more_at_once_when_it_jumps() -> None:
 
 
 def test_network_damages_only_what_a_checksum_covers_when_it_damages_records() -> None:
-    sightings = Sightings()
+    marks = Marks()
     network = Network(
-        replace(CALM_NETWORK, damage_percent=100), timeline=Timeline(), dice=Dice(1, "network"), sightings=sightings
+        replace(CALM_NETWORK, damage_percent=100), timeline=Timeline(), dice=Dice(1, "network"), marks=marks
     )
     records = _records(4)
 
@@ -96,13 +96,13 @@ def test_network_damages_only_what_a_checksum_covers_when_it_damages_records() -
     ]
     assert all(is_known_by)
     assert {len(prefix.batches) for prefix in prefixes} == {0, 1, 2, 3}
-    assert sightings.counts[Sight.ANSWER_CUT_SHORT] + sightings.counts[Sight.ANSWER_DAMAGED] == 200
+    assert marks.counts[Mark.RESPONSE_TRUNCATED] + marks.counts[Mark.RESPONSE_DAMAGED] == 200
 
 
 def test_network_is_done_with_what_it_held_when_it_calms_down() -> None:
     timeline, arrived = Timeline(), list[str]()
     plan = replace(CALM_NETWORK, held_percent=100, late_ms=(50, 50))
-    network = Network(plan, timeline=timeline, dice=Dice(1, "network"), sightings=Sightings())
+    network = Network(plan, timeline=timeline, dice=Dice(1, "network"), marks=Marks())
     network.carry(Message(1, 2), lambda: arrived.append("late"))
     timeline.run(60)
     network.carry(Message(1, 2), lambda: arrived.append("never"))
@@ -114,7 +114,7 @@ def test_network_is_done_with_what_it_held_when_it_calms_down() -> None:
 
 
 @pytest.mark.rule("LOG-17")
-def test_disk_tells_on_who_goes_on_with_it_when_it_has_refused(files: Platter) -> None:
+def test_disk_tells_on_who_goes_on_with_it_when_it_has_refused(files: LossyDisk) -> None:
     file = files.create(_FILE)
     files.fail(Call.FLUSH, reason=errno.EIO)
     with pytest.raises(StorageError):
@@ -124,7 +124,7 @@ def test_disk_tells_on_who_goes_on_with_it_when_it_has_refused(files: Platter) -
         file.flush()
 
 
-def test_disk_obeys_the_next_process_when_it_has_refused_the_one_before(files: Platter) -> None:
+def test_disk_obeys_the_next_process_when_it_has_refused_the_one_before(files: LossyDisk) -> None:
     file = files.create(_FILE)
     files.fail(Call.WRITE, reason=errno.ENOSPC, written_bytes=3)
     with pytest.raises(StorageError):
@@ -138,7 +138,7 @@ def test_disk_obeys_the_next_process_when_it_has_refused_the_one_before(files: P
     assert files.read(_FILE) == b"abcxyz"
 
 
-def test_disk_loses_power_instead_of_the_call_that_is_named(files: Platter) -> None:
+def test_disk_loses_power_instead_of_the_call_that_is_named(files: LossyDisk) -> None:
     file = files.create(_FILE)
     files.cut_power_at(Call.FLUSH)
     file.append(b"abc")
@@ -149,7 +149,7 @@ def test_disk_loses_power_instead_of_the_call_that_is_named(files: Platter) -> N
     assert files.cut_instead_of is Call.FLUSH
 
 
-def test_disk_has_its_old_bytes_when_rot_is_undone(files: Platter) -> None:
+def test_disk_has_its_old_bytes_when_rot_is_undone(files: LossyDisk) -> None:
     files.put(_FILE, b"abc")
     files.rot(_FILE, 1, 0)
     assert files.read(_FILE) == b"acc"
@@ -160,7 +160,7 @@ def test_disk_has_its_old_bytes_when_rot_is_undone(files: Platter) -> None:
     assert not files.is_rotten
 
 
-def test_copy_of_disk_holds_what_a_power_cut_would_leave(files: Platter) -> None:
+def test_copy_of_disk_holds_what_a_power_cut_would_leave(files: LossyDisk) -> None:
     files.put("kept", b"abc")
     files.create(_FILE).append(b"never flushed")
 
@@ -177,7 +177,7 @@ def test_process_dies_instead_of_the_effect_that_is_named(world: World, effect: 
     victim.kill_instead_of(effect)
 
     assert victim.process is None
-    assert world.sightings.moments[Moment("killed", type(effect).__name__)] == 1
+    assert world.marks.moments[Moment("killed", type(effect).__name__)] == 1
 
 
 def test_node_stops_when_its_disk_refuses_to_flush(world: World) -> None:
@@ -186,9 +186,9 @@ def test_node_stops_when_its_disk_refuses_to_flush(world: World) -> None:
     life = victim.life
     victim.files.fail(Call.FLUSH, reason=errno.EIO)
 
-    pass_a_while(world)
+    run_a_while(world)
 
-    assert world.sightings.counts[Sight.FLUSH_REFUSED] == 1
+    assert world.marks.counts[Mark.FLUSH_REFUSED] == 1
     assert victim.life == life + 1
 
 
@@ -201,7 +201,7 @@ def test_node_refuses_to_start_when_a_bit_below_its_recovery_point_is_wrong(worl
 
     world.keep_down(frozenset())
 
-    assert world.sightings.counts[Sight.DAMAGE_REFUSED] == 1
+    assert world.marks.counts[Mark.DAMAGE_REFUSED] == 1
     assert victim.process is None
 
 
@@ -211,10 +211,10 @@ def test_follower_makes_another_connection_when_nobody_answers_on_the_one_it_has
     follower, leader = follower_of(world), leader_of(world)
     world.post_office.lose(Connection(follower.node_id, leader.node_id, Lane.FETCHES))
 
-    pass_a_while(world)
+    run_a_while(world)
 
-    assert world.sightings.counts[Sight.SENT_INTO_THE_VOID] > 0
-    assert world.sightings.counts[Sight.CONNECTION_MADE_ANEW] == 1
+    assert world.marks.counts[Mark.SENT_ON_LOST_CONNECTION] > 0
+    assert world.marks.counts[Mark.CONNECTION_MADE_ANEW] == 1
     assert isinstance(follower.core.role, Follower)
 
 
@@ -227,11 +227,11 @@ def test_request_reaches_another_node_when_its_address_leads_there(world: World)
 
     world.post_office.send(
         follower.process,
-        Send(number=9_999, node_id=leader.node_id, endpoint=endpoint_of(leader.node_id), request=request),
+        SendRequest(number=9_999, node_id=leader.node_id, endpoint=endpoint_of(leader.node_id), request=request),
     )
     world.timeline.run(world.timeline.now_ms + 50)
 
-    assert world.sightings.counts[Sight.WRONG_VOTER_ASKED] >= 1
+    assert world.marks.counts[Mark.WRONG_VOTER_ASKED] >= 1
 
 
 @pytest.mark.rule("COMPAT-2", "PREVOTE-18")
@@ -240,7 +240,7 @@ def test_post_office_says_that_a_pre_vote_cannot_be_said_when_one_side_is_old(wo
     world.versions.old_nodes = (leader.node_id,)
 
     assert _round_trip(world, follower, leader, _pre_vote()) is None
-    assert world.sightings.counts[Sight.OLD_PEER_CANNOT_PRE_VOTE] == 1
+    assert world.marks.counts[Mark.OLD_PEER_CANNOT_PRE_VOTE] == 1
     assert _round_trip(world, follower, leader, replace(_pre_vote(), pre_vote=False)) is not None
 
 
@@ -262,7 +262,7 @@ def _round_trip(world: World, sender: Machine, receiver: Machine, request: VoteR
     assert sender.process is not None
     world.post_office.send(
         sender.process,
-        Send(number=9_999, node_id=receiver.node_id, endpoint=endpoint_of(receiver.node_id), request=request),
+        SendRequest(number=9_999, node_id=receiver.node_id, endpoint=endpoint_of(receiver.node_id), request=request),
     )
     world.timeline.run(world.timeline.now_ms + 50)
     return next((message for message in posted if message.is_response and message.request is request), None)

@@ -14,7 +14,7 @@ from tests.simulation.invariants.commitment import LeadersAreComplete
 from tests.simulation.invariants.elections import ElectedByMajority, OneVotePerEpoch
 from tests.simulation.invariants.observer import Invariant
 from tests.simulation.invariants.reads import ReadsAreCommitted
-from tests.simulation.invariants.writes import AnswersAreTrue
+from tests.simulation.invariants.writes import AppendResponsesAreTrue
 from tests.simulation.mutations.catalogue import MUTATIONS
 from tests.simulation.mutations.clients import client_reads_past_the_high_watermark
 from tests.simulation.mutations.commits import acknowledged_before_it_is_committed
@@ -32,7 +32,10 @@ _SECOND_LINE = (
         id="OneLeaderPerEpoch",
     ),
     pytest.param(
-        acknowledged_before_it_is_committed, {AnswersAreTrue}, "HistoryIsLinearizable", id="HistoryIsLinearizable"
+        acknowledged_before_it_is_committed,
+        {AppendResponsesAreTrue},
+        "HistoryIsLinearizable",
+        id="HistoryIsLinearizable",
     ),
     pytest.param(client_reads_past_the_high_watermark, {ReadsAreCommitted}, "ReadersGoForward", id="ReadersGoForward"),
 )

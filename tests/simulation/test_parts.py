@@ -13,12 +13,12 @@ from raft.types import Batch, Epoch, EpochStart, Offset
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.clock import Clock
 from tests.simulation.dice import Dice
-from tests.simulation.log_twin import LogTwin
+from tests.simulation.log_model import LogModel
+from tests.simulation.lossy_disk import LossyDisk
+from tests.simulation.marks import Marks
 from tests.simulation.message import Message
 from tests.simulation.network import Network
 from tests.simulation.plan import CALM_NETWORK
-from tests.simulation.platter import Platter
-from tests.simulation.sightings import Sightings
 from tests.simulation.timeline import Timeline
 from tests.simulation.written_log import WrittenLog
 
@@ -37,20 +37,20 @@ def _batch(base_offset: int, *, epoch: int = 1, sequence: int | None = None) -> 
     return Batch(header=read_header(payload), payload=payload)
 
 
-def _open(files: Platter) -> Log:
+def _open(files: LossyDisk) -> Log:
     point = RecoveryPoint(files, f"{_DIRECTORY}/point", topic="log", partition=0)
     return Log.open(files, _DIRECTORY, LogConfig(segment_bytes=200), point)
 
 
 @pytest.fixture
-def files() -> Platter:
-    files = Platter()
+def files() -> LossyDisk:
+    files = LossyDisk()
     files.make_directory(_DIRECTORY)
     return files
 
 
 @pytest.fixture
-def written(files: Platter) -> WrittenLog:
+def written(files: LossyDisk) -> WrittenLog:
     return WrittenLog(files, _DIRECTORY)
 
 
@@ -88,7 +88,7 @@ def test_dice_fall_the_same_when_another_stream_is_thrown_more_often() -> None:
 
 def test_network_carries_nothing_when_a_link_is_cut_in_that_direction() -> None:
     timeline, arrived = Timeline(), list[str]()
-    network = Network(CALM_NETWORK, timeline=timeline, dice=Dice(1, "network"), sightings=Sightings())
+    network = Network(CALM_NETWORK, timeline=timeline, dice=Dice(1, "network"), marks=Marks())
     cut = network.cut([(1, 2)])
 
     network.carry(Message(1, 2), lambda: arrived.append("lost"))
@@ -101,11 +101,11 @@ def test_network_carries_nothing_when_a_link_is_cut_in_that_direction() -> None:
 
 
 def test_log_twin_differs_from_there_on_when_one_batch_differs() -> None:
-    one, other = LogTwin(), LogTwin()
-    for twin, epoch in ((one, 1), (other, 2)):
-        twin.append(_batch(0))
-        twin.append(_batch(1, epoch=epoch))
-        twin.append(_batch(2, epoch=2))
+    one, other = LogModel(), LogModel()
+    for model, epoch in ((one, 1), (other, 2)):
+        model.append(_batch(0))
+        model.append(_batch(1, epoch=epoch))
+        model.append(_batch(2, epoch=2))
 
     assert one.chain_at(Offset(1)) == other.chain_at(Offset(1)) is not None
     assert one.chain_at(Offset(3)) != other.chain_at(Offset(3))
@@ -116,19 +116,19 @@ def test_log_twin_differs_from_there_on_when_one_batch_differs() -> None:
 
 
 def test_log_twin_counts_a_write_once_when_the_other_was_cut_off() -> None:
-    twin = LogTwin()
-    twin.append(_batch(0, sequence=7))
-    twin.append(_batch(1, sequence=7))
-    assert twin.times_written((5, 0, 7)) == 2
+    model = LogModel()
+    model.append(_batch(0, sequence=7))
+    model.append(_batch(1, sequence=7))
+    assert model.times_written((5, 0, 7)) == 2
 
-    cut_off = twin.truncate(Offset(1))
+    cut_off = model.truncate(Offset(1))
 
     assert [entry.header.base_offset for entry in cut_off] == [1]
-    assert twin.times_written((5, 0, 7)) == 1
-    assert twin.end_offset == 1
+    assert model.times_written((5, 0, 7)) == 1
+    assert model.end_offset == 1
 
 
-def test_written_log_finds_nothing_durable_when_nothing_was_flushed(files: Platter, written: WrittenLog) -> None:
+def test_written_log_finds_nothing_durable_when_nothing_was_flushed(files: LossyDisk, written: WrittenLog) -> None:
     log = _open(files)
 
     for offset in range(2):
@@ -141,7 +141,7 @@ def test_written_log_finds_nothing_durable_when_nothing_was_flushed(files: Platt
 
 
 def test_written_log_finds_other_bytes_not_durable_when_a_cut_is_written_over(
-    files: Platter, written: WrittenLog
+    files: LossyDisk, written: WrittenLog
 ) -> None:
     """The story that the numbers of flushes guard against: the old records were durable, the new ones are not yet."""
     log = _open(files)
@@ -160,7 +160,7 @@ def test_written_log_finds_other_bytes_not_durable_when_a_cut_is_written_over(
 
 
 @pytest.mark.rule("TEST-17")
-def test_written_log_refuses_what_it_finds_when_flushed_records_are_gone(files: Platter, written: WrittenLog) -> None:
+def test_written_log_refuses_what_it_finds_when_flushed_records_are_gone(files: LossyDisk, written: WrittenLog) -> None:
     log = _open(files)
     written.append(_batch(0))
     log.append([_batch(0)])
@@ -173,7 +173,7 @@ def test_written_log_refuses_what_it_finds_when_flushed_records_are_gone(files: 
         written.reopen(_open(files))
 
 
-def test_written_log_refuses_what_it_finds_when_nobody_wrote_it(files: Platter, written: WrittenLog) -> None:
+def test_written_log_refuses_what_it_finds_when_nobody_wrote_it(files: LossyDisk, written: WrittenLog) -> None:
     log = _open(files)
     written.append(_batch(0))
     log.append([_batch(0, epoch=2)])

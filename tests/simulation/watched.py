@@ -6,17 +6,25 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from raft.core import RaftCore
-from raft.core.effects import AppendBatches, AppendLeaderChange, Effect, ReadRange, Reply, Send, TruncateLog
+from raft.core.effects import (
+    AppendBatches,
+    AppendLeaderChange,
+    Effect,
+    ReadRange,
+    SendRequest,
+    SendResponse,
+    TruncateLog,
+)
 from raft.core.events import AppendRequested, AppendsRequested, Event, RequestReceived
 from raft.records.control import leader_change_batch
 from raft.records.header import read_header
-from raft.runtime.engine import Engine, OnReply
+from raft.runtime.engine import Engine, OnResponse
 from raft.runtime.replica_disk import ReplicaDisk
 from raft.types import Batch
 from tests.simulation.broken import ProcessEndedError
 from tests.simulation.event_loop import EventLoop
 from tests.simulation.invariants.observer import Asked
-from tests.simulation.log_twin import Entry, LogTwin
+from tests.simulation.log_model import Entry, LogModel
 from tests.simulation.step import Step, leadership_in
 
 if TYPE_CHECKING:
@@ -31,12 +39,12 @@ WALL_CLOCK_MS = 1_700_000_000_000
 
 
 class WatchedCore(RaftCore):
-    """Tells of each event that it handles, and keeps a twin of the log that it believes in.
+    """Tells of each event that it handles, and keeps a model of the log that it believes in.
 
     `attach` comes before the first event.
     """
 
-    def attach(self, machine: Machine, log: LogTwin, loop: EventLoop, timeline: Timeline, watch: Watch) -> None:
+    def attach(self, machine: Machine, log: LogModel, loop: EventLoop, timeline: Timeline, watch: Watch) -> None:
         """Begin to tell.
 
         Args:
@@ -47,7 +55,7 @@ class WatchedCore(RaftCore):
             watch: is told.
         """
         self._machine = machine
-        self.log_twin = log
+        self.log_model = log
         self._loop = loop
         self._timeline = timeline
         self._watch = watch
@@ -69,7 +77,7 @@ class WatchedCore(RaftCore):
                 self.asked.update((append.request_id, append) for append in event.appends)
             case _:
                 pass
-        # The time of day stands still until the next event, so that the twin gets the timestamps that the log gets.
+        # The time of day stands still until the next event, so that the model gets the timestamps that the log gets.
         self._loop.wall_ms = WALL_CLOCK_MS + self._timeline.now_ms
         role_before, high_watermark_before = self.role, self.high_watermark
         effects = super().handle(event, now_ms)
@@ -85,7 +93,7 @@ class WatchedCore(RaftCore):
                 leadership=leadership_in(role_before, effects),
                 high_watermark_before=high_watermark_before,
                 high_watermark=self.high_watermark,
-                log=self.log_twin,
+                log=self.log_model,
                 truncated=truncated,
                 appended=appended,
             )
@@ -99,11 +107,11 @@ class WatchedCore(RaftCore):
             match effect:
                 case TruncateLog(end_offset=end_offset):
                     assert not appended, "a core that truncates what it has just appended is not foreseen here"
-                    truncated += self.log_twin.truncate(end_offset)
+                    truncated += self.log_model.truncate(end_offset)
                 case AppendBatches(batches=batches):
-                    appended += [self.log_twin.append(batch) for batch in batches]
+                    appended += [self.log_model.append(batch) for batch in batches]
                 case AppendLeaderChange():
-                    appended.append(self.log_twin.append(self._leader_change(effect)))
+                    appended.append(self.log_model.append(self._leader_change(effect)))
                 case _:
                     pass
         return truncated, appended
@@ -137,7 +145,7 @@ class WatchedEngine(Engine):
         self._machine = machine
         self._watched_core = core
         self._watch = watch
-        self._unread: dict[int, tuple[Asked, Reply]] = {}
+        self._unread: dict[int, tuple[Asked, SendResponse]] = {}
         self.is_fatal: Callable[[Effect], bool] | None = None
 
     @property
@@ -161,28 +169,28 @@ class WatchedEngine(Engine):
             self._machine.kill_instead_of(effect)
             raise ProcessEndedError
         self._watch.carried_out(self._machine, effect)
-        if isinstance(effect, Send):
+        if isinstance(effect, SendRequest):
             self._watch.sent(self._machine, effect)
         super().carry_out(effect)
 
-    def expect_reply(self, on_reply: OnReply) -> int:
+    def expect_response(self, on_response: OnResponse) -> int:
         """See `Engine.expect_reply`."""
 
-        def on_watched_reply(reply: Reply) -> None:
-            asked = self._watched_core.asked.pop(reply.request_id)
-            if reply.read is None:
-                self._watch.replied(self._machine, asked, reply, b"")
+        def on_watched_response(order: SendResponse) -> None:
+            asked = self._watched_core.asked.pop(order.request_id)
+            if order.read is None:
+                self._watch.replied(self._machine, asked, order, b"")
             else:
-                self._unread[id(reply.read)] = asked, reply
-            on_reply(reply)
+                self._unread[id(order.read)] = asked, order
+            on_response(order)
 
-        return super().expect_reply(on_watched_reply)
+        return super().expect_response(on_watched_response)
 
     def was_read(self, read: ReadRange, records: bytes) -> None:
         """Note that records were read; if that is for a response, tell of it."""
-        asked, reply = self._unread.pop(id(read), (None, None))
-        if asked is not None and reply is not None:
-            self._watch.replied(self._machine, asked, reply, records)
+        asked, order = self._unread.pop(id(read), (None, None))
+        if asked is not None and order is not None:
+            self._watch.replied(self._machine, asked, order, records)
 
 
 class WatchedDisk(ReplicaDisk):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from raft.storage.directory import ReplicaDirectory
 from raft.types import Batch, ElectionState, Offset
 from tests.simulation.broken import BrokenInvariantError
-from tests.simulation.log_twin import Entry
+from tests.simulation.log_model import Entry
 from tests.simulation.written_log import WrittenLog
 
 
@@ -32,7 +32,7 @@ class DirectoryListener:
 
 
 class WatchedDirectory(ReplicaDirectory):
-    """Keeps a twin of its log, and tells of what it does. `watch` comes after `open`.
+    """Keeps a model of its log, and tells of what it does. `watch` comes after `open`.
 
     Attributes:
         truncations: how often the log was truncated.
@@ -46,7 +46,7 @@ class WatchedDirectory(ReplicaDirectory):
         """Begin to tell.
 
         Args:
-            written: the twin of the log.
+            written: the model of the log.
             listener: is told.
         """
         self._written = written

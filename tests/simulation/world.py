@@ -9,7 +9,7 @@ from raft.types import NodeId
 from tests.simulation.chronicle import Chronicle
 from tests.simulation.clients.caller import Caller
 from tests.simulation.clients.keyed_writer import KeyedWriter
-from tests.simulation.clients.latecomer import Latecomer
+from tests.simulation.clients.late_writer import LateWriter
 from tests.simulation.clients.our_client import OurClient
 from tests.simulation.clients.producer import Producer
 from tests.simulation.clients.reader import Reader
@@ -17,22 +17,22 @@ from tests.simulation.clients.stream_reader import StreamReader
 from tests.simulation.clients.writer import Writer, WriterWorld
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.dice import Dice
+from tests.simulation.environment import Environment
 from tests.simulation.faults.catalogue import NEMESES
-from tests.simulation.faults.nemesis import Nemesis, Prey
+from tests.simulation.faults.nemesis import Nemesis, Targets
 from tests.simulation.fingerprint import Fingerprint
 from tests.simulation.invariants.catalogue import all_invariants
 from tests.simulation.invariants.observer import Observer
 from tests.simulation.invariants.watch import Watch
 from tests.simulation.machine import Machine
+from tests.simulation.mark_observer import MarkObserver
+from tests.simulation.marks import Mark, Marks
 from tests.simulation.message import Address
 from tests.simulation.network import Network
-from tests.simulation.onlooker import Onlooker
 from tests.simulation.plan import Plan
 from tests.simulation.post_office import PostOffice
-from tests.simulation.sightings import Sight, Sightings
 from tests.simulation.starting import endpoint_of
 from tests.simulation.story import Story
-from tests.simulation.surroundings import Surroundings
 from tests.simulation.timeline import Timeline
 from tests.simulation.versions import Versions
 
@@ -58,30 +58,28 @@ class World:
         self.plan = plan
         self.timeline = Timeline()
         self.story = Story(self.timeline, remembered_lines)
-        self.sightings = Sightings()
+        self.marks = Marks()
         self.committed = CommittedLog()
         self.fingerprint = Fingerprint(self.timeline)
-        self.network = Network(
-            plan.network, timeline=self.timeline, dice=Dice(plan.seed, "network"), sightings=self.sightings
-        )
+        self.network = Network(plan.network, timeline=self.timeline, dice=Dice(plan.seed, "network"), marks=self.marks)
         self.versions = Versions(plan.wire.old_nodes)
         self.post_office = PostOffice(
-            self.network, self.versions, dice=Dice(plan.seed, "post office"), sightings=self.sightings
+            self.network, self.versions, dice=Dice(plan.seed, "post office"), marks=self.marks
         )
         self._watch = Watch()
         self._downtimes = Dice(plan.seed, "downtimes")
         self._kept_down: frozenset[NodeId] = frozenset()
-        surroundings = Surroundings(
+        environment = Environment(
             plan=plan,
             timeline=self.timeline,
             story=self.story,
-            sightings=self.sightings,
+            marks=self.marks,
             watch=self._watch,
             post_office=self.post_office,
             went_down=self._on_down,
             allows_halts=allows_halts,
         )
-        self.machines = [Machine(node_id, surroundings) for node_id in (*plan.voters, *plan.observers)]
+        self.machines = [Machine(node_id, environment) for node_id in (*plan.voters, *plan.observers)]
         self.post_office.machines = {endpoint_of(machine.node_id): machine for machine in self.machines}
         self._addresses: list[Address] = []
         self.writers = self._make_writers()
@@ -118,7 +116,7 @@ class World:
         """Have something written with a timestamp so late that every writer before it is forgotten."""
         self.story.tell("world", "lets a month pass")
         name = "latecomer"
-        late = Latecomer(name, self._client(), self._writer_world(name))
+        late = LateWriter(name, self._client(), self._writer_world(name))
         self.writers.append(late)
         late.make_last()
 
@@ -126,7 +124,7 @@ class World:
         return [
             self.fingerprint,
             Chronicle(self.story),
-            Onlooker(self.sightings, self.machines, self.committed),
+            MarkObserver(self.marks, self.machines, self.committed),
             *all_invariants(self.plan, self.machines, self.committed),
         ]
 
@@ -142,7 +140,7 @@ class World:
     def _note_leap(self) -> None:
         self.story.tell("world", "has the clocks of its clients leap")
         has_written = any(machine.process and machine.core.writers_image().histories for machine in self.machines)
-        self.sightings.count(Sight.CLOCKS_LEAPT, has_written)
+        self.marks.count(Mark.CLOCKS_LEAPT, has_written)
 
     def _on_down(self, machine: Machine) -> None:
         self.post_office.forget_connections(machine.node_id)
@@ -206,14 +204,14 @@ class World:
         return self._addresses[-1]
 
     def _make_nemeses(self) -> list[Nemesis]:
-        prey = Prey(
+        targets = Targets(
             plan=self.plan,
             timeline=self.timeline,
             story=self.story,
-            sightings=self.sightings,
+            marks=self.marks,
             network=self.network,
             post_office=self.post_office,
             machines=self.machines,
             clients=self._addresses,
         )
-        return [nemesis(prey) for nemesis in NEMESES]
+        return [nemesis(targets) for nemesis in NEMESES]

@@ -12,7 +12,7 @@ from raft.errors import DecodeError, LocalProtocolError
 from raft.wire import connection as module
 from raft.wire.apis import API_VERSIONS, METADATA
 from raft.wire.connection import Connection, ConnectionState, InvalidDataReceived, ResponseReceived
-from raft.wire.frames import MAX_ANSWER_BYTES, encode_response
+from raft.wire.frames import MAX_RESPONSE_BYTES, encode_response
 from raft.wire.headers import RequestHeader
 from raft.wire.messages.api_versions import ApiVersionsRequest
 from raft.wire.messages.describe_cluster import DescribeClusterRequest
@@ -182,10 +182,10 @@ def test_correlation_ids_begin_again_after_the_last_one_of_an_int32(monkeypatch:
 
 
 def test_response_of_any_size_is_waited_for() -> None:
-    connection = negotiating(max_frame_bytes=MAX_ANSWER_BYTES)
+    connection = negotiating(max_frame_bytes=MAX_RESPONSE_BYTES)
 
-    assert MAX_ANSWER_BYTES == (1 << 31) - 1, "all that a size can say"
-    assert connection.receive_data(MAX_ANSWER_BYTES.to_bytes(4, "big") + b"the beginning") == []
+    assert MAX_RESPONSE_BYTES == (1 << 31) - 1, "all that a size can say"
+    assert connection.receive_data(MAX_RESPONSE_BYTES.to_bytes(4, "big") + b"the beginning") == []
     assert connection.state is ConnectionState.NEGOTIATING
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from raft.core.effects import ReadRange, Reply
+from raft.core.effects import ReadRange, SendResponse
 from raft.core.events import RequestReceived
 from raft.core.messages import ClientFetchRequest, FetchResponse
 from raft.errors import DecodeError, ErrorCode
@@ -36,7 +36,7 @@ def client_fetch(context: Context, caller: Caller, request: wire.FetchRequest, v
     """Answer the Fetch of a client: committed records only, once there are `min_bytes` of them or time is over."""
     ours = _our_partition(context, request, version)
     if ours is None:
-        _answer_without_ours(context, request, version, respond)
+        _respond_without_ours(context, request, version, respond)
         return
     asked = client_fetch_from_wire(request, ours)
     max_bytes = min(asked.max_bytes, context.config.message_max_bytes)
@@ -56,7 +56,7 @@ def _our_partition(context: Context, request: wire.FetchRequest, version: int) -
     return None
 
 
-def _answer_without_ours(context: Context, request: wire.FetchRequest, version: int, respond: Respond) -> None:
+def _respond_without_ours(context: Context, request: wire.FetchRequest, version: int, respond: Respond) -> None:
     """Nothing of ours is asked for: errors at once, or, for an empty session, nothing, after the time asked for."""
     response = _response(context, request, version, None, ())
     due_ms = context.scheduler.now_ms() + (0 if request.topics else _wait_ms(request))
@@ -126,7 +126,7 @@ class _ClientFetch:
 
     def ask(self) -> None:
         """Put the question to the core."""
-        request_id = self._context.engine.expect_reply(self._on_reply)
+        request_id = self._context.engine.expect_response(self._on_response)
         self._respond.when_gone(lambda: self._forget(request_id))
         self._context.engine.submit(RequestReceived(request_id=request_id, request=self._asked))
 
@@ -137,8 +137,8 @@ class _ClientFetch:
         if self._permit is not None:
             self._context.responses.release(self._permit)
 
-    def _on_reply(self, reply: Reply) -> None:
-        response, read = reply.response, reply.read
+    def _on_response(self, order: SendResponse) -> None:
+        response, read = order.response, order.read
         assert isinstance(response, FetchResponse), "the answer to a fetch"
         if read is None:
             self._answer(response, b"")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from raft.codec import Message
 from raft.core import messages as core
-from raft.core.effects import Reply
+from raft.core.effects import SendResponse
 from raft.core.events import RequestReceived
 from raft.runtime.caller import Caller
 from raft.runtime.requests.allowed import is_allowed
@@ -57,7 +57,7 @@ def handle(context: Context, caller: Caller, received: ReceivedRequest, respond:
                 context.known_leader,
                 message,
                 version,
-                answered=lambda answer: respond(relayed(context, caller, answer)),
+                on_response=lambda answer: respond(relayed(context, caller, answer)),
                 otherwise=lambda: respond(describe_quorum(context, caller, message, version)),
             )
         case _:
@@ -96,14 +96,14 @@ def _at_once(context: Context, caller: Caller, message: Message, version: int) -
 def _ask_core(context: Context, message: Message, version: int, respond: Respond) -> None:
     """Hand the core what another replica asks."""
 
-    def on_reply(reply: Reply) -> None:
-        response = reply.response
+    def on_response(order: SendResponse) -> None:
+        response = order.response
         assert not isinstance(response, core.AppendResponse), "replicas do not append"
-        if reply.read is None:
+        if order.read is None:
             respond(response_to_wire(message, response, b"", context.ours, version))
         else:
             context.disk.read(
-                reply.read,
+                order.read,
                 lambda records: respond(response_to_wire(message, response, records, context.ours, version)),
             )
 
@@ -116,6 +116,6 @@ def _ask_core(context: Context, message: Message, version: int, respond: Respond
             max_wait_ms=min(request.max_wait_ms, LONGEST_WAIT_MS),
             max_bytes=min(request.max_bytes, most_bytes),
         )
-    request_id = context.engine.expect_reply(on_reply)
+    request_id = context.engine.expect_response(on_response)
     respond.when_gone(lambda: context.engine.abandon(request_id))
     context.engine.submit(RequestReceived(request_id=request_id, request=request))

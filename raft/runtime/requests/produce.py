@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from raft.core.effects import Reply
+from raft.core.effects import SendResponse
 from raft.core.events import AppendRequested
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode, RequestError
@@ -47,7 +47,7 @@ class _Checked(NamedTuple):
     outcome: Batch | ProduceResponsePartition | None
 
 
-class _Answers:
+class _PartitionResponses:
     """The answer to one Produce request, sent when the last of its partitions has its own."""
 
     def __init__(self, request: ProduceRequest, version: int, respond: Respond) -> None:
@@ -92,12 +92,12 @@ class _Answers:
 
 def produce(context: Context, caller: Caller, request: ProduceRequest, version: int, respond: Respond) -> None:
     """Answer Produce: acknowledged when committed, whatever `acks` says."""
-    answers = _Answers(request, version, respond)
-    answers.respond_if_whole()
+    responses = _PartitionResponses(request, version, respond)
+    responses.respond_if_whole()
     context.admissions.admit(
         caller,
         lambda: _check(context, request, version),
-        lambda checked: _begin(context, caller, request, version, answers, checked),
+        lambda checked: _begin(context, caller, request, version, responses, checked),
         is_quick=not context.is_leader or _is_quick(request),
     )
 
@@ -127,14 +127,14 @@ def _begin(
     caller: Caller,
     request: ProduceRequest,
     version: int,
-    answers: _Answers,
+    responses: _PartitionResponses,
     checked: Sequence[_Checked],
 ) -> None:
     for one in checked:
         if isinstance(one.outcome, ProduceResponsePartition):
-            answers.give(one.place, one.outcome)
+            responses.give(one.place, one.outcome)
             continue
-        give = _giver(context, caller, answers, one.place, one.partition, version)
+        give = _giver(context, caller, responses, one.place, one.partition, version)
         if one.outcome is None:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
             leader = LeaderAndEpoch(epoch=context.epoch, leader_id=context.serving_leader)
@@ -201,17 +201,17 @@ def _refusal(index: int, error: RequestError) -> ProduceResponsePartition:
 
 
 def _append(context: Context, request: ProduceRequest, batch: Batch, give: Callable[[AppendResponse], None]) -> None:
-    def on_reply(reply: Reply) -> None:
-        assert isinstance(reply.response, AppendResponse), "the answer to an append"
-        give(reply.response)
+    def on_response(order: SendResponse) -> None:
+        assert isinstance(order.response, AppendResponse), "the answer to an append"
+        give(order.response)
 
-    request_id = context.engine.expect_reply(on_reply)
+    request_id = context.engine.expect_response(on_response)
     timeout_ms = max(request.timeout_ms, 0)
     context.engine.submit(AppendRequested(request_id=request_id, batch=batch, timeout_ms=timeout_ms))
 
 
 def _giver(
-    context: Context, caller: Caller, answers: _Answers, place: tuple[int, int], index: int, version: int
+    context: Context, caller: Caller, responses: _PartitionResponses, place: tuple[int, int], index: int, version: int
 ) -> Callable[[AppendResponse], None]:
     """Return a function that takes the core's answer and gives one partition its own."""
     speaks_of_leader = version >= _FIRST_WITH_LEADER
@@ -230,7 +230,7 @@ def _giver(
             else LeaderIdAndEpoch(),
         )
         endpoints = context.leader_endpoints(caller)[:1] if is_lost and leader is not None else ()
-        answers.give(
+        responses.give(
             place,
             answer,
             tuple(

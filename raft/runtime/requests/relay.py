@@ -30,7 +30,7 @@ class Relay(Protocol):
         request: Message,
         version: int,
         *,
-        answered: Callable[[Message], None],
+        on_response: Callable[[Message], None],
         otherwise: Callable[[], None],
     ) -> None:
         """Call `answered` with the leader's response; `otherwise` if it does not respond in time, or too many wait."""

@@ -42,7 +42,7 @@ class Caller:
         """Ask the node that was asked last."""
         self._hint = self._last
 
-    def ask(self, request: Message, version: int, answered: Callable[[Message], None]) -> None:
+    def ask(self, request: Message, version: int, on_response: Callable[[Message], None]) -> None:
         """Send a request; `answered` gets its response, if there is one."""
         node_id = self._dice.pick(self._node_ids) if self._hint is None else self._hint
         self._last = node_id
@@ -50,5 +50,5 @@ class Caller:
             self.address,
             endpoint_of(node_id),
             encode_request(request, version, correlation_id=_CORRELATION_ID, client_id="simulated"),
-            on_response=lambda frame: answered(decode_response(frame, api_of(request), version)[1]),
+            on_response=lambda frame: on_response(decode_response(frame, api_of(request), version)[1]),
         )

@@ -16,7 +16,7 @@ from raft.wire.messages.fetch import (
 from tests.simulation.clients.caller import Caller
 from tests.simulation.dice import Dice
 from tests.simulation.invariants.observer import Observer
-from tests.simulation.log_twin import LogTwin
+from tests.simulation.log_model import LogModel
 from tests.simulation.starting import TOPIC, TOPIC_ID
 from tests.simulation.timeline import Timeline
 
@@ -49,7 +49,7 @@ class Reader:
     """
 
     def __init__(self, name: str, caller: Caller, *, timeline: Timeline, dice: Dice, watch: Observer) -> None:
-        self.log = LogTwin()
+        self.log = LogModel()
         self.name = name
         self._caller = caller
         self._timeline = timeline

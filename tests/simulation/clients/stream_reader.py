@@ -12,7 +12,7 @@ from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.clients.our_client import OurClient
 from tests.simulation.dice import Dice
 from tests.simulation.invariants.observer import Observer
-from tests.simulation.log_twin import LogTwin
+from tests.simulation.log_model import LogModel
 from tests.simulation.timeline import Timeline
 from tests.simulation.watched import WALL_CLOCK_MS
 
@@ -37,7 +37,7 @@ class StreamReader:
     """
 
     def __init__(self, name: str, client: OurClient, *, timeline: Timeline, dice: Dice, watch: Observer) -> None:
-        self.log = LogTwin()
+        self.log = LogModel()
         self.name = name
         self._client = client
         self._timeline = timeline

@@ -8,9 +8,9 @@ from __future__ import annotations
 from raft.storage.election_state import ELECTION_STATE_NAME
 from raft.types import NodeId
 from tests.simulation.faults.kinds import Fault
-from tests.simulation.faults.nemesis import Nemesis, Prey
+from tests.simulation.faults.nemesis import Nemesis, Targets
+from tests.simulation.lossy_disk import LossyDisk
 from tests.simulation.machine import Machine
-from tests.simulation.platter import Platter
 from tests.simulation.starting import DIRECTORY
 
 _BITS_OF_BYTE = 8
@@ -22,7 +22,7 @@ class _Tampering(Nemesis):
 
     def _take_down(self) -> Machine:
         """Pick a machine, and see to it that it is down."""
-        victim = self._dice.pick(self._prey.machines)
+        victim = self._dice.pick(self._targets.machines)
         if victim.process is not None:
             victim.cut_power()
         return victim
@@ -33,19 +33,19 @@ class LostDisks(_Tampering):
 
     kind = Fault.LOST_DISK
 
-    def __init__(self, prey: Prey) -> None:
-        super().__init__(prey)
-        self._copies: dict[NodeId, Platter] = {}
+    def __init__(self, targets: Targets) -> None:
+        super().__init__(targets)
+        self._copies: dict[NodeId, LossyDisk] = {}
 
     def _strike(self) -> bool:
-        dice, prey = self._dice, self._prey
-        copied = dice.pick(prey.machines)
+        dice, targets = self._dice, self._targets
+        copied = dice.pick(targets.machines)
         if copied.files.has_survivor(_FILE):
             self._copies.setdefault(copied.node_id, copied.files.copy())
         victim = self._take_down()
         copy = self._copies.pop(victim.node_id, None) if dice.draw(2) else None
-        prey.story.tell(str(victim), "gets another disk, %s", "with an old copy" if copy else "an empty one")
-        victim.tamper(copy or Platter())
+        targets.story.tell(str(victim), "gets another disk, %s", "with an old copy" if copy else "an empty one")
+        victim.tamper(copy or LossyDisk())
         return True
 
 
@@ -54,20 +54,20 @@ class StaleElectionStates(_Tampering):
 
     kind = Fault.STALE_ELECTION_STATE
 
-    def __init__(self, prey: Prey) -> None:
-        super().__init__(prey)
+    def __init__(self, targets: Targets) -> None:
+        super().__init__(targets)
         self._copies: dict[NodeId, bytes] = {}
 
     def _strike(self) -> bool:
-        prey = self._prey
-        for machine in prey.machines:
+        targets = self._targets
+        for machine in targets.machines:
             if machine.files.has_survivor(_FILE):
                 self._copies.setdefault(machine.node_id, machine.files.survivor(_FILE))
         victim = self._take_down()
         copy = self._copies.pop(victim.node_id, None)
         if copy is None:
             return False
-        prey.story.tell(str(victim), "has an old election state again: %s", copy)
+        targets.story.tell(str(victim), "has an old election state again: %s", copy)
         victim.files.put(_FILE, copy)
         victim.tamper()
         return True
@@ -86,7 +86,7 @@ class UnnoticedRot(_Tampering):
             return False
         place = victim.written.places_below(end_offset)[-1]
         position = place.checked_from + dice.draw(place.end_position - place.checked_from)
-        self._prey.story.tell(str(victim), "has a bit that changes at byte %s of %s", position, place.segment)
+        self._targets.story.tell(str(victim), "has a bit that changes at byte %s of %s", position, place.segment)
         victim.files.flip_bit(place.segment, position, dice.draw(_BITS_OF_BYTE))
         victim.tamper()
         return True

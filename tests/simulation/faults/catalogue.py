@@ -8,17 +8,17 @@ from tests.simulation.faults.connections import HalfOpenConnections, Misdirectio
 from tests.simulation.faults.crashes import Blackouts, Crashes
 from tests.simulation.faults.disks import BitRot, DiskErrors
 from tests.simulation.faults.nemesis import Nemesis
+from tests.simulation.faults.operators import Resignations, Shutdowns
 from tests.simulation.faults.partitions import FlappingLinks, Partitions
 from tests.simulation.faults.strangers import Forgers, Strangers
 from tests.simulation.faults.successions import Successions
-from tests.simulation.faults.wishes import Farewells, Resignations
 
 NEMESES: tuple[type[Nemesis], ...] = (
     Crashes,
     Blackouts,
     Stalls,
     ClockJumps,
-    Farewells,
+    Shutdowns,
     Resignations,
     Partitions,
     FlappingLinks,

@@ -15,9 +15,9 @@ class Stalls(Nemesis):
         victim = self._pick_victim()
         if victim is None or victim.process is None:
             return False
-        stall_ms = self._dice.between(self._prey.plan.faults.stall_ms)
-        self._prey.story.tell(str(victim), "stands still for %s ms", stall_ms)
-        victim.process.stall(self._prey.timeline.now_ms + stall_ms)
+        stall_ms = self._dice.between(self._targets.plan.faults.stall_ms)
+        self._targets.story.tell(str(victim), "stands still for %s ms", stall_ms)
+        victim.process.stall(self._targets.timeline.now_ms + stall_ms)
         return True
 
 
@@ -30,7 +30,7 @@ class ClockJumps(Nemesis):
         victim = self._pick_victim()
         if victim is None or victim.process is None:
             return False
-        jump_ms = self._dice.between(self._prey.plan.faults.stall_ms)
-        self._prey.story.tell(str(victim), "has a clock that jumps ahead by %s ms", jump_ms)
+        jump_ms = self._dice.between(self._targets.plan.faults.stall_ms)
+        self._targets.story.tell(str(victim), "has a clock that jumps ahead by %s ms", jump_ms)
         victim.process.jump_ahead(jump_ms)
         return True

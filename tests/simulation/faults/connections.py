@@ -13,11 +13,11 @@ class Resets(Nemesis):
     kind = Fault.RESET
 
     def _strike(self) -> bool:
-        prey = self._prey
-        if len(prey.machines) < 2:
+        targets = self._targets
+        if len(targets.machines) < 2:
             return False
-        one, other = self._dice.some(prey.machines, 2)
-        prey.post_office.reset(one.node_id, other.node_id)
+        one, other = self._dice.some(targets.machines, 2)
+        targets.post_office.reset(one.node_id, other.node_id)
         return True
 
 
@@ -29,14 +29,14 @@ class HalfOpenConnections(Nemesis):
     kind = Fault.HALF_OPEN
 
     def _strike(self) -> bool:
-        prey = self._prey
-        running = prey.running
+        targets = self._targets
+        running = targets.running
         if len(running) < 2:
             return False
         sender, receiver = self._dice.some(running, 2)
         for lane in self._dice.some([*Lane], 1 + self._dice.draw(len(Lane))):
-            prey.story.tell("network", "forgets the connection for %s from %s to %s", lane.value, sender, receiver)
-            prey.post_office.lose(Connection(sender.node_id, receiver.node_id, lane))
+            targets.story.tell("network", "forgets the connection for %s from %s to %s", lane.value, sender, receiver)
+            targets.post_office.lose(Connection(sender.node_id, receiver.node_id, lane))
         return True
 
 
@@ -46,14 +46,14 @@ class Refusals(Nemesis):
     kind = Fault.REFUSAL
 
     def _strike(self) -> bool:
-        prey = self._prey
-        if len(prey.machines) < 2:
+        targets = self._targets
+        if len(targets.machines) < 2:
             return False
-        sender, receiver = self._dice.some(prey.machines, 2)
-        duration_ms = self._dice.between(prey.plan.faults.partition_ms)
-        prey.story.tell("network", "refuses the connections of %s to %s for %s ms", sender, receiver, duration_ms)
-        prey.post_office.refuse(sender.node_id, receiver.node_id)
-        prey.timeline.after(duration_ms, lambda: prey.post_office.admit(sender.node_id, receiver.node_id))
+        sender, receiver = self._dice.some(targets.machines, 2)
+        duration_ms = self._dice.between(targets.plan.faults.partition_ms)
+        targets.story.tell("network", "refuses the connections of %s to %s for %s ms", sender, receiver, duration_ms)
+        targets.post_office.refuse(sender.node_id, receiver.node_id)
+        targets.timeline.after(duration_ms, lambda: targets.post_office.admit(sender.node_id, receiver.node_id))
         return True
 
 
@@ -63,12 +63,12 @@ class Misdirections(Nemesis):
     kind = Fault.MISDIRECTION
 
     def _strike(self) -> bool:
-        prey = self._prey
-        if len(prey.machines) < 2:
+        targets = self._targets
+        if len(targets.machines) < 2:
             return False
-        meant, found = self._dice.some(prey.machines, 2)
-        duration_ms = self._dice.between(prey.plan.faults.partition_ms)
-        prey.story.tell("network", "leads to %s instead of %s for %s ms", found, meant, duration_ms)
-        prey.post_office.misdirect(meant.node_id, found)
-        prey.timeline.after(duration_ms, lambda: prey.post_office.direct(meant.node_id))
+        meant, found = self._dice.some(targets.machines, 2)
+        duration_ms = self._dice.between(targets.plan.faults.partition_ms)
+        targets.story.tell("network", "leads to %s instead of %s for %s ms", found, meant, duration_ms)
+        targets.post_office.misdirect(meant.node_id, found)
+        targets.timeline.after(duration_ms, lambda: targets.post_office.direct(meant.node_id))
         return True

@@ -26,7 +26,7 @@ class Crashes(Nemesis):
     kind = Fault.CRASH
 
     def _strike(self) -> bool:
-        down = self._prey.down
+        down = self._targets.down
         if down and self._dice.draw(3) == 0:
             self._dice.pick(down).files.cut_power_before(1 + self._dice.draw(_DISK_CALLS_OF_START))
             return True
@@ -67,7 +67,7 @@ class Blackouts(Nemesis):
     kind = Fault.BLACKOUT
 
     def _strike(self) -> bool:
-        self._prey.story.tell("power", "fails everywhere")
-        for machine in self._prey.running:
+        self._targets.story.tell("power", "fails everywhere")
+        for machine in self._targets.running:
             machine.cut_power()
         return True

@@ -34,7 +34,7 @@ class DiskErrors(Nemesis):
     kind = Fault.DISK_ERROR
 
     def _strike(self) -> bool:
-        dice, down = self._dice, self._prey.down
+        dice, down = self._dice, self._targets.down
         victim = dice.pick(down) if down and dice.draw(3) == 0 else self._pick_victim()
         if victim is None:
             return False
@@ -58,7 +58,7 @@ class BitRot(Nemesis):
 
     def _strike(self) -> bool:
         dice = self._dice
-        rotting = [machine for machine in self._prey.down if not machine.files.is_rotten]
+        rotting = [machine for machine in self._targets.down if not machine.files.is_rotten]
         if not rotting:
             return False
         victim = dice.pick(rotting)
@@ -71,6 +71,6 @@ class BitRot(Nemesis):
         position = place.position + dice.draw(place.end_position - place.position - _EPOCH_BYTES)
         if position >= place.position + LENGTH_END:
             position += _EPOCH_BYTES
-        self._prey.story.tell(str(victim), "has a bit that changes at byte %s of %s", position, place.segment)
+        self._targets.story.tell(str(victim), "has a bit that changes at byte %s of %s", position, place.segment)
         victim.files.rot(place.segment, position, dice.draw(_BITS_OF_BYTE))
         return True

@@ -14,7 +14,7 @@ class Fault(StrEnum):
     BLACKOUT = "the power fails everywhere"
     STALL = "a process stands still"
     CLOCK_JUMP = "a clock jumps ahead"
-    FAREWELL = "a node is asked to leave"
+    SHUTDOWN = "a node is asked to leave"
     RESIGNATION = "a leader is asked to resign"
     PARTITION = "the network is divided"
     FLAPPING = "links fail and come back, again and again"
@@ -35,5 +35,5 @@ class Fault(StrEnum):
 BEYOND = frozenset((Fault.LOST_DISK, Fault.STALE_ELECTION_STATE, Fault.UNNOTICED_ROT))
 """Those that a quorum of kraft.version 0 cannot always outlive: they strike in runs of their own, never in others."""
 
-BY_REQUEST = frozenset((Fault.FAREWELL, Fault.RESIGNATION))
+BY_REQUEST = frozenset((Fault.SHUTDOWN, Fault.RESIGNATION))
 """Those that are no faults but an operator's wish."""

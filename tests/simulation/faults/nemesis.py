@@ -10,22 +10,22 @@ from typing import ClassVar
 from tests.simulation.dice import Dice
 from tests.simulation.faults.kinds import Fault
 from tests.simulation.machine import Machine
+from tests.simulation.marks import Marks
 from tests.simulation.network import Network
 from tests.simulation.plan import Plan
 from tests.simulation.post_office import PostOffice
-from tests.simulation.sightings import Sightings
 from tests.simulation.story import Story
 from tests.simulation.timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prey:
+class Targets:
     """All that a nemesis may strike, and what it needs for that. `clients` are the addresses of clients."""
 
     plan: Plan
     timeline: Timeline
     story: Story
-    sightings: Sightings
+    marks: Marks
     network: Network
     post_office: PostOffice
     machines: Sequence[Machine]
@@ -51,7 +51,7 @@ class Nemesis(ABC):
     """One kind of fault, which strikes as often as the plan says.
 
     Args:
-        prey: whom it strikes.
+        targets: whom it strikes.
 
     Attributes:
         kind: which one.
@@ -59,16 +59,16 @@ class Nemesis(ABC):
 
     kind: ClassVar[Fault]
 
-    def __init__(self, prey: Prey) -> None:
-        self._prey = prey
-        self._dice = Dice(prey.plan.seed, self.kind.name)
-        self._every_ms = prey.plan.faults.every_ms.get(self.kind)
+    def __init__(self, targets: Targets) -> None:
+        self._targets = targets
+        self._dice = Dice(targets.plan.seed, self.kind.name)
+        self._every_ms = targets.plan.faults.every_ms.get(self.kind)
         self._is_over = False
 
     def begin(self) -> None:
         """Strike after a while, and then again and again."""
         if self._every_ms is not None:
-            self._prey.timeline.after(self._dice.between((1, 2 * self._every_ms)), self._strike_again)
+            self._targets.timeline.after(self._dice.between((1, 2 * self._every_ms)), self._strike_again)
 
     def end(self) -> None:
         """Strike no more."""
@@ -80,12 +80,12 @@ class Nemesis(ABC):
 
     def _strike_again(self) -> None:
         if not self._is_over:
-            self._prey.sightings.strikes[self.kind] += self._strike()
+            self._targets.marks.strikes[self.kind] += self._strike()
             self.begin()
 
     def _pick_victim(self) -> Machine | None:
         """Pick a machine that is up; a leader is as likely as all others together. None if all are down."""
-        leaders, running = self._prey.leaders, self._prey.running
+        leaders, running = self._targets.leaders, self._targets.running
         if leaders and self._dice.draw(2):
             return self._dice.pick(leaders)
         return self._dice.pick(running) if running else None

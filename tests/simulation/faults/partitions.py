@@ -7,9 +7,9 @@ from itertools import product
 
 from tests.simulation.faults.kinds import Fault
 from tests.simulation.faults.nemesis import Nemesis
+from tests.simulation.marks import Mark
 from tests.simulation.message import Address
 from tests.simulation.network import Links
-from tests.simulation.sightings import Sight
 
 _FLAP_MS = (5, 400)
 
@@ -20,19 +20,19 @@ class Partitions(Nemesis):
     kind = Fault.PARTITION
 
     def _strike(self) -> bool:
-        prey = self._prey
+        targets = self._targets
         links, how = self._draw_links()
-        duration_ms = self._dice.between(prey.plan.faults.partition_ms)
-        prey.story.tell("network", "%s for %s ms", how, duration_ms)
-        cut = prey.network.cut(links)
-        prey.timeline.after(duration_ms, lambda: prey.network.mend(cut))
+        duration_ms = self._dice.between(targets.plan.faults.partition_ms)
+        targets.story.tell("network", "%s for %s ms", how, duration_ms)
+        cut = targets.network.cut(links)
+        targets.timeline.after(duration_ms, lambda: targets.network.mend(cut))
         return True
 
     def _draw_links(self) -> tuple[Links, str]:
         dice = self._dice
-        nodes: list[Address] = [machine.node_id for machine in self._prey.machines]
-        everybody = [*nodes, *self._prey.clients]
-        leaders = [machine.node_id for machine in self._prey.leaders]
+        nodes: list[Address] = [machine.node_id for machine in self._targets.machines]
+        everybody = [*nodes, *self._targets.clients]
+        leaders = [machine.node_id for machine in self._targets.leaders]
         one = dice.pick(leaders) if leaders and dice.draw(2) else dice.pick(nodes)
         others = [address for address in nodes if address != one]
         match dice.draw(6):
@@ -45,10 +45,10 @@ class Partitions(Nemesis):
                 rest = [address for address in everybody if address not in side]
                 return both_ways(side, rest), f"cuts {sorted(side)} from {sorted(rest)}"
             case 3:
-                self._prey.sightings.count(Sight.ONE_WAY_PARTITION)
+                self._targets.marks.count(Mark.ONE_WAY_PARTITION)
                 return frozenset(product([one], others)), f"lets nothing from {one} through to other nodes"
             case 4:
-                self._prey.sightings.count(Sight.ONE_WAY_PARTITION)
+                self._targets.marks.count(Mark.ONE_WAY_PARTITION)
                 return frozenset(product(others, [one])), f"lets nothing from other nodes through to {one}"
             case _:
                 pairs = list(product(nodes, nodes))
@@ -62,28 +62,28 @@ class FlappingLinks(Nemesis):
     kind = Fault.FLAPPING
 
     def _strike(self) -> bool:
-        prey, dice = self._prey, self._dice
-        if len(prey.machines) < 2:
+        targets, dice = self._targets, self._dice
+        if len(targets.machines) < 2:
             return False
-        nodes = [machine.node_id for machine in prey.machines]
-        leaders = [machine.node_id for machine in prey.leaders]
+        nodes = [machine.node_id for machine in targets.machines]
+        leaders = [machine.node_id for machine in targets.leaders]
         one = dice.pick(leaders) if leaders and dice.draw(2) else dice.pick(nodes)
         others = [node_id for node_id in nodes if node_id != one]
         others = dice.some(others, 1 + dice.draw(len(others)))
         links = both_ways([one], others) if dice.draw(2) else frozenset(product([one], others))
-        until_ms = prey.timeline.now_ms + dice.between(prey.plan.faults.partition_ms)
-        prey.story.tell("network", "flaps between %s and %s until %s ms", one, sorted(others), until_ms)
+        until_ms = targets.timeline.now_ms + dice.between(targets.plan.faults.partition_ms)
+        targets.story.tell("network", "flaps between %s and %s until %s ms", one, sorted(others), until_ms)
         self._flap(links, until_ms)
         return True
 
     def _flap(self, links: Links, until_ms: int) -> None:
-        prey = self._prey
-        if self._is_over or prey.timeline.now_ms >= until_ms:
+        targets = self._targets
+        if self._is_over or targets.timeline.now_ms >= until_ms:
             return
-        cut = prey.network.cut(links)
+        cut = targets.network.cut(links)
         down_ms, up_ms = self._dice.between(_FLAP_MS), self._dice.between(_FLAP_MS)
-        prey.timeline.after(down_ms, lambda: prey.network.mend(cut))
-        prey.timeline.after(down_ms + up_ms, lambda: self._flap(links, until_ms))
+        targets.timeline.after(down_ms, lambda: targets.network.mend(cut))
+        targets.timeline.after(down_ms + up_ms, lambda: self._flap(links, until_ms))
 
 
 def both_ways(some: Sequence[Address], others: Iterable[Address]) -> Links:

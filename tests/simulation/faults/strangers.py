@@ -35,13 +35,13 @@ class Strangers(Nemesis):
     kind = Fault.STRANGER
 
     def _strike(self) -> bool:
-        prey = self._prey
-        receiver = self._dice.pick(prey.machines)
-        _post(prey.post_office, receiver, self._draw_request())
+        targets = self._targets
+        receiver = self._dice.pick(targets.machines)
+        _post(targets.post_office, receiver, self._draw_request())
         return True
 
     def _draw_request(self) -> OutgoingRequest:
-        sender = self._dice.pick([machine.node_id for machine in self._prey.machines])
+        sender = self._dice.pick([machine.node_id for machine in self._targets.machines])
         match self._dice.draw(4):
             case 0:
                 return FetchRequest(
@@ -79,15 +79,15 @@ class Forgers(Nemesis):
     kind = Fault.FORGERY
 
     def _strike(self) -> bool:
-        prey = self._prey
-        receiver, request = self._dice.pick(prey.machines), self._draw_request()
+        targets = self._targets
+        receiver, request = self._dice.pick(targets.machines), self._draw_request()
         # A node that is new may be far behind its quorum, and believes more (EPOCH-1).
         if receiver.stored.epoch:
-            _post(prey.post_office, receiver, request)
+            _post(targets.post_office, receiver, request)
         return True
 
     def _draw_request(self) -> OutgoingRequest:
-        sender = self._dice.pick([machine.node_id for machine in self._prey.machines])
+        sender = self._dice.pick([machine.node_id for machine in self._targets.machines])
         epoch = Epoch(self._dice.pick((2 * LARGEST_STEP, HIGHEST_ADOPTED_EPOCH + 1, LAST_EPOCH)))
         match self._dice.draw(3):
             case 0:

@@ -6,12 +6,12 @@ from itertools import product
 
 from raft.types import Epoch, NodeId
 from tests.simulation.faults.kinds import Fault
-from tests.simulation.faults.nemesis import Nemesis, Prey
+from tests.simulation.faults.nemesis import Nemesis, Targets
+from tests.simulation.marks import Mark
 from tests.simulation.network import Links
-from tests.simulation.sightings import Sight
 
 _LOOK_EVERY_MS = 10
-_REIGN_MS = (0, 120)
+_LEADERSHIP_MS = (0, 120)
 _LEADERS = (2, 6)
 
 
@@ -24,8 +24,8 @@ class Successions(Nemesis):
 
     kind = Fault.SUCCESSION
 
-    def __init__(self, prey: Prey) -> None:
-        super().__init__(prey)
+    def __init__(self, targets: Targets) -> None:
+        super().__init__(targets)
         self._leaders_left = 0
         self._last_epoch = Epoch(0)
         self._cut: Links = frozenset()
@@ -38,26 +38,26 @@ class Successions(Nemesis):
         return True
 
     def _look(self) -> None:
-        prey = self._prey
+        targets = self._targets
         if self._is_over:
             return
-        newest = max(prey.leaders, key=lambda machine: machine.core.epoch, default=None)
+        newest = max(targets.leaders, key=lambda machine: machine.core.epoch, default=None)
         if newest is not None and newest.core.epoch > self._last_epoch:
             self._last_epoch = newest.core.epoch
             self._leaders_left -= 1
             leader_id = newest.node_id
-            prey.timeline.after(self._dice.between(_REIGN_MS), lambda: self._depose(leader_id))
+            targets.timeline.after(self._dice.between(_LEADERSHIP_MS), lambda: self._depose(leader_id))
         if self._leaders_left > 0:
-            prey.timeline.after(_LOOK_EVERY_MS, self._look)
+            targets.timeline.after(_LOOK_EVERY_MS, self._look)
         else:
-            prey.timeline.after(prey.plan.timeouts.round_ms, lambda: prey.network.mend(self._cut))
+            targets.timeline.after(targets.plan.timeouts.round_ms, lambda: targets.network.mend(self._cut))
 
     def _depose(self, leader_id: NodeId) -> None:
-        prey = self._prey
+        targets = self._targets
         if self._is_over:
             return
-        others = [machine.node_id for machine in prey.machines if machine.node_id != leader_id]
-        prey.sightings.count(Sight.SHORT_REIGN)
-        prey.story.tell("network", "cuts leader %s off, and mends what was cut before", leader_id)
-        prey.network.mend(self._cut)
-        self._cut = prey.network.cut([*product([leader_id], others), *product(others, [leader_id])])
+        others = [machine.node_id for machine in targets.machines if machine.node_id != leader_id]
+        targets.marks.count(Mark.SHORT_LEADERSHIP)
+        targets.story.tell("network", "cuts leader %s off, and mends what was cut before", leader_id)
+        targets.network.mend(self._cut)
+        self._cut = targets.network.cut([*product([leader_id], others), *product(others, [leader_id])])

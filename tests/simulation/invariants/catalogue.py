@@ -17,13 +17,17 @@ from tests.simulation.invariants.commitment import (
 from tests.simulation.invariants.elections import (
     ElectedByMajority,
     EpochNeverFalls,
-    NobodyLeadsOn,
+    LeadershipEndsWithTheProcess,
     ObserversOnlyFollow,
     OneLeaderPerEpoch,
     OneVotePerEpoch,
 )
 from tests.simulation.invariants.engines import ReadsFindRecords, WaitingRequestsAreKnown
-from tests.simulation.invariants.histories import HistoryIsLinearizable, NothingIsMadeUp, WritersKeepTheirOrder
+from tests.simulation.invariants.histories import (
+    HistoryIsLinearizable,
+    OnlyRequestedWritesAreCommitted,
+    WritersKeepTheirOrder,
+)
 from tests.simulation.invariants.logs import (
     EpochCheckpointMatchesLog,
     LeadersOnlyAppend,
@@ -31,12 +35,12 @@ from tests.simulation.invariants.logs import (
     NothingCommittedIsCut,
     ViewMatchesLog,
 )
-from tests.simulation.invariants.manners import NoAnswerKills, StrangersChangeNothing
 from tests.simulation.invariants.observer import Invariant
+from tests.simulation.invariants.peers import NoResponseHaltsPeers, OtherClustersChangeNothing
 from tests.simulation.invariants.persistence import OnlyDurableIsFetched, RoleIsStored, StoredBeforeSent
 from tests.simulation.invariants.reads import ReadersAreNotSentBack, ReadersGoForward, ReadsAreCommitted
 from tests.simulation.invariants.timers import LeadersAreHeard, OnlyFetchesKeepLeaders, ReplicasHearSoon
-from tests.simulation.invariants.writes import AnswersAreTrue, WriterTableFollowsLog, WrittenOnce
+from tests.simulation.invariants.writes import AppendResponsesAreTrue, WriterTableFollowsLog, WrittenOnce
 from tests.simulation.machine import Machine
 from tests.simulation.plan import Plan
 
@@ -49,7 +53,7 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
     return [
         EpochNeverFalls(),
         OneLeaderPerEpoch(),
-        NobodyLeadsOn(),
+        LeadershipEndsWithTheProcess(),
         votes,
         ElectedByMajority(plan.voters, votes),
         ObserversOnlyFollow(),
@@ -58,8 +62,8 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
         ReplicasHearSoon(plan),
         RoleIsStored(),
         StoredBeforeSent(),
-        StrangersChangeNothing(),
-        NoAnswerKills(),
+        OtherClustersChangeNothing(),
+        NoResponseHaltsPeers(),
         OnlyDurableIsFetched(),
         LogsMatch(),
         LeadersOnlyAppend(),
@@ -71,12 +75,12 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
         HighWatermarkNeverFalls(),
         OwnEpochCommits(),
         CommittedIsDurable(machines),
-        NothingIsMadeUp(committed),
+        OnlyRequestedWritesAreCommitted(committed),
         WritersKeepTheirOrder(committed),
         CommittedNeverChanges(committed),
         CheckpointIsCommitted(committed),
         LeadersAreComplete(committed, machines),
-        AnswersAreTrue(committed),
+        AppendResponsesAreTrue(committed),
         HistoryIsLinearizable(),
         WaitingRequestsAreKnown(),
         ReadsFindRecords(),

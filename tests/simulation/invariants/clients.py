@@ -11,7 +11,7 @@ from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
 from raft.writers.keys import version_of
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.observer import Invariant
-from tests.simulation.log_twin import write_id_of
+from tests.simulation.log_model import write_id_of
 
 _CHECKSUM = slice(CHECKED_FROM - 4, CHECKED_FROM)
 """Where the checksum of a batch stands: before the bytes that it covers."""
@@ -85,7 +85,7 @@ class PlansAreTrue(Invariant):
 
     def _check_place(self, reader: str, place: LogPlace) -> None:
         if place.offset:
-            entry = self._committed.twin.entry_holding(Offset(place.offset - 1))
+            entry = self._committed.model.entry_holding(Offset(place.offset - 1))
             assert entry is not None, "below the high watermark"
             epoch, checksum = entry.header.epoch, int.from_bytes(entry.payload[_CHECKSUM], "big")
             is_so = (place.epoch, place.checksum) == (epoch, checksum)
@@ -119,7 +119,7 @@ class FoundOffsetsAreTrue(Invariant):
 
     def _check_time(self, reader: str, timestamp: int, offset: Offset) -> None:
         self.require(offset < self._committed.end_offset, "%s is told of %s, not committed", reader, offset)
-        for entry in self._committed.twin.entries:
+        for entry in self._committed.model.entries:
             header = entry.header
             if header.max_timestamp_ms >= timestamp:
                 is_first = header.base_offset <= offset <= header.last_offset

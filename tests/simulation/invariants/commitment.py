@@ -63,7 +63,7 @@ class CommittedIsDurable(Invariant):
         holders = [
             voter
             for voter in self._voters
-            if voter.written.durable_end >= end_offset and voter.written.twin.chain_at(end_offset) == chain
+            if voter.written.durable_end >= end_offset and voter.written.model.chain_at(end_offset) == chain
         ]
         is_safe = len(holders) > len(self._voters) // 2
         self.require(is_safe, "%s commits up to %s, durable on %s", step.machine, end_offset, [*map(str, holders)])
@@ -82,7 +82,7 @@ class CommittedNeverChanges(Invariant):
         if end_offset is None:
             return
         known_end = min(end_offset, committed.end_offset)
-        is_same = step.log.chain_at(known_end) == committed.twin.chain_at(known_end) is not None
+        is_same = step.log.chain_at(known_end) == committed.model.chain_at(known_end) is not None
         self.require(is_same, "%s has other records committed below %s", machine, known_end)
         if end_offset > committed.end_offset:
             self.require(step.leadership is not None, "%s follows, and commits up to %s first", machine, end_offset)
@@ -115,7 +115,7 @@ class LeadersAreComplete(Invariant):
                     self._check(machine, step.high_watermark)
 
     def _check(self, leader: Machine, end_offset: Offset) -> None:
-        is_complete = leader.log.chain_at(end_offset) == self._committed.twin.chain_at(end_offset)
+        is_complete = leader.log.chain_at(end_offset) == self._committed.model.chain_at(end_offset)
         self.require(is_complete, "%s leads epoch %s and lacks some of %s", leader, leader.core.epoch, end_offset)
 
 
@@ -136,6 +136,6 @@ class CheckpointIsCommitted(Invariant):
     def _check(self, machine: Machine) -> None:
         offset, written = machine.checkpointed_high_watermark, machine.written
         self.require(offset <= written.durable_end, "%s notes %s, durable is %s", machine, offset, written.durable_end)
-        chain = written.twin.chain_at(offset)
-        is_committed = offset <= self._committed.end_offset and chain == self._committed.twin.chain_at(offset)
+        chain = written.model.chain_at(offset)
+        is_committed = offset <= self._committed.end_offset and chain == self._committed.model.chain_at(offset)
         self.require(is_committed, "%s notes %s, committed is %s", machine, offset, self._committed.end_offset)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from raft.core.effects import AppendLeaderChange, Send
+from raft.core.effects import AppendLeaderChange, SendRequest
 from raft.core.messages import FetchRequest
 from raft.core.roles import Candidate, Follower, Unattached
 from raft.types import ElectionState, Epoch, NodeId, ReplicaKey
@@ -38,7 +38,7 @@ class OneLeaderPerEpoch(Invariant):
             self.require(known == leader_id, "%s says %s leads epoch %s, not %s", machine, leader_id, epoch, known)
 
 
-class NobodyLeadsOn(Invariant):
+class LeadershipEndsWithTheProcess(Invariant):
     """Whoever led an epoch and stopped does not lead it again: records that were not flushed could come back others.
 
     Leadership counts once it is stored: who crashed before that has told nobody, and may win the same votes again.
@@ -181,7 +181,7 @@ class ObserversOnlyFollow(Invariant):
             role = step.role_after
             self.require(isinstance(role, Unattached | Follower), "%s is an observer and %s", step.machine, role)
 
-    def sent(self, machine: Machine, order: Send) -> None:
+    def sent(self, machine: Machine, order: SendRequest) -> None:
         if not machine.is_voter:
             is_fetch = isinstance(order.request, FetchRequest)
             self.require(is_fetch, "%s is an observer and sends %s", machine, order.request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raft.core.effects import Reply
+from raft.core.effects import SendResponse
 from tests.simulation.invariants.observer import Asked, Invariant
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
@@ -27,5 +27,5 @@ class ReadsFindRecords(Invariant):
 
     rules = ("FETCH-10",)
 
-    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
-        self.require(bool(records) or reply.read is None, "%s finds nothing at %s", machine, reply.read)
+    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
+        self.require(bool(records) or order.read is None, "%s finds nothing at %s", machine, order.read)

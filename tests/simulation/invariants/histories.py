@@ -8,7 +8,7 @@ from raft.types import FIRST_KEYED_PRODUCER_ID, Batch, BatchHeader, Offset
 from raft.writers.keys import version_of
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.observer import Invariant
-from tests.simulation.log_twin import Entry, WriteId, write_id_of
+from tests.simulation.log_model import Entry, WriteId, write_id_of
 from tests.simulation.step import Step
 
 
@@ -41,7 +41,7 @@ class HistoryIsLinearizable(Invariant):
         self._acknowledged_end = max(self._acknowledged_end, Offset(at + 1))
 
 
-class NothingIsMadeUp(Invariant):
+class OnlyRequestedWritesAreCommitted(Invariant):
     """Every committed write is one that somebody asked for."""
 
     rules = ("TEST-8",)

@@ -9,7 +9,7 @@ from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, read_epochs
 from raft.types import Epoch, NodeId, Offset
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.observer import Invariant
-from tests.simulation.log_twin import Entry
+from tests.simulation.log_model import Entry
 from tests.simulation.machine import Machine
 from tests.simulation.starting import DIRECTORY
 from tests.simulation.step import Step
@@ -64,7 +64,7 @@ class NothingCommittedIsCut(Invariant):
         start_offset, end_offset = first.header.base_offset, first.header.end_offset
         known = step.high_watermark_before or Offset(0)
         self.require(start_offset >= known, "%s cuts at %s, below %s", step.machine, start_offset, known)
-        is_committed = self._committed.twin.chain_at(end_offset) == first.chain
+        is_committed = self._committed.model.chain_at(end_offset) == first.chain
         self.require(not is_committed, "%s cuts off offset %s, which is committed", step.machine, start_offset)
 
 
@@ -105,7 +105,7 @@ class EpochCheckpointMatchesLog(Invariant):
         self._last_epochs: dict[NodeId, Epoch] = {}
 
     def flushed(self, machine: Machine) -> None:
-        node_id, log = machine.node_id, machine.written.twin
+        node_id, log = machine.node_id, machine.written.model
         if not log.entries:
             return
         last_epoch = log.entries[-1].header.epoch

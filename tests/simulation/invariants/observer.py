@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from raft.client.results import BatchPlan, FoundOffset
-from raft.core.effects import Effect, Reply, Send
+from raft.core.effects import Effect, SendRequest, SendResponse
 from raft.core.events import AppendRequested
 from raft.core.messages import AppendResponse, ClientFetchRequest, Request, UnknownPartitionRequest
 from raft.types import Batch, Offset
 from tests.simulation.broken import BrokenInvariantError
-from tests.simulation.log_twin import Entry, LogTwin
+from tests.simulation.log_model import Entry, LogModel
 from tests.simulation.step import Step
 
 if TYPE_CHECKING:
@@ -60,10 +60,10 @@ class Observer:
     def carried_out(self, machine: Machine, effect: Effect) -> None:
         """An engine is about to carry out an effect."""
 
-    def sent(self, machine: Machine, order: Send) -> None:
+    def sent(self, machine: Machine, order: SendRequest) -> None:
         """A request leaves a node."""
 
-    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
+    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
         """An answer leaves a node."""
 
     def asked(self, client: str, batch: Batch) -> None:
@@ -78,7 +78,7 @@ class Observer:
     def found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
         """A client is told which offset a time has."""
 
-    def read(self, reader: str, log: LogTwin) -> None:
+    def read(self, reader: str, log: LogModel) -> None:
         """A client has read on; `log` is all it has read."""
 
 

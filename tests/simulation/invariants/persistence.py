@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raft.core.effects import Reply, Send
+from raft.core.effects import SendRequest, SendResponse
 from raft.core.events import Started
 from raft.core.messages import (
     BeginQuorumEpochRequest,
@@ -24,7 +24,7 @@ class StoredBeforeSent(Invariant):
 
     rules = ("STATE-5", "ROLE-10", "VOTE-1", "VOTE-11")
 
-    def sent(self, machine: Machine, order: Send) -> None:
+    def sent(self, machine: Machine, order: SendRequest) -> None:
         request = order.request
         self._check_epoch(machine, request.epoch)
         match request:
@@ -37,8 +37,8 @@ class StoredBeforeSent(Invariant):
             case _:
                 pass
 
-    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
-        response = reply.response
+    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
+        response = order.response
         if isinstance(response, RequestRefused):
             return
         self._check_epoch(machine, response.leader.epoch)
@@ -80,7 +80,7 @@ class OnlyDurableIsFetched(Invariant):
 
     rules = ("FETCH-8", "FETCH-25")
 
-    def sent(self, machine: Machine, order: Send) -> None:
+    def sent(self, machine: Machine, order: SendRequest) -> None:
         if isinstance(order.request, FetchRequest):
             fetch_offset, durable_end = order.request.fetch_offset, machine.written.durable_end
             self.require(

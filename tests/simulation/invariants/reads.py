@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from raft.core.effects import Reply
+from raft.core.effects import SendResponse
 from raft.core.messages import ClientFetchRequest, FetchResponse
 from raft.errors import ErrorCode
 from raft.types import Offset
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.observer import Asked, Invariant
-from tests.simulation.log_twin import LogTwin
+from tests.simulation.log_model import LogModel
 from tests.simulation.machine import Machine
 
 
@@ -20,10 +20,10 @@ class ReadsAreCommitted(Invariant):
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
 
-    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
+    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
         if isinstance(asked, ClientFetchRequest) and records:
             position = 0
-            for entry in self._committed.twin.after(asked.fetch_offset):
+            for entry in self._committed.model.after(asked.fetch_offset):
                 if position >= len(records):
                     break
                 is_same = records.startswith(entry.payload, position)
@@ -37,9 +37,9 @@ class ReadersAreNotSentBack(Invariant):
 
     rules = ("CLIENT-1", "CLIENT-3")
 
-    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
+    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
         if isinstance(asked, ClientFetchRequest):
-            response = reply.response
+            response = order.response
             assert isinstance(response, FetchResponse), "the answer to a fetch"
             self.require(response.error != ErrorCode.OFFSET_OUT_OF_RANGE, "%s knows no %s", machine, asked)
             self.require(response.diverging is None, "%s tells a client to cut: %s", machine, asked)
@@ -54,9 +54,9 @@ class ReadersGoForward(Invariant):
         self._committed = committed
         self._ends: dict[str, Offset] = {}
 
-    def read(self, reader: str, log: LogTwin) -> None:
+    def read(self, reader: str, log: LogModel) -> None:
         before = self._ends.get(reader, Offset(0))
         self.require(log.end_offset > before, "%s was at %s, now at %s", reader, before, log.end_offset)
         self._ends[reader] = log.end_offset
-        is_beginning = log.chain == self._committed.twin.chain_at(log.end_offset)
+        is_beginning = log.chain == self._committed.model.chain_at(log.end_offset)
         self.require(is_beginning, "%s has read other records below %s than are committed", reader, log.end_offset)

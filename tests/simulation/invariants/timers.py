@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from raft.core.effects import Reply
+from raft.core.effects import SendResponse
 from raft.core.events import RequestAbandoned, RequestReceived, ResponseReceived
 from raft.core.messages import EndQuorumEpochRequest, FetchRequest, FetchResponse
 from raft.core.roles import Follower, Leader
@@ -98,7 +98,7 @@ class ReplicasHearSoon(Invariant):
             case _:
                 pass
         for effect in step.effects:
-            if isinstance(effect, Reply):
+            if isinstance(effect, SendResponse):
                 waiting.pop(effect.request_id, None)
         for fetch in waiting.values():
             if not fetch.has_news(step):

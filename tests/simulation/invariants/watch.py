@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from raft.client.results import BatchPlan, FoundOffset
-from raft.core.effects import Effect, Reply, Send
+from raft.core.effects import Effect, SendRequest, SendResponse
 from raft.core.messages import AppendResponse
 from raft.types import Batch, Offset
 from tests.simulation.invariants.observer import Asked, Observer
-from tests.simulation.log_twin import Entry, LogTwin
+from tests.simulation.log_model import Entry, LogModel
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
 
@@ -110,13 +110,13 @@ class Watch(Observer):
         for tell in self._for_carried_out:
             tell(machine, effect)
 
-    def sent(self, machine: Machine, order: Send) -> None:
+    def sent(self, machine: Machine, order: SendRequest) -> None:
         for tell in self._for_sent:
             tell(machine, order)
 
-    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
+    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
         for tell in self._for_replied:
-            tell(machine, asked, reply, records)
+            tell(machine, asked, order, records)
 
     def asked(self, client: str, batch: Batch) -> None:
         for tell in self._for_asked:
@@ -134,6 +134,6 @@ class Watch(Observer):
         for tell in self._for_found:
             tell(reader, timestamp, found)
 
-    def read(self, reader: str, log: LogTwin) -> None:
+    def read(self, reader: str, log: LogModel) -> None:
         for tell in self._for_read:
             tell(reader, log)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raft.core.effects import Reply
+from raft.core.effects import SendResponse
 from raft.core.events import AppendRequested
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode, error_name
@@ -12,7 +12,7 @@ from raft.writers import WriterTable
 from raft.writers.keys import version_of
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.observer import Asked, Invariant
-from tests.simulation.log_twin import LogTwin, write_id_of
+from tests.simulation.log_model import LogModel, write_id_of
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
 
@@ -38,7 +38,7 @@ class WrittenOnce(Invariant):
                 self.require(times == 1, "%s has write %s %s times in its log", step.machine, write_id, times)
 
 
-class AnswersAreTrue(Invariant):
+class AppendResponsesAreTrue(Invariant):
     """What a client is told of its write is so: acknowledged is committed, where told; overtaken is overtaken."""
 
     rules = ("HW-6", "TEST-8", "CLIENT-6", "CLIENT-8", "CLIENT-11")
@@ -46,10 +46,10 @@ class AnswersAreTrue(Invariant):
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
 
-    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
+    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
         if not isinstance(asked, AppendRequested):
             return
-        response = reply.response
+        response = order.response
         assert isinstance(response, AppendResponse), "the answer to an append"
         header = asked.batch.header
         if response.error == ErrorCode.NONE:
@@ -107,7 +107,7 @@ class WriterTableFollowsLog(Invariant):
         self._appends = 0
 
     def started(self, machine: Machine) -> None:
-        self._compare(machine, machine.written.twin)
+        self._compare(machine, machine.written.model)
 
     def truncated(self, step: Step) -> None:
         self._check(step)
@@ -120,7 +120,7 @@ class WriterTableFollowsLog(Invariant):
     def _check(self, step: Step) -> None:
         self._compare(step.machine, step.log)
 
-    def _compare(self, machine: Machine, log: LogTwin) -> None:
+    def _compare(self, machine: Machine, log: LogModel) -> None:
         fresh = machine.empty_writer_table()
         for entry in log.entries:
             fresh.appended(entry.header)

@@ -91,7 +91,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     clients.only_record_counts_compared,
     clients.other_content_written,
     clients.repeated_write_taken_for_other_content,
-    clients.record_of_nobody,
+    clients.record_that_no_client_wrote,
     clients.client_reads_past_the_high_watermark,
     clients.follower_that_is_behind_sends_readers_back,
     clients.deposed_leader_serves_readers,

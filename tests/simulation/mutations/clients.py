@@ -52,7 +52,7 @@ def older_version_of_a_key_written(patch: pytest.MonkeyPatch) -> None:
     _take_what_is_refused(patch, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("AnswersAreTrue",))
+@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreTrue",))
 def older_version_refused_too_early(patch: pytest.MonkeyPatch) -> None:
     """A write of an older version is called overtaken while the newer one may still be cut off."""
     judge = WriterTable.judge
@@ -64,7 +64,7 @@ def older_version_refused_too_early(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(WriterTable, "judge", judge_at_once)
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("AnswersAreTrue",))
+@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreTrue",))
 def newer_version_taken_for_repeated(patch: pytest.MonkeyPatch) -> None:
     """A new version of a key is answered with the offset of the last one, and not written."""
     judge = WriterTable.judge
@@ -80,13 +80,13 @@ def newer_version_taken_for_repeated(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(WriterTable, "judge", judge_by_writer_only)
 
 
-@mutation(breaks=("CLIENT-11",), caught_by=("AnswersAreTrue",))
+@mutation(breaks=("CLIENT-11",), caught_by=("AppendResponsesAreTrue",))
 def other_content_taken_for_repeated(patch: pytest.MonkeyPatch) -> None:
     """Other rows under a written key are acknowledged, and are not in the log."""
     patch.setattr(table, "_judge_repeated_key", lambda written, *_: _repeated(written))
 
 
-@mutation(breaks=("CLIENT-11",), caught_by=("AnswersAreTrue",))
+@mutation(breaks=("CLIENT-11",), caught_by=("AppendResponsesAreTrue",))
 def only_record_counts_compared(patch: pytest.MonkeyPatch) -> None:
     """Other rows under a written key are acknowledged if there are as many."""
     judge = table._judge_repeated_key
@@ -104,7 +104,7 @@ def other_content_written(patch: pytest.MonkeyPatch) -> None:
     _take_what_is_refused(patch, ErrorCode.DUPLICATE_RESOURCE)
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("AnswersAreTrue",))
+@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreTrue",))
 def repeated_write_taken_for_other_content(patch: pytest.MonkeyPatch) -> None:
     """A write that comes again is refused as if it had other rows."""
 
@@ -129,8 +129,8 @@ def appends_together_are_judged_by_the_log_before_all_of_them(patch: pytest.Monk
     patch.setattr(machine, "on_appends", append_unseen)
 
 
-@mutation(breaks=("CLIENT-6",), caught_by=("NothingIsMadeUp",))
-def record_of_nobody(patch: pytest.MonkeyPatch) -> None:
+@mutation(breaks=("CLIENT-6",), caught_by=("OnlyRequestedWritesAreCommitted",))
+def record_that_no_client_wrote(patch: pytest.MonkeyPatch) -> None:
     """A leader adds a record of its own to what clients write."""
 
     def append_more(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:

@@ -9,7 +9,7 @@ import pytest
 from raft.core import RaftCore, appending, commits, fetching, following
 from raft.core.appending import on_appends
 from raft.core.commits import commit, maybe_advance_high_watermark, next_high_watermark
-from raft.core.effects import Effect, Reply, Send
+from raft.core.effects import Effect, SendRequest, SendResponse
 from raft.core.events import AppendRequested, Event
 from raft.core.fetching import wake_fetches
 from raft.core.roles import Leader
@@ -100,7 +100,7 @@ def sole_voter_does_not_wait_for_its_disk(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("raft.core.machine.on_appends", append_and_commit)
 
 
-@mutation(breaks=("HW-6", "CLIENT-6"), caught_by=("AnswersAreTrue",))
+@mutation(breaks=("HW-6", "CLIENT-6"), caught_by=("AppendResponsesAreTrue",))
 def acknowledged_before_it_is_committed(patch: pytest.MonkeyPatch) -> None:
     """A leader acknowledges an append as soon as it is in its own log."""
 
@@ -109,7 +109,7 @@ def acknowledged_before_it_is_committed(patch: pytest.MonkeyPatch) -> None:
         for event in events:
             waiting = state.appends.take(event.request_id)
             if waiting is not None:
-                state.answer_append(event.request_id, waiting.error, waiting.base_offset)
+                state.respond_to_append(event.request_id, waiting.error, waiting.base_offset)
 
     patch.setattr("raft.core.machine.on_appends", append_and_answer)
 
@@ -147,7 +147,7 @@ def follower_commits_what_it_does_not_have(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(following, "_learn_high_watermark", learn)
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("AnswersAreTrue",))
+@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreTrue",))
 def repeated_append_acknowledged_at_once(patch: pytest.MonkeyPatch) -> None:
     """An append that is in the log already is acknowledged, though what is there may still be cut off."""
 
@@ -159,7 +159,7 @@ def repeated_append_acknowledged_at_once(patch: pytest.MonkeyPatch) -> None:
             if waiting is None:
                 continue
             if state.log.end_offset == end_before and waiting.error == ErrorCode.NONE:
-                state.answer_append(event.request_id, waiting.error, waiting.base_offset)
+                state.respond_to_append(event.request_id, waiting.error, waiting.base_offset)
             else:
                 state.appends.add(waiting)
 
@@ -172,7 +172,9 @@ def effects_out_of_order(patch: pytest.MonkeyPatch) -> None:
     handle = RaftCore.handle
 
     def handle_in_a_hurry(core: RaftCore, event: Event, now_ms: int) -> list[Effect]:
-        return sorted(handle(core, event, now_ms), key=lambda effect: not isinstance(effect, Send | Reply))
+        return sorted(
+            handle(core, event, now_ms), key=lambda effect: not isinstance(effect, SendRequest | SendResponse)
+        )
 
     patch.setattr(RaftCore, "handle", handle_in_a_hurry)
 

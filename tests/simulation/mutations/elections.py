@@ -59,7 +59,7 @@ def refused_connection_starts_an_election_at_once(patch: pytest.MonkeyPatch) -> 
     patch.setattr(failover, "become_prospective", stand_at_once)
 
 
-@mutation(breaks=("EPOCH-1",), caught_by=("StrangersChangeNothing",))
+@mutation(breaks=("EPOCH-1",), caught_by=("OtherClustersChangeNothing",))
 def any_epoch_is_adopted(patch: pytest.MonkeyPatch) -> None:
     """A node adopts whatever epoch a request names."""
 
@@ -80,7 +80,7 @@ def who_knows_a_leader_grants_no_pre_vote(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(elections, "_would_grant", would_grant)
 
 
-@mutation(breaks=("PREVOTE-4", "ERROR-7"), caught_by=("NoAnswerKills",))
+@mutation(breaks=("PREVOTE-4", "ERROR-7"), caught_by=("NoResponseHaltsPeers",))
 def pre_vote_called_invalid(patch: pytest.MonkeyPatch) -> None:
     """A pre-vote is held to the rule of standard votes, that a log is older than the epoch it stands for."""
 
@@ -90,7 +90,7 @@ def pre_vote_called_invalid(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(checks, "_vote_error", error_of)
 
 
-@mutation(breaks=("STATE-11", "STATE-15"), caught_by=("NobodyLeadsOn",))
+@mutation(breaks=("STATE-11", "STATE-15"), caught_by=("LeadershipEndsWithTheProcess",))
 def restarted_leader_leads_on(patch: pytest.MonkeyPatch) -> None:
     """A node that led when it stopped leads the same epoch when it starts again."""
 
@@ -162,7 +162,7 @@ def observer_stands_for_election(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(CoreConfig, "is_voter", property(lambda _config: True))
 
 
-@mutation(breaks=("CLUSTERID-2",), caught_by=("StrangersChangeNothing",))
+@mutation(breaks=("CLUSTERID-2",), caught_by=("OtherClustersChangeNothing",))
 def cluster_id_not_looked_at(patch: pytest.MonkeyPatch) -> None:
     """Requests of other clusters are judged like our own."""
     for module in ("raft.core.elections", "raft.core.fetching"):

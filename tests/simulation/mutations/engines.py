@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from raft.core.effects import Disconnect, Effect, Reply, StoreElectionState
+from raft.core.effects import Disconnect, Effect, SendResponse, StoreElectionState
 from raft.core.events import TimePassed
 from raft.records.control import leader_change_batch
 from raft.runtime import engine
@@ -36,10 +36,10 @@ def engine_does_not_wait_for_a_stored_election_state(patch: pytest.MonkeyPatch) 
 def response_to_another_request(patch: pytest.MonkeyPatch) -> None:
     """When two requests wait, the one that came first gets the response to the other one."""
 
-    def reply_to_the_first(self: Engine, reply: Reply) -> None:
-        if reply.request_id in self._waiting:
+    def reply_to_the_first(self: Engine, order: SendResponse) -> None:
+        if order.request_id in self._waiting:
             first = min(self._waiting)
-            self._waiting.pop(first)(replace(reply, request_id=first))
+            self._waiting.pop(first)(replace(order, request_id=first))
 
     patch.setattr(Engine, "_reply", reply_to_the_first)
 

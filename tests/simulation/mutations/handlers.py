@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from raft.core.effects import Reply
+from raft.core.effects import SendResponse
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode
 from raft.runtime.requests import offsets, produce
@@ -27,14 +27,14 @@ _Change = Callable[[AppendResponse], AppendResponse]
 @mutation(breaks=("CLIENT-2", "FETCH-29"), caught_by=("ReadsAreCommitted", "ReadersGoForward"))
 def fetch_handler_reads_past_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
     """The handler of a client's fetch reads up to the end of the log, whatever the core says."""
-    on_reply = _ClientFetch._on_reply
+    on_response = _ClientFetch._on_response
 
-    def read_more(self: _ClientFetch, reply: Reply) -> None:
-        read = reply.read
+    def read_more(self: _ClientFetch, order: SendResponse) -> None:
+        read = order.read
         if read is not None:
             # The object stays the same, so that it is known which reply it belongs to.
             object.__setattr__(read, "end_offset", self._context.engine.core.log.end_offset)
-        on_reply(self, reply)
+        on_response(self, order)
 
     patch.setattr(_ClientFetch, "_on_reply", read_more)
 

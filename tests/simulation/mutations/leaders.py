@@ -9,7 +9,7 @@ import pytest
 from raft.core import CoreConfig, fetching, machine, responses
 from raft.core.effects import Disconnect, Effect
 from raft.core.elections import on_begin_quorum_epoch
-from raft.core.fetching import _answer_or_park, wake_fetches
+from raft.core.fetching import _respond_or_park, wake_fetches
 from raft.core.messages import BeginQuorumEpochRequest, FetchRequest, FetchResponse
 from raft.core.parking import ParkedFetch
 from raft.core.request_manager import InflightRequest, RequestManager
@@ -82,7 +82,7 @@ def answer_lingers_anew_with_each_commit(patch: pytest.MonkeyPatch) -> None:
         if high_watermark_moved and request.fetch_offset >= state.log.end_offset:
             state.parked.add(replace(fetch, deadline_ms=now_ms + state.config.high_watermark_linger_ms))
         else:
-            _answer_or_park(state, fetch, request, now_ms, high_watermark_moved=high_watermark_moved)
+            _respond_or_park(state, fetch, request, now_ms, high_watermark_moved=high_watermark_moved)
 
     patch.setattr(fetching, "_answer_or_park", answer_or_park)
 

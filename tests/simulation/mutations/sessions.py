@@ -31,7 +31,7 @@ def session_forgets_the_epoch(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Session, "_forget_leader", forget_epoch_too)
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("NothingIsMadeUp",))
+@mutation(breaks=("CLIENT-8",), caught_by=("OnlyRequestedWritesAreCommitted",))
 def retry_under_a_new_sequence(patch: pytest.MonkeyPatch) -> None:
     """A call that failed is made again by the client itself, with the next sequence number: the write comes twice."""
     append = calls.append

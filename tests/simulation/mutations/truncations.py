@@ -67,7 +67,7 @@ def epochs_not_cut(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(LogView, "truncate", truncate)
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("WriterTableFollowsLog", "AnswersAreTrue"))
+@mutation(breaks=("CLIENT-8",), caught_by=("WriterTableFollowsLog", "AppendResponsesAreTrue"))
 def writers_not_cut(patch: pytest.MonkeyPatch) -> None:
     """The table of writers keeps the writes that were cut off with the log."""
     patch.setattr(WriterTable, "truncated", lambda _table, _end_offset: None)

@@ -11,7 +11,7 @@ from tests.scenarios.harness.commands.stage import Stage
 from tests.scenarios.harness.errors import ScenarioError
 from tests.scenarios.harness.pattern import Pattern
 from tests.scenarios.harness.traffic import Held, Link
-from tests.simulation.platter import Platter
+from tests.simulation.lossy_disk import LossyDisk
 
 _FAILURES = {"disconnected": Failure.DISCONNECTED, "unsupported-version": Failure.UNSUPPORTED_VERSION}
 
@@ -39,7 +39,7 @@ def wipe(stage: Stage, arguments: Arguments) -> None:
     machine = stage.world.machine(arguments.node())
     if machine.process is not None:
         raise ScenarioError(f"node {machine.node_id} is up: crash it first")
-    machine.tamper(Platter())
+    machine.tamper(LossyDisk())
 
 
 def cut(stage: Stage, arguments: Arguments) -> None:

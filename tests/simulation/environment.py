@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tests.simulation.marks import Marks
 from tests.simulation.plan import Plan
-from tests.simulation.sightings import Sightings
 from tests.simulation.story import Story
 from tests.simulation.timeline import Timeline
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class Environment:
     """The world as a machine sees it.
 
     Fields:
@@ -30,7 +30,7 @@ class Surroundings:
     plan: Plan
     timeline: Timeline
     story: Story
-    sightings: Sightings
+    marks: Marks
     watch: Watch
     post_office: PostOffice
     went_down: Callable[[Machine], None]

@@ -23,7 +23,7 @@ _LOOK_EVERY_MS = 25
 _MOST_TURNS = 12
 
 
-class Rest:
+class RecoveryPhase:
     """Waits for what has to come true.
 
     Attributes:
@@ -35,7 +35,7 @@ class Rest:
         self._world = world
         self._dice = Dice(world.plan.seed, "rest")
 
-    def come_about(self) -> None:
+    def run(self) -> None:
         """Let the quorum recover without a minority of its voters, then with everybody, and outlive a last power cut.
 
         Raises:
@@ -158,7 +158,7 @@ class Rest:
             machine.cut_power()
         for machine in world.machines:
             machine.start()
-            if machine.log.chain_at(committed_end) != world.committed.twin.chain:
+            if machine.log.chain_at(committed_end) != world.committed.model.chain:
                 detail = f"{machine} has not all of {committed_end} committed offsets after a power cut"
                 raise BrokenInvariantError("CommittedNeverChanges", ("TEST-8",), detail)
 
@@ -186,7 +186,7 @@ class Rest:
         committed = self._world.committed
         for machine in present:
             log, known = machine.log, machine.core.high_watermark
-            if log.chain != committed.twin.chain or known != log.end_offset:
+            if log.chain != committed.model.chain or known != log.end_offset:
                 return f"{machine} has {log.end_offset}, knows {known} committed, which are {committed.end_offset}"
             if machine.written.durable_end != log.end_offset:
                 return f"{machine} has {log.end_offset}, durable is {machine.written.durable_end}"

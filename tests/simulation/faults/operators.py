@@ -9,17 +9,17 @@ from tests.simulation.faults.nemesis import Nemesis
 _SHUTDOWN_TIMEOUTS_MS = (50, 5000)
 
 
-class Farewells(Nemesis):
+class Shutdowns(Nemesis):
     """Lets a node leave gracefully."""
 
-    kind = Fault.FAREWELL
+    kind = Fault.SHUTDOWN
 
     def _strike(self) -> bool:
         victim = self._pick_victim()
         if victim is None or victim.process is None:
             return False
         timeout_ms = self._dice.between(_SHUTDOWN_TIMEOUTS_MS)
-        self._prey.story.tell(str(victim), "is asked to leave within %s ms", timeout_ms)
+        self._targets.story.tell(str(victim), "is asked to leave within %s ms", timeout_ms)
         victim.process.submit(ShutdownRequested(timeout_ms=timeout_ms))
         return True
 
@@ -30,11 +30,11 @@ class Resignations(Nemesis):
     kind = Fault.RESIGNATION
 
     def _strike(self) -> bool:
-        leaders = [machine for machine in self._prey.leaders if machine.process and machine.process.is_idle]
+        leaders = [machine for machine in self._targets.leaders if machine.process and machine.process.is_idle]
         if not leaders:
             return False
         leader = self._dice.pick(leaders)
-        self._prey.story.tell(str(leader), "is asked to resign")
+        self._targets.story.tell(str(leader), "is asked to resign")
         if leader.process is not None:
             leader.process.submit(ResignRequested(epoch=leader.core.epoch))
         return True

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from tests.simulation.faults.kinds import Fault
 
 
-class Sight(StrEnum):
+class Mark(StrEnum):
     """Something that has to happen now and then. Each is counted where it happens."""
 
     LEADER_ELECTED = "a leader was elected"
@@ -58,16 +58,16 @@ class Sight(StrEnum):
     MESSAGE_LOST = "a message was lost"
     MESSAGE_HELD = "a message was held for long, and others overtook it"
     LATE_REQUEST = "a request came again long after its time"
-    LATE_ANSWER = "an answer came back to a node that had another role by then"
-    ANSWER_CUT_SHORT = "an answer to a fetch broke off in the middle of a batch"
-    ANSWER_DAMAGED = "an answer to a fetch held a damaged batch"
+    LATE_RESPONSE = "an answer came back to a node that had another role by then"
+    RESPONSE_TRUNCATED = "an answer to a fetch broke off in the middle of a batch"
+    RESPONSE_DAMAGED = "an answer to a fetch held a damaged batch"
     CONNECTION_RESET = "connections broke with requests on them"
     CONNECTION_REFUSED_BY_FIREWALL = "a node was refused a connection to another that runs"
     PRE_VOTES_AFTER_REFUSALS = "a follower whose leader refused connections asked for pre-votes at once"
     APPENDS_TOGETHER = "several appends came to the core as one event"
     FORGERY_TURNED_AWAY = "a request of an epoch that no election has reached was refused"
     REQUEST_ABANDONED = "a node heard that nobody waits for its answer any more, and forgot a request"
-    SENT_INTO_THE_VOID = "a request went out on a connection that leads nowhere"
+    SENT_ON_LOST_CONNECTION = "a request went out on a connection that leads nowhere"
     CONNECTION_MADE_ANEW = "a node gave up such a connection and made another"
     SENT_TO_DEAD_ADDRESS = "a node looked for its leader where nobody listens"
     WRONG_VOTER_ASKED = "a node was asked what was meant for another voter"
@@ -75,14 +75,14 @@ class Sight(StrEnum):
     OLD_PEER_CANNOT_PRE_VOTE = "a node skipped pre-votes because a peer does not know them"
     SPOKE_BYTES = "messages travelled as the bytes of the wire"
     ONE_WAY_PARTITION = "a link was cut in one direction"
-    SHORT_REIGN = "a leader was cut off as soon as it led"
+    SHORT_LEADERSHIP = "a leader was cut off as soon as it led"
     FOLLOWER_READ = "a follower served a client"
     READER_ASKED_OLD_LEADER = "a deposed leader turned a reader away"
     LOG_AHEAD_OF_STORED_EPOCH = "a node started with a log of a later epoch than its stored state, and believed the log"
     LOST_DISK_REPORTED = "a leader reported that a voter asks for less than it had"
 
 
-BEYOND_SIGHTS = frozenset((Sight.LOG_AHEAD_OF_STORED_EPOCH,))
+BEYOND_MARKS = frozenset((Mark.LOG_AHEAD_OF_STORED_EPOCH,))
 """What only faults bring about that a quorum cannot always outlive; see `BEYOND`."""
 
 
@@ -93,21 +93,21 @@ class Moment(NamedTuple):
     instead_of: str
 
 
-class Sightings:
+class Marks:
     """What was seen of a run, and how often.
 
     Attributes:
-        counts: sights.
+        counts: marks.
         strikes: faults that struck.
         moments: where in a node's work the end came.
     """
 
     def __init__(self) -> None:
-        self.counts: Counter[Sight] = Counter()
+        self.counts: Counter[Mark] = Counter()
         self.strikes: Counter[Fault] = Counter()
         self.moments: Counter[Moment] = Counter()
 
-    def count(self, sight: Sight, is_so: bool = True) -> None:
+    def count(self, mark: Mark, is_so: bool = True) -> None:
         """It happened, if it is so."""
         if is_so:
-            self.counts[sight] += 1
+            self.counts[mark] += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from raft.core.effects import Reply, ReportFault, RoleChanged
+from raft.core.effects import ReportFault, RoleChanged, SendResponse
 from raft.core.events import AppendRequested, AppendsRequested, RequestAbandoned, ResignRequested, Started
 from raft.core.messages import (
     AppendResponse,
@@ -19,24 +19,24 @@ from raft.errors import ErrorCode
 from raft.types import NodeId, Offset
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.observer import Asked, Observer
-from tests.simulation.log_twin import WriteId, write_id_of
+from tests.simulation.log_model import WriteId, write_id_of
 from tests.simulation.machine import Machine
-from tests.simulation.sightings import Sight, Sightings
+from tests.simulation.marks import Mark, Marks
 from tests.simulation.step import Step
 
-_SIGHT_OF_ERROR = {
-    ErrorCode.REQUEST_TIMED_OUT: Sight.APPEND_TIMED_OUT,
-    ErrorCode.DUPLICATE_SEQUENCE_NUMBER: Sight.OLDER_WRITE_REFUSED,
-    ErrorCode.DUPLICATE_RESOURCE: Sight.OTHER_CONTENT_REFUSED,
-    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: Sight.APPEND_OUT_OF_ORDER,
+_MARK_OF_ERROR = {
+    ErrorCode.REQUEST_TIMED_OUT: Mark.APPEND_TIMED_OUT,
+    ErrorCode.DUPLICATE_SEQUENCE_NUMBER: Mark.OLDER_WRITE_REFUSED,
+    ErrorCode.DUPLICATE_RESOURCE: Mark.OTHER_CONTENT_REFUSED,
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: Mark.APPEND_OUT_OF_ORDER,
 }
 
 
-class Onlooker(Observer):
+class MarkObserver(Observer):
     """Recognises by their traces what no single part of the world could count."""
 
-    def __init__(self, sightings: Sightings, machines: Sequence[Machine], committed: CommittedLog) -> None:
-        self._sightings = sightings
+    def __init__(self, marks: Marks, machines: Sequence[Machine], committed: CommittedLog) -> None:
+        self._marks = marks
         self._committed = committed
         self._machines = machines
         self._candidates: dict[int, NodeId] = {}
@@ -48,73 +48,71 @@ class Onlooker(Observer):
             if isinstance(effect, RoleChanged):
                 self._see_role(step, effect)
             elif isinstance(effect, ReportFault):
-                self._sightings.count(Sight.LOST_DISK_REPORTED, "it has lost records" in effect.message)
+                self._marks.count(Mark.LOST_DISK_REPORTED, "it has lost records" in effect.message)
         self._see_cut(step)
         self._see_held_back(step)
         for entry in step.appended:
             write_id = write_id_of(entry.header)
             if isinstance(step.event, AppendRequested | AppendsRequested) and write_id in self._cut_off:
-                self._sightings.count(Sight.APPEND_LOST_AND_WRITTEN_AGAIN)
+                self._marks.count(Mark.APPEND_LOST_AND_WRITTEN_AGAIN)
         if isinstance(step.event, AppendRequested):
             self._see_append(step, step.event)
-        self._sightings.count(Sight.APPENDS_TOGETHER, isinstance(step.event, AppendsRequested))
-        self._sightings.count(Sight.REQUEST_ABANDONED, isinstance(step.event, RequestAbandoned))
+        self._marks.count(Mark.APPENDS_TOGETHER, isinstance(step.event, AppendsRequested))
+        self._marks.count(Mark.REQUEST_ABANDONED, isinstance(step.event, RequestAbandoned))
 
-    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
-        match asked, reply.response:
+    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
+        match asked, order.response:
             case VoteRequest(pre_vote=True), VoteResponse(vote_granted=False, error=ErrorCode.NONE):
                 role = machine.core.role
-                self._sightings.count(
-                    Sight.PRE_VOTE_REFUSED_FOR_LEADER, isinstance(role, Follower) and role.has_fetched
-                )
+                self._marks.count(Mark.PRE_VOTE_REFUSED_FOR_LEADER, isinstance(role, Follower) and role.has_fetched)
             case VoteRequest(), VoteResponse(error=ErrorCode.INVALID_VOTER_KEY):
-                self._sightings.count(Sight.WRONG_VOTER_ASKED)
+                self._marks.count(Mark.WRONG_VOTER_ASKED)
             case _, RequestRefused(error=ErrorCode.INCONSISTENT_CLUSTER_ID):
-                self._sightings.count(Sight.STRANGER_TURNED_AWAY)
+                self._marks.count(Mark.STRANGER_TURNED_AWAY)
             case VoteRequest(pre_vote=False), VoteResponse(vote_granted=False, error=ErrorCode.NONE):
-                self._sightings.count(Sight.VOTE_REFUSED)
+                self._marks.count(Mark.VOTE_REFUSED)
             case _, VoteResponse(error=ErrorCode.INVALID_REQUEST):
-                self._sightings.count(Sight.FORGERY_TURNED_AWAY)
-            case AppendRequested(), AppendResponse(error=error) if error in _SIGHT_OF_ERROR:
-                self._sightings.count(_SIGHT_OF_ERROR[ErrorCode(error)])
+                self._marks.count(Mark.FORGERY_TURNED_AWAY)
+            case AppendRequested(), AppendResponse(error=error) if error in _MARK_OF_ERROR:
+                self._marks.count(_MARK_OF_ERROR[ErrorCode(error)])
             case ClientFetchRequest(), FetchResponse(error=ErrorCode.NONE) if records:
-                self._sightings.count(Sight.FOLLOWER_READ, isinstance(machine.core.role, Follower))
+                self._marks.count(Mark.FOLLOWER_READ, isinstance(machine.core.role, Follower))
             case ClientFetchRequest(), FetchResponse(error=ErrorCode.UNKNOWN_LEADER_EPOCH):
-                self._sightings.count(Sight.READER_ASKED_OLD_LEADER, machine.is_leader)
+                self._marks.count(Mark.READER_ASKED_OLD_LEADER, machine.is_leader)
             case _:
                 pass
 
     def flushed(self, machine: Machine) -> None:
-        self._sightings.count(Sight.SEGMENT_ROLLED, machine.written.has_rolled)
+        self._marks.count(Mark.SEGMENT_ROLLED, machine.written.has_rolled)
 
     def _see_role(self, step: Step, change: RoleChanged) -> None:
         new = change.new
         is_start = isinstance(step.event, Started)
         match new:
             case Leader():
-                self._sightings.count(Sight.LEADER_ELECTED)
+                self._marks.count(Mark.LEADER_ELECTED)
                 leaders = [machine for machine in self._machines if machine.is_leader]
-                self._sightings.count(Sight.STALE_LEADER, len(leaders) > 1)
+                self._marks.count(Mark.STALE_LEADER, len(leaders) > 1)
             case Candidate():
-                self._sightings.count(Sight.STOOD_BEFORE_CRASH, is_start)
+                self._marks.count(Mark.STOOD_BEFORE_CRASH, is_start)
                 other = self._candidates.setdefault(new.epoch, step.machine.node_id)
-                self._sightings.count(Sight.SEVERAL_CANDIDATES, other != step.machine.node_id)
+                self._marks.count(Mark.SEVERAL_CANDIDATES, other != step.machine.node_id)
             case Unattached():
-                self._sightings.count(Sight.LOG_AHEAD_OF_STORED_EPOCH, is_start and "later epoch" in change.reason)
+                self._marks.count(Mark.LOG_AHEAD_OF_STORED_EPOCH, is_start and "later epoch" in change.reason)
             case Prospective():
-                self._sightings.count(Sight.PRE_VOTES_AFTER_REFUSALS, "refuses connections" in change.reason)
+                self._marks.count(Mark.PRE_VOTES_AFTER_REFUSALS, "refuses connections" in change.reason)
             case Resigned():
-                self._sightings.count(Sight.LED_BEFORE_CRASH, is_start)
-                self._sightings.count(Sight.QUORUM_LOST, "check quorum" in change.reason)
-                self._sightings.count(Sight.RESIGNED_ON_REQUEST, isinstance(step.event, ResignRequested))
+                self._marks.count(Mark.LED_BEFORE_CRASH, is_start)
+                self._marks.count(Mark.QUORUM_LOST, "check quorum" in change.reason)
+                self._marks.count(Mark.RESIGNED_ON_REQUEST, isinstance(step.event, ResignRequested))
             case _:
                 pass
 
     def _see_cut(self, step: Step) -> None:
         node_id = step.machine.node_id
         if step.truncated:
-            self._sightings.count(Sight.TRUNCATION)
-            self._sightings.count(Sight.TRUNCATION_IN_SEVERAL_STEPS, node_id in self._has_just_cut)
+            self._marks.count(Mark.TRUNCATION)
+            self._marks.count(Mark.TRUNCATION_IN_SEVERAL_STEPS, node_id in self._has_just_cut)
             self._has_just_cut.add(node_id)
             self._cut_off.update(write_id for entry in step.truncated if (write_id := write_id_of(entry.header)))
         elif step.appended:
@@ -126,13 +124,13 @@ class Onlooker(Observer):
             return
         known = [voter.fetch_offset or Offset(0) for voter in role.progress.voters.values()]
         held_by_majority = sorted([*known, step.machine.core.durable_end], reverse=True)[(len(known) + 1) // 2]
-        self._sightings.count(Sight.HELD_BACK_BY_OWN_EPOCH, held_by_majority > self._committed.end_offset)
+        self._marks.count(Mark.HELD_BACK_BY_OWN_EPOCH, held_by_majority > self._committed.end_offset)
 
     def _see_append(self, step: Step, event: AppendRequested) -> None:
         write_id = write_id_of(event.batch.header)
         if write_id is None or step.appended or not isinstance(step.role_after, Leader):
             return
         if step.log.times_written(write_id):
-            self._sightings.count(Sight.REPEATED_APPEND_RECOGNISED)
-            is_answered = any(isinstance(effect, Reply) for effect in step.effects)
-            self._sightings.count(Sight.UNCOMMITTED_APPEND_RECOGNISED, not is_answered)
+            self._marks.count(Mark.REPEATED_APPEND_RECOGNISED)
+            is_answered = any(isinstance(effect, SendResponse) for effect in step.effects)
+            self._marks.count(Mark.UNCOMMITTED_APPEND_RECOGNISED, not is_answered)

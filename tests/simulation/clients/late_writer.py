@@ -7,7 +7,7 @@ from raft.writers import WriteKey
 from tests.simulation.clients.keyed_writer import KeyedWriter
 
 
-class Latecomer(KeyedWriter):
+class LateWriter(KeyedWriter):
     """Makes one write, with which log time passes every writer by."""
 
     def _make_more(self) -> None:

@@ -14,7 +14,7 @@ from tests.simulation.world import World
 _A_WHILE_MS = 6_000
 
 
-def peaceful_plan() -> Plan:
+def calm_plan() -> Plan:
     """Return the plan of three voters to whom nothing happens; their patience with a leader is short, that with a
     request long.
     """
@@ -30,7 +30,7 @@ def peaceful_plan() -> Plan:
     )
 
 
-def pass_a_while(world: World) -> None:
+def run_a_while(world: World) -> None:
     """Let time pass, enough for anything that two or three elections can bring about."""
     world.timeline.run(world.timeline.now_ms + _A_WHILE_MS)
 

@@ -37,7 +37,7 @@ class Entry:
     chain: int
 
 
-class LogTwin:
+class LogModel:
     """The batches of one log, which begins at offset 0."""
 
     def __init__(self) -> None:
@@ -45,13 +45,13 @@ class LogTwin:
         self._ends: list[Offset] = []
         self._times_written: dict[WriteId, int] = {}
 
-    def copy(self) -> LogTwin:
+    def copy(self) -> LogModel:
         """Return a log with the same batches, which then goes its own way."""
-        twin = LogTwin()
-        twin.entries = self.entries.copy()
-        twin._ends = self._ends.copy()
-        twin._times_written = self._times_written.copy()
-        return twin
+        model = LogModel()
+        model.entries = self.entries.copy()
+        model._ends = self._ends.copy()
+        model._times_written = self._times_written.copy()
+        return model
 
     @property
     def end_offset(self) -> Offset:

@@ -29,8 +29,8 @@ class Refusal:
     is_partly_done: bool
 
 
-class Platter(MemoryFiles):
-    """Files in memory that also tell what of them is on the platter, without cutting the power to find out.
+class LossyDisk(MemoryFiles):
+    """Files in memory that also tell what of them is on the disk, without cutting the power to find out.
 
     Attributes:
         refusal: what they refused to the process of now; None as long as they do what they are told.
@@ -100,9 +100,9 @@ class Platter(MemoryFiles):
             self.refusal = Refusal(call=call, reason=struck.reason, is_partly_done=struck.written_bytes > 0)
             raise
 
-    def copy(self) -> Platter:
+    def copy(self) -> LossyDisk:
         """Return another disk with what a power cut would leave of this one."""
-        files = Platter()
+        files = LossyDisk()
         for name in sorted(self._files_on_disk):
             files.make_directory(folder_of(name))
             files.put(name, self.survivor(name))

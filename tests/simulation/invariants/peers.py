@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raft.core.effects import Reply
+from raft.core.effects import SendResponse
 from raft.core.events import AppendRequested
 from raft.core.messages import (
     ClientFetchRequest,
@@ -23,7 +23,7 @@ from tests.simulation.step import Step
 _DEADLY = (ErrorCode.INVALID_REQUEST, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
 
-class NoAnswerKills(Invariant):
+class NoResponseHaltsPeers(Invariant):
     """No answer is one that makes a Java node stop: a request called invalid, or a vote given after it was refused."""
 
     rules = ("ERROR-7",)
@@ -31,8 +31,8 @@ class NoAnswerKills(Invariant):
     def __init__(self) -> None:
         self._refused: set[tuple[NodeId, int, Epoch, NodeId]] = set()
 
-    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
-        response = reply.response
+    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
+        response = order.response
         if isinstance(asked, Request) and is_forged(asked):
             return
         self.require(response.error not in _DEADLY, "%s answers %s to %s", machine, error_name(response.error), asked)
@@ -50,7 +50,7 @@ class NoAnswerKills(Invariant):
             self._refused.add(vote)
 
 
-class StrangersChangeNothing(Invariant):
+class OtherClustersChangeNothing(Invariant):
     """Requests of another cluster are turned away, those of impossible epochs too, and neither epoch is believed."""
 
     rules = ("CLUSTERID-2", "CLUSTERID-3", "SCENARIO-39", "EPOCH-1")
@@ -59,13 +59,13 @@ class StrangersChangeNothing(Invariant):
         epoch = step.role_after.epoch
         self.require(epoch < STRANGERS_EPOCH, "%s believes a stranger, and is at epoch %s", step.machine, epoch)
 
-    def replied(self, machine: Machine, asked: Asked, reply: Reply, records: bytes) -> None:
+    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
         if isinstance(asked, UnknownPartitionRequest | ClientFetchRequest | AppendRequested):
             return
         if is_forged(asked):
-            is_refused = reply.response.error == ErrorCode.INVALID_REQUEST
-            self.require(is_refused, "%s answers %s to a forged request", machine, reply.response)
+            is_refused = order.response.error == ErrorCode.INVALID_REQUEST
+            self.require(is_refused, "%s answers %s to a forged request", machine, order.response)
         if asked.cluster_id == CLUSTER_ID:
             return
-        is_refused = reply.response == RequestRefused(error=ErrorCode.INCONSISTENT_CLUSTER_ID)
-        self.require(is_refused, "%s answers %s to a stranger", machine, reply.response)
+        is_refused = order.response == RequestRefused(error=ErrorCode.INCONSISTENT_CLUSTER_ID)
+        self.require(is_refused, "%s answers %s to a stranger", machine, order.response)

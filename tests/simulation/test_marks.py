@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from raft.core.effects import AppendBatches, AppendLeaderChange, FlushLog, Reply, Send, StoreElectionState, TruncateLog
+from raft.core.effects import (
+    AppendBatches,
+    AppendLeaderChange,
+    FlushLog,
+    SendRequest,
+    SendResponse,
+    StoreElectionState,
+    TruncateLog,
+)
 from tests.memory_files.files import Call
 from tests.simulation.faults.kinds import BEYOND, Fault
 from tests.simulation.fixed_seeds import FIXED_SEEDS, outcome_of
-from tests.simulation.sightings import BEYOND_SIGHTS, Moment, Sight
+from tests.simulation.marks import BEYOND_MARKS, Mark, Moment
 
 _REFUSED = (Call.CREATE, Call.WRITE, Call.TRUNCATE, Call.FLUSH, Call.RENAME, Call.SYNC_DIRECTORY)
-_EFFECTS = (StoreElectionState, AppendBatches, AppendLeaderChange, TruncateLog, FlushLog, Send, Reply)
+_EFFECTS = (StoreElectionState, AppendBatches, AppendLeaderChange, TruncateLog, FlushLog, SendRequest, SendResponse)
 _MOMENTS = (
     *(Moment("power cut", call.name) for call in Call),
     *(Moment("refused", call.name) for call in _REFUSED),
@@ -19,11 +27,11 @@ _MOMENTS = (
 )
 
 
-@pytest.mark.parametrize("sight", [pytest.param(sight, id=sight.name) for sight in Sight if sight not in BEYOND_SIGHTS])
-def test_fixed_seeds_meet_each_situation_when_all_are_run(sight: Sight) -> None:
-    seeds = [seed for seed in FIXED_SEEDS if outcome_of(seed).sights[sight]]
+@pytest.mark.parametrize("sight", [pytest.param(mark, id=mark.name) for mark in Mark if mark not in BEYOND_MARKS])
+def test_fixed_seeds_meet_each_situation_when_all_are_run(mark: Mark) -> None:
+    seeds = [seed for seed in FIXED_SEEDS if outcome_of(seed).marks[mark]]
 
-    assert seeds, f"never once: {sight.value}"
+    assert seeds, f"never once: {mark.value}"
 
 
 @pytest.mark.parametrize("fault", [pytest.param(fault, id=fault.name) for fault in Fault if fault not in BEYOND])
