@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -95,9 +96,14 @@ def files(folder: str) -> Iterator[Path]:
 def offences(folder: str, pattern: str, instead: str) -> Iterator[Offence]:
     """Yield where a word is written in a folder, in letters of either case."""
     for path in files(folder):
-        for number, line in enumerate(path.read_text().splitlines(), 1):
+        for number, line in enumerate(_lines(path), 1):
             if found := re.search(pattern, line, re.IGNORECASE):
                 yield Offence(path=path, line_number=number, word=found.group(), instead=instead)
+
+
+@cache
+def _lines(path: Path) -> list[str]:
+    return path.read_text().splitlines()
 
 
 def main() -> None:
