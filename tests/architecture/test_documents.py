@@ -41,3 +41,10 @@ def test_decision_has_all_parts_on_one_page(page: Path) -> None:
         "## Alternatives",
     ]
     assert len(lines) <= 40
+
+
+@pytest.mark.parametrize("page", [pytest.param(path, id=path.stem) for path in sorted(DECISIONS.glob("*.md"))])
+def test_decision_names_files_that_exist(page: Path) -> None:
+    named = re.findall(r"`((?:raft|datasource|tests|benchmarks|scripts)/[\w./]+)`", page.read_text())
+
+    assert not [path for path in named if not (ROOT / path).exists()]

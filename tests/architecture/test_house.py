@@ -14,32 +14,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("raft", "datasource", "kraft_spark", "pyspark_kraft")
 
-INSTEAD_OF = {
-    r"\bterms?\b": "epoch",
-    r"\bcommit index\b": "high watermark",
-    r"\blearners?\b": "observer",
-    r"\blog entr(y|ies)\b": "record or batch",
-    r"\bproposals?\b": "append",
-    r"\bTODO\b": "an issue",
-    r"\bFIXME\b": "an issue",
-}
-
 
 def product_files() -> Iterator[Path]:
     for package in PACKAGES:
         yield from sorted((ROOT / package).rglob("*.py"))
-
-
-@pytest.mark.parametrize("word", [pytest.param(word, id=word) for word in INSTEAD_OF])
-def test_product_says_the_house_word_everywhere(word: str) -> None:
-    found = [
-        f"{path.relative_to(ROOT)}:{number}: say {INSTEAD_OF[word]}"
-        for path in product_files()
-        for number, line in enumerate(path.read_text().splitlines(), 1)
-        if re.search(word, line)
-    ]
-
-    assert not found
 
 
 def test_no_module_is_called_for_everything() -> None:
