@@ -73,7 +73,7 @@ def flushes(end_offset: int, *, number: int = 0) -> FlushLog:
 def opens_epoch(
     epoch: int, *, at: int, granted_by: Iterable[int], voters: Iterable[int] = (1, 2, 3)
 ) -> AppendLeaderChange:
-    """The node appends the control batch that opens its reign."""
+    """The node appends the control batch that opens its epoch."""
     return AppendLeaderChange(
         base_offset=Offset(at),
         epoch=Epoch(epoch),

@@ -31,7 +31,7 @@ SINK = FIRST_SINK_PRODUCER_ID + 7
 
 def is_fetched_from(node: Node, offset: int, *, now_ms: int = 200) -> list[Effect]:
     """Voter 2 has everything below that offset on its disk."""
-    return node.hears(
+    return node.receives(
         fetch_request(by=2, epoch=5, offset=offset, last_epoch=5, max_wait_ms=0), now_ms=now_ms, request_id=99
     )
 
@@ -146,7 +146,7 @@ def test_unfinished_append_fails_when_leadership_is_lost() -> None:
 
     before = node.role
 
-    effects = node.hears(begin_request(epoch=6, leader=2), now_ms=200, request_id=80)
+    effects = node.receives(begin_request(epoch=6, leader=2), now_ms=200, request_id=80)
 
     after = follower(of=2, epoch=6, until=2200)
     assert effects == [
@@ -198,7 +198,7 @@ def test_append_out_of_turn_is_refused_at_once(producer: tuple[int, int, int], e
     assert node.core.log.end_offset == 12
 
 
-def test_overtaken_write_hears_that_it_is_a_duplicate_once_the_newer_one_is_committed() -> None:
+def test_overtaken_write_is_told_that_it_is_a_duplicate_once_the_newer_one_is_committed() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
     node.handle(append_of(producer=(SINK, 0, 3), request_id=1), now_ms=100)
 

@@ -44,7 +44,7 @@ def test_follower_fetches_again_at_once_when_there_is_nothing_new() -> None:
 @pytest.mark.parametrize(
     ("known", "told", "learnt"),
     [
-        pytest.param(None, 7, 7, id="the first it hears of"),
+        pytest.param(None, 7, 7, id="the first one"),
         pytest.param(None, 50, 10, id="no further than its own log"),
         pytest.param(6, 7, 7, id="a higher one"),
         pytest.param(7, 7, 7, id="the same"),
@@ -313,11 +313,11 @@ def test_follower_gets_no_more_time_from_an_error(error: ErrorCode) -> None:
 
 
 @pytest.mark.rule("TIMER-2", "SCENARIO-41", "BEGIN-8")
-def test_follower_gives_its_leader_up_when_it_is_announced_but_answers_no_fetch() -> None:
+def test_follower_starts_a_pre_vote_when_it_is_announced_but_answers_no_fetch() -> None:
     node = a_follower(of=2, epoch=5, has_fetched=True)
 
     for now_ms in (500, 1000, 1500):
-        node.hears(begin_request(epoch=5, leader=2), now_ms=now_ms)
+        node.receives(begin_request(epoch=5, leader=2), now_ms=now_ms)
     node.waits(until=2000)
 
     assert node.role_name == "Prospective"
@@ -395,9 +395,9 @@ def test_follower_that_returned_to_its_leader_grants_pre_votes_until_the_next_fe
     node.waits(until=3000)
     assert node.role == follower(of=2, epoch=5, until=5000, has_fetched=False)
     granted = vote_response(epoch=5, leader=2, granted=True)
-    assert node.hears(pre_vote_request(epoch=5, by=3), now_ms=3000) == [replies(granted)]
+    assert node.receives(pre_vote_request(epoch=5, by=3), now_ms=3000) == [replies(granted)]
 
     node.gets(fetch_response(epoch=5, leader=2), of=2, now_ms=3000)
 
     refused = vote_response(epoch=5, leader=2)
-    assert node.hears(pre_vote_request(epoch=5, by=3), now_ms=3000) == [replies(refused)]
+    assert node.receives(pre_vote_request(epoch=5, by=3), now_ms=3000) == [replies(refused)]

@@ -301,7 +301,7 @@ def test_client_is_told_that_what_lies_before_the_snapshot_is_gone() -> None:
     node = a_loading_observer()
     node.gets(piece(b"12345678", 0), of=2)
 
-    (reply,) = node.hears(client_fetch(offset=50))
+    (reply,) = node.receives(client_fetch(offset=50))
 
     assert isinstance(reply, Reply)
     assert isinstance(reply.response, FetchResponse)
