@@ -11,16 +11,7 @@ from typing import assert_never
 
 from raft.core.config import CoreConfig
 from raft.core.epochs import LAST_EPOCH
-from raft.core.roles import (
-    Candidate,
-    Follower,
-    Leader,
-    Prospective,
-    Resigned,
-    Role,
-    Unattached,
-    election_state,
-)
+from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached, election_state
 from raft.core.state import State
 
 

@@ -83,6 +83,7 @@ class State:
             request_timeout_ms=config.request_timeout_ms, retry_backoff_ms=config.retry_backoff_ms
         )
         self.known_nodes = frozenset((*config.voters.ids, *(node_id for node_id, _ in config.bootstrap_nodes())))
+        """The nodes that the configuration names; a follower may also know a leader from messages."""
         self.parked: WaitingRequests[ParkedFetch] = WaitingRequests()
         self.appends: WaitingRequests[PendingAppend] = WaitingRequests()
         self.shutdown_deadline_ms: int | None = None
@@ -205,12 +206,7 @@ class State:
         self, request_id: int, error: int, base_offset: Offset | None = None, message: str | None = None
     ) -> None:
         """Respond to an append."""
-        response = AppendResponse(
-            error=error,
-            message=message,
-            base_offset=base_offset,
-            leader=self.leader,
-        )
+        response = AppendResponse(error=error, message=message, base_offset=base_offset, leader=self.leader)
         self.reply(request_id, response)
 
     def fail_appends(self) -> None:

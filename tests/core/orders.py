@@ -60,7 +60,7 @@ def appends(*batches: Batch) -> AppendBatches:
     return AppendBatches(batches=batches)
 
 
-def cuts(end_offset: int) -> TruncateLog:
+def truncates(end_offset: int) -> TruncateLog:
     """The node removes every record from there on."""
     return TruncateLog(end_offset=Offset(end_offset))
 

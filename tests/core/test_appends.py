@@ -11,7 +11,7 @@ from raft.core.events import LogFlushed
 from raft.errors import ErrorCode
 from raft.types import FIRST_SINK_PRODUCER_ID, Offset
 from tests.core.builder import Node, a_candidate, a_follower, a_leader, a_log, a_prospective, a_resigned, an_unattached
-from tests.core.orders import appends, becomes, cuts, flushes, replies, sends, stores
+from tests.core.orders import appends, becomes, flushes, replies, sends, stores, truncates
 from tests.core.states import follower
 from tests.core.wording import (
     append_of,
@@ -247,7 +247,7 @@ def test_write_that_was_cut_off_is_new_again() -> None:
     lost = batch(10, epoch=5, producer=(SINK, 0, 3))
     node.gets(fetch_response(epoch=5, leader=2, batches=[lost]), of=2, now_ms=0)
     node.has_flushed(now_ms=0)
-    assert node.gets(fetch_response(epoch=5, leader=2, diverging=(3, 10)), of=2, now_ms=0)[0] == cuts(10)
+    assert node.gets(fetch_response(epoch=5, leader=2, diverging=(3, 10)), of=2, now_ms=0)[0] == truncates(10)
     node.waits(until=2000)
     for epoch in (5, 6):
         node.gets(vote_response(epoch=epoch, granted=True), of=3, now_ms=2000)

@@ -65,7 +65,7 @@ def test_voter_that_has_refused_a_candidate_refuses_it_for_the_rest_of_the_epoch
     shorter = vote_request(epoch=5, by=2, log_end=(3, 9))
     assert voter.receives(shorter, now_ms=0) == [replies(vote_response(epoch=5))]
 
-    # It follows a leader, which cuts its log below the candidate's, and gives that leader up.
+    # It follows a leader, truncates its log below the candidate's, and loses that leader.
     voter.receives(begin_request(epoch=5, leader=3), now_ms=0)
     voter.gets(fetch_response(epoch=5, leader=3, diverging=(3, 4)), of=3, now_ms=0)
     assert voter.core.log.end_offset == 4
