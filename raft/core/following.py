@@ -28,7 +28,11 @@ def on_fetch_response(state: State, node_id: NodeId, response: FetchResponse, no
         state.requests.back_off(node_id, now_ms)
         return
     deadline_ms = None if role.fetch_deadline_ms is None else now_ms + role.fetch_timeout_ms
-    state.update_role(replace(role, fetch_deadline_ms=deadline_ms, has_fetched=True, is_leader_refusing=False))
+    # Without an offer of a snapshot the leader has the records that we need: an earlier one may be outdated.
+    loading = None if response.snapshot is None else role.loading
+    state.update_role(
+        replace(role, fetch_deadline_ms=deadline_ms, has_fetched=True, is_leader_refusing=False, loading=loading)
+    )
     if response.snapshot is not None:
         on_snapshot_offered(state, node_id, response.snapshot, now_ms)
         return

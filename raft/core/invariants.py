@@ -11,26 +11,17 @@ from typing import assert_never
 
 from raft.core.config import CoreConfig
 from raft.core.epochs import LAST_EPOCH
-from raft.core.roles import (
-    Candidate,
-    Follower,
-    Leader,
-    Prospective,
-    Resigned,
-    Role,
-    Unattached,
-    election_state,
-    known_leader,
-)
+from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached, election_state
 from raft.core.state import State
 
 
-def check_invariants(state: State, role_before: Role) -> None:
+def check_invariants(state: State, *, role_before: Role, moves_before: int) -> None:
     """Make sure that an event has left the state sound.
 
     Args:
         state: after the event.
-        role_before: the role before the event.
+        role_before: its role before the event.
+        moves_before: its count of moves before the event.
 
     Raises:
         AssertionError: an invariant is broken; the message says which one, with the values.
@@ -49,18 +40,8 @@ def check_invariants(state: State, role_before: Role) -> None:
         assert state.shutdown_deadline_ms is None, f"leader of epoch {role.epoch}, and a shutdown was requested"
     if role is not role_before:
         _check_role(role, state.config)
-        if not _is_update(role_before, role):
+        if state.moves != moves_before:
             _check_move(state)
-
-
-def _is_update(old: Role, new: Role) -> bool:
-    """Whether `State.update_role` may have made `new` of `old`."""
-    return (
-        type(old) is type(new)
-        and old.epoch == new.epoch
-        and old.voted_key is new.voted_key
-        and known_leader(old) == known_leader(new)
-    )
 
 
 def _check_move(state: State) -> None:
@@ -85,7 +66,7 @@ def _check_role(role: Role, config: CoreConfig) -> None:
             _check_follower(role, config)
         case Unattached():
             _check_is_led_by_another(role, config)
-            _check_deadline(role.election_deadline_ms, config)
+            _check_deadline(role.election_deadline_ms, is_voter=config.is_voter)
         case Prospective() | Candidate():
             _check_round(role, config)
         case Leader():
@@ -100,10 +81,11 @@ def _check_role(role: Role, config: CoreConfig) -> None:
 
 
 def _check_follower(role: Follower, config: CoreConfig) -> None:
+    is_voter = config.is_voter
     _check_is_led_by_another(role, config)
-    _check_deadline(role.fetch_deadline_ms, config)
+    _check_deadline(role.fetch_deadline_ms, is_voter=is_voter)
     assert role.leader_endpoints, f"the address of leader {role.leader_id} is unknown"
-    assert role.loading is None or not config.is_voter, "a voter loads a snapshot"
+    assert role.loading is None or not is_voter, "a voter loads a snapshot"
 
 
 def _check_round(role: Prospective | Candidate, config: CoreConfig) -> None:
@@ -119,9 +101,9 @@ def _check_round(role: Prospective | Candidate, config: CoreConfig) -> None:
         assert not tally.is_lost, f"Prospective, but {tally} is lost"
 
 
-def _check_deadline(deadline_ms: int | None, config: CoreConfig) -> None:
-    """A voter stands for election after a while without a leader. An observer never does, and has no deadline."""
-    assert (deadline_ms is not None) is config.is_voter, f"voter: {config.is_voter}, deadline: {deadline_ms}"
+def _check_deadline(deadline_ms: int | None, *, is_voter: bool) -> None:
+    """A voter starts an election after a while without a leader. An observer never does, and has no deadline."""
+    assert (deadline_ms is not None) is is_voter, f"voter: {is_voter}, deadline: {deadline_ms}"
 
 
 def _check_is_led_by_another(role: Unattached | Follower, config: CoreConfig) -> None:

@@ -100,7 +100,7 @@ class RaftCore:
         if state.is_stopped:
             return []
         assert isinstance(event, Started) is not self._is_started, "Started comes first, and once"
-        role_before = state.role
+        role_before, moves_before = state.role, state.moves
         check_quorum(state, now_ms)
         self._dispatch(event, now_ms)
         if not state.is_stopped:
@@ -109,7 +109,7 @@ class RaftCore:
             send_requests(state, now_ms)
             finish_shutdown(state, now_ms)
         if not state.is_stopped:
-            check_invariants(state, role_before)
+            check_invariants(state, role_before=role_before, moves_before=moves_before)
         effects, state.effects = state.effects, []
         return effects
 

@@ -205,12 +205,12 @@ def contradiction(state: State, leader: LeaderAndEpoch) -> str | None:
     return None
 
 
-def _adopt_leader(state: State, named: LeaderAndEpoch, *, now_ms: int, reason: str) -> None:
-    assert named.leader_id is not None, "a message without a leader has none to adopt"
-    leader = replace(named, endpoints=named.endpoints or state.config.voters.endpoints(named.leader_id))
+def _adopt_leader(state: State, leader: LeaderAndEpoch, *, now_ms: int, reason: str) -> None:
+    assert leader.leader_id is not None, "a message without a leader has none to adopt"
+    endpoints = leader.endpoints or state.config.voters.endpoints(leader.leader_id)
     is_news = leader.epoch > state.epoch or state.leader_id is None
-    if leader.endpoints and (is_news or len(leader.endpoints) > len(state.leader_endpoints)):
-        become_follower(state, leader, now_ms=now_ms, reason=reason)
+    if endpoints and (is_news or len(endpoints) > len(state.leader_endpoints)):
+        become_follower(state, replace(leader, endpoints=endpoints), now_ms=now_ms, reason=reason)
     elif isinstance(state.role, Candidate) and leader.epoch == state.epoch:
         # A node without the leader's address is Unattached, and a Candidate cannot become that within its epoch. Its
         # election goes on; it is lost if that leader has a majority.

@@ -67,6 +67,8 @@ class State:
     ) -> None:
         self.config = config
         self.role: Role = role
+        self.moves = 0
+        """How many moves the node has made, its start included."""
         self.stored = stored
         self.log = log
         self.flushes = FlushLedger(log.end_offset)
@@ -81,6 +83,7 @@ class State:
             request_timeout_ms=config.request_timeout_ms, retry_backoff_ms=config.retry_backoff_ms
         )
         self.known_nodes = frozenset((*config.voters.ids, *(node_id for node_id, _ in config.bootstrap_nodes())))
+        """The nodes that the configuration names; a follower may also know a leader from messages."""
         self.parked: WaitingRequests[ParkedFetch] = WaitingRequests()
         self.appends: WaitingRequests[PendingAppend] = WaitingRequests()
         self.shutdown_deadline_ms: int | None = None
@@ -106,10 +109,12 @@ class State:
     @property
     def leader_endpoints(self) -> tuple[Endpoint, ...]:
         """Where that leader listens, if known: as a message named it, else from the voter set (GEN-11)."""
-        named = self.role.leader_endpoints if isinstance(self.role, Prospective | Follower) else ()
-        if named or self.leader_id is None:
-            return named
-        return self.config.voters.endpoints(self.leader_id)
+        match self.role:
+            case Follower(leader_endpoints=endpoints) | Prospective(leader_endpoints=endpoints) if endpoints:
+                return endpoints
+            case _:
+                leader_id = self.leader_id
+                return () if leader_id is None else self.config.voters.endpoints(leader_id)
 
     @property
     def leader(self) -> LeaderAndEpoch:
@@ -157,6 +162,7 @@ class State:
 
     def _enter(self, role: Role, reason: str) -> None:
         old, self.role = self.role, role
+        self.moves += 1
         self.store_election_state()
         self.emit(RoleChanged(old=old, new=role, reason=reason))
 
@@ -200,12 +206,7 @@ class State:
         self, request_id: int, error: int, base_offset: Offset | None = None, message: str | None = None
     ) -> None:
         """Respond to an append."""
-        response = AppendResponse(
-            error=error,
-            message=message,
-            base_offset=base_offset,
-            leader=self.leader,
-        )
+        response = AppendResponse(error=error, message=message, base_offset=base_offset, leader=self.leader)
         self.respond(request_id, response)
 
     def fail_appends(self) -> None:

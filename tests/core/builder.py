@@ -1,9 +1,9 @@
 """Nodes in a given state, each brought there by real events.
 
-Every builder gives a node 1 (`US`) that entered its role at 0 ms with fresh timers: an election timer ends at
-`ELECTION_TIMEOUT_MS`, a fetch timer at `FETCH_TIMEOUT_MS`. The dice always show 0. Unless told otherwise the quorum is
-1, 2 and 3, and the log ends at offset 10 with a record of epoch 3 (`LOG`). A node whose id is not among `voters` is an
-observer.
+Every builder gives a node 1 (`US`) that entered its role at 0 ms with new timeouts: an election timeout ends at
+`ELECTION_TIMEOUT_MS`, a fetch timeout at `FETCH_TIMEOUT_MS`. The random numbers are always 0. Unless told otherwise the
+quorum is 1, 2 and 3, and the log ends at offset 10 with a record of epoch 3 (`LOG`). A node whose id is not among
+`voters` is an observer.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Node:
             case _:
                 return effect
 
-    def hears(
+    def receives(
         self, request: IncomingRequest | ClientFetchRequest, *, now_ms: int = 100, request_id: int = REQUEST_ID
     ) -> list[Effect]:
         """A request comes in."""
@@ -255,7 +255,7 @@ def an_unattached(
 ) -> Node:
     """A node without a leader it could fetch from. Give it a `leader` outside `voters`: known, but not its address.
 
-    As the dice show 0, its first fetch is under way to the first of the others.
+    As the random numbers are 0, its first fetch is under way to the first of the others.
     """
     return a_node(epoch=epoch, leader=leader, voted=voted, config=a_config(voters, directory=directory), log=log)
 
@@ -333,13 +333,13 @@ def a_leader(
         for voter in others[:needed]:
             end = node.core.log.end
             fetch = fetch_request(by=voter, epoch=epoch, offset=end.offset, last_epoch=end.epoch, max_wait_ms=0)
-            node.hears(fetch, now_ms=0)
+            node.receives(fetch, now_ms=0)
         assert node.high_watermark == node.core.log.end_offset
     return node.count_from_here()
 
 
 def a_resigned(*, epoch: int, voters: Collection[int] = (1, 2, 3)) -> Node:
-    """A leader that was asked to resign before anybody had fetched; its farewells are under way."""
+    """A leader that was asked to resign before any voter had fetched; its EndQuorumEpoch requests are in flight."""
     node = a_leader(epoch=epoch, voters=voters)
     node.handle(ResignRequested(epoch=Epoch(epoch)), now_ms=0)
     return node.count_from_here()

@@ -62,7 +62,7 @@ def appends(*batches: Batch) -> AppendBatches:
     return AppendBatches(batches=batches)
 
 
-def cuts(end_offset: int) -> TruncateLog:
+def truncates(end_offset: int) -> TruncateLog:
     """The node removes every record from there on."""
     return TruncateLog(end_offset=Offset(end_offset))
 
@@ -75,7 +75,7 @@ def flushes(end_offset: int, *, number: int = 0) -> FlushLog:
 def opens_epoch(
     epoch: int, *, at: int, granted_by: Iterable[int], voters: Iterable[int] = (1, 2, 3)
 ) -> AppendLeaderChange:
-    """The node appends the control batch that opens its reign."""
+    """The node appends the control batch that opens its epoch."""
     return AppendLeaderChange(
         base_offset=Offset(at),
         epoch=Epoch(epoch),

@@ -24,7 +24,7 @@ def tally(*granted: int, refused: Iterable[int] = (), of: Iterable[int] = (1, 2,
 def unattached(
     *, epoch: int, until: int | None, leader: int | None = None, voted: int | ReplicaKey | None = None
 ) -> Role:
-    """It has nobody to fetch from."""
+    """It has no node to fetch from."""
     return Unattached(
         epoch=Epoch(epoch), leader_id=maybe_node(leader), voted_key=maybe_key(voted), election_deadline_ms=until
     )

@@ -76,7 +76,7 @@ BOTH: list[Row] = [
 
 BEGINS: list[Row] = [
     (
-        "a follower of that leader hears nothing new",
+        "a follower of that leader learns nothing new",
         partial(FOLLOWER_OF_2, has_fetched=True),
         {"epoch": 5, "leader": 2},
         {"epoch": 5, "leader": 2},
@@ -89,7 +89,7 @@ BEGINS: list[Row] = [
         {"epoch": 5, "leader": 2},
         "BEGIN-8 GEN-10",
     ),
-    ("a leader hears its own name", LEADER, {"epoch": 5, "leader": 1}, {"epoch": 5, "leader": 1}, ""),
+    ("a leader is named itself", LEADER, {"epoch": 5, "leader": 1}, {"epoch": 5, "leader": 1}, ""),
     (
         "another voter was meant",
         FOLLOWER_OF_2,
@@ -130,7 +130,7 @@ def test_node_responds_and_stays_as_it_is_when_the_named_leader_is_no_news(
     voter = node()
     before, deadline_ms = voter.role, voter.core.deadline_ms
 
-    effects = voter.hears(request_)
+    effects = voter.receives(request_)
 
     assert effects == [replies(response)]
     assert voter.role == before
@@ -185,12 +185,12 @@ def test_node_writes_nothing_and_stops_when_the_named_leader_cannot_be_true(
     voter = node()
     before = voter.role
 
-    effects = voter.hears(ask(epoch=epoch, leader=leader))
+    effects = voter.receives(ask(epoch=epoch, leader=leader))
 
     assert effects == [
         replies(RequestRefused(error=ErrorCode.UNKNOWN_SERVER_ERROR)),
         halts(HaltCause.CONTRADICTING_LEADER, reason),
     ]
     assert voter.role == before
-    assert voter.hears(begin_request(epoch=9, leader=3)) == []
+    assert voter.receives(begin_request(epoch=9, leader=3)) == []
     assert voter.core.deadline_ms is None

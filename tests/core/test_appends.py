@@ -11,7 +11,7 @@ from raft.core.events import LogFlushed
 from raft.errors import ErrorCode
 from raft.types import FIRST_KEYED_PRODUCER_ID, Offset
 from tests.core.builder import Node, a_candidate, a_follower, a_leader, a_log, a_prospective, a_resigned, an_unattached
-from tests.core.orders import appends, becomes, cuts, flushes, replies, sends, stores
+from tests.core.orders import appends, becomes, flushes, replies, sends, stores, truncates
 from tests.core.states import follower
 from tests.core.wording import (
     append_of,
@@ -31,7 +31,7 @@ KEYED_WRITER = FIRST_KEYED_PRODUCER_ID + 7
 
 def is_fetched_from(node: Node, offset: int, *, now_ms: int = 200) -> list[Effect]:
     """Voter 2 has everything below that offset on its disk."""
-    return node.hears(
+    return node.receives(
         fetch_request(by=2, epoch=5, offset=offset, last_epoch=5, max_wait_ms=0), now_ms=now_ms, request_id=99
     )
 
@@ -146,7 +146,7 @@ def test_unfinished_append_fails_when_leadership_is_lost() -> None:
 
     before = node.role
 
-    effects = node.hears(begin_request(epoch=6, leader=2), now_ms=200, request_id=80)
+    effects = node.receives(begin_request(epoch=6, leader=2), now_ms=200, request_id=80)
 
     after = follower(of=2, epoch=6, until=2200)
     assert effects == [
@@ -198,7 +198,7 @@ def test_append_out_of_turn_is_refused_at_once(producer: tuple[int, int, int], e
     assert node.core.log.end_offset == 12
 
 
-def test_overtaken_write_hears_that_it_is_a_duplicate_once_the_newer_one_is_committed() -> None:
+def test_overtaken_write_is_told_that_it_is_a_duplicate_once_the_newer_one_is_committed() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
     node.handle(append_of(producer=(KEYED_WRITER, 0, 3), request_id=1), now_ms=100)
 
@@ -247,7 +247,7 @@ def test_write_that_was_cut_off_is_new_again() -> None:
     lost = batch(10, epoch=5, producer=(KEYED_WRITER, 0, 3))
     node.gets(fetch_response(epoch=5, leader=2, batches=[lost]), of=2, now_ms=0)
     node.has_flushed(now_ms=0)
-    assert node.gets(fetch_response(epoch=5, leader=2, diverging=(3, 10)), of=2, now_ms=0)[0] == cuts(10)
+    assert node.gets(fetch_response(epoch=5, leader=2, diverging=(3, 10)), of=2, now_ms=0)[0] == truncates(10)
     node.waits(until=2000)
     for epoch in (5, 6):
         node.gets(vote_response(epoch=epoch, granted=True), of=3, now_ms=2000)

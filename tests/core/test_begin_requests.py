@@ -47,7 +47,7 @@ def test_node_follows_and_fetches_at_once_when_a_leader_announces_itself(node: C
     voter = node()
     before = voter.role
 
-    effects = voter.hears(begin_request(epoch=epoch, leader=2), now_ms=300)
+    effects = voter.receives(begin_request(epoch=epoch, leader=2), now_ms=300)
 
     voted = before.voted_key if epoch == before.epoch else None
     after = follower(of=2, epoch=epoch, voted=voted, until=2300)
@@ -69,7 +69,7 @@ def test_leader_of_an_older_epoch_follows_the_new_one(node: Callable[[], Node]) 
     voter = node()
     before = voter.role
 
-    effects = voter.hears(begin_request(epoch=6, leader=2), now_ms=300)
+    effects = voter.receives(begin_request(epoch=6, leader=2), now_ms=300)
 
     after = follower(of=2, epoch=6, until=2300)
     assert effects == [
@@ -86,7 +86,7 @@ def test_node_keeps_its_vote_when_it_follows_another_in_the_same_epoch() -> None
     voter = an_unattached(epoch=5, voted=3)
     before = voter.role
 
-    effects = voter.hears(begin_request(epoch=5, leader=2), now_ms=300)
+    effects = voter.receives(begin_request(epoch=5, leader=2), now_ms=300)
 
     after = follower(of=2, epoch=5, voted=3, until=2300)
     assert effects[:2] == [
@@ -104,7 +104,7 @@ def test_node_follows_all_the_same_when_the_announcement_was_meant_for_another(a
     voter = an_unattached(epoch=5, voters=voter_set_with_directories(), directory="disk-1")
     before = voter.role
 
-    effects = voter.hears(begin_request(epoch=5, leader=2, to=addressee), now_ms=300)
+    effects = voter.receives(begin_request(epoch=5, leader=2, to=addressee), now_ms=300)
 
     after = follower(of=2, epoch=5, until=2300)
     assert effects == [
@@ -120,7 +120,7 @@ def test_node_follows_all_the_same_when_the_announcement_was_meant_for_another(a
 def test_observer_follows_without_a_fetch_timeout_when_it_is_taken_for_a_voter() -> None:
     observer = an_unattached(epoch=5, voters=(2, 3))
 
-    effects = observer.hears(begin_request(epoch=5, leader=2), now_ms=300)
+    effects = observer.receives(begin_request(epoch=5, leader=2), now_ms=300)
 
     assert replies(begin_response(epoch=5, leader=2)) in effects
     assert observer.role == follower(of=2, epoch=5, until=None)
@@ -132,7 +132,7 @@ def test_follower_begins_anew_when_its_leader_names_more_endpoints() -> None:
     before = voter.role
     endpoints = (Endpoint("inside", 1), Endpoint("outside", 2))
 
-    effects = voter.hears(begin_request(epoch=5, leader=2, endpoints=endpoints), now_ms=300)
+    effects = voter.receives(begin_request(epoch=5, leader=2, endpoints=endpoints), now_ms=300)
 
     after = follower(of=2, epoch=5, at=endpoints, until=2300)
     response = BeginQuorumEpochResponse(leader=led_by(2, epoch=5, at=endpoints))
@@ -149,7 +149,7 @@ def test_node_goes_to_the_endpoint_in_the_announcement_when_there_is_one() -> No
     voter = an_unattached(epoch=5)
     moved = Endpoint("moved", 1)
 
-    effects = voter.hears(begin_request(epoch=5, leader=2, endpoints=(moved,)), now_ms=300)
+    effects = voter.receives(begin_request(epoch=5, leader=2, endpoints=(moved,)), now_ms=300)
 
     assert effects[-1] == sends(our_fetch(epoch=5), to=2, at=moved)
     assert voter.role == follower(of=2, epoch=5, at=(moved,), until=2300)
@@ -159,18 +159,18 @@ def test_node_goes_to_the_endpoint_in_the_announcement_when_there_is_one() -> No
 def test_node_goes_to_the_endpoint_of_the_voter_set_when_the_announcement_has_none() -> None:
     voter = an_unattached(epoch=5)
 
-    effects = voter.hears(begin_request(epoch=5, leader=3, endpoints=()), now_ms=300)
+    effects = voter.receives(begin_request(epoch=5, leader=3, endpoints=()), now_ms=300)
 
     assert effects[-1] == sends(our_fetch(epoch=5), to=3, at=endpoint(3))
     assert voter.role == follower(of=3, epoch=5, until=2300)
 
 
 @pytest.mark.rule("GEN-11", "ROLE-6")
-def test_node_knows_a_leader_by_id_alone_when_nobody_says_where_it_is() -> None:
+def test_node_knows_a_leader_by_id_alone_when_its_address_is_unknown() -> None:
     voter = an_unattached(epoch=5)
     before = voter.role
 
-    effects = voter.hears(begin_request(epoch=6, leader=9), now_ms=300)
+    effects = voter.receives(begin_request(epoch=6, leader=9), now_ms=300)
 
     after = unattached(epoch=6, leader=9, until=1000)
     assert effects == [
@@ -180,7 +180,7 @@ def test_node_knows_a_leader_by_id_alone_when_nobody_says_where_it_is() -> None:
         sends(our_fetch(epoch=6), to=2),
     ]
     assert voter.role == after
-    assert voter.hears(begin_request(epoch=6, leader=9), now_ms=310) == [
+    assert voter.receives(begin_request(epoch=6, leader=9), now_ms=310) == [
         replies(begin_response(epoch=6, leader=9, address_known=False))
     ], "the same again is no news"
 
@@ -190,7 +190,7 @@ def test_node_that_knew_a_leader_by_id_alone_follows_it_when_told_where_it_is() 
     voter = an_unattached(epoch=5, leader=9)
     before = voter.role
 
-    effects = voter.hears(begin_request(epoch=5, leader=9, endpoints=(endpoint(9),)), now_ms=300)
+    effects = voter.receives(begin_request(epoch=5, leader=9, endpoints=(endpoint(9),)), now_ms=300)
 
     after = follower(of=9, epoch=5, until=2300)
     assert effects == [
@@ -205,7 +205,7 @@ def test_candidate_stays_one_when_the_leader_of_its_epoch_is_a_stranger_without_
     voter = a_candidate(epoch=5)
     before = voter.role
 
-    effects = voter.hears(begin_request(epoch=5, leader=9))
+    effects = voter.receives(begin_request(epoch=5, leader=9))
 
     assert effects == [
         ReportFault(message="a message names node 9 leader of epoch 5, but no address, and no voter has that id"),
@@ -218,7 +218,7 @@ def test_candidate_stays_one_when_the_leader_of_its_epoch_is_a_stranger_without_
 def test_deposed_leader_waits_for_its_disk_before_it_fetches() -> None:
     voter = a_leader(epoch=5, flushed=False)
 
-    effects = voter.hears(begin_request(epoch=6, leader=2), now_ms=300)
+    effects = voter.receives(begin_request(epoch=6, leader=2), now_ms=300)
 
     assert effects[-1] == replies(begin_response(epoch=6, leader=2))
     assert voter.has_flushed(now_ms=310) == [sends(our_fetch(epoch=6, log_end=(5, 11)), to=2)]
@@ -228,6 +228,6 @@ def test_deposed_leader_waits_for_its_disk_before_it_fetches() -> None:
 def test_node_with_an_empty_log_fetches_from_offset_0_after_epoch_0() -> None:
     voter = a_node(epoch=1, config=a_config(), log=a_log((), 0))
 
-    effects = voter.hears(begin_request(epoch=1, leader=2), now_ms=300)
+    effects = voter.receives(begin_request(epoch=1, leader=2), now_ms=300)
 
     assert effects[-1] == sends(our_fetch(epoch=1, log_end=(0, 0)), to=2)

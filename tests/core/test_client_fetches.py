@@ -46,7 +46,7 @@ def a_follower_with_a_tail() -> Node:
 def test_client_gets_committed_records_only(node: Callable[[], Node], leader: int, high_watermark: int) -> None:
     response = fetch_response(epoch=5, leader=leader, high_watermark=high_watermark)
 
-    assert node().hears(client_fetch(4)) == [replies(response, read=reads(4, high_watermark))]
+    assert node().receives(client_fetch(4)) == [replies(response, read=reads(4, high_watermark))]
 
 
 @pytest.mark.parametrize(
@@ -63,14 +63,14 @@ def test_client_that_counts_on_another_epoch_is_told_so(
 ) -> None:
     response = fetch_response(epoch=5, leader=leader, high_watermark=high_watermark, error=error)
 
-    assert node().hears(client_fetch(4, epoch=epoch)) == [replies(response)]
+    assert node().receives(client_fetch(4, epoch=epoch)) == [replies(response)]
 
 
 @pytest.mark.rule("CLIENT-1")
 def test_client_that_counts_on_the_present_epoch_is_served() -> None:
     response = fetch_response(epoch=5, leader=1, high_watermark=11)
 
-    assert a_leader_with_a_tail().hears(client_fetch(4, epoch=5)) == [replies(response, read=reads(4, 11))]
+    assert a_leader_with_a_tail().receives(client_fetch(4, epoch=5)) == [replies(response, read=reads(4, 11))]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_client_that_counts_on_the_present_epoch_is_served() -> None:
 def test_client_is_sent_away_by_a_node_that_neither_leads_nor_follows(
     node: Callable[[], Node], leader: int | None
 ) -> None:
-    assert node().hears(client_fetch(4)) == [replies(fetch_response(epoch=5, leader=leader, error=NOT_LEADER))]
+    assert node().receives(client_fetch(4)) == [replies(fetch_response(epoch=5, leader=leader, error=NOT_LEADER))]
 
 
 # Where the offset lies
@@ -106,7 +106,7 @@ def test_client_is_sent_away_by_a_node_that_neither_leads_nor_follows(
 def test_leader_refuses_offsets_outside_its_log_and_parks_the_uncommitted(offset: int, error: ErrorCode | None) -> None:
     node = a_leader_with_a_tail()
 
-    effects = node.hears(client_fetch(offset))
+    effects = node.receives(client_fetch(offset))
 
     response = fetch_response(epoch=5, leader=1, high_watermark=11, error=error or ErrorCode.NONE)
     assert effects == ([replies(response)] if error else [])
@@ -127,7 +127,7 @@ def test_follower_never_says_out_of_range_for_what_it_may_just_not_know_yet(
 ) -> None:
     node = a_follower_with_a_tail()
 
-    effects = node.hears(client_fetch(offset))
+    effects = node.receives(client_fetch(offset))
 
     response = fetch_response(epoch=5, leader=2, high_watermark=8, error=error or ErrorCode.NONE)
     assert effects == ([replies(response)] if error else [])
@@ -137,7 +137,7 @@ def test_follower_never_says_out_of_range_for_what_it_may_just_not_know_yet(
 def test_node_refuses_what_it_no_longer_has() -> None:
     node = a_leader(epoch=5, log=a_log([(3, 5)], 10, start=5))
 
-    effects = node.hears(client_fetch(4))
+    effects = node.receives(client_fetch(4))
 
     assert effects == [replies(fetch_response(epoch=5, leader=1, log_start=5, error=OUT_OF_RANGE))]
 
@@ -146,8 +146,8 @@ def test_node_refuses_what_it_no_longer_has() -> None:
 def test_follower_that_knows_no_high_watermark_parks_the_start_and_has_nothing_else() -> None:
     node = a_follower(of=2, epoch=5)
 
-    assert node.hears(client_fetch(0), request_id=1) == []
-    assert node.hears(client_fetch(1), request_id=2) == [
+    assert node.receives(client_fetch(0), request_id=1) == []
+    assert node.receives(client_fetch(1), request_id=2) == [
         replies(fetch_response(epoch=5, leader=2, error=NOT_AVAILABLE), to=2)
     ]
 
@@ -157,7 +157,7 @@ def test_follower_that_knows_no_high_watermark_parks_the_start_and_has_nothing_e
 def test_leader_parks_and_then_answers_empty_while_it_knows_no_high_watermark(offset: int) -> None:
     node = a_leader(epoch=5)
 
-    assert node.hears(client_fetch(offset), now_ms=100) == []
+    assert node.receives(client_fetch(offset), now_ms=100) == []
     assert node.waits(until=599) == []
     assert node.waits(until=600) == [replies(fetch_response(epoch=5, leader=1))]
 
@@ -168,10 +168,10 @@ def test_leader_parks_and_then_answers_empty_while_it_knows_no_high_watermark(of
 @pytest.mark.rule("CLIENT-2", "FETCH-12", "HW-10")
 def test_commit_wakes_a_parked_client_of_a_leader() -> None:
     node = a_leader_with_a_tail()
-    node.hears(client_fetch(11))
+    node.receives(client_fetch(11))
     node.has_flushed()
 
-    effects = node.hears(fetch_request(by=2, epoch=5, offset=14, last_epoch=5), request_id=99)
+    effects = node.receives(fetch_request(by=2, epoch=5, offset=14, last_epoch=5), request_id=99)
 
     response = fetch_response(epoch=5, leader=1, high_watermark=14)
     assert replies(response, read=reads(11, 14)) in effects
@@ -180,7 +180,7 @@ def test_commit_wakes_a_parked_client_of_a_leader() -> None:
 @pytest.mark.rule("CLIENT-2")
 def test_append_alone_gives_a_parked_client_nothing() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
-    node.hears(client_fetch(11))
+    node.receives(client_fetch(11))
 
     effects = node.handle(append_of(request_id=99), now_ms=110)
 
@@ -190,7 +190,7 @@ def test_append_alone_gives_a_parked_client_nothing() -> None:
 @pytest.mark.rule("CLIENT-2", "HW-10")
 def test_commit_wakes_a_parked_client_of_a_follower() -> None:
     node = a_follower_with_a_tail()
-    node.hears(client_fetch(8))
+    node.receives(client_fetch(8))
 
     effects = node.gets(fetch_response(epoch=5, leader=2, high_watermark=10), of=2)
 
@@ -200,9 +200,9 @@ def test_commit_wakes_a_parked_client_of_a_follower() -> None:
 @pytest.mark.rule("CLIENT-2", "ROLE-14")
 def test_parked_client_is_sent_away_when_the_leader_changes() -> None:
     node = a_follower_with_a_tail()
-    node.hears(client_fetch(8))
+    node.receives(client_fetch(8))
 
-    effects = node.hears(begin_request(epoch=6, leader=3), request_id=99)
+    effects = node.receives(begin_request(epoch=6, leader=3), request_id=99)
 
     response = fetch_response(epoch=6, leader=3, high_watermark=8, error=NOT_LEADER)
     assert effects[2] == replies(response)
@@ -212,7 +212,7 @@ def test_parked_client_is_sent_away_when_the_leader_changes() -> None:
 def test_client_that_wants_more_waits_for_it_and_gets_what_there_is_when_its_time_is_over() -> None:
     node = a_leader_with_a_tail()
 
-    assert node.hears(client_fetch(4, wait_until_bytes=node.core.committed_bytes + 1), now_ms=100) == []
+    assert node.receives(client_fetch(4, wait_until_bytes=node.core.committed_bytes + 1), now_ms=100) == []
 
     response = fetch_response(epoch=5, leader=1, high_watermark=11)
     assert node.waits(until=600) == [replies(response, read=reads(4, 11))]
@@ -223,7 +223,7 @@ def test_client_that_wants_more_waits_for_it_and_gets_what_there_is_when_its_tim
 def test_client_is_answered_when_so_many_bytes_are_committed(missing_bytes: int, waits: bool) -> None:
     node = a_leader_with_a_tail()
 
-    effects = node.hears(client_fetch(4, wait_until_bytes=node.core.committed_bytes + missing_bytes))
+    effects = node.receives(client_fetch(4, wait_until_bytes=node.core.committed_bytes + missing_bytes))
 
     response = fetch_response(epoch=5, leader=1, high_watermark=11)
     assert effects == ([] if waits else [replies(response, read=reads(4, 11))])
@@ -234,7 +234,7 @@ def test_work_of_an_append_does_not_grow_with_the_clients_that_wait_for_more() -
     def calls_with(clients: int) -> int:
         node = a_leader_with_a_tail()
         for number in range(clients):
-            node.hears(client_fetch(4, wait_until_bytes=1 << 40, max_wait_ms=1000), request_id=1000 + number)
+            node.receives(client_fetch(4, wait_until_bytes=1 << 40, max_wait_ms=1000), request_id=1000 + number)
         return calls_of(lambda: _append_and_commit(node))
 
     assert calls_with(500) == calls_with(1)
@@ -243,7 +243,7 @@ def test_work_of_an_append_does_not_grow_with_the_clients_that_wait_for_more() -
 def _append_and_commit(node: Node) -> None:
     node.handle(append_of(), now_ms=1)
     node.has_flushed()
-    node.hears(fetch_request(by=2, epoch=5, offset=15, last_epoch=5), request_id=99)
+    node.receives(fetch_request(by=2, epoch=5, offset=15, last_epoch=5), request_id=99)
     assert node.core.high_watermark == 15
 
 
@@ -252,10 +252,10 @@ def test_commit_wakes_those_clients_alone_that_have_waited_for_no_more() -> None
     node = a_leader_with_a_tail()
     enough, too_much = node.core.committed_bytes + 1, 1 << 40
     for request_id, wait_until_bytes in [(1, too_much), (2, enough), (3, too_much)]:
-        node.hears(client_fetch(4, wait_until_bytes=wait_until_bytes), request_id=request_id)
+        node.receives(client_fetch(4, wait_until_bytes=wait_until_bytes), request_id=request_id)
     node.has_flushed()
 
-    effects = node.hears(fetch_request(by=2, epoch=5, offset=14, last_epoch=5), request_id=99)
+    effects = node.receives(fetch_request(by=2, epoch=5, offset=14, last_epoch=5), request_id=99)
 
     response = fetch_response(epoch=5, leader=1, high_watermark=14)
     assert replies(response, to=2, read=reads(4, 14)) in effects
@@ -266,7 +266,7 @@ def test_commit_wakes_those_clients_alone_that_have_waited_for_no_more() -> None
 def test_client_that_will_not_wait_is_answered_at_once() -> None:
     node = a_leader_with_a_tail()
 
-    effects = node.hears(client_fetch(11, max_wait_ms=0))
+    effects = node.receives(client_fetch(11, max_wait_ms=0))
 
     assert effects == [replies(fetch_response(epoch=5, leader=1, high_watermark=11))]
 
@@ -285,13 +285,13 @@ def test_client_that_will_not_wait_is_answered_at_once() -> None:
     ],
 )
 @pytest.mark.rule("CLIENT-1")
-def test_client_hears_where_its_records_part_from_the_committed_ones(
+def test_client_is_told_where_its_records_diverge_from_the_committed_ones(
     asked: tuple[int, int | None], told: tuple[int, int] | None
 ) -> None:
     node = a_leader_with_a_tail()
     offset, last_epoch = asked
 
-    effects = node.hears(client_fetch(offset, last_epoch=last_epoch))
+    effects = node.receives(client_fetch(offset, last_epoch=last_epoch))
 
     read = None if told else reads(offset, 11)
     assert effects == [replies(fetch_response(epoch=5, leader=1, high_watermark=11, diverging=told), read=read)]
@@ -299,13 +299,13 @@ def test_client_hears_where_its_records_part_from_the_committed_ones(
 
 @pytest.mark.rule("CLIENT-4")
 def test_leader_parks_a_client_whose_records_part_while_it_knows_no_high_watermark() -> None:
-    assert a_leader(epoch=5).hears(client_fetch(10, last_epoch=2)) == []
+    assert a_leader(epoch=5).receives(client_fetch(10, last_epoch=2)) == []
 
 
-def test_client_never_hears_of_an_uncommitted_end() -> None:
+def test_client_is_never_told_an_uncommitted_end() -> None:
     node = a_follower(of=2, epoch=5, high_watermark=4)
     node.gets(fetch_response(epoch=5, leader=2, batches=[batch(10, epoch=5)]), of=2)
 
-    effects = node.hears(client_fetch(4, last_epoch=4))
+    effects = node.receives(client_fetch(4, last_epoch=4))
 
     assert effects == [replies(fetch_response(epoch=5, leader=2, high_watermark=4, diverging=(3, 4)))]

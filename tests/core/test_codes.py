@@ -54,7 +54,7 @@ def test_leader_answers_with_what_took_the_place_of_the_first_drafts_codes(
 ) -> None:
     node = a_leader(epoch=5)
 
-    effects = node.hears(fetch_request(by=2, epoch=epoch, offset=offset, last_epoch=last_epoch))
+    effects = node.receives(fetch_request(by=2, epoch=epoch, offset=offset, last_epoch=last_epoch))
 
     assert effects == [replies(fetch_response(epoch=5, leader=1, error=error, diverging=diverging))]
 
@@ -63,23 +63,27 @@ def test_leader_answers_with_what_took_the_place_of_the_first_drafts_codes(
 def test_voter_that_has_refused_a_candidate_refuses_it_for_the_rest_of_the_epoch() -> None:
     voter = an_unattached(epoch=5)
     shorter = vote_request(epoch=5, by=2, log_end=(3, 9))
-    assert voter.hears(shorter, now_ms=0) == [replies(vote_response(epoch=5))]
+    assert voter.receives(shorter, now_ms=0) == [replies(vote_response(epoch=5))]
 
-    # It follows a leader, which cuts its log below the candidate's, and gives that leader up.
-    voter.hears(begin_request(epoch=5, leader=3), now_ms=0)
+    # It follows a leader, truncates its log below the candidate's, and loses that leader.
+    voter.receives(begin_request(epoch=5, leader=3), now_ms=0)
     voter.gets(fetch_response(epoch=5, leader=3, diverging=(3, 4)), of=3, now_ms=0)
     assert voter.core.log.end_offset == 4
     for until, role in ((0, "Follower"), (2000, "Prospective"), (3000, "Follower")):
         voter.waits(until=until)
         assert voter.role_name == role
-        assert voter.hears(shorter, now_ms=until)[0] == replies(vote_response(epoch=5, leader=3))
+        assert voter.receives(shorter, now_ms=until)[0] == replies(vote_response(epoch=5, leader=3))
 
 
 @pytest.mark.parametrize(
     "backwards",
     [
-        pytest.param(lambda node: node.hears(fetch_request(by=2, epoch=5, offset=3, last_epoch=3)), id="a lost disk"),
-        pytest.param(lambda node: node.hears(fetch_request(by=3, epoch=5, offset=0, last_epoch=0)), id="an empty one"),
+        pytest.param(
+            lambda node: node.receives(fetch_request(by=2, epoch=5, offset=3, last_epoch=3)), id="a lost disk"
+        ),
+        pytest.param(
+            lambda node: node.receives(fetch_request(by=3, epoch=5, offset=0, last_epoch=0)), id="an empty one"
+        ),
     ],
 )
 @pytest.mark.rule("ERROR-7", "HW-3")
@@ -88,7 +92,7 @@ def test_leader_never_tells_a_smaller_high_watermark(backwards: Callable[[Node],
 
     backwards(node)
 
-    (effect,) = node.hears(fetch_request(by=3, epoch=5, offset=11, last_epoch=5, max_wait_ms=0))
+    (effect,) = node.receives(fetch_request(by=3, epoch=5, offset=11, last_epoch=5, max_wait_ms=0))
     assert effect == replies(fetch_response(epoch=5, leader=1, high_watermark=11))
 
 

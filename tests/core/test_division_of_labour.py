@@ -44,7 +44,7 @@ def test_leader_learns_nothing_from_a_fetch_of_a_later_epoch() -> None:
     node = a_leader(epoch=5)
     before = node.role
 
-    effects = node.hears(fetch_request(by=2, epoch=6, offset=11, last_epoch=5))
+    effects = node.receives(fetch_request(by=2, epoch=6, offset=11, last_epoch=5))
 
     assert effects == [replies(fetch_response(epoch=5, leader=1, error=ErrorCode.UNKNOWN_LEADER_EPOCH))]
     assert node.role is before
@@ -65,10 +65,10 @@ def test_leader_learns_of_a_commit_from_the_fetch_after_the_one_that_took_the_re
     node.handle(append_of(), now_ms=100)
     node.has_flushed(now_ms=110)
 
-    node.hears(fetch_request(by=2, epoch=5, offset=11, last_epoch=5), now_ms=120)
+    node.receives(fetch_request(by=2, epoch=5, offset=11, last_epoch=5), now_ms=120)
     assert node.high_watermark == 11
 
-    node.hears(fetch_request(by=2, epoch=5, offset=12, last_epoch=5), now_ms=130)
+    node.receives(fetch_request(by=2, epoch=5, offset=12, last_epoch=5), now_ms=130)
     assert node.high_watermark == 12
 
 

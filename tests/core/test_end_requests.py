@@ -36,7 +36,7 @@ from tests.core.wording import end_request, end_response, fetch_response, our_fe
 def test_follower_waits_for_its_turn_when_its_leader_resigns(successors: tuple[int, ...], delay_ms: int) -> None:
     voter = a_follower(of=2, epoch=5, has_fetched=True, voters=(1, 2, 3, 4, 5))
 
-    effects = voter.hears(end_request(epoch=5, leader=2, successors=successors), now_ms=300)
+    effects = voter.receives(end_request(epoch=5, leader=2, successors=successors), now_ms=300)
 
     assert effects == [replies(end_response(epoch=5, leader=2)), sends(our_fetch(epoch=5), to=2)]
     assert voter.role == follower(of=2, epoch=5, until=300 + delay_ms, has_fetched=False)
@@ -48,7 +48,7 @@ def test_follower_waits_for_its_turn_when_its_leader_resigns(successors: tuple[i
 def test_first_successor_asks_for_pre_votes_at_once(successors: tuple[int, ...]) -> None:
     voter = a_follower(of=2, epoch=5, has_fetched=True)
 
-    effects = voter.hears(end_request(epoch=5, leader=2, successors=successors), now_ms=300)
+    effects = voter.receives(end_request(epoch=5, leader=2, successors=successors), now_ms=300)
 
     freed = follower(of=2, epoch=5, until=300)
     after = prospective(epoch=5, leader=2, until=1300)
@@ -69,7 +69,7 @@ def test_follower_finds_itself_by_directory_id_too_when_the_list_has_one(ours: s
     voter = a_follower(of=2, epoch=5, voters=voter_set_with_directories(), directory="disk-1")
     successors = (ReplicaKey(NodeId(3), Uuid("disk-3")), ReplicaKey(NodeId(1), Uuid(ours)))
 
-    voter.hears(end_request(epoch=5, leader=2, successors=successors), now_ms=300)
+    voter.receives(end_request(epoch=5, leader=2, successors=successors), now_ms=300)
 
     assert voter.role == follower(of=2, epoch=5, until=300 + delay_ms)
 
@@ -88,7 +88,7 @@ def test_node_that_did_not_know_the_leader_adopts_it_and_then_waits(node: Callab
     voter = node()
     before = voter.role
 
-    effects = voter.hears(end_request(epoch=epoch, leader=2, successors=(3, 1)), now_ms=300)
+    effects = voter.receives(end_request(epoch=epoch, leader=2, successors=(3, 1)), now_ms=300)
 
     followed = follower(of=2, epoch=epoch, until=2300)
     assert effects == [
@@ -104,28 +104,28 @@ def test_node_that_did_not_know_the_leader_adopts_it_and_then_waits(node: Callab
 def test_follower_grants_a_pre_vote_to_the_successor_after_its_leader_resigned() -> None:
     voter = a_follower(of=2, epoch=5, has_fetched=True, voters=(1, 2, 3, 4))
     refused, granted = vote_response(epoch=5, leader=2), vote_response(epoch=5, leader=2, granted=True)
-    assert voter.hears(pre_vote_request(epoch=5, by=3)) == [replies(refused)]
+    assert voter.receives(pre_vote_request(epoch=5, by=3)) == [replies(refused)]
 
-    voter.hears(end_request(epoch=5, leader=2, successors=(3, 1, 4)))
+    voter.receives(end_request(epoch=5, leader=2, successors=(3, 1, 4)))
 
-    assert voter.hears(pre_vote_request(epoch=5, by=3)) == [replies(granted)]
+    assert voter.receives(pre_vote_request(epoch=5, by=3)) == [replies(granted)]
 
 
 @pytest.mark.rule("PREVOTE-23", "END-7", "GEN-7")
-def test_response_from_before_the_farewell_does_not_bring_the_leader_back_to_life() -> None:
+def test_response_from_before_the_leader_resigned_does_not_extend_the_fetch_timeout() -> None:
     voter = a_follower(of=2, epoch=5, has_fetched=True, voters=(1, 2, 3, 4))
     late = voter.response_event(fetch_response(epoch=5, leader=2), of=2)
-    voter.hears(end_request(epoch=5, leader=2, successors=(3, 1, 4)), now_ms=100)
+    voter.receives(end_request(epoch=5, leader=2, successors=(3, 1, 4)), now_ms=100)
 
     assert voter.handle(late, now_ms=101) == []
     assert voter.role == follower(of=2, epoch=5, until=350, has_fetched=False)
 
 
 @pytest.mark.rule("ROLE-7")
-def test_observer_elects_nobody_when_its_leader_resigns() -> None:
+def test_observer_starts_no_election_when_its_leader_resigns() -> None:
     observer = a_follower(of=2, epoch=5, has_fetched=True, voters=(2, 3))
 
-    effects = observer.hears(end_request(epoch=5, leader=2, successors=(3,)))
+    effects = observer.receives(end_request(epoch=5, leader=2, successors=(3,)))
 
     assert effects == [replies(end_response(epoch=5, leader=2)), sends(our_fetch(epoch=5), to=2)]
     assert observer.role == follower(of=2, epoch=5, until=None, has_fetched=False)

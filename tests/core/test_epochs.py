@@ -54,7 +54,7 @@ def test_request_of_an_impossible_epoch_is_refused_and_changes_nothing(
     node = a_follower(of=2, epoch=5)
     before = node.role
 
-    effects = node.hears(request_at(epoch))
+    effects = node.receives(request_at(epoch))
 
     assert effects == [replies(refusal)]
     assert node.role == before
@@ -64,7 +64,7 @@ def test_request_of_an_impossible_epoch_is_refused_and_changes_nothing(
 def test_farthest_epoch_within_reach_is_adopted() -> None:
     node = a_follower(of=2, epoch=5)
 
-    node.hears(begin_request(epoch=FAR, leader=3))
+    node.receives(begin_request(epoch=FAR, leader=3))
 
     assert node.core.epoch == FAR
 
@@ -73,7 +73,7 @@ def test_farthest_epoch_within_reach_is_adopted() -> None:
 def test_new_node_adopts_the_epoch_of_an_old_quorum() -> None:
     node = an_unattached(epoch=0, log=a_log((), 0))
 
-    node.hears(begin_request(epoch=HIGHEST_ADOPTED_EPOCH, leader=3))
+    node.receives(begin_request(epoch=HIGHEST_ADOPTED_EPOCH, leader=3))
 
     assert node.core.epoch == HIGHEST_ADOPTED_EPOCH
 
@@ -82,7 +82,7 @@ def test_new_node_adopts_the_epoch_of_an_old_quorum() -> None:
 def test_new_node_does_not_adopt_an_epoch_that_leaves_no_room_for_elections() -> None:
     node = an_unattached(epoch=0, log=a_log((), 0))
 
-    node.hears(begin_request(epoch=HIGHEST_ADOPTED_EPOCH + 1, leader=3))
+    node.receives(begin_request(epoch=HIGHEST_ADOPTED_EPOCH + 1, leader=3))
 
     assert node.core.epoch == 0
 

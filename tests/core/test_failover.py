@@ -89,10 +89,10 @@ def test_connection_that_breaks_is_no_refusal() -> None:
 @pytest.mark.rule("FAILOVER-1", "PREVOTE-10")
 def test_follower_of_a_leader_that_refuses_connections_grants_pre_votes() -> None:
     node = a_follower(of=2, epoch=5, has_fetched=True)
-    refused = node.hears(pre_vote_request(epoch=5, by=3, to=1), now_ms=90)
+    refused = node.receives(pre_vote_request(epoch=5, by=3, to=1), now_ms=90)
     node.fails_to_reach(2, REFUSED, now_ms=100)
 
-    granted = node.hears(pre_vote_request(epoch=5, by=3, to=1), now_ms=110)
+    granted = node.receives(pre_vote_request(epoch=5, by=3, to=1), now_ms=110)
 
     assert refused == [replies(vote_response(epoch=5, leader=2))]
     assert granted == [replies(vote_response(epoch=5, leader=2, granted=True))]

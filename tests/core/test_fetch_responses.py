@@ -8,7 +8,7 @@ from raft.core.effects import Effect, HaltCause, ReportFault, SendRequest
 from raft.errors import ErrorCode
 from raft.types import Batch, ControlType
 from tests.core.builder import a_follower, a_log, a_node, an_unattached
-from tests.core.orders import appends, becomes, cuts, flushes, halts, replies, sends, stores
+from tests.core.orders import appends, becomes, flushes, halts, replies, sends, stores, truncates
 from tests.core.states import follower
 from tests.core.wording import batch, begin_request, fetch_response, our_fetch, pre_vote_request, vote_response
 
@@ -44,7 +44,7 @@ def test_follower_fetches_again_at_once_when_there_is_nothing_new() -> None:
 @pytest.mark.parametrize(
     ("known", "told", "learnt"),
     [
-        pytest.param(None, 7, 7, id="the first it hears of"),
+        pytest.param(None, 7, 7, id="the first one"),
         pytest.param(None, 50, 10, id="no further than its own log"),
         pytest.param(6, 7, 7, id="a higher one"),
         pytest.param(7, 7, 7, id="the same"),
@@ -163,7 +163,7 @@ def test_follower_appends_control_records_of_every_known_type(kind: ControlType)
 
 
 @pytest.mark.parametrize(
-    ("log", "diverging", "cut", "log_end"),
+    ("log", "diverging", "truncated", "log_end"),
     [
         pytest.param(
             ([(1, 0), (2, 10)], 13),
@@ -179,7 +179,7 @@ def test_follower_appends_control_records_of_every_known_type(kind: ControlType)
             7,
             (2, 7),
             marks=pytest.mark.rule("SCENARIO-29"),
-            id="smaller epoch here: cut at its end",
+            id="smaller epoch here: truncated at its end",
         ),
         pytest.param(
             ([(1, 0), (2, 4), (4, 7)], 10), (3, 5), 7, (2, 7), id="smaller epoch here, longer than the leader's"
@@ -222,15 +222,15 @@ def test_follower_appends_control_records_of_every_known_type(kind: ControlType)
 )
 @pytest.mark.rule("DIVERGE-5", "DIVERGE-6", "FETCH-22", "PREVOTE-10", "TIMER-2", "LOG-12")
 def test_follower_cuts_its_log_and_fetches_again_when_the_logs_diverge(
-    log: tuple[list[tuple[int, int]], int], diverging: tuple[int, int], cut: int, log_end: tuple[int, int]
+    log: tuple[list[tuple[int, int]], int], diverging: tuple[int, int], truncated: int, log_end: tuple[int, int]
 ) -> None:
     node = a_follower(of=2, epoch=5, log=a_log(*log))
 
     effects = node.gets(fetch_response(epoch=5, leader=2, diverging=diverging), of=2, now_ms=300)
 
-    assert effects == [cuts(cut), sends(our_fetch(epoch=5, log_end=log_end), to=2)]
+    assert effects == [truncates(truncated), sends(our_fetch(epoch=5, log_end=log_end), to=2)]
     assert node.role == follower(of=2, epoch=5, until=2300, has_fetched=True)
-    assert node.core.durable_end == cut
+    assert node.core.durable_end == truncated
 
 
 @pytest.mark.rule("DIVERGE-5")
@@ -255,7 +255,7 @@ def test_follower_stops_rather_than_cut_below_its_high_watermark(point: tuple[in
         assert effects == [halts(HaltCause.COMMITTED_RECORDS_LOST, reason)]
         assert node.core.log.end_offset == 10
     else:
-        assert effects[0] == cuts(8)
+        assert effects[0] == truncates(8)
 
 
 @pytest.mark.rule("DIVERGE-7", "LOG-21")
@@ -313,11 +313,11 @@ def test_follower_gets_no_more_time_from_an_error(error: ErrorCode) -> None:
 
 
 @pytest.mark.rule("TIMER-2", "SCENARIO-41", "BEGIN-8")
-def test_follower_gives_its_leader_up_when_it_is_announced_but_answers_no_fetch() -> None:
+def test_follower_starts_a_pre_vote_when_it_is_announced_but_answers_no_fetch() -> None:
     node = a_follower(of=2, epoch=5, has_fetched=True)
 
     for now_ms in (500, 1000, 1500):
-        node.hears(begin_request(epoch=5, leader=2), now_ms=now_ms)
+        node.receives(begin_request(epoch=5, leader=2), now_ms=now_ms)
     node.waits(until=2000)
 
     assert node.role_name == "Prospective"
@@ -395,9 +395,9 @@ def test_follower_that_returned_to_its_leader_grants_pre_votes_until_the_next_fe
     node.waits(until=3000)
     assert node.role == follower(of=2, epoch=5, until=5000, has_fetched=False)
     granted = vote_response(epoch=5, leader=2, granted=True)
-    assert node.hears(pre_vote_request(epoch=5, by=3), now_ms=3000) == [replies(granted)]
+    assert node.receives(pre_vote_request(epoch=5, by=3), now_ms=3000) == [replies(granted)]
 
     node.gets(fetch_response(epoch=5, leader=2), of=2, now_ms=3000)
 
     refused = vote_response(epoch=5, leader=2)
-    assert node.hears(pre_vote_request(epoch=5, by=3), now_ms=3000) == [replies(refused)]
+    assert node.receives(pre_vote_request(epoch=5, by=3), now_ms=3000) == [replies(refused)]

@@ -210,7 +210,7 @@ A_LEADER = leader(epoch=5, start=9)
 )
 def test_node_stops_when_an_invariant_is_broken(broken: Callable[[], State], message: str) -> None:
     with pytest.raises(AssertionError, match=message):
-        check_invariants(broken(), BEFORE)
+        check_invariants(broken(), role_before=BEFORE, moves_before=-1)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_node_stops_when_an_invariant_is_broken(broken: Callable[[], State], mes
     ],
 )
 def test_invariants_hold_in_every_role(node: Callable[[], Node]) -> None:
-    check_invariants(node().core._state, BEFORE)
+    check_invariants(node().core._state, role_before=BEFORE, moves_before=-1)
 
 
 def test_node_checks_its_invariants_after_every_event() -> None:
@@ -242,7 +242,7 @@ def test_node_checks_its_invariants_after_every_event() -> None:
 def test_update_of_a_role_is_checked_and_what_it_leaves_alone_is_not() -> None:
     state = a_state(A_FOLLOWER)
     later = follower(of=2, epoch=5, until=1, has_fetched=True)
-    check_invariants(changed(state, role=later, stored=None), A_FOLLOWER)
+    check_invariants(changed(state, role=later, stored=None), role_before=A_FOLLOWER, moves_before=0)
 
     with pytest.raises(AssertionError, match="voter: True, deadline: None"):
-        check_invariants(with_role(state, fetch_deadline_ms=None), A_FOLLOWER)
+        check_invariants(with_role(state, fetch_deadline_ms=None), role_before=A_FOLLOWER, moves_before=0)

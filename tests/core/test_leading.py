@@ -34,7 +34,7 @@ def announcement(*, to: int, number: int = 0) -> object:
 def is_fetched_from(node: Node, *, by: int, now_ms: int) -> None:
     """A voter fetches from the end of the log."""
     fetch = fetch_request(by=by, epoch=5, offset=11, last_epoch=5, max_wait_ms=0)
-    node.hears(fetch, now_ms=now_ms)
+    node.receives(fetch, now_ms=now_ms)
 
 
 def has_endorsed(node: Node, voter: int) -> bool:
@@ -75,7 +75,7 @@ def test_voter_endorses_its_leader_by_a_response_or_by_a_fetch() -> None:
 def test_voter_endorses_its_leader_even_by_a_fetch_that_diverges() -> None:
     node = a_leader(epoch=5)
 
-    node.hears(fetch_request(by=2, epoch=5, offset=11, last_epoch=3))
+    node.receives(fetch_request(by=2, epoch=5, offset=11, last_epoch=3))
 
     assert has_endorsed(node, 2)
 
@@ -126,11 +126,11 @@ def test_leader_resigns_when_no_majority_has_fetched_in_time() -> None:
     effects = node.waits(until=3000)
 
     after = resigned(epoch=5, until=4000, successors=(2, 3), unacknowledged=(2, 3))
-    farewell = our_end_request(epoch=5, successors=(2, 3))
+    announcement = our_end_request(epoch=5, successors=(2, 3))
     assert effects == [
         becomes(after, was=before, reason="no majority has fetched within the check-quorum timeout"),
-        sends(farewell, to=2, number=4),
-        sends(farewell, to=3, number=5),
+        sends(announcement, to=2, number=4),
+        sends(announcement, to=3, number=5),
     ]
     assert node.role == after
 
@@ -166,11 +166,11 @@ def test_leader_counts_the_majority_that_fetches(
 
 
 @pytest.mark.rule("FETCH-17", "SCENARIO-26")
-def test_leader_that_stood_still_for_too_long_resigns_before_it_answers_anybody() -> None:
+def test_leader_that_was_suspended_for_too_long_resigns_before_it_responds() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
     is_fetched_from(node, by=2, now_ms=1)
 
-    effects = node.hears(client_fetch(4), now_ms=3001)
+    effects = node.receives(client_fetch(4), now_ms=3001)
 
     refusal = replies(fetch_response(epoch=5, leader=1, error=ErrorCode.NOT_LEADER_OR_FOLLOWER, high_watermark=11))
     assert [effect for effect in effects if isinstance(effect, SendResponse)] == [refusal]

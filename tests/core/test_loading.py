@@ -23,7 +23,7 @@ from raft.core.voter_set import VoterSet
 from raft.errors import ErrorCode
 from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from tests.core.builder import Node, a_config, a_follower, a_log, a_node
-from tests.core.orders import appends, cuts, flushes, halts, sends
+from tests.core.orders import appends, flushes, halts, sends, truncates
 from tests.core.wording import CLUSTER_ID, US, batch, client_fetch, endpoint, fetch_response, led_by, our_fetch, point
 
 SERVER, SECOND_SERVER = -2, -3
@@ -149,7 +149,7 @@ def test_diverging_response_behind_a_snapshot_cuts_back_to_it() -> None:
 
     effects = node.gets(fetch_response(epoch=5, leader=2, diverging=(4, 100)), of=2)
 
-    assert effects == [cuts(100), sends(our_fetch(epoch=5, log_end=(4, 100), high_watermark=100), to=2)]
+    assert effects == [truncates(100), sends(our_fetch(epoch=5, log_end=(4, 100), high_watermark=100), to=2)]
 
 
 @pytest.mark.parametrize(
@@ -232,6 +232,18 @@ def test_observer_goes_on_loading_when_the_leader_offers_the_same_snapshot_at_an
     assert effects == [sends(asks_for_piece(5), to=2)]
 
 
+def test_observer_loads_no_more_when_the_leader_has_records_after_all() -> None:
+    node = a_loading_observer(servers=(2, 8))
+    node.fails_to_reach(2, now_ms=200)
+    records = fetch_response(epoch=5, leader=2, batches=[batch(10, epoch=5, records=95)], high_watermark=105)
+
+    node.gets(records, of=SECOND_SERVER, now_ms=210)
+
+    assert isinstance(node.role, Follower)
+    assert node.role.loading is None, "the snapshot ends below the high watermark by now"
+    assert node.high_watermark == 105
+
+
 def test_observer_fetches_again_when_a_piece_names_more_endpoints_of_the_leader() -> None:
     node = a_loading_observer()
     moved = replace(piece(b"12345678", 0), leader=led_by(2, epoch=5, at=(endpoint(2), endpoint(9))))
@@ -309,7 +321,7 @@ def test_client_is_told_that_what_lies_before_the_snapshot_is_gone() -> None:
     node = a_loading_observer()
     node.gets(piece(b"12345678", 0), of=2)
 
-    (reply,) = node.hears(client_fetch(offset=50))
+    (reply,) = node.receives(client_fetch(offset=50))
 
     assert isinstance(reply, SendResponse)
     assert isinstance(reply.response, FetchResponse)

@@ -245,11 +245,11 @@ def test_leader_and_follower_find_where_their_logs_part(
 ) -> None:
     follower = LogView(end_offset=followers.end_offset, epochs=followers.epochs)
 
-    for asked, told, cut in rounds:
+    for asked, told, truncated in rounds:
         assert (follower.end_offset, follower.last_epoch) == asked
         assert leaders.agreement(follower.end_offset, follower.last_epoch) is Agreement.DIVERGING
         assert leaders.end_of_epoch(follower.last_epoch) == point(*told)
-        assert follower.truncation_offset(point(*told)) == cut
-        follower.truncate(Offset(cut))
+        assert follower.truncation_offset(point(*told)) == truncated
+        follower.truncate(Offset(truncated))
 
     assert leaders.agreement(follower.end_offset, follower.last_epoch) is Agreement.VALID

@@ -46,20 +46,20 @@ def test_observer_knows_its_leader_by_address_among_the_servers_it_may_ask_inste
 @pytest.mark.rule("FETCH-20", "GEN-8")
 def test_observer_does_not_ask_at_its_old_address_a_leader_that_did_not_answer_at_its_new_one() -> None:
     node = a_node(epoch=5, config=a_config((2, 3)))
-    node.hears(begin_request(epoch=5, leader=2, endpoints=(Endpoint("moved", 1),)), now_ms=0)
+    node.receives(begin_request(epoch=5, leader=2, endpoints=(Endpoint("moved", 1),)), now_ms=0)
 
     assert node.waits(until=2000)[1:] == [sends(our_fetch(epoch=5), to=3, number=1)]
 
 
 @pytest.mark.rule("FETCH-20", "GEN-8")
-def test_observer_asks_its_leader_again_when_it_did_not_answer_in_time_and_there_is_nobody_else() -> None:
+def test_observer_asks_its_leader_again_when_it_did_not_answer_in_time_and_there_is_no_other_node() -> None:
     node = a_node(epoch=5, leader=2, config=a_config((2,)))
 
     assert node.waits(until=2000) == [Disconnect(node_id=NodeId(2)), sends(our_fetch(epoch=5), to=2)]
 
 
 @pytest.mark.rule("FETCH-20", "GEN-6")
-def test_follower_waits_when_there_is_nobody_else_to_ask() -> None:
+def test_follower_waits_when_there_is_no_other_node_to_ask() -> None:
     node = a_follower(of=2, epoch=5, voters=(1, 2))
 
     assert node.fails_to_reach(2, now_ms=300) == []
@@ -80,7 +80,7 @@ def test_observer_asks_another_when_the_first_knows_no_leader() -> None:
 @pytest.mark.rule("END-7", "ROLE-13")
 def test_follower_still_fetches_while_it_waits_for_its_turn() -> None:
     node = a_follower(of=2, epoch=5)
-    node.hears(end_request(epoch=5, leader=2, successors=(3, 1)), now_ms=100)
+    node.receives(end_request(epoch=5, leader=2, successors=(3, 1)), now_ms=100)
 
     error = ErrorCode.NOT_LEADER_OR_FOLLOWER
     effects = node.gets(fetch_response(epoch=5, leader=2, error=error), of=2, now_ms=110)

@@ -168,7 +168,7 @@ def test_update_of_a_role_is_neither_stored_nor_announced() -> None:
 
 
 @pytest.mark.rule("ROLE-11", "STATE-5")
-def test_move_is_on_disk_before_the_world_hears_of_it() -> None:
+def test_move_is_on_disk_before_it_is_announced() -> None:
     state = a_state(ROLES[Follower])
     role = unattached(epoch=6, until=1000)
 

@@ -166,7 +166,7 @@ def test_request_with_two_faults_is_answered_for_the_first(
     node = a_follower(of=2, epoch=5)
     before = node.role
 
-    effects = node.hears(request_)
+    effects = node.receives(request_)
 
     assert refusal(effects) == (error, is_whole)
     assert node.role == before
@@ -211,7 +211,7 @@ def test_request_with_two_faults_is_answered_for_the_first(
 def test_fetch_is_judged_against_the_log_last_of_all(
     node: Callable[[], Node], request_: Request, error: ErrorCode
 ) -> None:
-    assert refusal(node().hears(request_)) == (error, False)
+    assert refusal(node().receives(request_)) == (error, False)
 
 
 # Another cluster, or none
@@ -232,7 +232,7 @@ def test_request_of_another_cluster_changes_nothing(request_: Request) -> None:
     node = a_follower(of=3, epoch=5)
     before = node.role
 
-    effects = node.hears(of_another_cluster(request_))
+    effects = node.receives(of_another_cluster(request_))
 
     assert effects == [replies(RequestRefused(error=CLUSTER))]
     assert node.role == before
@@ -244,7 +244,7 @@ def test_request_for_another_partition_changes_nothing(request_: Request) -> Non
     node = a_follower(of=3, epoch=5)
     before = node.role
 
-    effects = node.hears(for_another_partition(request_))
+    effects = node.receives(for_another_partition(request_))
 
     assert effects == [replies(RequestRefused(error=MALFORMED))]
     assert node.role == before
@@ -254,7 +254,7 @@ def test_request_for_another_partition_changes_nothing(request_: Request) -> Non
 def test_request_without_a_cluster_id_is_judged_normally() -> None:
     node = a_follower(of=3, epoch=5)
 
-    node.hears(replace(vote_request(epoch=6), cluster_id=None), now_ms=300)
+    node.receives(replace(vote_request(epoch=6), cluster_id=None), now_ms=300)
 
     assert node.role == unattached(epoch=6, voted=2, until=1300)
 
@@ -263,7 +263,7 @@ def test_request_without_a_cluster_id_is_judged_normally() -> None:
 def test_node_without_a_cluster_id_checks_none_and_sends_none() -> None:
     node = a_node(epoch=5, voted=3, config=replace(a_config(), cluster_id=None))
 
-    assert node.hears(of_another_cluster(vote_request(epoch=5))) == [replies(vote_response(epoch=5))]
+    assert node.receives(of_another_cluster(vote_request(epoch=5))) == [replies(vote_response(epoch=5))]
 
-    effects = node.hears(begin_request(epoch=5, leader=2))
+    effects = node.receives(begin_request(epoch=5, leader=2))
     assert effects[-1] == sends(replace(our_fetch(epoch=5), cluster_id=None), to=2)

@@ -42,7 +42,7 @@ def voter_2_at(
 def test_leader_parks_a_fetch_at_its_end_and_answers_empty_when_its_time_is_over() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
 
-    assert node.hears(voter_2_at(11), now_ms=100) == []
+    assert node.receives(voter_2_at(11), now_ms=100) == []
     assert node.core.deadline_ms == 600
     assert node.waits(until=599) == []
     assert node.waits(until=600) == [replies(fetch_response(epoch=5, leader=1, high_watermark=11))]
@@ -51,7 +51,7 @@ def test_leader_parks_a_fetch_at_its_end_and_answers_empty_when_its_time_is_over
 
 def test_leader_forgets_a_parked_fetch_when_the_one_who_asked_is_gone() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
-    node.hears(voter_2_at(11, max_wait_ms=50), now_ms=100)
+    node.receives(voter_2_at(11, max_wait_ms=50), now_ms=100)
 
     assert node.handle(RequestAbandoned(request_id=REQUEST_ID), now_ms=110) == []
     assert node.handle(RequestAbandoned(request_id=REQUEST_ID + 1), now_ms=110) == []
@@ -62,7 +62,7 @@ def test_leader_forgets_a_parked_fetch_when_the_one_who_asked_is_gone() -> None:
 def test_leader_answers_at_once_when_the_fetch_will_not_wait() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
 
-    effects = node.hears(voter_2_at(11, max_wait_ms=0))
+    effects = node.receives(voter_2_at(11, max_wait_ms=0))
 
     assert effects == [replies(fetch_response(epoch=5, leader=1, high_watermark=11))]
 
@@ -82,7 +82,7 @@ def test_leader_answers_at_once_when_the_follower_waits_for_the_high_watermark(
 ) -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
 
-    effects = node.hears(voter_2_at(11, high_watermark=known, wants_high_watermark=wants))
+    effects = node.receives(voter_2_at(11, high_watermark=known, wants_high_watermark=wants))
 
     assert effects == ([] if waits else [replies(fetch_response(epoch=5, leader=1, high_watermark=11))])
 
@@ -91,13 +91,13 @@ def test_leader_answers_at_once_when_the_follower_waits_for_the_high_watermark(
 def test_leader_parks_a_fetch_for_the_high_watermark_while_it_knows_none_itself() -> None:
     node = a_leader(epoch=5, flushed=False)
 
-    assert node.hears(voter_2_at(11, wants_high_watermark=True)) == []
+    assert node.receives(voter_2_at(11, wants_high_watermark=True)) == []
 
 
 @pytest.mark.rule("FETCH-12")
 def test_append_wakes_a_parked_fetch() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
-    node.hears(voter_2_at(11))
+    node.receives(voter_2_at(11))
 
     effects = node.handle(append_of(), now_ms=200)
 
@@ -113,9 +113,9 @@ def test_advance_of_the_high_watermark_wakes_every_parked_fetch() -> None:
     node = a_leader(epoch=5, voters=FIVE)
     for request_id, replica in [(1, 2), (2, 9)]:
         fetch = fetch_request(by=replica, epoch=5, offset=11, last_epoch=5)
-        assert node.hears(fetch, request_id=request_id) == []
+        assert node.receives(fetch, request_id=request_id) == []
 
-    effects = node.hears(fetch_request(by=4, epoch=5, offset=11, last_epoch=5), request_id=3)
+    effects = node.receives(fetch_request(by=4, epoch=5, offset=11, last_epoch=5), request_id=3)
 
     woken = fetch_response(epoch=5, leader=1, high_watermark=11)
     assert effects == [replies(woken, to=1), replies(woken, to=2)]
@@ -125,7 +125,7 @@ def test_advance_of_the_high_watermark_wakes_every_parked_fetch() -> None:
 def test_fetch_that_wakes_up_is_no_sign_of_life() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
     assert isinstance(node.role, Leader)
-    node.hears(voter_2_at(11), now_ms=100)
+    node.receives(voter_2_at(11), now_ms=100)
     progress = node.role.progress.voters[NodeId(2)]
 
     node.handle(append_of(), now_ms=400)
@@ -136,7 +136,7 @@ def test_fetch_that_wakes_up_is_no_sign_of_life() -> None:
 @pytest.mark.rule("FETCH-12", "ROLE-14")
 def test_parked_fetch_ends_with_an_error_when_the_leader_resigns() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
-    node.hears(voter_2_at(11))
+    node.receives(voter_2_at(11))
 
     effects = node.handle(ResignRequested(epoch=Epoch(5)), now_ms=200)
 
@@ -146,9 +146,9 @@ def test_parked_fetch_ends_with_an_error_when_the_leader_resigns() -> None:
 @pytest.mark.rule("FETCH-12", "ROLE-14", "STATE-5")
 def test_parked_fetch_ends_with_an_error_at_the_new_epoch_when_leadership_is_lost() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
-    node.hears(voter_2_at(11))
+    node.receives(voter_2_at(11))
 
-    effects = node.hears(vote_request(epoch=6, log_end=(5, 11)), now_ms=200)
+    effects = node.receives(vote_request(epoch=6, log_end=(5, 11)), now_ms=200)
 
     assert effects[2] == replies(fetch_response(epoch=6, leader=None, high_watermark=11, error=NOT_LEADER))
 
@@ -156,11 +156,11 @@ def test_parked_fetch_ends_with_an_error_at_the_new_epoch_when_leadership_is_los
 @pytest.mark.rule("LINGER-1")
 def test_response_that_says_only_a_higher_high_watermark_is_held_back_for_a_while() -> None:
     node = a_leader(epoch=5, voters=FIVE, linger_ms=10)
-    node.hears(fetch_request(by=2, epoch=5, offset=11, last_epoch=5), request_id=1, now_ms=100)
+    node.receives(fetch_request(by=2, epoch=5, offset=11, last_epoch=5), request_id=1, now_ms=100)
 
     # The second follower's fetch commits the leader's first record, which both fetches have not heard of.
     later = fetch_request(by=4, epoch=5, offset=11, last_epoch=5, wants_high_watermark=True)
-    assert node.hears(later, request_id=2, now_ms=103) == []
+    assert node.receives(later, request_id=2, now_ms=103) == []
     assert node.core.deadline_ms == 113
     assert node.waits(until=112) == []
 
@@ -171,8 +171,8 @@ def test_response_that_says_only_a_higher_high_watermark_is_held_back_for_a_whil
 @pytest.mark.rule("LINGER-1")
 def test_records_that_come_meanwhile_take_the_high_watermark_with_them() -> None:
     node = a_leader(epoch=5, voters=FIVE, linger_ms=10)
-    node.hears(fetch_request(by=2, epoch=5, offset=11, last_epoch=5), request_id=1, now_ms=100)
-    node.hears(fetch_request(by=4, epoch=5, offset=11, last_epoch=5), request_id=2, now_ms=103)
+    node.receives(fetch_request(by=2, epoch=5, offset=11, last_epoch=5), request_id=1, now_ms=100)
+    node.receives(fetch_request(by=4, epoch=5, offset=11, last_epoch=5), request_id=2, now_ms=103)
 
     effects = node.handle(append_of(), now_ms=105)
 
@@ -185,7 +185,7 @@ def test_records_that_come_meanwhile_take_the_high_watermark_with_them() -> None
 def test_fetch_that_waits_no_longer_than_that_is_answered_in_its_own_time() -> None:
     node = a_leader(epoch=5, high_watermark_known=True, linger_ms=10)
 
-    effects = node.hears(voter_2_at(11, max_wait_ms=4, high_watermark=10, wants_high_watermark=True), now_ms=100)
+    effects = node.receives(voter_2_at(11, max_wait_ms=4, high_watermark=10, wants_high_watermark=True), now_ms=100)
 
     assert effects == []
     assert node.waits(until=104) == [replies(fetch_response(epoch=5, leader=1, high_watermark=11))]

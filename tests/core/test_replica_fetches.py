@@ -55,7 +55,7 @@ def scenario(number: int) -> pytest.MarkDecorator:
 def test_leader_gives_what_follows_committed_or_not(offset: int, last_epoch: int) -> None:
     node = a_leader(epoch=5)
 
-    effects = node.hears(voter_2_at(offset, last_epoch=last_epoch))
+    effects = node.receives(voter_2_at(offset, last_epoch=last_epoch))
 
     response = fetch_response(epoch=5, leader=1, high_watermark=None)
     assert effects == [replies(response, read=reads(offset, 11))]
@@ -66,7 +66,7 @@ def test_leader_gives_replicas_what_lies_past_the_high_watermark() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
     node.handle(append_of(records=3), now_ms=0)
 
-    effects = node.hears(voter_2_at(10, last_epoch=3))
+    effects = node.receives(voter_2_at(10, last_epoch=3))
 
     response = fetch_response(epoch=5, leader=1, high_watermark=11)
     assert effects[-1] == replies(response, read=reads(10, 14))
@@ -76,7 +76,7 @@ def test_leader_gives_replicas_what_lies_past_the_high_watermark() -> None:
 def test_leader_gives_as_many_bytes_as_were_asked_for() -> None:
     node = a_leader(epoch=5)
 
-    effects = node.hears(fetch_request(by=2, epoch=5, offset=4, last_epoch=3, max_bytes=7))
+    effects = node.receives(fetch_request(by=2, epoch=5, offset=4, last_epoch=3, max_bytes=7))
 
     assert effects == [replies(fetch_response(epoch=5, leader=1), read=reads(4, 11, max_bytes=7))]
 
@@ -171,7 +171,7 @@ def test_node_turns_a_replica_away_and_changes_nothing(
     asked = node()
     before = asked.role
 
-    effects = asked.hears(request_)
+    effects = asked.receives(request_)
 
     assert effects == [replies(response)]
     assert asked.role == before
@@ -199,7 +199,7 @@ def test_leader_says_where_the_logs_part_instead_of_records(
     node = a_leader(epoch=5, log=a_log(leaders, end))
     offset, last_epoch = asked
 
-    effects = node.hears(voter_2_at(offset, last_epoch=last_epoch))
+    effects = node.receives(voter_2_at(offset, last_epoch=last_epoch))
 
     read = None if told else reads(offset, end + 1)
     assert effects == [replies(fetch_response(epoch=5, leader=1, diverging=told), read=read)]
@@ -212,7 +212,7 @@ def test_leader_says_where_the_logs_part_instead_of_records(
 def test_leader_moves_the_high_watermark_when_a_majority_has_its_first_record() -> None:
     node = a_leader(epoch=5)
 
-    effects = node.hears(voter_2_at(11, max_wait_ms=0))
+    effects = node.receives(voter_2_at(11, max_wait_ms=0))
 
     assert effects == [replies(fetch_response(epoch=5, leader=1, high_watermark=11))]
     assert node.high_watermark == 11
@@ -222,7 +222,7 @@ def test_leader_moves_the_high_watermark_when_a_majority_has_its_first_record() 
 def test_leader_does_not_commit_older_records_before_one_of_its_own_epoch() -> None:
     node = a_leader(epoch=5)
 
-    node.hears(voter_2_at(10, last_epoch=3))
+    node.receives(voter_2_at(10, last_epoch=3))
 
     assert node.high_watermark is None
 
@@ -231,11 +231,11 @@ def test_leader_does_not_commit_older_records_before_one_of_its_own_epoch() -> N
 def test_leader_commits_the_old_epoch_only_with_the_new_one() -> None:
     node = a_leader(epoch=4, voters=FIVE, log=a_log([(1, 0), (2, 1)], 2))
     for voter in (2, 3):
-        node.hears(fetch_request(by=voter, epoch=4, offset=2, last_epoch=2))
+        node.receives(fetch_request(by=voter, epoch=4, offset=2, last_epoch=2))
     assert node.high_watermark is None
 
     for voter in (2, 3):
-        node.hears(fetch_request(by=voter, epoch=4, offset=3, last_epoch=4))
+        node.receives(fetch_request(by=voter, epoch=4, offset=3, last_epoch=4))
 
     assert node.high_watermark == 3
 
@@ -244,7 +244,7 @@ def test_leader_commits_the_old_epoch_only_with_the_new_one() -> None:
 def test_leader_counts_itself_only_with_what_it_has_flushed() -> None:
     node = a_leader(epoch=5, flushed=False)
 
-    node.hears(voter_2_at(11))
+    node.receives(voter_2_at(11))
     assert node.high_watermark is None
 
     node.has_flushed()
@@ -255,8 +255,8 @@ def test_leader_counts_itself_only_with_what_it_has_flushed() -> None:
 def test_leader_counts_a_majority_of_all_voters_even_without_itself() -> None:
     node = a_leader(epoch=5, flushed=False)
 
-    node.hears(voter_2_at(11))
-    node.hears(fetch_request(by=3, epoch=5, offset=11, last_epoch=5))
+    node.receives(voter_2_at(11))
+    node.receives(fetch_request(by=3, epoch=5, offset=11, last_epoch=5))
 
     assert node.high_watermark == 11
 
@@ -265,9 +265,9 @@ def test_leader_counts_a_majority_of_all_voters_even_without_itself() -> None:
 def test_leader_of_five_waits_for_two_others() -> None:
     node = a_leader(epoch=5, voters=FIVE)
 
-    node.hears(voter_2_at(11))
+    node.receives(voter_2_at(11))
     assert node.high_watermark is None
-    node.hears(fetch_request(by=4, epoch=5, offset=11, last_epoch=5))
+    node.receives(fetch_request(by=4, epoch=5, offset=11, last_epoch=5))
     assert node.high_watermark == 11
 
 
@@ -275,7 +275,7 @@ def test_leader_of_five_waits_for_two_others() -> None:
 def test_leader_accepts_and_reports_a_voter_that_went_back_and_keeps_the_high_watermark() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
 
-    effects = node.hears(voter_2_at(4, last_epoch=3))
+    effects = node.receives(voter_2_at(4, last_epoch=3))
 
     assert effects == [
         ReportFault(message="voter 2 fetches from 4, after 11: it has lost records"),
@@ -311,7 +311,7 @@ def test_fetch_of_no_weight_moves_neither_high_watermark_nor_check_quorum(reques
     assert isinstance(node.role, Leader)
     check_quorum_deadline_ms = node.role.progress.check_quorum_deadline_ms
 
-    node.hears(request_, now_ms=1500)
+    node.receives(request_, now_ms=1500)
 
     assert node.high_watermark is None
     assert node.role.progress.check_quorum_deadline_ms == check_quorum_deadline_ms
@@ -323,12 +323,12 @@ def test_replica_with_the_id_of_a_voter_but_another_disk_is_an_observer() -> Non
     node = a_leader(epoch=5, disks_known=True)
     impostor = ReplicaKey(NodeId(2), Uuid("disk-0"))
 
-    node.hears(fetch_request(by=impostor, epoch=5, offset=11, last_epoch=5))
+    node.receives(fetch_request(by=impostor, epoch=5, offset=11, last_epoch=5))
 
     assert node.high_watermark is None
     assert isinstance(node.role, Leader)
     assert set(node.role.progress.observers) == {impostor}
-    node.hears(fetch_request(by=ReplicaKey(NodeId(2), Uuid("disk-2")), epoch=5, offset=11, last_epoch=5))
+    node.receives(fetch_request(by=ReplicaKey(NodeId(2), Uuid("disk-2")), epoch=5, offset=11, last_epoch=5))
     assert node.high_watermark == 11
 
 
@@ -338,11 +338,11 @@ def test_leader_remembers_observers_with_an_id_and_forgets_the_silent() -> None:
     assert isinstance(node.role, Leader)
     observer = fetch_request(by=9, epoch=5, offset=11, last_epoch=5)
 
-    node.hears(fetch_request(by=-2, epoch=5, offset=11, last_epoch=5), now_ms=0)
-    node.hears(fetch_request(by=8, epoch=5, offset=11, last_epoch=5), now_ms=0)
-    node.hears(voter_2_at(11), now_ms=0)
+    node.receives(fetch_request(by=-2, epoch=5, offset=11, last_epoch=5), now_ms=0)
+    node.receives(fetch_request(by=8, epoch=5, offset=11, last_epoch=5), now_ms=0)
+    node.receives(voter_2_at(11), now_ms=0)
     keep_leading(node, until=299_000)
-    node.hears(observer, now_ms=299_999)
+    node.receives(observer, now_ms=299_999)
     assert set(node.role.progress.observers) == {ReplicaKey(NodeId(8)), ReplicaKey(NodeId(9))}
 
     assert node.core.deadline_ms == 300_000
@@ -353,4 +353,4 @@ def test_leader_remembers_observers_with_an_id_and_forgets_the_silent() -> None:
 def keep_leading(node: Node, *, until: int) -> None:
     """Voter 2 fetches every second."""
     for now_ms in range(1000, until + 1, 1000):
-        node.hears(voter_2_at(11, max_wait_ms=0), now_ms=now_ms)
+        node.receives(voter_2_at(11, max_wait_ms=0), now_ms=now_ms)

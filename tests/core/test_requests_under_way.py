@@ -46,7 +46,7 @@ def test_node_drops_a_response_when_its_role_has_changed_since_it_asked(
 ) -> None:
     asker = node()
     late = asker.response_event(response, of=2)
-    asker.hears(begin_request(epoch=6, leader=3))
+    asker.receives(begin_request(epoch=6, leader=3))
     before = asker.role
 
     assert asker.handle(late, now_ms=200) == []
@@ -61,7 +61,7 @@ def test_node_drops_a_response_to_a_question_it_never_asked() -> None:
 
 
 @pytest.mark.rule("GEN-6")
-def test_node_asks_nobody_twice_while_a_response_is_out() -> None:
+def test_node_asks_no_node_twice_while_a_response_is_out() -> None:
     asker = a_candidate(epoch=5)
 
     assert asker.waits(until=999) == []
@@ -74,7 +74,7 @@ def test_node_leaves_a_peer_alone_for_the_back_off_when_the_request_fails() -> N
     assert asker.fails_to_reach(2, now_ms=300) == []
     assert asker.core.deadline_ms == 320
     assert asks_again(asker) == [sends(vote_request(epoch=5, by=1, to=2), to=2)]
-    assert asker.core.deadline_ms == 1000, "a back-off that is over wakes nobody"
+    assert asker.core.deadline_ms == 1000, "a back-off that is over wakes no node"
 
 
 @pytest.mark.rule("GEN-8", "GEN-7")
@@ -86,15 +86,15 @@ def test_node_drops_the_connection_and_asks_again_when_no_response_comes_in_time
 
     effects = asker.waits(until=2000)
 
-    farewell = our_end_request(epoch=5, successors=(2,))
-    assert effects == [Disconnect(node_id=NodeId(2)), sends(farewell, to=2)]
+    announcement = our_end_request(epoch=5, successors=(2,))
+    assert effects == [Disconnect(node_id=NodeId(2)), sends(announcement, to=2)]
     assert asker.handle(late, now_ms=2010) == []
 
 
 @pytest.mark.rule("GEN-7", "GEN-8")
 def test_failure_of_a_request_that_is_forgotten_changes_nothing() -> None:
     asker = a_follower(of=2, epoch=5)
-    asker.hears(begin_request(epoch=6, leader=3))
+    asker.receives(begin_request(epoch=6, leader=3))
     before = asker.role
 
     assert asker.fails_to_reach(2, now_ms=200) == []

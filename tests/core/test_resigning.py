@@ -1,4 +1,4 @@
-"""A leader resigns and says farewell (rules END-1..4, 12; ROLE-9, 14)."""
+"""A leader resigns, and tells the other voters (rules END-1..4, 12; ROLE-9, 14)."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from tests.core.wording import append_of, append_response, end_response, fetch_r
 
 
 @pytest.mark.rule("END-1", "END-2", "ROLE-11", "TIMER-3")
-def test_leader_says_farewell_to_all_other_voters_when_asked_to_resign() -> None:
+def test_leader_sends_end_quorum_epoch_to_all_other_voters_when_asked_to_resign() -> None:
     node = a_leader(epoch=5)
     before = node.role
 
     effects = node.handle(ResignRequested(epoch=Epoch(5)), now_ms=300)
 
     after = resigned(epoch=5, until=1300, successors=(2, 3), unacknowledged=(2, 3))
-    farewell = our_end_request(epoch=5, successors=(2, 3))
+    announcement = our_end_request(epoch=5, successors=(2, 3))
     assert effects == [
         becomes(after, was=before, reason="request to resign"),
-        sends(farewell, to=2),
-        sends(farewell, to=3, number=1),
+        sends(announcement, to=2),
+        sends(announcement, to=3, number=1),
     ]
     assert node.role == after
 
@@ -46,12 +46,12 @@ def test_leader_prefers_successors_by_how_far_they_have_come(
     node = a_leader(epoch=5, voters=(1, 2, 3, 4))
     for voter, offset in offsets.items():
         last_epoch = 5 if offset == 11 else 3
-        node.hears(fetch_request(by=voter, epoch=5, offset=offset, last_epoch=last_epoch, max_wait_ms=0))
+        node.receives(fetch_request(by=voter, epoch=5, offset=offset, last_epoch=last_epoch, max_wait_ms=0))
 
     effects = node.handle(ResignRequested(epoch=Epoch(5)), now_ms=300)
 
-    farewell = our_end_request(epoch=5, successors=successors)
-    assert effects[1:] == [sends(farewell, to=voter, number=number) for number, voter in enumerate([2, 3, 4])]
+    announcement = our_end_request(epoch=5, successors=successors)
+    assert effects[1:] == [sends(announcement, to=voter, number=number) for number, voter in enumerate([2, 3, 4])]
 
 
 @pytest.mark.rule("END-2")
@@ -86,17 +86,17 @@ def test_node_ignores_a_resignation_from_an_epoch_that_is_over(who: str) -> None
 
 
 @pytest.mark.rule("END-4", "END-12")
-def test_resigned_leader_repeats_its_farewell_until_each_has_acknowledged() -> None:
+def test_resigned_leader_repeats_end_quorum_epoch_until_each_has_acknowledged() -> None:
     node = a_resigned(epoch=5)
-    farewell = our_end_request(epoch=5, successors=(2, 3))
+    announcement = our_end_request(epoch=5, successors=(2, 3))
 
     assert node.gets(end_response(epoch=5, leader=1), of=2, now_ms=100) == []
     assert node.role == resigned(epoch=5, until=1000, successors=(2, 3), unacknowledged=(3,))
     assert node.fails_to_reach(3, now_ms=100) == []
-    assert node.waits(until=120) == [sends(farewell, to=3)]
+    assert node.waits(until=120) == [sends(announcement, to=3)]
     error = ErrorCode.BROKER_NOT_AVAILABLE
     assert node.gets(end_response(epoch=5, leader=1, error=error), of=3, now_ms=200) == []
-    assert node.waits(until=220) == [sends(farewell, to=3, number=1)]
+    assert node.waits(until=220) == [sends(announcement, to=3, number=1)]
     assert node.gets(end_response(epoch=5, leader=1), of=3, now_ms=300) == []
     assert node.role == resigned(epoch=5, until=1000, successors=(2, 3))
 

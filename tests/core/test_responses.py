@@ -184,7 +184,7 @@ def asks_again(node: Node) -> list[Effect]:
         pytest.param(
             vote_response(epoch=5, error=4711),
             "node 2 responds error 4711 to our VoteRequest in epoch 5",
-            id="an error that nobody knows",
+            id="an unknown error",
         ),
         pytest.param(
             RequestRefused(error=ErrorCode.UNKNOWN_SERVER_ERROR),
@@ -241,32 +241,32 @@ def test_node_stops_when_it_is_not_authorized() -> None:
             lambda: a_follower(of=2, epoch=5),
             fetch_response(epoch=5, leader=3, error=NOT_LEADER),
             "two leaders in epoch 5: 2 is known, a message names 3",
-            id="a follower hears of another leader",
+            id="a follower is told of another leader",
         ),
         pytest.param(
             lambda: a_leader(epoch=5),
             begin_response(epoch=5, leader=3),
             "two leaders in epoch 5: 1 is known, a message names 3",
-            id="a leader hears of another leader",
+            id="a leader is told of another leader",
         ),
         pytest.param(
             lambda: a_prospective(epoch=5, leader=2),
             vote_response(epoch=5, leader=3),
             "two leaders in epoch 5: 2 is known, a message names 3",
             marks=pytest.mark.rule("ROLE-6"),
-            id="a prospective node hears of another leader than the one before",
+            id="a prospective node is told of another leader than the one before",
         ),
         pytest.param(
             lambda: a_candidate(epoch=5),
             vote_response(epoch=5, leader=1),
             "a message names this node leader of epoch 5, which it never led",
-            id="a candidate hears that it leads already",
+            id="a candidate is told that it leads already",
         ),
         pytest.param(
             lambda: a_resigned(epoch=5),
             end_response(epoch=6, leader=1),
             "a message names this node leader of epoch 6, which it never led",
-            id="a resigned leader hears that it leads a later epoch",
+            id="a resigned leader is told that it leads a later epoch",
         ),
     ],
 )
@@ -311,7 +311,7 @@ def test_prospective_node_follows_when_a_granted_pre_vote_names_the_leader() -> 
 
 
 @pytest.mark.rule("GEN-10", "GEN-11")
-def test_follower_of_a_higher_epoch_is_unattached_when_nobody_says_where_the_leader_is() -> None:
+def test_follower_of_a_higher_epoch_is_unattached_when_the_address_of_the_leader_is_unknown() -> None:
     asker = a_follower(of=2, epoch=5, has_fetched=True)
     before = asker.role
 
@@ -331,6 +331,6 @@ def test_node_names_its_new_leader_and_epoch_to_the_next_that_asks() -> None:
     asker = a_follower(of=2, epoch=5)
     asker.gets(fetch_response(epoch=6, leader=3, error=FENCED), of=2)
 
-    effects = asker.hears(pre_vote_request(epoch=5, by=2))
+    effects = asker.receives(pre_vote_request(epoch=5, by=2))
 
     assert effects == [replies(vote_response(epoch=6, leader=3, error=FENCED))]

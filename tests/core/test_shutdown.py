@@ -47,7 +47,7 @@ def shut_down(node: Node, *, timeout_ms: int = 5000) -> list[object]:
     ],
 )
 @pytest.mark.rule("END-14")
-def test_node_leaves_at_once_when_another_leads_or_nobody_could(node: Callable[[], Node]) -> None:
+def test_node_leaves_at_once_when_another_leads_or_none_can(node: Callable[[], Node]) -> None:
     leaving = node()
 
     assert shut_down(leaving) == [HANDED_OVER]
@@ -56,20 +56,20 @@ def test_node_leaves_at_once_when_another_leads_or_nobody_could(node: Callable[[
 
 
 @pytest.mark.rule("END-1", "END-4", "END-14")
-def test_leader_resigns_says_farewell_and_leaves_when_another_leads() -> None:
+def test_leader_resigns_announces_it_and_leaves_when_another_leads() -> None:
     leaving = a_leader(epoch=5)
     before = leaving.role
 
     effects = shut_down(leaving)
 
     after = resigned(epoch=5, until=1100, successors=(2, 3), unacknowledged=(2, 3))
-    farewell = our_end_request(epoch=5, successors=(2, 3))
+    announcement = our_end_request(epoch=5, successors=(2, 3))
     assert effects == [
         becomes(after, was=before, reason="shutdown"),
-        sends(farewell, to=2),
-        sends(farewell, to=3, number=1),
+        sends(announcement, to=2),
+        sends(announcement, to=3, number=1),
     ]
-    effects = list(leaving.hears(begin_request(epoch=6, leader=2), now_ms=700))
+    effects = list(leaving.receives(begin_request(epoch=6, leader=2), now_ms=700))
     followed = follower(of=2, epoch=6, until=2700)
     assert effects == [
         stores(epoch=6, leader=2),
@@ -80,15 +80,15 @@ def test_leader_resigns_says_farewell_and_leaves_when_another_leads() -> None:
 
 
 @pytest.mark.rule("END-4", "END-14", "SCENARIO-25", "ROLE-9")
-def test_resigned_leader_repeats_its_farewell_until_its_shutdown_ends() -> None:
+def test_resigned_leader_repeats_end_quorum_epoch_until_its_shutdown_ends() -> None:
     leaving = a_resigned(epoch=5, voters=(1, 2))
     shut_down(leaving)
-    farewell = our_end_request(epoch=5, successors=(2,))
+    announcement = our_end_request(epoch=5, successors=(2,))
 
     for number in range(12):
         now_ms = 200 + 400 * number
         assert leaving.fails_to_reach(2, now_ms=now_ms) == []
-        assert leaving.waits(until=now_ms + 20) == [sends(farewell, to=2, number=number)]
+        assert leaving.waits(until=now_ms + 20) == [sends(announcement, to=2, number=number)]
     assert leaving.role_name == "Resigned"
 
     assert leaving.waits(until=5099) == []
@@ -181,17 +181,17 @@ def test_only_voter_that_leaves_answers_the_appends_that_wait() -> None:
 @pytest.mark.rule("FETCH-12", "END-14")
 def test_follower_that_leaves_answers_the_clients_that_wait() -> None:
     leaving = a_follower(of=2, epoch=5, high_watermark=10)
-    assert leaving.hears(client_fetch(10), now_ms=0) == []
+    assert leaving.receives(client_fetch(10), now_ms=0) == []
 
     response = fetch_response(epoch=5, leader=2, high_watermark=10, error=NOT_LEADER)
     assert shut_down(leaving) == [replies(response), HANDED_OVER]
 
 
 @pytest.mark.rule("END-1", "END-14")
-def test_leader_that_has_no_time_still_says_farewell() -> None:
+def test_leader_that_has_no_time_still_announces_that_it_resigns() -> None:
     leaving = a_leader(epoch=5)
 
     effects = shut_down(leaving, timeout_ms=0)
 
-    farewell = our_end_request(epoch=5, successors=(2, 3))
-    assert effects[1:] == [sends(farewell, to=2), sends(farewell, to=3, number=1), RAN_OUT]
+    announcement = our_end_request(epoch=5, successors=(2, 3))
+    assert effects[1:] == [sends(announcement, to=2), sends(announcement, to=3, number=1), RAN_OUT]

@@ -111,17 +111,17 @@ def test_node_starts_at_the_epoch_of_its_log_when_that_is_later(state: ElectionS
 
 @pytest.mark.rule("STATE-11", "STATE-15", "SCENARIO-37", "ROLE-6")
 @pytest.mark.parametrize("epoch", [3, 5], ids=["with records of its epoch", "with none"])
-def test_leader_starts_resigned_in_its_epoch_and_says_farewell_without_a_list(epoch: int) -> None:
+def test_leader_starts_resigned_in_its_epoch_and_sends_end_quorum_epoch_without_a_list(epoch: int) -> None:
     node = starting(stored(epoch, leader=1, voted=1))
 
     effects = node.handle(Started(), now_ms=0)
 
     role = resigned(epoch=epoch, until=1000, unacknowledged=(2, 3))
-    farewell = our_end_request(epoch=epoch, successors=())
+    announcement = our_end_request(epoch=epoch, successors=())
     assert effects == [
         becomes(role, was=NOBODY, reason="was the leader of this epoch when it stopped"),
-        sends(farewell, to=2),
-        sends(farewell, to=3, number=1),
+        sends(announcement, to=2),
+        sends(announcement, to=3, number=1),
     ]
     assert node.role == role
 

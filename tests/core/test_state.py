@@ -1,4 +1,4 @@
-"""What a state does by itself: what it keeps on disk, what it says of the leader, how it cuts its log."""
+"""What a state does by itself: what it keeps on disk, what it says of the leader, how it truncates its log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from raft.core.roles import Role
 from raft.errors import ErrorCode
 from raft.types import NodeId, Offset
 from tests.core.builder import a_config, a_state
-from tests.core.orders import cuts, flushes, stores
+from tests.core.orders import flushes, stores, truncates
 from tests.core.states import candidate, follower, leader, prospective, resigned, unattached
 from tests.core.wording import batch
 
@@ -52,8 +52,8 @@ def test_cut_of_an_unflushed_tail_orders_what_is_left_to_disk_anew() -> None:
 
     state.truncate(Offset(15))
 
-    assert state.effects == [cuts(15), flushes(15, number=2)]
-    assert not state.flushes.done(1, Offset(20)), "an order given before the cut says nothing any more"
+    assert state.effects == [truncates(15), flushes(15, number=2)]
+    assert not state.flushes.done(1, Offset(20)), "an order given before the truncation is invalid"
     assert state.flushes.done(2, Offset(15))
 
 

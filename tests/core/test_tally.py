@@ -14,7 +14,7 @@ from tests.core.states import tally
 
 @given(st.integers(1, 7), st.lists(st.tuples(st.integers(1, 7), st.booleans()), max_size=12))
 @pytest.mark.rule("VOTE-18", "ROLE-12")
-def test_tally_agrees_with_counting_on_ones_fingers(size: int, answers: list[tuple[int, bool]]) -> None:
+def test_tally_agrees_with_a_simple_count(size: int, answers: list[tuple[int, bool]]) -> None:
     voters = voter_set(range(1, size + 1))
     votes, said = Tally.opened_by(NodeId(1), voters), {1: True}
 

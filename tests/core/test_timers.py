@@ -110,7 +110,7 @@ def test_follower_whose_fetches_always_time_out_never_raises_its_epoch() -> None
         pytest.param(lambda: a_follower(of=2, epoch=5, voters=(2, 3)), id="follower"),
     ],
 )
-def test_observer_elects_nobody_however_long_it_waits(node: Callable[[], Node]) -> None:
+def test_observer_starts_no_election_however_long_it_waits(node: Callable[[], Node]) -> None:
     observer = node()
     before = observer.role
 

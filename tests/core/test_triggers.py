@@ -33,28 +33,28 @@ ELECTION_TIMEOUT = "election timeout"
 Act = Callable[[Node], list[Effect]]
 
 
-def hears_of_a_higher_epoch(node: Node) -> list[Effect]:
-    return node.hears(vote_request(epoch=9))
+def learns_of_a_higher_epoch(node: Node) -> list[Effect]:
+    return node.receives(vote_request(epoch=9))
 
 
-def hears_of_the_leader(node: Node) -> list[Effect]:
-    return node.hears(begin_request(epoch=5, leader=3))
+def learns_of_the_leader(node: Node) -> list[Effect]:
+    return node.receives(begin_request(epoch=5, leader=3))
 
 
-def hears_of_the_next_leader(node: Node) -> list[Effect]:
-    return node.hears(begin_request(epoch=6, leader=3))
+def learns_of_the_next_leader(node: Node) -> list[Effect]:
+    return node.receives(begin_request(epoch=6, leader=3))
 
 
-def hears_of_a_leader_without_address(node: Node) -> list[Effect]:
-    return node.hears(begin_request(epoch=5, leader=9))
+def learns_of_a_leader_without_address(node: Node) -> list[Effect]:
+    return node.receives(begin_request(epoch=5, leader=9))
 
 
 def grants_its_vote(node: Node) -> list[Effect]:
-    return node.hears(vote_request(epoch=5))
+    return node.receives(vote_request(epoch=5))
 
 
 def waits_for_its_turn(node: Node) -> list[Effect]:
-    node.hears(end_request(epoch=5, leader=2, successors=(3, 1)), now_ms=0)
+    node.receives(end_request(epoch=5, leader=2, successors=(3, 1)), now_ms=0)
     return node.waits(until=1000)
 
 
@@ -89,8 +89,8 @@ def is_asked_to_resign(node: Node) -> list[Effect]:
     return node.handle(ResignRequested(epoch=Epoch(5)), now_ms=100)
 
 
-def hears_of_more_endpoints(node: Node) -> list[Effect]:
-    return node.hears(begin_request(epoch=5, leader=2, endpoints=(Endpoint("a", 1), Endpoint("b", 2))))
+def learns_of_more_endpoints(node: Node) -> list[Effect]:
+    return node.receives(begin_request(epoch=5, leader=2, endpoints=(Endpoint("a", 1), Endpoint("b", 2))))
 
 
 NODES: dict[str, Callable[[], Node]] = {
@@ -104,39 +104,39 @@ NODES: dict[str, Callable[[], Node]] = {
 }
 
 CASES: list[tuple[str, str, str, Act]] = [
-    ("Unattached", "Unattached", HIGHER_EPOCH, hears_of_a_higher_epoch),
-    ("Unattached", "Unattached", LEADER_WITHOUT_ADDRESS, hears_of_a_leader_without_address),
+    ("Unattached", "Unattached", HIGHER_EPOCH, learns_of_a_higher_epoch),
+    ("Unattached", "Unattached", LEADER_WITHOUT_ADDRESS, learns_of_a_leader_without_address),
     ("Unattached", "Unattached", VOTE_GRANTED, grants_its_vote),
     ("Unattached", "Prospective", ELECTION_TIMEOUT, waits(1000)),
-    ("Unattached", "Follower", LEADER, hears_of_the_leader),
-    ("Prospective", "Unattached", HIGHER_EPOCH, hears_of_a_higher_epoch),
-    ("Prospective", "Unattached", LEADER_WITHOUT_ADDRESS, hears_of_a_leader_without_address),
+    ("Unattached", "Follower", LEADER, learns_of_the_leader),
+    ("Prospective", "Unattached", HIGHER_EPOCH, learns_of_a_higher_epoch),
+    ("Prospective", "Unattached", LEADER_WITHOUT_ADDRESS, learns_of_a_leader_without_address),
     ("Prospective", "Unattached", "pre-votes lost, no leader known", loses_its_pre_votes),
     ("Prospective", "Unattached", "election timeout, no leader known", waits(1000)),
     ("Prospective", "Prospective", VOTE_GRANTED, grants_its_vote),
     ("Prospective", "Candidate", "majority of pre-votes", gets_a_vote),
     ("Prospective", "Candidate", "a voter does not support pre-votes", asks_a_voter_without_pre_votes),
-    ("Prospective", "Follower", LEADER, hears_of_the_leader),
+    ("Prospective", "Follower", LEADER, learns_of_the_leader),
     ("Prospective after Follower", "Follower", "pre-votes lost, leader known", loses_its_pre_votes),
     ("Prospective after Follower", "Follower", "election timeout, leader known", waits(1000)),
-    ("Candidate", "Unattached", HIGHER_EPOCH, hears_of_a_higher_epoch),
+    ("Candidate", "Unattached", HIGHER_EPOCH, learns_of_a_higher_epoch),
     ("Candidate", "Prospective", ELECTION_TIMEOUT, waits(1000)),
     ("Candidate", "Leader", "majority of votes", gets_a_vote),
-    ("Candidate", "Follower", LEADER, hears_of_the_leader),
-    ("Leader", "Unattached", HIGHER_EPOCH, hears_of_a_higher_epoch),
+    ("Candidate", "Follower", LEADER, learns_of_the_leader),
+    ("Leader", "Unattached", HIGHER_EPOCH, learns_of_a_higher_epoch),
     ("Leader", "Resigned", "check-quorum timeout", waits(3000)),
     ("Leader", "Resigned", "shutdown", is_shut_down),
     ("Leader", "Resigned", "request to resign", is_asked_to_resign),
-    ("Leader", "Follower", NEXT_LEADER, hears_of_the_next_leader),
-    ("Resigned", "Unattached", HIGHER_EPOCH, hears_of_a_higher_epoch),
+    ("Leader", "Follower", NEXT_LEADER, learns_of_the_next_leader),
+    ("Resigned", "Unattached", HIGHER_EPOCH, learns_of_a_higher_epoch),
     ("Resigned", "Unattached", ELECTION_TIMEOUT, waits(1000)),
-    ("Resigned", "Follower", NEXT_LEADER, hears_of_the_next_leader),
-    ("Follower", "Unattached", HIGHER_EPOCH, hears_of_a_higher_epoch),
+    ("Resigned", "Follower", NEXT_LEADER, learns_of_the_next_leader),
+    ("Follower", "Unattached", HIGHER_EPOCH, learns_of_a_higher_epoch),
     ("Follower", "Prospective", "fetch timeout", waits(2000)),
     ("Follower", "Prospective", "its turn after EndQuorumEpoch of the leader", waits_for_its_turn),
     ("Follower", "Prospective", "the leader's address refuses connections", finds_no_process_at_the_leaders_address),
-    ("Follower", "Follower", NEXT_LEADER, hears_of_the_next_leader),
-    ("Follower", "Follower", "the leader names more endpoints", hears_of_more_endpoints),
+    ("Follower", "Follower", NEXT_LEADER, learns_of_the_next_leader),
+    ("Follower", "Follower", "the leader names more endpoints", learns_of_more_endpoints),
 ]
 
 

@@ -19,7 +19,7 @@ def test_unattached_node_stores_its_vote_then_grants_it_when_the_log_is_up_to_da
     voter = an_unattached(epoch=5)
     before = voter.role
 
-    effects = voter.hears(vote_request(epoch=5, log_end=log_end), now_ms=300)
+    effects = voter.receives(vote_request(epoch=5, log_end=log_end), now_ms=300)
 
     after = unattached(epoch=5, voted=2, until=1300)
     assert effects == [
@@ -37,7 +37,7 @@ def test_unattached_node_draws_its_election_timeout_again_when_it_grants() -> No
     voter = a_node(epoch=5, draw=lambda _sides: next(draws))
     assert voter.role == unattached(epoch=5, until=1017)
 
-    voter.hears(vote_request(epoch=5), now_ms=300)
+    voter.receives(vote_request(epoch=5), now_ms=300)
 
     assert voter.role == unattached(epoch=5, voted=2, until=1700)
 
@@ -49,7 +49,7 @@ def test_prospective_node_grants_and_begins_its_round_anew_when_it_has_not_voted
     voter.gets(vote_response(epoch=5, granted=True), of=3, now_ms=10)
     before = voter.role
 
-    effects = voter.hears(vote_request(epoch=5, by=2), now_ms=300)
+    effects = voter.receives(vote_request(epoch=5, by=2), now_ms=300)
 
     after = prospective(epoch=5, voted=2, until=1300, votes=tally(1, of=(1, 2, 3, 4, 5)))
     assert effects == [
@@ -85,7 +85,7 @@ def test_node_of_any_role_adopts_a_higher_epoch_first_when_it_then_refuses(
     voter = node()
     before = voter.role
 
-    effects = voter.hears(vote_request(epoch=6, log_end=(2, 50)), now_ms=300)
+    effects = voter.receives(vote_request(epoch=6, log_end=(2, 50)), now_ms=300)
 
     after = unattached(epoch=6, until=until)
     assert effects == [
@@ -112,7 +112,7 @@ def test_node_stores_the_epoch_and_then_its_vote_when_it_grants_at_a_higher_epoc
     voter = node()
     before = voter.role
 
-    effects = voter.hears(vote_request(epoch=6), now_ms=300)
+    effects = voter.receives(vote_request(epoch=6), now_ms=300)
 
     adopted = unattached(epoch=6, until=until)
     after = unattached(epoch=6, voted=2, until=1300)
@@ -132,7 +132,7 @@ def test_node_adopts_a_higher_epoch_when_the_vote_was_meant_for_another() -> Non
     voter = an_unattached(epoch=5)
     before = voter.role
 
-    effects = voter.hears(vote_request(epoch=6, to=3))
+    effects = voter.receives(vote_request(epoch=6, to=3))
 
     after = unattached(epoch=6, until=1000)
     assert effects == [
@@ -148,7 +148,7 @@ def test_node_adopts_a_higher_epoch_when_the_vote_was_meant_for_another() -> Non
 def test_node_grants_its_vote_when_the_candidate_is_no_voter_it_knows() -> None:
     voter = an_unattached(epoch=5)
 
-    effects = voter.hears(vote_request(epoch=6, by=42), now_ms=300)
+    effects = voter.receives(vote_request(epoch=6, by=42), now_ms=300)
 
     assert replies(vote_response(epoch=6, granted=True)) in effects
     assert voter.role == unattached(epoch=6, voted=42, until=1300)
@@ -158,7 +158,7 @@ def test_node_grants_its_vote_when_the_candidate_is_no_voter_it_knows() -> None:
 def test_observer_grants_its_vote_when_asked_and_still_has_no_election_timeout() -> None:
     observer = an_unattached(epoch=5, voters=(2, 3))
 
-    effects = observer.hears(vote_request(epoch=5), now_ms=300)
+    effects = observer.receives(vote_request(epoch=5), now_ms=300)
 
     assert effects[0] == stores(epoch=5, voted=2)
     assert replies(vote_response(epoch=5, granted=True)) in effects
@@ -169,6 +169,6 @@ def test_observer_grants_its_vote_when_asked_and_still_has_no_election_timeout()
 def test_observer_adopts_a_higher_epoch_without_a_timer() -> None:
     observer = a_follower(of=3, epoch=5, voters=(2, 3))
 
-    observer.hears(vote_request(epoch=6, log_end=(2, 50)), now_ms=300)
+    observer.receives(vote_request(epoch=6, log_end=(2, 50)), now_ms=300)
 
     assert observer.role == unattached(epoch=6, until=None)

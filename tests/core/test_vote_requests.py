@@ -249,7 +249,7 @@ def test_node_responds_and_stays_as_it_is_when_asked_for_a_vote_or_a_pre_vote(
     voter = node()
     before, deadline_ms = voter.role, voter.core.deadline_ms
 
-    effects = voter.hears(request_)
+    effects = voter.receives(request_)
 
     assert effects == [replies(response)]
     assert voter.role == before
@@ -259,9 +259,9 @@ def test_node_responds_and_stays_as_it_is_when_asked_for_a_vote_or_a_pre_vote(
 @pytest.mark.rule("SCENARIO-13", "ROLE-5", "VOTE-8", "VOTE-9", "STATE-13")
 def test_node_refuses_a_second_candidate_in_every_state_that_follows_its_vote() -> None:
     voter = an_unattached(epoch=5, voted=3)
-    assert voter.hears(vote_request(epoch=5, by=2), now_ms=0) == [replies(REFUSED)]
+    assert voter.receives(vote_request(epoch=5, by=2), now_ms=0) == [replies(REFUSED)]
 
-    voter.hears(begin_request(epoch=5, leader=3), now_ms=0)
+    voter.receives(begin_request(epoch=5, leader=3), now_ms=0)
     voters_without_the_leader = a_config((1, 2))
     states = [
         (voter, follower(of=3, epoch=5, voted=3, until=2000), True),
@@ -277,7 +277,7 @@ def test_node_refuses_a_second_candidate_in_every_state_that_follows_its_vote() 
     for node, role, address_known in states:
         assert node.role == role
         refusal = replies(vote_response(epoch=5, leader=3, address_known=address_known))
-        assert node.hears(vote_request(epoch=5, by=2)) == [refusal]
+        assert node.receives(vote_request(epoch=5, by=2)) == [refusal]
         assert node.role == role
 
 
@@ -286,8 +286,8 @@ def test_node_grants_any_number_of_pre_votes_and_then_still_has_its_vote() -> No
     voter = an_unattached(epoch=5)
 
     for asker in (2, 3, 42):
-        assert voter.hears(pre_vote_request(epoch=5, by=asker)) == [replies(GRANTED)]
-    voter.hears(vote_request(epoch=5, by=3), now_ms=300)
+        assert voter.receives(pre_vote_request(epoch=5, by=asker)) == [replies(GRANTED)]
+    voter.receives(vote_request(epoch=5, by=3), now_ms=300)
 
     assert voter.role == unattached(epoch=5, voted=3, until=1300)
 
@@ -310,7 +310,7 @@ def test_node_of_any_role_adopts_a_higher_epoch_then_judges_a_pre_vote_as_unatta
     voter = node()
     before = voter.role
 
-    effects = voter.hears(pre_vote_request(epoch=6, log_end=log_end), now_ms=300)
+    effects = voter.receives(pre_vote_request(epoch=6, log_end=log_end), now_ms=300)
 
     after = unattached(epoch=6, until=until)
     assert effects == [

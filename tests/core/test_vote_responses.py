@@ -88,7 +88,7 @@ def test_node_keeps_the_high_watermark_until_it_leads_and_then_knows_none() -> N
 def test_node_keeps_the_high_watermark_when_it_loses_its_leader() -> None:
     node = a_follower(of=2, epoch=5, high_watermark=8)
 
-    node.hears(vote_request(epoch=6))
+    node.receives(vote_request(epoch=6))
 
     assert (node.role_name, node.high_watermark) == ("Unattached", 8)
 
@@ -99,7 +99,7 @@ def test_node_keeps_the_high_watermark_when_it_loses_its_leader() -> None:
     [
         pytest.param((1, 2), [2], True, id="two of two"),
         pytest.param((1, 2, 3), [2], True, id="two of three"),
-        pytest.param((1, 2, 3, 4), [2], False, id="two of four: an even split elects nobody"),
+        pytest.param((1, 2, 3, 4), [2], False, id="two of four: an even split elects no leader"),
         pytest.param((1, 2, 3, 4), [2, 3], True, id="three of four"),
         pytest.param(FIVE, [2], False, id="two of five"),
         pytest.param(FIVE, [2, 3], True, id="three of five"),
@@ -120,7 +120,7 @@ def test_round_is_won_by_a_majority_of_all_voters(voters: tuple[int, ...], grant
 @pytest.mark.parametrize(
     ("voters", "refusing"), [((1, 2), [2]), ((1, 2, 3), [2, 3]), (FIVE, [2, 3, 4])], ids=["two", "three", "five"]
 )
-def test_candidate_that_lost_asks_nobody_and_waits_out_its_timeout(
+def test_candidate_that_lost_asks_no_node_and_waits_out_its_timeout(
     voters: tuple[int, ...], refusing: list[int]
 ) -> None:
     asker = a_candidate(epoch=5, voters=voters)
@@ -219,7 +219,7 @@ def test_prospective_node_stays_so_when_a_voter_just_cannot_be_reached() -> None
 
 
 @pytest.mark.rule("PREVOTE-18", "SCENARIO-10", "PREVOTE-19")
-def test_candidate_stays_so_when_it_hears_too_late_of_a_voter_without_pre_votes() -> None:
+def test_candidate_stays_so_when_it_learns_too_late_of_a_voter_without_pre_votes() -> None:
     asker = a_prospective(epoch=5)
     unsupported = asker.failure_of(2, Failure.UNSUPPORTED_VERSION)
     asker.gets(vote_response(epoch=5, granted=True), of=3, now_ms=300)

@@ -196,7 +196,7 @@ def our_fetch(
 
 
 def our_end_request(*, epoch: int, successors: Iterable[int] = ()) -> EndQuorumEpochRequest:
-    """The farewell that the node under test sends."""
+    """The EndQuorumEpoch request that the node under test sends."""
     return end_request(epoch=epoch, leader=US, successors=successors, endpoints=(endpoint(US),))
 
 
@@ -241,7 +241,7 @@ def vote_response(
 def begin_response(
     *, epoch: int, leader: int | None, error: int = ErrorCode.NONE, address_known: bool = True
 ) -> BeginQuorumEpochResponse:
-    """An announcement is acknowledged."""
+    """The response to a new leader."""
     return BeginQuorumEpochResponse(
         error=error,
         leader=led_by(leader, epoch=epoch, address_known=address_known),
@@ -251,7 +251,7 @@ def begin_response(
 def end_response(
     *, epoch: int, leader: int | None, error: int = ErrorCode.NONE, address_known: bool = True
 ) -> EndQuorumEpochResponse:
-    """A farewell is acknowledged."""
+    """The response to a leader that resigns."""
     return EndQuorumEpochResponse(
         error=error,
         leader=led_by(leader, epoch=epoch, address_known=address_known),

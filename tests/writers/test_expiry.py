@@ -22,7 +22,7 @@ def table_of(*headers: BatchHeader, newest_kept: int = 0) -> WriterTable:
 
 
 def passing(time_ms: int, *, at: int = 100) -> BatchHeader:
-    """A batch of nobody, that brings log time to here."""
+    """A batch without a writer, which moves log time to here."""
     return produced(0, by=None, at=at, time_ms=time_ms)
 
 

@@ -54,7 +54,7 @@ def hunt(mutation: Mutation, seeds: Iterable[int], *, without: Collection[type[I
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(world, "all_invariants", the_others)
         # The core's own checks would find many of them first, and show nothing of what the simulator sees.
-        patch.setattr("raft.core.machine.check_invariants", lambda _state, _role_before: None)
+        patch.setattr("raft.core.machine.check_invariants", lambda _state, **_before: None)
         mutation.plant(patch)
         for seed in _likely_first(mutation, seeds):
             broken = simulate(seed).broken

@@ -84,7 +84,7 @@ def answer_lingers_anew_with_each_commit(patch: pytest.MonkeyPatch) -> None:
         else:
             _respond_or_park(state, fetch, request, now_ms, high_watermark_moved=high_watermark_moved)
 
-    patch.setattr(fetching, "_answer_or_park", answer_or_park)
+    patch.setattr(fetching, "_respond_or_park", answer_or_park)
 
 
 @mutation(breaks=("FETCH-12", "LINGER-1"), caught_by=("ReplicasHearSoon",))
