@@ -19,10 +19,10 @@ from raft.node.connections import Connections
 from raft.node.disk_threads import DiskThreads
 from raft.node.inbound import InboundConnection, Service
 from raft.node.incoming import LargeFrames
+from raft.node.leader_relay import LeaderRelay
 from raft.node.listener import Listener
 from raft.node.loop_scheduler import LoopScheduler
-from raft.node.peers import PeerNetwork
-from raft.node.relay import Relay
+from raft.node.peer_network import PeerNetwork
 from raft.node.request_budget import RequestBudget
 from raft.node.voter_addresses import VoterAddresses
 from raft.records.load_scanner import load_scanner
@@ -32,8 +32,8 @@ from raft.runtime.engine import Engine
 from raft.runtime.fault_log import FaultLog
 from raft.runtime.replica_disk import ReplicaDisk
 from raft.runtime.requests.context import Context
+from raft.runtime.requests.describe_quorum import METADATA_TOPIC
 from raft.runtime.requests.handlers import handle
-from raft.runtime.requests.quorum import METADATA_TOPIC
 from raft.runtime.requests.versions import unsupported_api_versions
 from raft.runtime.response_budget import ResponseBudget
 from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
@@ -71,7 +71,7 @@ class Node:
         self._scheduler = LoopScheduler()
         self._disk_threads = DiskThreads(self._scheduler)
         self._listeners: list[Listener] = []
-        self._relay = Relay()
+        self._relay = LeaderRelay()
         self._voter_addresses = VoterAddresses(config.voters) if config.verify_voter_addresses else None
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 

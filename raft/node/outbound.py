@@ -23,7 +23,7 @@ from raft.wire.connection import (
     VersionsNegotiated,
 )
 from raft.wire.mapping.partition import TopicPartition
-from raft.wire.mapping.peers import api_of, request_to_wire, response_from_wire
+from raft.wire.mapping.replica_messages import api_of, request_to_wire, response_from_wire
 from raft.wire.messages.api_versions import ApiVersionsResponse
 
 _logger = logging.getLogger(__name__)

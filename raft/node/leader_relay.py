@@ -41,7 +41,7 @@ class _Asker:
     otherwise: Callable[[], None]
 
 
-class Relay:
+class LeaderRelay:
     """Puts questions to the leader, one after the other."""
 
     def __init__(self) -> None:
