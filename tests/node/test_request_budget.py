@@ -24,10 +24,10 @@ def test_waiting_connections_are_called_when_half_of_the_budget_is_free() -> Non
     budget.when_free(lambda: called.append("first"))
     budget.when_free(lambda: called.append("second"))
 
-    budget.give_back(60)
+    budget.release(60)
     called_early = list(called)
     budget.take(10)
-    budget.give_back(30)
+    budget.release(30)
 
     assert called_early == []
     assert called == ["first", "second"]
@@ -39,7 +39,7 @@ def test_budget_stays_exhausted_while_a_connection_waits() -> None:
     budget.take(101)
     budget.when_free(lambda: None)
 
-    budget.give_back(20)
+    budget.release(20)
 
     assert budget.is_exhausted, "81 of 100 bytes are taken, but a connection waits"
 
@@ -56,7 +56,7 @@ def test_connection_waits_again_when_it_exhausts_the_budget() -> None:
 
     budget.take(101)
     budget.when_free(resume)
-    budget.give_back(101)
-    budget.give_back(101)
+    budget.release(101)
+    budget.release(101)
 
     assert calls == [0, 1]
