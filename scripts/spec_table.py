@@ -38,6 +38,7 @@ PARTS = {
     "local": "raft.local",
     "node": "raft.node",
     "records": "raft.records",
+    "runtime": "raft.runtime",
     "scenarios": "raft.core",
     "simulation": "raft.core",
     "spark": "datasource",

@@ -16,7 +16,7 @@ from raft.cli.append import append
 from raft.cli.dev import dev
 from raft.cli.dump_log import dump_log
 from raft.cli.printable import printable
-from raft.cli.quorum import quorum
+from raft.cli.quorum_commands import quorum
 from raft.cli.read import read
 from raft.cli.serve import serve
 from raft.errors import RaftError

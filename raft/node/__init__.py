@@ -1,1 +1,1 @@
-"""One node of the quorum as a running process: an event loop around the core, its disk and its sockets."""
+"""A node of the quorum on asyncio, threads and sockets: what the ports of `raft.runtime` are in a running process."""

@@ -11,7 +11,7 @@ Result = TypeVar("Result")
 
 
 class AdmissionThread:
-    """Runs functions one after the other on a thread of its own; see `Worker`."""
+    """Runs functions one after the other on its own thread; see `Worker`."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()

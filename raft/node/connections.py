@@ -1,8 +1,8 @@
-"""The open connections of a node, of all its listeners: how many there may be, and which have to end.
+"""The open connections of a node, on all its listeners: how many there may be, and which are dropped.
 
-When there are too many, the one that has been quiet for longest makes room for the new one: first those that never
-sent a request, then those without one under way. The connections of voters stay. So a client cannot keep others out by
-opening connections, and a voter that starts again always comes in.
+A connection above the limit replaces the one that has been idle for longest: first a connection that never sent a
+request, then one without a request in progress. The connections of voters are not dropped. So a client cannot keep
+other clients out by opening connections, and a voter that restarts can always connect.
 
 Source: Kafka SocketServer.ConnectionQuotas, whose listener for brokers closes another listener's least recently used.
 """
@@ -15,25 +15,26 @@ from collections import Counter
 from collections.abc import Callable
 
 from raft.node.inbound import InboundConnection
-from raft.node.incoming import LargeFrames
+from raft.node.large_frames import LargeFrames
 from raft.runtime.fault_log import FaultLog
 from raft.runtime.response_budget import ResponseBudget
 
 _logger = logging.getLogger(__name__)
 
-_LOOK_AROUND_S = 5.0
-_LOOK_FOR_SLOW_S = 0.25
+_IDLE_CHECK_INTERVAL_S = 5.0
+_SLOW_CHECK_INTERVAL_S = 0.25
 
 
 class Connections:
-    """Knows the open connections, and looks after them while it is open.
+    """Registers the open connections, and drops those that are idle or too slow.
 
     Args:
-        max_connections: `max.connections`: in all.
+        max_connections: `max.connections`: on all listeners.
         max_connections_per_ip: `max.connections.per.ip`: from one address.
-        max_idle_s: those that are not used for so long are closed.
-        large_frames, answers: which connections may be too slow for.
-        now_ms: a monotonic clock, in milliseconds.
+        max_idle_s: a connection that is idle for so long is dropped, in seconds.
+        large_frames: drops connections that send a large frame too slowly.
+        responses: while a read waits for its memory, connections that read too slowly are dropped.
+        now_ms: returns the time of a monotonic clock, in milliseconds.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class Connections:
         self._responses = responses
         self._open: set[InboundConnection] = set()
         self._silent: dict[InboundConnection, None] = {}
-        """Those that had sent no request when they were last looked at, the oldest first."""
+        """Connections that had sent no request when they were last checked, the oldest first."""
         self._by_address: Counter[str] = Counter()
         self._closings = FaultLog(_logger, now_ms, level=logging.INFO)
         self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
@@ -62,12 +63,12 @@ class Connections:
         return len(self._open)
 
     def start(self) -> None:
-        """Begin to look after them."""
-        self._look_around()
-        self._look_for_slow()
+        """Begin to drop idle and slow connections."""
+        self._drop_idle()
+        self._drop_slow()
 
     async def close(self) -> None:
-        """Close what is open once its answers are sent."""
+        """Close all connections after the responses that can be sent."""
         for timer in self._timers.values():
             timer.cancel()
         for connection in list(self._open):
@@ -81,10 +82,10 @@ class Connections:
         address = connection.caller.address
         self._by_address[address] += 1
         if self._by_address[address] > self._max_connections_per_ip:
-            connection.drop(f"max.connections.per.ip={self._max_connections_per_ip} are open from its address")
+            connection.drop(f"its address has more than max.connections.per.ip={self._max_connections_per_ip}")
         elif len(self._open) >= self._max_connections:
-            quiet = self._quiet_for_longest() or connection
-            quiet.drop(f"max.connections={self._max_connections} are open and it was quiet for longest")
+            idle = self._idle_for_longest() or connection
+            idle.drop(f"the node has more than max.connections={self._max_connections}, and it was idle for longest")
         self._open.add(connection)
         self._silent[connection] = None
 
@@ -98,11 +99,11 @@ class Connections:
             del self._by_address[address]
         if reason is not None:
             self._closings.report(
-                "connection closed: %s", reason, latest=f"from {address} to {connection.caller.listener}"
+                "dropped a connection: %s", reason, latest=f"address={address} listener={connection.caller.listener}"
             )
 
-    def _quiet_for_longest(self) -> InboundConnection | None:
-        # Opening many connections costs a stranger little, so each must not cost the node a look at all the others.
+    def _idle_for_longest(self) -> InboundConnection | None:
+        # A client can open many connections at little cost, so the node must not search all of them for each new one.
         while self._silent:
             oldest = next(iter(self._silent))
             if not oldest.has_spoken and not oldest.is_closing:
@@ -114,17 +115,17 @@ class Connections:
             default=None,
         )
 
-    def _look_around(self) -> None:
+    def _drop_idle(self) -> None:
         for connection in list(self._open):
             connection.drop_if_idle(self._max_idle_s)
-        self._again(self._look_around, _LOOK_AROUND_S)
+        self._repeat(self._drop_idle, _IDLE_CHECK_INTERVAL_S)
 
-    def _look_for_slow(self) -> None:
+    def _drop_slow(self) -> None:
         self._large_frames.drop_slow()
         if self._responses.is_awaited:
             for connection in list(self._open):
                 connection.drop_if_slow()
-        self._again(self._look_for_slow, _LOOK_FOR_SLOW_S)
+        self._repeat(self._drop_slow, _SLOW_CHECK_INTERVAL_S)
 
-    def _again(self, look: Callable[[], None], after_s: float) -> None:
-        self._timers[look] = asyncio.get_running_loop().call_later(after_s, look)
+    def _repeat(self, check: Callable[[], None], after_s: float) -> None:
+        self._timers[check] = asyncio.get_running_loop().call_later(after_s, check)

@@ -1,10 +1,10 @@
-"""The two threads that touch the disk, so that the event loop never waits for it.
+"""The two threads that use the disk, so that the event loop never waits for it.
 
-The *disk thread* does the jobs of a `JobQueue`: append, truncate, read, store. The *flush thread* flushes the log
-meanwhile, and writes the checkpoints between two flushes.
+The *disk thread* does the jobs of a `JobQueue`: append, truncate, read, store. The *flush thread* flushes the log at
+the same time, and writes the checkpoints between two flushes.
 
-When the disk refuses something, the node ends: what is on the disk after a failed write or flush is undefined, and a
-flush that is tried again may report success for bytes that the kernel has dropped (LOG-17).
+When a write or a flush fails, the node stops: what is on the disk is undefined, and a second flush may report success
+for bytes that the kernel has dropped (LOG-17).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class DiskThreads:
     """Does the jobs and flushes of one disk; see `DiskWorkers`.
 
     Args:
-        scheduler: gets the results.
+        scheduler: runs the callbacks with the results.
     """
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
         self._log_lock = threading.Lock()
-        # True asks to look for work, False to end.
+        # True tells the thread that work waits, False tells it to end.
         self._job_calls: SimpleQueue[bool] = SimpleQueue()
         self._flush_calls: SimpleQueue[bool] = SimpleQueue()
         self._threads: list[threading.Thread] = []
@@ -102,10 +102,14 @@ class DiskThreads:
 
 
 def _newest_call(calls: SimpleQueue[bool], *, timeout_s: float | None = None) -> bool:
-    """Wait for a call, and take all that are there; return the newest.
+    """Wait for a call, take all calls from the queue, and return the newest.
+
+    Args:
+        calls: the queue.
+        timeout_s: how long to wait, in seconds; None waits without a limit.
 
     Raises:
-        Empty: none came within this time.
+        Empty: no call came within this time.
     """
     call = calls.get(timeout=timeout_s)
     while call and not calls.empty():

@@ -1,9 +1,9 @@
-"""One connection from a client or another node: frames in, requests to their handlers, answers out in order.
+"""One connection from a client or another node: reads requests, and sends their responses in the order of the requests.
 
-Requests that come one behind the other are begun at once, so that appends can share a flush; their answers leave in
-the order in which they came, as the protocol demands. What a connection may hold is bounded: the requests under way,
-the bytes of appends of all connections together (`RequestBudget`), what has come of large frames (`LargeFrames`), the
-answers that the other side does not read (`ResponseBudget`).
+The handling of a request begins before the requests ahead of it have responses, so that their appends can share a
+flush. What a connection may hold is bounded: the number of requests without a response, the bytes of appends of all
+connections together (`RequestBudget`), the received part of large frames (`LargeFrames`), and the responses that the
+client has not read (`ResponseBudget`). At a bound the node stops reading from the socket.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from typing import Protocol, cast
 
 from raft.codec import Message
 from raft.errors import DecodeError, ErrorCode, LocalProtocolError
-from raft.node.incoming import SMALL_FRAME_BYTES, LargeFrames
+from raft.node.large_frames import SMALL_FRAME_BYTES, LargeFrames
 from raft.node.request_budget import RequestBudget
+from raft.node.request_frames import MAX_REQUEST_BYTES, check_size, is_append, is_fetch
+from raft.node.response_queue import ResponseQueue
 from raft.node.slot import Slot
 from raft.runtime.caller import Caller, address_of
 from raft.runtime.respond import Respond
-from raft.runtime.response_budget import Permit, ResponseBudget
-from raft.wire.apis import API_VERSIONS, FETCH, PRODUCE
+from raft.runtime.response_budget import ResponseBudget
+from raft.wire.apis import API_VERSIONS
 from raft.wire.frames import (
     FrameReader,
     ReceivedRequest,
@@ -35,47 +37,31 @@ from raft.wire.frames import (
 _logger = logging.getLogger(__name__)
 
 MAX_UNDER_WAY = 100
-"""Requests of one connection that may wait for their answers."""
-
-MAX_REQUEST_BYTES = 1 << 16
-"""Largest request but Produce that is read: a node hosts one partition, so no client needs more."""
+"""How many requests of one connection may be without a response."""
 
 STALLED_S = 30.0
-"""A connection that neither ends a frame nor reads its answers for so long is dropped."""
+"""A connection that neither completes a frame nor reads its responses for so long is dropped."""
 
 SILENT_S = 10.0
-"""A connection that has never sent a whole request for so long is dropped."""
+"""A connection that sends no complete request for so long after it was opened is dropped."""
 
-_SLOWEST_READER_BYTES_PER_S = 1 << 20
 _WRITE_BUFFER_BYTES = 1 << 20
-
-_PRODUCE_KEY = PRODUCE.key.to_bytes(2, "big")
-_FETCH_KEY = FETCH.key.to_bytes(2, "big")
-
-
-def is_append(frame: bytes) -> bool:
-    """Whether a frame is a Produce request.
-
-    Only these count against the budget of bytes. The requests of other nodes must never wait behind them: it is the
-    followers' fetches that let an append be answered at all.
-    """
-    return frame[:2] == _PRODUCE_KEY
-
-
-def is_fetch(frame: bytes) -> bool:
-    """Whether a frame is a Fetch request: one at a time is begun on a connection, as each may read a lot."""
-    return frame[:2] == _FETCH_KEY
 
 
 class Registry(Protocol):
-    """Those connections of a node that are open."""
+    """The open connections of a node."""
 
     def opened(self, connection: InboundConnection) -> None:
-        """A connection was made; it may be dropped at once, or another in its favour."""
+        """Add a connection. At a limit this connection, or another one in its favour, is dropped."""
         ...
 
     def closed(self, connection: InboundConnection, reason: str | None) -> None:
-        """A connection has ended; `reason` says why the node dropped it, None if it did not."""
+        """Remove a connection.
+
+        Args:
+            connection: the connection that is closed.
+            reason: why the node dropped it; None if the node did not.
+        """
         ...
 
 
@@ -84,11 +70,13 @@ class Service:
     """What all connections of a node share.
 
     Fields:
-        max_frame_bytes: largest request that is read.
-        requests, large_frames, answers: what may wait in the node at once.
-        handle: begins a request; calls back with its answer.
-        unsupported: the answer to an ApiVersions request of a version we do not know, in version 0.
-        registry: knows the open connections.
+        max_frame_bytes: largest request that is accepted.
+        requests: bounds the bytes of appends without a response.
+        large_frames: bounds the received bytes of large frames.
+        responses: bounds the bytes of responses to fetches.
+        handle: begins a request, and passes its response to the `Respond` now or later.
+        unsupported: returns the response, in version 0, to ApiVersions in a version that the node does not support.
+        registry: the open connections.
     """
 
     max_frame_bytes: int
@@ -101,115 +89,106 @@ class Service:
 
 
 class InboundConnection(asyncio.Protocol):
-    """Reads requests from one connection and writes their answers.
+    """Reads requests from one connection and writes their responses.
 
     Args:
-        service: what it shares with the others.
-        caller_at: who the other end is, from its address.
+        service: what the connection shares with the others.
+        make_caller: returns the caller for the address of the other side.
 
     Attributes:
-        is_peer: whether a request in a voter's name has been taken from it.
-        has_spoken: whether a whole request has come.
-        last_progress_s: when a request came, an answer left, or the other side went on reading.
+        caller: the other side.
+        is_peer: whether the node has accepted a request in the name of a voter from it.
+        has_spoken: whether a complete request was received.
+        last_progress_s: when the last request was received, the last response was sent, or the other side last resumed
+            reading.
     """
 
-    def __init__(self, service: Service, caller_at: Callable[[str], Caller]) -> None:
+    def __init__(self, service: Service, make_caller: Callable[[str], Caller]) -> None:
         self._service = service
-        self._caller_at = caller_at
+        self._make_caller = make_caller
         self._frames = FrameReader(service.max_frame_bytes)
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._unread: deque[bytes] = deque()
+        self._waiting: deque[bytes] = deque()
         self._waits_for_budget = False
-        self._slots: deque[Slot] = deque()
-        self._unsent: list[bytes] = []
+        self._queue = ResponseQueue(service.responses)
         self._is_flush_due = False
-        self._held: list[Permit] = []
-        self._held_since_s = 0.0
         self._is_reading = True
         self._is_write_paused = False
         self._is_closed = False
         self._drop_reason: str | None = None
-        self.caller = caller_at("")
+        self.caller = make_caller("")
         self.is_peer = False
         self.has_spoken = False
         self.last_progress_s = self._loop.time()
-        self.opened_s = self.last_progress_s
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request is under way."""
-        return bool(self._slots)
+        """Whether a request is without a response."""
+        return bool(self._queue)
 
     @property
     def is_closing(self) -> bool:
-        """Whether it has ended, or is about to."""
+        """Whether the connection is closed or being closed."""
         return self._is_closed
 
-    # What asyncio calls
+    # Called by asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
-        # No check of the class: uvloop's transports are of another family.
+        """Register the connection."""
+        # The class is not checked, because the transports of uvloop do not derive from asyncio.Transport.
         tcp = cast("asyncio.Transport", transport)
         self._transport = tcp
         tcp.set_write_buffer_limits(high=_WRITE_BUFFER_BYTES)
-        self.caller = self._caller_at(address_of(tcp.get_extra_info("peername")))
+        self.caller = self._make_caller(address_of(tcp.get_extra_info("peername")))
         self._service.registry.opened(self)
 
     def data_received(self, data: bytes) -> None:
-        """Take in requests; bytes that are none end the connection."""
+        """Read requests; invalid data closes the connection."""
         frames = self._frames
         try:
             for frame in frames.receive(data):
                 if len(frame) > MAX_REQUEST_BYTES:
-                    self._take_large(frame)
+                    self._receive_large(frame)
                 self.last_progress_s = self._loop.time()
-                self._unread.append(frame)
+                self._waiting.append(frame)
                 self.has_spoken = True
-            if frames.came_bytes > SMALL_FRAME_BYTES:
-                self._service.large_frames.came(self, frames.came_bytes, is_complete=False)
+            if frames.received_bytes > SMALL_FRAME_BYTES:
+                self._service.large_frames.received(self, frames.received_bytes, is_complete=False)
             if frames.announced_bytes > MAX_REQUEST_BYTES:
-                _check_size(frames.begin, frames.announced_bytes)
+                check_size(frames.begin, frames.announced_bytes)
         except DecodeError as error:
             self.drop(f"{error}")
             return
         self._work()
 
     def pause_writing(self) -> None:
-        """The other side does not read its answers: take no more requests of it."""
+        """Begin no more requests: the other side does not read its responses."""
         self._is_write_paused = True
 
     def resume_writing(self) -> None:
-        """It reads again."""
+        """Begin requests again: the other side has read its responses."""
         self._is_write_paused = False
         self.last_progress_s = self._loop.time()
-        self._release_held()
+        self._queue.release_unread()
         self._work()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget everything of it."""
+        """Abandon the requests of the connection, and release what it holds."""
         if exc is not None:
             _logger.debug("connection from %s lost: %s", self.caller, exc)
         self._is_closed = True
-        slots, self._slots = self._slots, deque()
-        freed_bytes = 0
-        for slot in slots:
-            freed_bytes += slot.size_bytes
-            if slot.permit is not None:
-                self._held.append(slot.permit)
-            slot.abandon()
-        self._unread.clear()
-        self._release_held()
+        self._waiting.clear()
+        freed_bytes = self._queue.abandon()
         self._service.large_frames.forget(self)
-        self._service.requests.give_back(freed_bytes)
+        self._service.requests.release(freed_bytes)
         self._service.registry.closed(self, self._drop_reason)
         self._transport = None
 
-    # What the node calls
+    # Called by the node
 
-    def answer(self, slot: Slot, response: Message | None) -> None:
-        """Take the answer to a request; it leaves when those before it have."""
+    def respond(self, slot: Slot, response: Message | None) -> None:
+        """Take the response to a request; it is sent after the responses to the requests before it."""
         if self._is_closed:
             if slot.permit is not None:
                 self._service.responses.release(slot.permit)
@@ -221,73 +200,78 @@ class InboundConnection(asyncio.Protocol):
                     response, header.request_api_version, correlation_id=header.correlation_id
                 )
             except LocalProtocolError as error:
-                _logger.error("%s to %s: %s", type(response).__name__, self.caller, error)
+                _logger.error("cannot send %s to %s: %s", type(response).__name__, self.caller, error)
                 self.drop(ErrorCode.UNKNOWN_SERVER_ERROR.name)
                 return
         self._fill(slot)
 
     def drop_if_idle(self, max_idle_s: float) -> None:
-        """End a connection that is not used, or that is abused: half a frame, or answers that are not read."""
-        now_s = self._loop.time()
-        idle_s = now_s - self.last_progress_s
+        """Drop the connection if it is not used, does not complete a frame, or does not read its responses.
+
+        Args:
+            max_idle_s: how long a connection may stay without requests, in seconds.
+        """
+        idle_s = self._loop.time() - self.last_progress_s
         is_stalled = self._is_write_paused or (self._frames.has_partial_frame and self._is_reading)
         if is_stalled and idle_s > STALLED_S:
-            self.drop("the other side stalls")
+            self.drop(f"no progress within {STALLED_S:g} s")
         elif not self.has_spoken and idle_s > SILENT_S and self._is_reading:
-            self.drop("no request came")
-        elif not self._slots and idle_s > max_idle_s:
+            self.drop(f"no request within {SILENT_S:g} s")
+        elif not self._queue and idle_s > max_idle_s:
             self.drop("idle")
 
     def drop_if_slow(self) -> None:
-        """End a connection that does not read its answers, for which other answers have to wait."""
-        if self._held:
-            held_bytes = sum(permit.size_bytes for permit in self._held)
-            if self._loop.time() - self._held_since_s > 1 + held_bytes / _SLOWEST_READER_BYTES_PER_S:
-                self.drop("its answers are not read, and others wait")
+        """Drop the connection if it reads its responses too slowly. Called while other responses wait for memory."""
+        if self._queue.is_slow(self._loop.time()):
+            self.drop("reads its responses too slowly while others wait")
 
     def resume(self) -> None:
-        """Read on, if nothing but other connections' large frames kept it from that."""
+        """Resume reading, unless the connection has another reason to wait. See `Source.resume`."""
         self._work()
 
     def drop_as_slow(self) -> None:
-        """Its frame comes too slowly, and others wait."""
-        self.drop("a large request comes too slowly, and others wait")
+        """Drop the connection: its frame is received too slowly while others wait. See `Source.drop_as_slow`."""
+        self.drop("sends a large request too slowly while others wait")
 
     def close(self) -> None:
-        """Send what is answered, then close."""
+        """Send the responses that can be sent, then close the connection."""
         self._flush()
         if self._transport is not None:
             self._transport.close()
 
     def drop(self, reason: str | None = None) -> None:
-        """Close at once."""
+        """Close the connection at once.
+
+        Args:
+            reason: the reason to log; None logs nothing.
+        """
         self._is_closed = True
         self._drop_reason = self._drop_reason or reason
         if self._transport is not None:
             self._transport.abort()
 
-    # The rest is ours
+    # Internal
 
-    def _take_large(self, frame: bytes) -> None:
-        _check_size(frame, len(frame))
+    def _receive_large(self, frame: bytes) -> None:
+        check_size(frame, len(frame))
         if len(frame) > SMALL_FRAME_BYTES:
-            self._service.large_frames.came(self, len(frame), is_complete=True)
+            self._service.large_frames.received(self, len(frame), is_complete=True)
 
     def _work(self) -> None:
-        """Begin the requests that wait, as long as there is room for them and their answers."""
-        unread, slots = self._unread, self._slots
-        while unread and not self._is_closed:
-            if self._is_write_paused or len(slots) >= MAX_UNDER_WAY:
+        """Begin the requests that wait, as far as the bounds allow, and read more when none waits."""
+        waiting, queue = self._waiting, self._queue
+        while waiting and not self._is_closed:
+            if self._is_write_paused or len(queue) >= MAX_UNDER_WAY:
                 break
-            frame = unread[0]
-            if slots and is_fetch(frame):
+            frame = waiting[0]
+            if queue and is_fetch(frame):
                 break
             if is_append(frame) and self._service.requests.is_exhausted:
                 self._wait_for_budget()
                 break
-            unread.popleft()
+            waiting.popleft()
             self._begin(frame)
-        self._read_or_not()
+        self._pause_or_resume_reading()
 
     def _wait_for_budget(self) -> None:
         if not self._waits_for_budget:
@@ -298,9 +282,9 @@ class InboundConnection(asyncio.Protocol):
         self._waits_for_budget = False
         self._work()
 
-    def _read_or_not(self) -> None:
-        """Read from the socket only while nothing waits: the other side's kernel holds the rest."""
-        should_read = not self._unread and self._service.large_frames.may_read(self)
+    def _pause_or_resume_reading(self) -> None:
+        """Read from the socket only while no request waits: TCP then holds back the other side."""
+        should_read = not self._waiting and self._service.large_frames.may_read(self)
         if self._transport is None or self._is_closed or should_read == self._is_reading:
             return
         self._is_reading = should_read
@@ -311,7 +295,7 @@ class InboundConnection(asyncio.Protocol):
 
     def _begin(self, frame: bytes) -> None:
         slot = Slot(self, 0)
-        self._slots.append(slot)
+        self._queue.append(slot)
         if is_append(frame):
             slot.size_bytes = len(frame)
             self._service.requests.take(slot.size_bytes)
@@ -334,57 +318,35 @@ class InboundConnection(asyncio.Protocol):
             slot.pieces = response_pieces(self._service.unsupported(), 0, correlation_id=request.correlation_id)
             self._fill(slot)
         else:
-            self.drop(f"API {request.api_key} version {request.version} is not served")
+            self.drop(f"unsupported request: api_key={request.api_key} version={request.version}")
 
     def _fill(self, slot: Slot) -> None:
-        """Mark a request as answered; what leaves in one turn of the loop leaves in one write."""
-        slot.is_filled = True
-        slots = self._slots
-        if slots[0] is not slot:
+        """Send the responses that have no other before them; those of one turn of the event loop in one write."""
+        freed_bytes = self._queue.fill(slot)
+        if freed_bytes is None:
             return
-        freed_bytes = 0
-        while slots and slots[0].is_filled:
-            done = slots.popleft()
-            self._unsent += done.pieces
-            freed_bytes += done.size_bytes
-            if done.permit is not None:
-                self._held.append(done.permit)
-        if not slots:
+        if not self._queue:
             self._flush()
         elif not self._is_flush_due:
-            # More answers may come in this turn of the loop, and leave together.
+            # More responses may follow in this turn of the event loop.
             self._is_flush_due = True
             self._loop.call_soon(self._flush)
-        # Last of all: it may begin a request of this very connection, whose answer comes after these.
-        self._service.requests.give_back(freed_bytes)
+        # This comes last, because it may begin a request of this connection, whose response must follow these.
+        self._service.requests.release(freed_bytes)
 
     def _flush(self) -> None:
         self._is_flush_due = False
-        unsent, self._unsent = self._unsent, []
+        unsent = self._queue.take_unsent()
         if self._transport is None or self._is_closed:
             return
         self.last_progress_s = self._loop.time()
         if unsent:
             self._transport.writelines(unsent)
         if self._is_write_paused:
-            self._held_since_s = self.last_progress_s
+            self._queue.wait_for_reader(self.last_progress_s)
         else:
-            self._release_held()
-        if self._unread:
-            # Later, because a request that is answered at once would come back here, as often as there are requests.
+            self._queue.release_unread()
+        if self._waiting:
+            # Called later, because a request with an immediate response would call _flush again: the calls would nest
+            # as deep as there are requests.
             self._loop.call_soon(self._work)
-
-    def _release_held(self) -> None:
-        held, self._held = self._held, []
-        for permit in held:
-            self._service.responses.release(permit)
-
-
-def _check_size(begin: bytes, size_bytes: int) -> None:
-    """Refuse a large frame that is no append, as soon as that can be seen.
-
-    Raises:
-        DecodeError: it is none.
-    """
-    if len(begin) >= len(_PRODUCE_KEY) and not is_append(begin):
-        raise DecodeError(f"a request of {size_bytes} bytes that is no Produce; up to {MAX_REQUEST_BYTES} are read")

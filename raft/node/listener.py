@@ -15,8 +15,8 @@ class Listener:
     """Accepts connections.
 
     Args:
-        endpoint: where; an empty host means every interface.
-        accept: makes the protocol of a new connection.
+        endpoint: the address to bind; an empty host binds all interfaces.
+        accept: returns the protocol of a new connection.
     """
 
     def __init__(self, endpoint: Endpoint, accept: Callable[[], asyncio.Protocol]) -> None:
@@ -25,10 +25,10 @@ class Listener:
         self._server: asyncio.Server | None = None
 
     async def open(self) -> None:
-        """Begin to accept connections.
+        """Bind the socket and begin to accept connections.
 
         Raises:
-            ConfigError: the port is taken, or the host is not ours.
+            ConfigError: the port is in use, or the host is not an address of this machine.
         """
         try:
             self._server = await asyncio.get_running_loop().create_server(
@@ -39,6 +39,6 @@ class Listener:
             raise ConfigError(f"cannot listen on {self._endpoint}: {reason}") from error
 
     def close(self) -> None:
-        """Accept no more."""
+        """Accept no more connections."""
         if self._server is not None:
             self._server.close()

@@ -12,7 +12,7 @@ _logger = logging.getLogger(__name__)
 
 
 class LoopScheduler:
-    """Runs actions on the event loop that runs when it is made; see `Scheduler`."""
+    """Runs actions on the event loop in which it is created; see `Scheduler`."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -31,7 +31,7 @@ class LoopScheduler:
 
     def at(self, due_ms: int, action: Action) -> asyncio.TimerHandle:
         """See `Scheduler.at`."""
-        # A loop may run a timer a fraction of a millisecond early, but not a whole one.
+        # An event loop may run a timer up to its clock's resolution early, which is less than a millisecond.
         return self._loop.call_at((due_ms + 1) / 1000, action)
 
     def post(self, action: Action) -> None:
@@ -39,4 +39,4 @@ class LoopScheduler:
         try:
             self._loop.call_soon_threadsafe(action)
         except RuntimeError:
-            _logger.debug("a result of the disk came after the loop was closed")
+            _logger.debug("dropped an action that was posted after the event loop was closed")

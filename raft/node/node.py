@@ -1,4 +1,4 @@
-"""One node: its directory, its core, its sockets, from start to end."""
+"""One node of the quorum: starts and stops its directory, its engine and its sockets."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from raft.node.admission_thread import AdmissionThread
 from raft.node.connections import Connections
 from raft.node.disk_threads import DiskThreads
 from raft.node.inbound import InboundConnection, Service
-from raft.node.incoming import LargeFrames
+from raft.node.large_frames import LargeFrames
+from raft.node.leader_relay import LeaderRelay
 from raft.node.listener import Listener
 from raft.node.loop_scheduler import LoopScheduler
-from raft.node.peers import PeerNetwork
-from raft.node.relay import Relay
+from raft.node.peer_network import PeerNetwork
 from raft.node.request_budget import RequestBudget
 from raft.node.voter_addresses import VoterAddresses
 from raft.records.load_scanner import load_scanner
@@ -32,8 +32,8 @@ from raft.runtime.engine import Engine
 from raft.runtime.fault_log import FaultLog
 from raft.runtime.replica_disk import ReplicaDisk
 from raft.runtime.requests.context import Context
+from raft.runtime.requests.describe_quorum import METADATA_TOPIC
 from raft.runtime.requests.handlers import handle
-from raft.runtime.requests.quorum import METADATA_TOPIC
 from raft.runtime.requests.versions import unsupported_api_versions
 from raft.runtime.response_budget import ResponseBudget
 from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
@@ -47,12 +47,13 @@ from raft.writers import WriterExpiry, WriterTable
 _logger = logging.getLogger(__name__)
 
 GRACE_MS = 5000
-"""How long a leader that is asked to stop tries to hand over (TIMER-6)."""
+"""How long a leader that shuts down waits until another voter is leader (TIMER-6)."""
 
 _FRAME_SLACK_BYTES = 1 << 20
 _MAX_FRAME_BYTES = 100 << 20
-"""Largest request that is read, as of Kafka's brokers: far more than a batch, so that who sends too large a one is told
-so instead of being cut off. The budget bounds what all of them take together."""
+"""Largest request that is accepted, the default of Kafka's brokers. It is far larger than a batch may be, so that a
+client gets an error code for a batch that is too large, instead of a closed connection. The budgets bound the memory of
+all requests together."""
 
 
 class Node:
@@ -62,8 +63,8 @@ class Node:
             await node.wait_until_ended()
 
     Raises (on entry):
-        ConfigError: the port is taken, the directory belongs to another node or is in use.
-        StorageError: the log is damaged, or the disk refuses.
+        ConfigError: the port or the directory is in use, or the directory belongs to another node.
+        StorageError: the log is damaged, or the disk reports an error.
     """
 
     def __init__(self, config: NodeConfig) -> None:
@@ -71,7 +72,7 @@ class Node:
         self._scheduler = LoopScheduler()
         self._disk_threads = DiskThreads(self._scheduler)
         self._listeners: list[Listener] = []
-        self._relay = Relay()
+        self._relay = LeaderRelay()
         self._voter_addresses = VoterAddresses(config.voters) if config.verify_voter_addresses else None
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -85,8 +86,8 @@ class Node:
         await self.stop()
 
     async def start(self) -> None:
-        """Open the directory and the socket, and take part in the quorum."""
-        # Not at the first append: what is said of it, or refused, belongs to the start.
+        """Open the directory and the sockets, and start the engine."""
+        # Here and not at the first append, so that its log lines and errors are among those of the start.
         load_scanner()
         config = self.config
         writers = WriterTable(
@@ -103,7 +104,7 @@ class Node:
                 config.node_id,
                 ours,
                 max_frame_bytes=MAX_RESPONSE_BYTES,
-                # Controllers refuse requests about other topics than theirs; a TestRaftServer looks like one of them.
+                # Controllers refuse other topics. A TestRaftServer has one, but announces the feature of controllers.
                 refuses_controllers=config.node_id in config.voters and config.topic_name == METADATA_TOPIC,
                 submit=self._submit,
             )
@@ -132,33 +133,37 @@ class Node:
 
     @property
     def cluster_id(self) -> str:
-        """The cluster it belongs to."""
+        """The cluster id."""
         return self._directory.cluster_id
 
     @property
     def core(self) -> RaftCore:
-        """Its rules, to look at."""
+        """The core, to be read only."""
         return self._engine.core
 
     async def wait_until_ended(self) -> None:
-        """Return when the node has left gracefully.
+        """Wait until the node has shut down.
 
         Raises:
-            Exception: what made it stop at once.
+            Exception: the error that stopped the node.
         """
         await asyncio.shield(self._ended)
 
     async def resign_and_leave(self, timeout_ms: int = GRACE_MS) -> None:
-        """Hand over leadership, as far as that can be done in time, and end."""
+        """Resign if this node is leader, wait until another voter is leader, and end.
+
+        Args:
+            timeout_ms: how long to wait for the other leader, in milliseconds.
+        """
         self._engine.submit(ShutdownRequested(timeout_ms=timeout_ms))
         await asyncio.shield(self._ended)
 
     def leave_now(self) -> None:
-        """End without waiting for another leader."""
+        """End without waiting until another voter is leader."""
         self._on_ended(None)
 
     async def stop(self) -> None:
-        """Close sockets, disk and directory, whatever state the node is in."""
+        """Close sockets, disk and directory, in any state of the node."""
         self._close_listeners()
         await self._connections.close()
         self._relay.close()
@@ -171,7 +176,7 @@ class Node:
             self._ended.exception()
 
     async def _listen(self, max_frame_bytes: int) -> None:
-        """Open the sockets: that of the voters last, so that none of them counts on a node that cannot start."""
+        """Open the sockets, the voters' listener last: no voter connects to a node that cannot start."""
         config, loop = self.config, asyncio.get_running_loop()
         large_frames = LargeFrames(config.queued_max_request_bytes, loop.time)
         self._connections = Connections(
@@ -200,10 +205,10 @@ class Node:
     async def _open_listener(self, service: Service, for_clients: ClientListener | None) -> None:
         endpoint = self.config.listener if for_clients is None else for_clients.listener
 
-        def caller_at(address: str) -> Caller:
+        def make_caller(address: str) -> Caller:
             return Caller(endpoint, for_clients, address)
 
-        listener = Listener(endpoint, lambda: InboundConnection(service, caller_at))
+        listener = Listener(endpoint, lambda: InboundConnection(service, make_caller))
         self._listeners.append(listener)
         await listener.open()
 
@@ -270,7 +275,7 @@ class Node:
 
 
 def _with_listener(config: NodeConfig) -> dict[NodeId, Endpoint]:
-    """Where the voters listen, under the name of the listener: Java looks a leader's endpoint up by that name."""
+    """Return the voters' endpoints with the name of the listener, by which Java finds the endpoint of a leader."""
     voters = {
         node_id: Endpoint(endpoint.host, endpoint.port, config.listener.name)
         for node_id, endpoint in config.voters.items()

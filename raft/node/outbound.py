@@ -1,4 +1,4 @@
-"""One connection to another node: requests of the core to bytes, and the responses back."""
+"""One connection to another node: encodes the requests of the core, and decodes the responses."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from raft.wire.connection import (
     VersionsNegotiated,
 )
 from raft.wire.mapping.partition import TopicPartition
-from raft.wire.mapping.peers import api_of, request_to_wire, response_from_wire
+from raft.wire.mapping.replica_messages import api_of, request_to_wire, response_from_wire
 from raft.wire.messages.api_versions import ApiVersionsResponse
 
 _logger = logging.getLogger(__name__)
 
 _ERROR_NUMBER = re.compile(r"\[Errno (\d+)\]")
 _CONTROLLERS_FEATURE = "metadata.version"
-"""A feature of Apache Kafka's controllers and brokers; its TestRaftServer has it too, but hosts another topic."""
+"""A feature of Apache Kafka's controllers and brokers. Its TestRaftServer has it too, but with another topic."""
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Whether every address of a host refused the connection: no process listens there.
+    """Return whether every address of a host refused the connection: no process listens there.
 
-    For a name with several addresses asyncio puts the errors of all of them into the text of one.
+    If the host has several addresses, asyncio joins the errors of all of them in the text of one.
     """
     if isinstance(error, ConnectionRefusedError):
         return True
@@ -45,14 +45,15 @@ def is_refusal(error: BaseException) -> bool:
 
 
 class OutboundConnection(asyncio.Protocol):
-    """Sends one node's requests to another. Several may be in flight.
+    """Sends one node's requests to another node. Several may be in flight.
 
     Args:
-        ours: the partition that requests are about.
-        client_id: how the other node's logs name this one.
+        ours: the partition that the requests name.
+        client_id: names this node in the logs of the other one.
         max_frame_bytes: the largest response that is accepted.
         refuses_controllers: whether requests to a controller of an Apache Kafka cluster fail before they are sent.
-        answered, failed: one of them is called for each request, once.
+        on_response: called with the number of a request and its response.
+        failed: called with the number of a request that gets no response, and why. Each request has one of both calls.
     """
 
     def __init__(
@@ -73,11 +74,11 @@ class OutboundConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._unsent: deque[tuple[int, OutgoingRequest]] = deque()
         self._in_flight: deque[int] = deque()
-        self._where = "a node"
+        self._where = "unknown"
         self.is_closed = False
 
     async def connect(self, endpoint: Endpoint) -> None:
-        """Open the connection; if that fails, the requests that wait for it fail."""
+        """Open the connection. If that fails, the requests that wait for it fail."""
         self._where = str(endpoint)
         try:
             await asyncio.get_running_loop().create_connection(lambda: self, endpoint.host, endpoint.port)
@@ -92,16 +93,16 @@ class OutboundConnection(asyncio.Protocol):
             self._send_waiting()
 
     def close(self) -> None:
-        """Close the connection; requests without a response fail."""
+        """Close the connection. The requests without a response fail."""
         if self._transport is not None:
             self._transport.abort()
         self._abandon()
 
-    # What asyncio calls
+    # Called by asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Ask which versions the other node supports."""
-        # No check of the class: uvloop's transports are of another family.
+        """Send ApiVersions to learn which versions the other node supports."""
+        # The class is not checked, because the transports of uvloop do not derive from asyncio.Transport.
         tcp = cast("asyncio.Transport", transport)
         self._transport = tcp
         if self.is_closed:
@@ -110,30 +111,30 @@ class OutboundConnection(asyncio.Protocol):
         self._write()
 
     def data_received(self, data: bytes) -> None:
-        """Take responses; invalid data closes the connection."""
+        """Read responses; invalid data closes the connection."""
         try:
             for event in self._connection.receive_data(data):
-                # What a response leads to may close the connection: the requests of later ones have failed then.
+                # The handling of a response may close the connection; then the requests after it have failed.
                 if not self.is_closed:
                     self._on_event(event)
             self._write()
         except DecodeError as error:
-            _logger.warning("%s: %s; the connection is closed", self._where, error)
+            _logger.warning("closed the connection to %s: %s", self._where, error)
             self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let the requests without a response fail."""
+        """Fail the requests without a response."""
         if exc is not None:
             _logger.debug("connection to %s lost: %s", self._where, exc)
         self._abandon()
 
-    # The rest is ours
+    # Internal
 
     def _on_event(self, event: Event[int]) -> None:
         match event:
             case ResponseReceived():
                 response = response_from_wire(event.message)
-                # Only a request whose response could be read has one; otherwise it fails with the connection.
+                # Only now: a request whose response cannot be decoded fails with the connection.
                 self._in_flight.popleft()
                 self._on_response(event.tag, response)
             case VersionsNegotiated():
@@ -161,7 +162,7 @@ class OutboundConnection(asyncio.Protocol):
             try:
                 self._connection.send_request(request_to_wire(request, self._ours, version), tag=number)
             except LocalProtocolError as error:
-                _logger.info("%s: %s", self._where, error)
+                _logger.info("cannot send a request to %s: %s", self._where, error)
                 self._failed(number, Failure.UNSUPPORTED_VERSION)
             else:
                 self._in_flight.append(number)
@@ -173,7 +174,7 @@ class OutboundConnection(asyncio.Protocol):
             self._transport.write(data)
 
     def _abandon(self, failure: Failure = Failure.DISCONNECTED) -> None:
-        """Let everything fail that has no response, once."""
+        """Fail all requests without a response, each once."""
         self.is_closed = True
         numbers = [*self._in_flight, *(number for number, _ in self._unsent)]
         self._in_flight.clear()

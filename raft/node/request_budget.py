@@ -1,4 +1,4 @@
-"""How many bytes of appends may wait in a node at once (`queued.max.request.bytes`)."""
+"""How many bytes of appends without a response may be in a node's memory (`queued.max.request.bytes`)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 
 class RequestBudget:
-    """Counts the bytes of appends that have been begun and have no answer yet.
+    """Counts the bytes of the Produce requests that have begun and have no response.
 
     Args:
-        limit_bytes: above this connections with more of them wait, and go on at half of it.
+        limit_bytes: above this no Produce request begins, until half of it is free.
     """
 
     def __init__(self, limit_bytes: int) -> None:
@@ -19,15 +19,15 @@ class RequestBudget:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether nothing more should be begun for now."""
+        """Whether no Produce request may begin. It is so while a connection waits, so that none overtakes it."""
         return bool(self._waiting) or self._taken_bytes > self._limit_bytes
 
     def take(self, size_bytes: int) -> None:
-        """An append is begun."""
+        """Count a Produce request that begins."""
         self._taken_bytes += size_bytes
 
-    def give_back(self, size_bytes: int) -> None:
-        """An append was answered, or its connection is gone."""
+    def release(self, size_bytes: int) -> None:
+        """Stop counting a Produce request: its response is ready, or its connection is closed."""
         self._taken_bytes -= size_bytes
         if self._taken_bytes <= self._limit_bytes // 2:
             waiting, self._waiting = self._waiting, []
@@ -35,5 +35,5 @@ class RequestBudget:
                 resume()
 
     def when_free(self, resume: Callable[[], None]) -> None:
-        """Call back once there is room again."""
+        """Call `resume`, once, when half of the budget is free."""
         self._waiting.append(resume)

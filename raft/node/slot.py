@@ -1,4 +1,4 @@
-"""The place of one request in a connection's queue of answers."""
+"""The slot of one request in the response queue of its connection."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from raft.wire.headers import RequestHeader
 
 
 class Connection(Protocol):
-    """What a slot needs of the connection that its request came by."""
+    """The connection of a request, as far as a slot needs it."""
 
     is_peer: bool
 
-    def answer(self, slot: Slot, response: Message | None) -> None:
-        """Take the answer to the slot's request."""
+    def respond(self, slot: Slot, response: Message | None) -> None:
+        """Take the response to the slot's request."""
         ...
 
     def drop(self, reason: str | None = None) -> None:
-        """Close at once."""
+        """Close the connection at once."""
         ...
 
 
 class Slot:
-    """The place of one request in the queue of answers.
+    """The slot of one request in the response queue; it is the `Respond` of that request.
 
-    It refers to nothing that refers to it once it is answered or given up, so that a request's memory is free then and
-    not only at the next collection of cyclic garbage.
+    After the response, and after `abandon`, a slot refers to nothing that refers to it. So the memory of a request is
+    freed at once, and does not wait for the collector of cyclic garbage.
 
     Args:
-        connection: that the request came by.
-        size_bytes: what the request takes of the budget of requests.
+        connection: the connection of the request.
+        size_bytes: how many bytes of the `RequestBudget` the request takes.
 
     Attributes:
-        header: of the request; None while it is not read.
-        pieces: of the answer; nothing where none is wanted.
-        permit: of the answer's bytes; None where none is needed.
-        is_filled: whether there is an answer.
+        header: of the request; None until it is decoded.
+        pieces: the encoded response; empty where the client expects none.
+        permit: for the bytes of the response; None where none is needed.
+        is_filled: whether the request has its response.
     """
 
     __slots__ = ("_connection", "_forget", "header", "is_filled", "permit", "pieces", "size_bytes")
@@ -57,7 +57,7 @@ class Slot:
         connection, self._connection, self._forget = self._connection, None, None
         self.permit = permit
         if connection is not None:
-            connection.answer(self, response)
+            connection.respond(self, response)
 
     def when_gone(self, forget: Callable[[], None]) -> None:
         """See `Respond.when_gone`."""
@@ -75,7 +75,7 @@ class Slot:
             self._connection.is_peer = True
 
     def abandon(self) -> None:
-        """The caller is gone."""
+        """Forget the request: its connection is closed."""
         forget, self._connection, self._forget = self._forget, None, None
         if forget is not None:
             forget()

@@ -60,7 +60,3 @@ class Flusher:
         """
         is_complete = self._write_checkpoints()
         self._pace.wrote(clock_s(), is_complete=is_complete)
-
-    def clear(self) -> None:
-        """Drop the flushes that wait."""
-        self._orders.clear()

@@ -80,11 +80,6 @@ class JobQueue:
         if self._jobs:
             self._do([self._jobs.popleft() for _ in range(len(self._jobs))])
 
-    def clear(self) -> None:
-        """Drop all jobs."""
-        self._jobs.clear()
-        self._later.clear()
-
     def _do(self, jobs: Sequence[_Job[object]]) -> None:
         results = [(job.done, job.work()) for job in jobs]
         reports = [(done, result) for done, result in results if done is not None]

@@ -48,7 +48,7 @@ class FrameReader:
         self._size = b""
         self._frame_bytes: int | None = None
         self._parts: list[bytes] = []
-        self._came_bytes = 0
+        self._received_bytes = 0
 
     @property
     def has_partial_frame(self) -> bool:
@@ -61,9 +61,9 @@ class FrameReader:
         return self._frame_bytes or 0
 
     @property
-    def came_bytes(self) -> int:
+    def received_bytes(self) -> int:
         """How much has come of the frame that has begun to come in."""
-        return self._came_bytes
+        return self._received_bytes
 
     @property
     def begin(self) -> bytes:
@@ -91,13 +91,13 @@ class FrameReader:
             size = self._frame_bytes
             if not 0 <= size <= self._max_frame_bytes:
                 raise DecodeError(f"a frame of {size} bytes, where up to {self._max_frame_bytes} are allowed")
-            end = min(len(data), position + size - self._came_bytes)
+            end = min(len(data), position + size - self._received_bytes)
             self._keep(data[position:end])
             position = end
-            if self._came_bytes < size:
+            if self._received_bytes < size:
                 return
             frame = b"".join(self._parts)
-            self._parts, self._came_bytes, self._frame_bytes = [], 0, None
+            self._parts, self._received_bytes, self._frame_bytes = [], 0, None
             yield frame
 
     def _is_one_frame(self, data: bytes) -> bool:
@@ -108,7 +108,7 @@ class FrameReader:
         return bool(size == len(data) - _SIZE.size and size <= self._max_frame_bytes)
 
     def _keep(self, part: bytes) -> None:
-        self._came_bytes += len(part)
+        self._received_bytes += len(part)
         if self._parts and len(self._parts[-1]) < _SMALL_PART_BYTES:
             self._parts[-1] += part
         else:

@@ -18,7 +18,7 @@ from raft.types import Endpoint, Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAn
 from raft.wire import apis
 from raft.wire.apis import Api
 from raft.wire.mapping.partition import TopicPartition
-from raft.wire.mapping.peers import request_to_wire, response_to_wire
+from raft.wire.mapping.replica_messages import request_to_wire, response_to_wire
 from raft.wire.messages.fetch_snapshot import (
     FetchSnapshotResponse,
     FetchSnapshotResponsePartition,

@@ -23,7 +23,7 @@ from raft.wire.frames import (
 )
 from raft.wire.mapping.fetches import client_fetch_from_wire, fetching_replica
 from raft.wire.mapping.partition import TopicPartition
-from raft.wire.mapping.peers import request_from_wire, response_from_wire
+from raft.wire.mapping.replica_messages import request_from_wire, response_from_wire
 from raft.wire.messages.begin_quorum_epoch import BeginQuorumEpochRequest, BeginQuorumEpochResponse
 from raft.wire.messages.end_quorum_epoch import EndQuorumEpochRequest, EndQuorumEpochResponse
 from raft.wire.messages.fetch import FetchRequest, FetchResponse

@@ -9,7 +9,7 @@ import pytest
 
 from raft.node.connections import Connections
 from raft.node.inbound import InboundConnection
-from raft.node.incoming import LargeFrames
+from raft.node.large_frames import LargeFrames
 from raft.runtime.caller import Caller
 from raft.runtime.response_budget import ResponseBudget
 from raft.types import Endpoint

@@ -8,18 +8,15 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from raft.core.effects import FlushLog, ReadRange
+from raft.core.effects import FlushLog
 from raft.errors import StorageError
 from raft.node.disk_threads import DiskThreads
 from raft.runtime.checkpoint_pace import CheckpointPace
 from raft.runtime.disk import DiskListener
 from raft.runtime.flusher import Flusher
 from raft.runtime.job_queue import JobQueue
-from raft.runtime.piecewise_read import PiecewiseRead
 from raft.runtime.scheduler import Action, Timer
 from raft.types import Offset
-from tests.memory_files.files import MemoryFiles
-from tests.storage.logs import batches, open_log
 
 PATIENCE_S = 5.0
 
@@ -150,29 +147,6 @@ def test_jobs_that_can_wait_come_after_the_others_one_at_a_time(loop: Loop, disk
     loop.run_once()
 
     assert done == ["urgent 1", "later 1", "urgent 2", "later 2", "told of 2"]
-
-
-def test_read_in_pieces_gives_all_of_them_together_and_others_come_between(loop: Loop, disk: Disk) -> None:
-    log = open_log(MemoryFiles(), tail_bytes=0, segment_bytes=1 << 30)
-    written = batches([1] * 3, value=b"x" * 1_500_000)
-    log.append(written)
-    between: list[Offset] = []
-    found: list[bytes] = []
-
-    def look(records: bytes) -> bytes:
-        assert between, "a job that was queued after the read came before its end"
-        return records
-
-    gate = threading.Event()
-    disk.jobs.put(lambda: gate.wait(PATIENCE_S))
-    read = ReadRange(start_offset=Offset(0), end_offset=Offset(3), max_bytes=1 << 30)
-    PiecewiseRead(log, disk.jobs, read, look, found.append).read_next()
-    disk.jobs.put(lambda: between.append(log.end_offset))
-    gate.set()
-    while not found:
-        loop.run_once()
-
-    assert found == [b"".join(batch.payload for batch in written)]
 
 
 def test_results_of_jobs_that_waited_together_come_together(loop: Loop, disk: Disk) -> None:

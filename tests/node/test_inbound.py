@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from raft.node.inbound import MAX_UNDER_WAY, InboundConnection, Service
-from raft.node.incoming import LargeFrames
+from raft.node.large_frames import LargeFrames
 from raft.node.request_budget import RequestBudget
 from raft.node.slot import Slot
 from raft.runtime.caller import Caller

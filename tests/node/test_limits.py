@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from raft.errors import ErrorCode
-from raft.node.inbound import MAX_REQUEST_BYTES
+from raft.node.request_frames import MAX_REQUEST_BYTES
 from raft.records.batch import build_batch
 from raft.records.compression import Compression
 from raft.records.record import Record

@@ -226,7 +226,7 @@ def test_what_was_looked_up_last_counts_while_a_look_up_fails() -> None:
         for _ in range(3):
             seen.append((addresses.has(NodeId(1), "10.0.0.1"), addresses.has(NodeId(1), "10.0.0.2")))
             if Resolver.answers:
-                await addresses._look_up()
+                await addresses._resolve()
         await addresses.close()
         return seen
 

@@ -10,7 +10,7 @@ from raft.types import NodeId
 
 
 class Lane(Enum):
-    """The two connections by which a node asks another, as `raft.node.peers` has them."""
+    """The two connections by which a node asks another, as `raft.node.peer_network` has them."""
 
     FETCHES = "fetches"
     ELECTIONS = "everything else"

@@ -15,7 +15,7 @@ from raft.errors import LocalProtocolError
 from raft.runtime.caller import Caller
 from raft.types import Endpoint, NodeId
 from raft.wire.frames import ReceivedRequest, decode_request, decode_response, encode_request
-from raft.wire.mapping.peers import api_of, request_from_wire, request_to_wire, response_from_wire
+from raft.wire.mapping.replica_messages import api_of, request_from_wire, request_to_wire, response_from_wire
 from raft.wire.messages.fetch import FetchResponse
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.connections import Connection, Lane

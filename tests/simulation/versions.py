@@ -7,7 +7,7 @@ from collections.abc import Collection
 from raft.core.messages import OutgoingRequest
 from raft.types import NodeId
 from raft.wire.apis import BEGIN_QUORUM_EPOCH, END_QUORUM_EPOCH, FETCH, VOTE
-from raft.wire.mapping.peers import api_of
+from raft.wire.mapping.replica_messages import api_of
 
 _OLD_VERSIONS = {VOTE.key: 1, BEGIN_QUORUM_EPOCH.key: 1, END_QUORUM_EPOCH.key: 1, FETCH.key: 17}
 """Those of Kafka in October 2024: before pre-votes, and before fetches that tell a high watermark."""

@@ -18,7 +18,13 @@ from raft.records.record import Record
 from raft.types import Endpoint, Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey, Uuid
 from raft.wire.apis import APIS, BEGIN_QUORUM_EPOCH, END_QUORUM_EPOCH, FETCH, VOTE, Api
 from raft.wire.mapping.partition import TopicPartition
-from raft.wire.mapping.peers import api_of, request_from_wire, request_to_wire, response_from_wire, response_to_wire
+from raft.wire.mapping.replica_messages import (
+    api_of,
+    request_from_wire,
+    request_to_wire,
+    response_from_wire,
+    response_to_wire,
+)
 from raft.wire.messages.end_quorum_epoch import (
     EndQuorumEpochRequest,
     EndQuorumEpochRequestPartition,

@@ -21,7 +21,7 @@ from raft.wire.mapping.fetches import (
     fetching_replica,
     replica_fetch_from_wire,
 )
-from raft.wire.mapping.peers import request_from_wire, request_to_wire, response_from_wire
+from raft.wire.mapping.replica_messages import request_from_wire, request_to_wire, response_from_wire
 from raft.wire.messages import fetch
 from raft.wire.messages.begin_quorum_epoch import BeginQuorumEpochResponse
 from raft.wire.messages.end_quorum_epoch import EndQuorumEpochResponse

@@ -17,7 +17,7 @@ from raft.runtime.requests.context import Context
 from raft.runtime.respond import Respond
 from raft.types import NodeId
 from raft.wire.mapping.fetches import fetching_replica
-from raft.wire.mapping.peers import response_to_wire
+from raft.wire.mapping.replica_messages import response_to_wire
 from raft.wire.messages.begin_quorum_epoch import BeginQuorumEpochRequest
 from raft.wire.messages.end_quorum_epoch import EndQuorumEpochRequest
 from raft.wire.messages.fetch import FetchRequest

@@ -12,17 +12,19 @@ from raft.runtime.caller import Caller
 from raft.runtime.requests.allowed import is_allowed
 from raft.runtime.requests.context import Context
 from raft.runtime.requests.coordinators import find_coordinator, join_group
+from raft.runtime.requests.describe_quorum import describe_quorum, relayed
 from raft.runtime.requests.fetch import LONGEST_WAIT_MS, client_fetch
+from raft.runtime.requests.fetch_snapshot import fetch_snapshot
 from raft.runtime.requests.metadata import describe_cluster, metadata
 from raft.runtime.requests.offsets import list_offsets, offset_for_leader_epoch
 from raft.runtime.requests.produce import init_producer_id, produce
-from raft.runtime.requests.quorum import describe_quorum, fetch_snapshot, relayed, update_raft_voter
 from raft.runtime.requests.relay import is_relayed
+from raft.runtime.requests.update_raft_voter import update_raft_voter
 from raft.runtime.requests.versions import api_versions
 from raft.runtime.respond import Respond
 from raft.wire.frames import ReceivedRequest
 from raft.wire.mapping.fetches import fetching_replica
-from raft.wire.mapping.peers import request_from_wire, response_to_wire
+from raft.wire.mapping.replica_messages import request_from_wire, response_to_wire
 from raft.wire.messages.api_versions import ApiVersionsRequest
 from raft.wire.messages.describe_cluster import DescribeClusterRequest
 from raft.wire.messages.describe_quorum import DescribeQuorumRequest

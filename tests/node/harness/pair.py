@@ -9,7 +9,7 @@ from pathlib import Path
 from raft.core import messages as core
 from raft.core.roles import Leader
 from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset, ReplicaKey
-from raft.wire.mapping.peers import api_of, request_to_wire, response_from_wire
+from raft.wire.mapping.replica_messages import api_of, request_to_wire, response_from_wire
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.peer import OURS, Answer, Peer, Play, friendly
 from tests.node.harness.properties import CLUSTER_ID, voters_properties

@@ -13,7 +13,7 @@ from raft.types import Endpoint, Epoch, LeaderAndEpoch
 from raft.wire.apis import APIS
 from raft.wire.frames import FrameReader, ReceivedRequest, decode_request, encode_response
 from raft.wire.mapping.partition import TopicPartition
-from raft.wire.mapping.peers import request_from_wire, response_to_wire
+from raft.wire.mapping.replica_messages import request_from_wire, response_to_wire
 from raft.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from tests.node.harness.loop import LoopThread
 from tests.node.harness.properties import TOPIC

@@ -13,7 +13,7 @@ from raft.core.messages import (
 )
 from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from raft.wire.frames import encode_request
-from raft.wire.mapping.peers import api_of, request_to_wire
+from raft.wire.mapping.replica_messages import api_of, request_to_wire
 from tests.simulation.faults.kinds import Fault
 from tests.simulation.faults.nemesis import Nemesis
 from tests.simulation.machine import Machine

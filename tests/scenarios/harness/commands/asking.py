@@ -11,7 +11,7 @@ from raft.core.messages import (
 )
 from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from raft.wire.frames import encode_request
-from raft.wire.mapping.peers import api_of, request_to_wire
+from raft.wire.mapping.replica_messages import api_of, request_to_wire
 from tests.scenarios.harness.arguments import Arguments
 from tests.scenarios.harness.commands.stage import Stage
 from tests.scenarios.harness.errors import ScenarioError

@@ -10,7 +10,7 @@ import pytest
 from raft.core import messages as core
 from raft.core.effects import SendRequest
 from raft.core.events import Event, Failure, RequestFailed
-from raft.node.peers import PeerNetwork
+from raft.node.peer_network import PeerNetwork
 from raft.types import Endpoint, Epoch, LeaderAndEpoch, NodeId
 from tests.node.harness.peer import OURS
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from raft.cli.quorum import quorum_replication, quorum_status
+from raft.cli.quorum_commands import quorum_replication, quorum_status
 from raft.client import QuorumDescription, ReplicaDescription
 from raft.types import ZERO_UUID, Endpoint, Epoch, NodeId, Offset, Uuid
 from tests.cli.running import Here

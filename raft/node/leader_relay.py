@@ -1,10 +1,10 @@
 """Forwards a client's DescribeQuorum to the leader, as Kafka's brokers do.
 
-Java's AdminClient, if it is given brokers, sends DescribeQuorum to any of them, and repeats it on the connection that
-it has: a follower that responded with NOT_LEADER_OR_FOLLOWER would be asked again and again.
+If Java's AdminClient is given brokers, it sends DescribeQuorum to any of them, and retries on the same connection. A
+follower that responded with NOT_LEADER_OR_FOLLOWER would get the request again and again.
 
-There is one connection to the leader for all clients. A request that is in flight already is not sent again: its
-response goes to every client that sent the same one meanwhile.
+There is one connection to the leader for all clients. A request that is in flight is not sent a second time: its
+response goes to every client that has sent the same request.
 
 Source: KafkaApis.handle (DESCRIBE_QUORUM is forwarded to the controller); KafkaAdminClient.describeMetadataQuorum,
 NetworkClient.leastLoadedNode.
@@ -25,27 +25,27 @@ from raft.wire.connection import Connection, ConnectionState, InvalidDataReceive
 
 _logger = logging.getLogger(__name__)
 
-_LONGEST_S = 2.0
+_TIMEOUT_S = 2.0
 _MAX_FRAME_BYTES = 1 << 20
-_MOST_WAITING = 1000
+_MAX_WAITING = 1000
 _READ_BYTES = 1 << 16
 
 _FAILURES = (*CONNECT_ERRORS, ProtocolError)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asker:
-    """Whom to tell."""
+class _Waiter:
+    """The callbacks of one client's request."""
 
     on_response: Callable[[Message], None]
     otherwise: Callable[[], None]
 
 
-class Relay:
-    """Puts questions to the leader, one after the other."""
+class LeaderRelay:
+    """Sends requests to the leader, one at a time; see `Relay`."""
 
     def __init__(self) -> None:
-        self._asked: dict[tuple[Endpoint, Message, int], list[_Asker]] = {}
+        self._waiting: dict[tuple[Endpoint, Message, int], list[_Waiter]] = {}
         self._task: asyncio.Task[None] | None = None
 
     def ask(
@@ -57,43 +57,43 @@ class Relay:
         on_response: Callable[[Message], None],
         otherwise: Callable[[], None],
     ) -> None:
-        """Call `answered` with what the leader answers; `otherwise` if it does not in time, or too many ask."""
-        waiting = self._asked.setdefault((leader, request, version), [])
-        if sum(map(len, self._asked.values())) >= _MOST_WAITING:
+        """See `Relay.ask`."""
+        waiters = self._waiting.setdefault((leader, request, version), [])
+        if sum(map(len, self._waiting.values())) >= _MAX_WAITING:
             otherwise()
             return
-        waiting.append(_Asker(on_response, otherwise))
+        waiters.append(_Waiter(on_response, otherwise))
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._work())
 
     def close(self) -> None:
-        """Give up what is under way."""
+        """Cancel the request in flight and close the connection to the leader."""
         if self._task is not None:
             self._task.cancel()
 
     async def _work(self) -> None:
         connection: _LeaderConnection | None = None
         try:
-            while self._asked:
-                leader, request, version = question = next(iter(self._asked))
-                answer: Message | None = None
+            while self._waiting:
+                leader, request, version = key = next(iter(self._waiting))
+                response: Message | None = None
                 try:
-                    async with asyncio.timeout(_LONGEST_S):
+                    async with asyncio.timeout(_TIMEOUT_S):
                         if connection is None or connection.leader != leader:
                             _close(connection)
                             connection = None
                             streams = await asyncio.open_connection(leader.host, leader.port)
                             connection = _LeaderConnection(leader, *streams)
-                        answer = await connection.ask(request, version)
+                        response = await connection.send(request, version)
                 except _FAILURES as error:
-                    _logger.debug("the leader at %s did not respond to a forwarded request: %r", leader, error)
+                    _logger.debug("no response to a request that was forwarded to the leader at %s: %r", leader, error)
                     _close(connection)
                     connection = None
-                for asker in self._asked.pop(question):
-                    if answer is None:
-                        asker.otherwise()
+                for waiter in self._waiting.pop(key):
+                    if response is None:
+                        waiter.otherwise()
                     else:
-                        asker.on_response(answer)
+                        waiter.on_response(response)
         finally:
             _close(connection)
             self._task = None
@@ -108,8 +108,8 @@ class _LeaderConnection:
         self._reader = reader
         self._connection = Connection[None](client_id=RELAY_CLIENT_ID, max_frame_bytes=_MAX_FRAME_BYTES)
 
-    async def ask(self, request: Message, version: int) -> Message:
-        """Send a request in the version that the client chose, and return the response.
+    async def send(self, request: Message, version: int) -> Message:
+        """Send a request in the version that the client chose, and wait for its response.
 
         Raises:
             OSError: the connection is lost.
@@ -119,7 +119,7 @@ class _LeaderConnection:
             await self._next_event()
         self._connection.send_request(request, tag=None, version=version)
         event = await self._next_event()
-        assert isinstance(event, ResponseReceived), "versions are negotiated once"
+        assert isinstance(event, ResponseReceived), "ApiVersions is sent once, before the first request"
         return event.message
 
     async def _next_event(self) -> VersionsNegotiated | ResponseReceived[None]:

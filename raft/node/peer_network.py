@@ -1,7 +1,7 @@
-"""Requests to other nodes, over connections that are opened when needed.
+"""Requests to other nodes, over connections that are opened when they are needed.
 
-Two lanes lead to each node, one for fetches and one for everything else: a Vote must not queue behind a fetch that the
-other side holds for half a second.
+A node has two connections to each other node, one for fetches and one for all other requests: a Vote must not wait
+behind a fetch that the leader parks for half a second.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Lane:
-    """A way to a node."""
+    """One of the two connections to a node."""
 
     node_id: NodeId
     endpoint: Endpoint
@@ -31,14 +31,14 @@ class _Lane:
 
 
 class PeerNetwork:
-    """The connections of one node to the others.
+    """The connections of one node to other nodes; see `Network`.
 
     Args:
-        node_id: whose they are; it stands in the client id, where the other side's logs show it.
-        ours: the partition that all requests are about.
-        max_frame_bytes: largest answer that is read.
+        node_id: this node. It is part of the client id, which the logs of other nodes show.
+        ours: the partition that all requests name.
+        max_frame_bytes: the largest response that is accepted, in bytes.
         refuses_controllers: see `OutboundConnection`.
-        submit: takes what becomes of the requests.
+        submit: takes an event for each response and for each request that failed.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class PeerNetwork:
         self._connecting: dict[OutboundConnection, asyncio.Task[None]] = {}
 
     def send(self, order: SendRequest) -> None:
-        """Send a request; it fails if no connection can be had."""
+        """Send a request. It fails if no connection can be opened."""
         lane = _Lane(order.node_id, order.endpoint, is_for_records(order.request))
         connection = self._connections.get(lane)
         if connection is None or connection.is_closed:
@@ -76,12 +76,12 @@ class PeerNetwork:
         connection.send(order.number, order.request)
 
     def disconnect(self, node_id: NodeId) -> None:
-        """Drop every connection to a node."""
+        """Close the connections to a node."""
         for lane in [lane for lane in self._connections if lane.node_id == node_id]:
             self._drop(self._connections.pop(lane))
 
     def close(self) -> None:
-        """Drop every connection."""
+        """Close all connections."""
         for connection in self._connections.values():
             self._drop(connection)
         self._connections.clear()
@@ -92,7 +92,7 @@ class PeerNetwork:
         task.add_done_callback(lambda _: self._connecting.pop(connection))
 
     def _drop(self, connection: OutboundConnection) -> None:
-        # To a host that drops what it is sent, the system goes on trying for minutes, with a socket for each attempt.
+        # If a host drops all packets, the kernel retries for minutes, and each attempt occupies a socket.
         if connection in self._connecting:
             self._connecting[connection].cancel()
         connection.close()

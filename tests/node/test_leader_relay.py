@@ -10,7 +10,7 @@ import pytest
 
 from raft.codec import Message
 from raft.local.ports import free_ports
-from raft.node.relay import Relay
+from raft.node.leader_relay import LeaderRelay
 from raft.types import Endpoint
 from raft.wire.apis import DESCRIBE_QUORUM
 from raft.wire.frames import FrameReader, ReceivedRequest, decode_request, encode_response
@@ -63,7 +63,7 @@ async def listening(leader: Leader) -> AsyncIterator[Endpoint]:
         yield Endpoint(HOST, server.sockets[0].getsockname()[1])
 
 
-async def forwarded(relay: Relay, endpoint: Endpoint, *versions: int) -> list[Message | None]:
+async def forwarded(relay: LeaderRelay, endpoint: Endpoint, *versions: int) -> list[Message | None]:
     """The responses to requests of these versions, sent at the same time; None where there is none."""
     loop = asyncio.get_running_loop()
     waiting: list[asyncio.Future[Message | None]] = [loop.create_future() for _ in versions]
@@ -84,7 +84,7 @@ def test_relay_forwards_a_request_in_the_version_of_the_client(version: int) -> 
     async def run() -> None:
         leader = Leader(DESCRIBE_QUORUM.versions.highest)
         async with listening(leader) as endpoint:
-            assert await forwarded(Relay(), endpoint, version) == [RESPONSE]
+            assert await forwarded(LeaderRelay(), endpoint, version) == [RESPONSE]
 
         assert leader.asked == [version]
 
@@ -95,7 +95,7 @@ def test_relay_sends_the_same_request_once_and_others_on_the_same_connection() -
     async def run() -> None:
         leader = Leader(DESCRIBE_QUORUM.versions.highest)
         async with listening(leader) as endpoint:
-            assert await forwarded(Relay(), endpoint, 2, 1, 2, 0) == [RESPONSE] * 4
+            assert await forwarded(LeaderRelay(), endpoint, 2, 1, 2, 0) == [RESPONSE] * 4
 
         assert leader.asked == [2, 1, 0]
         assert leader.connections == 1
@@ -107,7 +107,7 @@ def test_relay_forwards_nothing_in_a_version_that_the_leader_does_not_support() 
     async def run() -> None:
         leader = Leader(1)
         async with listening(leader) as endpoint:
-            assert await forwarded(Relay(), endpoint, 2, 1) == [None, RESPONSE]
+            assert await forwarded(LeaderRelay(), endpoint, 2, 1) == [None, RESPONSE]
 
         assert leader.asked == [1]
 
@@ -119,13 +119,13 @@ def test_relay_gives_no_response_when_the_leader_sends_invalid_data(garbage: byt
     async def run() -> None:
         leader = Leader(2, garbage=garbage)
         async with listening(leader) as endpoint:
-            assert await forwarded(Relay(), endpoint, 2) == [None]
+            assert await forwarded(LeaderRelay(), endpoint, 2) == [None]
 
     asyncio.run(run())
 
 
 def test_relay_gives_no_response_when_no_node_listens() -> None:
     async def run() -> None:
-        assert await forwarded(Relay(), Endpoint(HOST, free_ports(1)[0]), 2) == [None]
+        assert await forwarded(LeaderRelay(), Endpoint(HOST, free_ports(1)[0]), 2) == [None]
 
     asyncio.run(run())

@@ -1,4 +1,4 @@
-"""DescribeQuorum, and what Java voters ask beside elections and fetches: UpdateRaftVoter, FetchSnapshot."""
+"""DescribeQuorum: how far each replica of the quorum has copied the log (rules DESCRIBE-*)."""
 
 from __future__ import annotations
 
@@ -20,27 +20,19 @@ from raft.wire.messages.describe_quorum import (
     DescribeQuorumResponseTopic,
     ReplicaState,
 )
-from raft.wire.messages.fetch_snapshot import (
-    FetchSnapshotRequest,
-    FetchSnapshotRequestPartition,
-    FetchSnapshotResponse,
-    FetchSnapshotResponsePartition,
-    FetchSnapshotResponseTopic,
-)
-from raft.wire.messages.nodes import LeaderIdAndEpoch, Listener
-from raft.wire.messages.update_raft_voter import CurrentLeader, UpdateRaftVoterRequest, UpdateRaftVoterResponse
+from raft.wire.messages.nodes import Listener
 
 METADATA_TOPIC = "__cluster_metadata"
-"""The topic that kafka-metadata-quorum asks about, whatever ours is called."""
+"""The topic that kafka-metadata-quorum names, even if the topic of this quorum has another name."""
 
 _FIRST_WITH_DIRECTORY = 2
-"""Older versions say neither directories nor endpoints."""
+"""Older versions have no fields for directory ids and endpoints."""
 
 
 def describe_quorum(
     context: Context, caller: Caller, request: DescribeQuorumRequest, version: int
 ) -> DescribeQuorumResponse:
-    """Answer DescribeQuorum; only the leader knows how far the others are (DESCRIBE-1)."""
+    """Handle DescribeQuorum. Only the leader knows the progress of the other replicas (DESCRIBE-1)."""
     topics = tuple(
         DescribeQuorumResponseTopic(
             topic_name=topic.topic_name,
@@ -59,11 +51,11 @@ def describe_quorum(
     )
 
 
-def relayed(context: Context, caller: Caller, answer: Message) -> Message:
-    """The leader's answer to another node, with the voters' listeners of the kind that this client came in by."""
-    if not isinstance(answer, DescribeQuorumResponse) or not answer.nodes:
-        return answer
-    return replace(answer, nodes=_nodes(context, caller))
+def relayed(context: Context, caller: Caller, response: Message) -> Message:
+    """Return the leader's response to a relayed request, with the endpoints that this client can reach."""
+    if not isinstance(response, DescribeQuorumResponse) or not response.nodes:
+        return response
+    return replace(response, nodes=_nodes(context, caller))
 
 
 def _nodes(context: Context, caller: Caller) -> tuple[DescribeQuorumNode, ...]:
@@ -119,15 +111,15 @@ def _voters(context: Context, role: Leader) -> tuple[ReplicaState, ...]:
 
 def _observers(context: Context, role: Leader, version: int) -> tuple[ReplicaState, ...]:
     now_ms = context.scheduler.wall_clock_ms()
-    says_directory = version >= _FIRST_WITH_DIRECTORY
+    has_directory = version >= _FIRST_WITH_DIRECTORY
     return tuple(
-        _state(context, key if says_directory else ReplicaKey(key.node_id), progress, now_ms)
+        _state(context, key if has_directory else ReplicaKey(key.node_id), progress, now_ms)
         for key, progress in role.progress.active_observers(context.scheduler.now_ms())
     )
 
 
 def _state(context: Context, key: ReplicaKey, progress: ReplicaProgress, now_ms: int) -> ReplicaState:
-    """One replica; the core's times become times of day."""
+    """Return the state of one replica, with the core's monotonic times converted to wall clock times."""
     to_wall_clock_ms = now_ms - context.scheduler.now_ms()
 
     def wall_clock(time_ms: int | None) -> int:
@@ -140,54 +132,3 @@ def _state(context: Context, key: ReplicaKey, progress: ReplicaProgress, now_ms:
         last_fetch_timestamp=wall_clock(progress.last_fetch_ms),
         last_caught_up_timestamp=wall_clock(progress.last_caught_up_ms),
     )
-
-
-def update_raft_voter(context: Context, request: UpdateRaftVoterRequest) -> UpdateRaftVoterResponse:
-    """Thank a Java voter for telling its versions: the set of voters is static, and 0 stops the repeats (COMPAT-7)."""
-    leader_id, endpoints = context.serving_leader, context.engine.core.leader_endpoints
-    error = ErrorCode.NONE
-    if request.cluster_id not in (None, context.cluster_id):
-        error = ErrorCode.INCONSISTENT_CLUSTER_ID
-    elif leader_id != context.node_id:
-        error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-    return UpdateRaftVoterResponse(
-        error_code=error,
-        current_leader=CurrentLeader(
-            leader_id=or_minus_one(leader_id),
-            leader_epoch=context.epoch,
-            host=endpoints[0].host if endpoints else "",
-            port=endpoints[0].port if endpoints else 0,
-        ),
-    )
-
-
-def fetch_snapshot(context: Context, request: FetchSnapshotRequest) -> FetchSnapshotResponse:
-    """Refuse a snapshot: there are none yet (98), after the checks that come before (FETCH-18)."""
-    if request.cluster_id not in (None, context.cluster_id):
-        return FetchSnapshotResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID, topics=())
-    if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
-        return FetchSnapshotResponse(error_code=ErrorCode.INVALID_REQUEST, topics=())
-    (topic,) = request.topics
-    (partition,) = topic.partitions
-    answer = FetchSnapshotResponsePartition(
-        index=partition.partition,
-        error_code=_snapshot_error(context, topic.name, partition),
-        snapshot_id=partition.snapshot_id,
-        current_leader=LeaderIdAndEpoch(
-            leader_id=or_minus_one(context.engine.core.leader_id), leader_epoch=context.epoch
-        ),
-        size=0,
-        position=0,
-        unaligned_records=b"",
-    )
-    return FetchSnapshotResponse(
-        error_code=ErrorCode.NONE,
-        topics=(FetchSnapshotResponseTopic(name=topic.name, partitions=(answer,)),),
-    )
-
-
-def _snapshot_error(context: Context, topic: str, partition: FetchSnapshotRequestPartition) -> ErrorCode:
-    if not context.is_ours_by_name(topic, partition.partition):
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    error = context.leader_only_error(partition.current_leader_epoch)
-    return ErrorCode.SNAPSHOT_NOT_FOUND if error == ErrorCode.NONE else error

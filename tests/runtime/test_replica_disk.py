@@ -1,0 +1,172 @@
+"""The order of what the engine does to a replica's directory, and what the disk reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from raft.core.effects import FlushLog, ReadRange
+from raft.errors import StorageError
+from raft.runtime.disk import DiskListener
+from raft.runtime.replica_disk import ReplicaDisk
+from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
+from raft.storage.log import LogConfig
+from raft.types import Batch, ElectionState, Epoch, NodeId, Offset, Uuid
+from tests.memory_files.files import Call, MemoryFiles
+from tests.runtime.inline_workers import InlineWorkers
+from tests.storage.logs import batches
+
+IDENTITY = ReplicaIdentity(topic="log", topic_id=Uuid("AAAAAAAAAAAAAAAAAAAAAQ"), node_id=NodeId(1), voters=(NodeId(1),))
+TWO = batches([1, 1])
+FLUSH = FlushLog(number=1, end_offset=Offset(2))
+
+
+@dataclass(eq=False)
+class Reports:
+    """What the disk reported to its listener, in order."""
+
+    flushed: list[FlushLog] = field(default_factory=list)
+    failures: list[BaseException] = field(default_factory=list)
+    rolls: int = 0
+
+    def rolled(self) -> None:
+        self.rolls += 1
+
+
+class Replica:
+    """A replica's disk on files in memory."""
+
+    def __init__(self, *, segment_bytes: int = 1 << 20) -> None:
+        self.files = MemoryFiles()
+        self.directory = ReplicaDirectory.open(
+            self.files, IDENTITY, entropy=bytes(16), config=LogConfig(segment_bytes=segment_bytes)
+        )
+        self.workers = InlineWorkers()
+        self.disk = ReplicaDisk(self.directory, self.workers)
+        self.reports = Reports()
+        self.disk.start(
+            DiskListener(
+                flushed=self.reports.flushed.append, rolled=self.reports.rolled, failed=self.reports.failures.append
+            )
+        )
+
+    def payloads_read(self, read: Callable[[ReadRange, Callable[[bytes], None]], None]) -> list[bytes]:
+        """Return what `read` finds of the first two records."""
+        found: list[bytes] = []
+        read(ReadRange(start_offset=Offset(0), end_offset=Offset(2), max_bytes=1 << 20), found.append)
+        self.workers.run()
+        return found
+
+
+@pytest.mark.parametrize(
+    ("order", "end_offset", "records"),
+    [
+        pytest.param(lambda disk: disk.append(TWO), 2, TWO, id="append, read"),
+        pytest.param(
+            lambda disk: (disk.append(TWO), disk.truncate(Offset(1))), 1, TWO[:1], id="append, truncate, read"
+        ),
+        pytest.param(
+            lambda disk: (disk.append(TWO), disk.truncate(Offset(0)), disk.append(TWO[:1])),
+            1,
+            TWO[:1],
+            id="append, truncate, append, read",
+        ),
+    ],
+)
+def test_read_finds_the_log_as_it_is_after_everything_ordered_before(
+    order: Callable[[ReplicaDisk], object], end_offset: int, records: list[Batch]
+) -> None:
+    replica = Replica()
+    order(replica.disk)
+
+    found = replica.payloads_read(replica.disk.read)
+
+    assert found == [b"".join(batch.payload for batch in records)]
+    assert replica.directory.log.end_offset == end_offset
+
+
+def test_search_and_client_read_come_after_appends_that_are_ordered_later() -> None:
+    replica = Replica()
+    ends: list[Offset] = []
+
+    replica.disk.search(lambda log: log.end_offset, ends.append)
+    replica.disk.append(TWO)
+    found = replica.payloads_read(lambda read, done: replica.disk.read_in_pieces(read, lambda data: data, done))
+
+    assert ends == [2]
+    assert found == [b"".join(batch.payload for batch in TWO)]
+
+
+def test_election_state_is_on_disk_when_it_is_reported() -> None:
+    replica = Replica()
+    state = ElectionState(epoch=Epoch(3), leader_id=NodeId(1))
+    stored: list[ElectionState] = []
+
+    replica.disk.store(state, lambda _: stored.append(replica.directory.election_state))
+    before = list(stored)
+    replica.workers.run()
+
+    assert before == []
+    assert stored == [state]
+
+
+def test_flush_covers_the_appends_that_are_ordered_before_it() -> None:
+    replica = Replica()
+    replica.disk.append(TWO)
+    replica.disk.flush(FLUSH)
+
+    replica.workers.run()
+
+    assert replica.reports.flushed == [FLUSH]
+    assert replica.directory.log.durable_end_offset == 2
+
+
+def test_listener_is_told_once_when_an_append_begins_a_segment() -> None:
+    replica = Replica(segment_bytes=len(TWO[0].payload))
+    replica.disk.append(TWO[:1])
+    replica.workers.run()
+    rolls_before = replica.reports.rolls
+
+    replica.disk.append(TWO[1:])
+    replica.workers.run()
+
+    assert (rolls_before, replica.reports.rolls) == (0, 1)
+
+
+@pytest.mark.rule("LOG-17")
+def test_disk_does_nothing_more_when_an_append_fails() -> None:
+    replica = Replica()
+    replica.files.fail(Call.WRITE)
+
+    replica.disk.append(TWO)
+    replica.disk.flush(FLUSH)
+    found = replica.payloads_read(replica.disk.read)
+
+    assert [type(error) for error in replica.reports.failures] == [StorageError]
+    assert replica.reports.flushed == []
+    assert found == []
+
+
+def test_listener_gets_the_error_when_a_callback_raises() -> None:
+    replica = Replica()
+    error = ZeroDivisionError("a bug")
+
+    def fail(_records: bytes) -> None:
+        raise error
+
+    replica.disk.append(TWO)
+    replica.disk.read(ReadRange(start_offset=Offset(0), end_offset=Offset(2), max_bytes=1), fail)
+    replica.workers.run()
+
+    assert replica.reports.failures == [error]
+
+
+def test_stop_does_the_jobs_that_are_ordered() -> None:
+    replica = Replica()
+    replica.disk.append(TWO)
+
+    replica.disk.stop()
+
+    assert replica.directory.log.end_offset == 2
