@@ -17,7 +17,7 @@ import pytest
 
 from raft.errors import ConfigError, QuorumUnavailableError
 from raft.local import LocalQuorum, lock
-from raft.local import quorum as module
+from raft.local import local_quorum as module
 from raft.local.ports import free_ports
 from raft.local.voter import VoterProcess
 from raft.storage.directory_lock import LOCK_FILE_NAME
