@@ -73,7 +73,6 @@ class Mark(StrEnum):
     WRONG_VOTER_ASKED = "a node was asked what was meant for another voter"
     STRANGER_TURNED_AWAY = "a request of another cluster was refused"
     OLD_PEER_CANNOT_PRE_VOTE = "a node skipped pre-votes because a peer does not know them"
-    SPOKE_BYTES = "messages travelled as the bytes of the wire"
     ONE_WAY_PARTITION = "a link was cut in one direction"
     SHORT_LEADERSHIP = "a leader was cut off as soon as it led"
     FOLLOWER_READ = "a follower served a client"

@@ -27,7 +27,7 @@ _MOMENTS = (
 )
 
 
-@pytest.mark.parametrize("sight", [pytest.param(mark, id=mark.name) for mark in Mark if mark not in BEYOND_MARKS])
+@pytest.mark.parametrize("mark", [pytest.param(mark, id=mark.name) for mark in Mark if mark not in BEYOND_MARKS])
 def test_fixed_seeds_meet_each_situation_when_all_are_run(mark: Mark) -> None:
     seeds = [seed for seed in FIXED_SEEDS if outcome_of(seed).marks[mark]]
 
