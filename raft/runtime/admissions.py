@@ -1,8 +1,8 @@
-"""Where Produce requests are checked: quick ones on the scheduler, the others by a worker.
+"""The check of Produce requests before they are appended: quick checks run on the scheduler, the others on a worker.
 
-To read the records of a large batch takes milliseconds, and a small compressed one may become 64 MiB: the event loop,
-which answers votes and fetches, does not wait for that. The appends of one connection keep their order all the same: a
-request waits for those before it.
+Reading the records of a large batch takes milliseconds, and a small compressed batch may decompress to 64 MiB. The
+event loop, which responds to votes and fetches, does not wait for that. The appends of one connection keep their order:
+each request waits for the requests before it.
 """
 
 from __future__ import annotations
@@ -17,20 +17,25 @@ Result = TypeVar("Result")
 
 
 class Worker(Protocol):
-    """Runs functions apart from the scheduler."""
+    """Runs functions outside the scheduler."""
 
     def run(self, work: Callable[[], Result], done: Callable[[Callable[[], Result]], None]) -> None:
-        """Run a function, then call `done` on the scheduler with a function that returns its result or raises."""
+        """Run a function outside the scheduler.
+
+        Args:
+            work: the function.
+            done: called on the scheduler with a function that returns the result of `work`, or raises its error.
+        """
         ...
 
     def close(self) -> None:
-        """Run nothing that waits, and call no `done` any more."""
+        """Drop the functions that wait, and call no `done` from now on."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Admission:
-    """One request: how it is checked, what is done with the result on the scheduler, and whether the check is quick."""
+    """One request: its check, the callback for the result, and whether the check is quick."""
 
     check: Callable[[], Any]
     admitted: Callable[[Any], None]
@@ -38,7 +43,7 @@ class _Admission:
 
 
 class Admissions:
-    """Checks requests, those of one origin in their order.
+    """Checks requests; those of one origin in order.
 
     Args:
         worker: runs the checks that are not quick.
@@ -51,13 +56,13 @@ class Admissions:
     def admit(
         self, origin: object, check: Callable[[], Result], admitted: Callable[[Result], None], *, is_quick: bool
     ) -> None:
-        """Check a request, at once if it is quick and none of its origin is waiting.
+        """Check a request: at once, if the check is quick and no request of the same origin waits.
 
         Args:
-            origin: the connection it came by.
-            check: returns what came of it; the worker runs it if it is not quick.
-            admitted: takes that, on the scheduler.
-            is_quick: whether the scheduler can wait for it.
+            origin: the connection of the request.
+            check: checks the request and returns the result; run by the worker if it is not quick.
+            admitted: called with the result, on the scheduler.
+            is_quick: whether the scheduler may wait for the check.
         """
         admission = _Admission(check, admitted, is_quick)
         waiting = self._waiting.get(origin)
@@ -70,7 +75,7 @@ class Admissions:
             self._begin(origin, admission)
 
     def close(self) -> None:
-        """Drop what waits; a check that is under way ends by itself."""
+        """Drop the requests that wait. A check that has begun is completed, and its result is dropped."""
         self._waiting.clear()
         self._worker.close()
 
@@ -81,10 +86,10 @@ class Admissions:
         try:
             admission.admitted(checked())
         finally:
-            self._go_on(origin)
+            self._check_next(origin)
 
-    def _go_on(self, origin: object) -> None:
-        """Check what waits of an origin, up to the next request that is not quick."""
+    def _check_next(self, origin: object) -> None:
+        """Check the requests of an origin that wait, up to the next check that is not quick."""
         waiting = self._waiting[origin]
         while waiting:
             following = waiting.popleft()

@@ -1,4 +1,4 @@
-"""What an operator can do about a node that has halted. The core says what happened; the settings are the node's."""
+"""Which settings an operator should check after a node has halted. The core knows the cause, but not the settings."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ _ADVICE: Mapping[HaltCause, str] = {
 
 
 def explain(halt: Halt) -> str:
-    """Return why the node halted, and where a setting may be the cause, which one to check."""
+    """Return why the node halted, and which setting to check if one may be the cause."""
     advice = _ADVICE.get(halt.cause)
     return halt.reason if advice is None else f"{halt.reason}. {advice}"

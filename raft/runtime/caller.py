@@ -1,4 +1,4 @@
-"""Who sends a request, as far as the node knows."""
+"""The sender of a request, as far as the node knows it."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from raft.config import ClientListener
 from raft.types import Endpoint
 
 ANONYMOUS = "User:ANONYMOUS"
-"""The principal of a connection that has not authenticated, in Kafka's words."""
+"""The principal of a connection without authentication, as Kafka names it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Caller:
-    """The other end of one connection; no other connection's is equal to it.
+    """The other side of one connection. The callers of two connections are never equal.
 
     Fields:
-        listener: that it came in by.
-        for_clients: that listener's settings, if it serves clients only; None for the voters' listener.
-        address: its host's address; an IPv4 address never in the form of IPv6.
-        principal: what it has authenticated as.
+        listener: the listener that accepted the connection.
+        for_clients: the settings of that listener if it serves clients only; None for the voters' listener.
+        address: the IP address of the host; an IPv4 address is never in its IPv6 form.
+        principal: the authenticated user.
     """
 
     listener: Endpoint
@@ -33,7 +33,7 @@ class Caller:
 
 
 def address_of(peer_name: object) -> str:
-    """The host's address in what a socket says of its other end."""
+    """Return the IP address in the peer name of a socket; "unknown" if there is none."""
     if not isinstance(peer_name, tuple) or not peer_name:
         return "unknown"
     host = str(peer_name[0])

@@ -1,4 +1,4 @@
-"""The disk, as the engine and the request handlers see it."""
+"""The port through which the engine and the request handlers use the disk."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from raft.storage.log import Log
 from raft.types import Batch, ElectionState, Offset, OffsetAndEpoch
 from raft.writers import TableImage
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskListener:
-    """What a disk reports, always on the scheduler.
+    """The callbacks of a disk. All are called on the scheduler.
 
     Fields:
-        flushed: called when a flush is done.
+        flushed: called with the order of a flush that is complete.
         rolled: called when an append has begun a new segment.
-        failed: called with the error when the disk has refused something; it does nothing more.
+        failed: called with the error when a job or a flush has failed. The disk does nothing after that.
     """
 
     flushed: Callable[[FlushLog], None]
@@ -30,18 +30,18 @@ class DiskListener:
 
 
 class Disk(Protocol):
-    """The directory of one replica. No call waits for the disk.
+    """The directory of one replica. No method waits for the disk.
 
-    Everything but `search`, `read_in_pieces` and flushes is done in the order of the calls. So a read sees what was
-    appended before it, and a truncation takes effect before the append that follows it.
+    All jobs are done in the order of the calls, except for `search`, `read_in_pieces` and flushes. So a read returns
+    what was appended before it, and a truncation takes effect before the append that follows it.
     """
 
     def start(self, listener: DiskListener) -> None:
-        """Begin to work."""
+        """Begin to do jobs, and report to the listener."""
         ...
 
     def stop(self) -> None:
-        """Finish what is ordered, then stop. A flush that waits is dropped."""
+        """Do the jobs that were ordered, then stop. A flush that waits is dropped."""
         ...
 
     def store(self, state: ElectionState, done: Callable[[None], None]) -> None:
@@ -53,31 +53,31 @@ class Disk(Protocol):
         ...
 
     def truncate(self, end_offset: Offset) -> None:
-        """Remove everything from `end_offset` on from the log."""
+        """Remove the records at `end_offset` and above."""
         ...
 
     def flush(self, order: FlushLog) -> None:
-        """Flush the log when everything ordered before is written. A newer flush may be reported in its place."""
+        """Flush the log after all jobs that were ordered before. A newer flush may be reported in its place."""
         ...
 
     def read(self, read: ReadRange, done: Callable[[bytes], None]) -> None:
-        """Read records; `done` gets them. The log is read as it is after everything ordered before."""
+        """Read records after all jobs that were ordered before; `done` is called with them."""
         ...
 
-    def read_in_pieces(self, read: ReadRange, look: Callable[[bytes], Found], done: Callable[[Found], None]) -> None:
-        """Read committed records, after appends and reads of followers; see `PiecewiseRead`."""
+    def read_in_pieces(self, read: ReadRange, parse: Callable[[bytes], Result], done: Callable[[Result], None]) -> None:
+        """Read committed records for a client. Other jobs are done first; see `PiecewiseRead`."""
         ...
 
-    def search(self, work: Callable[[Log], Found], done: Callable[[Found], None]) -> None:
-        """Look up something committed in the log, after appends and reads of followers; `done` gets the result."""
+    def search(self, work: Callable[[Log], Result], done: Callable[[Result], None]) -> None:
+        """Search the committed log for a client, after other jobs; `done` is called with what `work` returns."""
         ...
 
     def store_snapshot_piece(self, piece: StoreSnapshotPiece) -> None:
-        """Add a piece to a snapshot that is being fetched."""
+        """Write a piece of a snapshot that is being fetched."""
         ...
 
     def install_snapshot(self, snapshot: OffsetAndEpoch) -> None:
-        """Replace the log by a snapshot that has been fetched."""
+        """Replace the log with a snapshot that was fetched completely."""
         ...
 
     def write_producer_snapshot(self, image: TableImage) -> None:
@@ -85,5 +85,5 @@ class Disk(Protocol):
         ...
 
     def note_committed(self, offset: Offset) -> None:
-        """Let the next checkpoint say that everything below `offset` is committed."""
+        """Note, for the next checkpoint, that all records below `offset` are committed."""
         ...

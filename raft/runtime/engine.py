@@ -1,10 +1,10 @@
-"""Feeds the core with events, and carries out its effects in their order. Nothing else changes the core's state.
+"""Passes events to the core, and carries out its effects in order. Nothing else changes the state of the core.
 
     event -> core.handle -> effects -> disk, network, waiting requests -> event
 
-The disk keeps the order of what the engine asks of it, so the engine does not wait for it: a read that follows an
-append sees what was appended. The engine waits for one effect only: what follows a stored election state (a vote, an
-announcement) must not leave the node before that state is durable.
+The disk does its jobs in the order of the engine's calls, so the engine does not wait for it: a read returns what was
+appended before it. The engine waits for one effect only, `StoreElectionState`: a vote or an announcement that follows
+it must not be sent before the state is durable.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ _logger = logging.getLogger(__name__)
 Step = TypeVar("Step", Event, Effect)
 _LogEffect = AppendBatches | AppendLeaderChange | TruncateLog | StoreSnapshotPiece | InstallSnapshot | FlushLog
 OnResponse = Callable[[SendResponse], None]
-"""Takes the response to a request. If it has to read the log for it, it asks the disk at once."""
+"""Takes the response to a request. If the response needs records, the callback orders the read at once."""
 
 
 class Engine:
     """Runs one core.
 
     Args:
-        core: not started yet.
-        disk: of that core's replica.
-        network: the way to other nodes; it submits responses and failures to this engine.
+        core: the core; not started yet.
+        disk: the disk of the replica.
+        network: sends requests to other nodes, and submits responses and failures to this engine.
         scheduler: runs the engine.
-        ended: called once, with the reason why the node has to stop: None after a shutdown, else the error.
+        ended: called once when the node has to stop: with None after a shutdown, with the error otherwise.
     """
 
     def __init__(
@@ -88,33 +88,33 @@ class Engine:
         self._faults = FaultLog(_logger, scheduler.now_ms)
 
     def start(self) -> None:
-        """Begin with the first event."""
+        """Start the disk, and submit the first event."""
         self._disk.start(DiskListener(flushed=self._flushed, rolled=self._snapshot_producers, failed=self._failed))
         self.submit(Started())
 
     def stop(self) -> None:
-        """Let the disk finish what it has begun, and end. Requests that still wait get no response."""
+        """Stop the disk after the jobs that were ordered. The requests that wait get no response."""
         self._is_ended = True
         if self._timer is not None:
             self._timer.cancel()
         self._disk.stop()
 
     def submit(self, event: Event) -> None:
-        """Have the core handle an event soon. Events that are submitted meanwhile are handled together with it."""
+        """Pass an event to the core soon. Events that are submitted before that are handled in the same turn."""
         self._events.append(event)
         if not self._is_scheduled:
             self._is_scheduled = True
             self._scheduler.soon(self._advance)
 
     def expect_response(self, on_response: OnResponse) -> int:
-        """Return the id for a request that is about to be submitted; its response will go to `on_reply`."""
+        """Return the id of a request that will be submitted; `on_response` is called with its response."""
         request_id = self._next_request_id
         self._next_request_id += 1
         self._waiting[request_id] = on_response
         return request_id
 
     def abandon(self, request_id: int) -> None:
-        """Drop a request: its sender is gone."""
+        """Drop a request whose sender has disconnected."""
         if self._waiting.pop(request_id, None) is not None:
             self.submit(RequestAbandoned(request_id=request_id))
 
@@ -133,7 +133,7 @@ class Engine:
         try:
             step(subject)
         except Exception as error:
-            # An invariant is broken: this node must stop, the rest of the quorum goes on.
+            # An invariant is broken. This node must stop; the rest of the quorum continues.
             _logger.exception("node %s stops: an invariant broke on %s", self.core.node_id, type(subject).__name__)
             self._end(error)
 
@@ -146,7 +146,7 @@ class Engine:
         if deadline_ms is None:
             return
         if self._timer is not None:
-            # Deadlines mostly move away, with every fetch; a timer that is early then only looks again.
+            # Most deadlines move to a later time with every fetch. A timer that fires early is set again.
             if self._timer_due_ms <= deadline_ms:
                 return
             self._timer.cancel()
@@ -198,7 +198,7 @@ class Engine:
             case StoreSnapshotPiece():
                 self._disk.store_snapshot_piece(effect)
             case InstallSnapshot(snapshot=snapshot):
-                _logger.info("node %s replaces its log by the snapshot at %s", self.core.node_id, snapshot)
+                _logger.info("node %s replaces its log with the snapshot at %s", self.core.node_id, snapshot)
                 self._disk.install_snapshot(snapshot)
             case FlushLog():
                 self._disk.flush(effect)
@@ -254,6 +254,6 @@ class Engine:
             self._ended(error)
 
     def _snapshot_producers(self) -> None:
-        """Have the table of writers written as it is now: the log may be ahead of the segment that was begun."""
+        """Write the table of writers as it is now. The log may have records after the segment that was begun."""
         if not self._is_ended:
             self._disk.write_producer_snapshot(self.core.writers_image())

@@ -1,4 +1,4 @@
-"""Faults for an operator's eyes, each at most once in a while: a peer that is misconfigured repeats itself."""
+"""Log lines about faults, rate limited: a misconfigured client or node may cause the same fault with each request."""
 
 from __future__ import annotations
 
@@ -6,53 +6,56 @@ import logging
 from collections.abc import Callable
 
 _QUIET_MS = 10_000
-_MOST_REMEMBERED = 100
+_MAX_REMEMBERED = 100
 
 
 class FaultLog:
-    """Writes warnings; the same one again within ten seconds is only counted, and the count told next time.
+    """Logs each fault at most once in ten seconds, and counts the repetitions for the next line.
 
-    Of different ones no more than `_MOST_REMEMBERED` are written within ten seconds: a client may choose the words.
+    At most `_MAX_REMEMBERED` different faults are logged in ten seconds, because a client may choose the text.
 
     Args:
-        logger: writes the warnings.
-        now_ms: a monotonic clock, in milliseconds.
-        level: of the warnings.
+        logger: writes the lines.
+        now_ms: returns the time of a monotonic clock, in milliseconds.
+        level: the level of the lines.
     """
 
     def __init__(self, logger: logging.Logger, now_ms: Callable[[], int], *, level: int = logging.WARNING) -> None:
         self._logger = logger
         self._now_ms = now_ms
         self._level = level
-        self._last_told: dict[str, tuple[int, int]] = {}
+        self._last_logged: dict[str, tuple[int, int]] = {}
         self._left_out = 0
 
     def report(self, message: str, *details: object, latest: str = "") -> None:
-        """Log one fault: what `message` and `details`, as for a logger, make together.
+        """Log one fault.
 
-        What differs each time, such as an address, goes into `latest`: that of the first is written.
+        Args:
+            message: the text, in the form of a logger's. Faults are the same if text and details are equal.
+            details: the arguments of the text.
+            latest: values that may differ for the same fault, such as an address. It ends the line.
         """
         text = message % details
         now_ms = self._now_ms()
-        told_ms, suppressed = self._last_told.get(text, (-_QUIET_MS, 0))
-        if now_ms - told_ms < _QUIET_MS:
-            self._last_told[text] = (told_ms, suppressed + 1)
+        logged_ms, suppressed = self._last_logged.get(text, (-_QUIET_MS, 0))
+        if now_ms - logged_ms < _QUIET_MS:
+            self._last_logged[text] = (logged_ms, suppressed + 1)
             return
-        if text not in self._last_told and not self._has_room(now_ms):
+        if text not in self._last_logged and not self._has_room(now_ms):
             self._left_out += 1
             return
-        self._last_told[text] = (now_ms, 0)
+        self._last_logged[text] = (now_ms, 0)
         if self._left_out:
-            self._logger.log(self._level, "%s further messages were left out", self._left_out)
+            self._logger.log(self._level, "suppressed other faults: count=%s", self._left_out)
             self._left_out = 0
-        again = f" ({suppressed} times more since)" if suppressed else ""
+        again = f" (suppressed {suppressed} repetitions)" if suppressed else ""
         self._logger.log(self._level, "%s%s%s", text, f"; {latest}" if latest else "", again)
 
     def _has_room(self, now_ms: float) -> bool:
-        if len(self._last_told) >= _MOST_REMEMBERED:
-            self._last_told = {
-                text: (told_ms, suppressed)
-                for text, (told_ms, suppressed) in self._last_told.items()
-                if now_ms - told_ms < _QUIET_MS
+        if len(self._last_logged) >= _MAX_REMEMBERED:
+            self._last_logged = {
+                text: (logged_ms, suppressed)
+                for text, (logged_ms, suppressed) in self._last_logged.items()
+                if now_ms - logged_ms < _QUIET_MS
             }
-        return len(self._last_told) < _MOST_REMEMBERED
+        return len(self._last_logged) < _MAX_REMEMBERED

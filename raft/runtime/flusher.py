@@ -1,4 +1,4 @@
-"""Flushes of the log that share the disk's work, and the checkpoints that follow them."""
+"""Flushes of the log, of which one serves all that wait, and the checkpoints that follow them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from raft.runtime.checkpoint_pace import CheckpointPace
 
 
 class Flusher:
-    """Flushes the log; of the flushes that wait, the newest stands for all (group commit).
+    """Flushes the log. One flush fulfils all orders that wait (group commit).
 
-    Flushes may be ordered by one thread and done by another one.
+    One thread may order flushes, and another one do them.
 
     Args:
-        flush: brings everything to disk that is in the log when it is called.
-        write_checkpoints: writes down how much of the log is durable and committed; returns whether that was all of it.
-        pace: says when the checkpoints are due.
+        flush: flushes everything that is in the log when it is called.
+        write_checkpoints: writes the recovery point and the high watermark. It returns whether everything that is
+            flushed is also committed.
+        pace: decides when the checkpoints are due.
     """
 
     def __init__(
@@ -34,14 +35,14 @@ class Flusher:
         return bool(self._orders)
 
     def order(self, order: FlushLog) -> None:
-        """Ask for a flush, after everything that it has to cover is written."""
+        """Order a flush. Everything that it must cover is written before."""
         self._orders.append(order)
 
     def flush(self) -> list[FlushLog]:
-        """Flush the log; return the orders that this fulfils, the oldest first. At least one must wait.
+        """Flush the log, and return the orders that this fulfils, the oldest first. At least one must wait.
 
         Raises:
-            StorageError: the disk refuses.
+            StorageError: the disk reports an error.
         """
         orders = [self._orders.popleft() for _ in range(len(self._orders))]
         self._flush()
@@ -49,14 +50,17 @@ class Flusher:
         return orders
 
     def checkpoint_wait_s(self, now_s: float) -> float | None:
-        """Return how long to wait before the checkpoints are written: 0 for now, None while they are up to date."""
+        """Return how long to wait before writing the checkpoints, in seconds; None while they are up to date."""
         return self._pace.wait_s(now_s)
 
     def write_checkpoints(self, clock_s: Callable[[], float]) -> None:
-        """Write the checkpoints; `clock_s` tells the time of a monotonic clock.
+        """Write the checkpoints.
+
+        Args:
+            clock_s: returns the time of a monotonic clock, in seconds.
 
         Raises:
-            StorageError: the disk refuses.
+            StorageError: the disk reports an error.
         """
         is_complete = self._write_checkpoints()
         self._pace.wrote(clock_s(), is_complete=is_complete)

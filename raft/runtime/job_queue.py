@@ -12,21 +12,21 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class _Job(Generic[Result]):
-    """What to do, and what to call with the result."""
+    """A function, and the callback for its result."""
 
     work: Callable[[], Result]
     done: Callable[[Result], None] | None
 
 
 class JobQueue:
-    """Does jobs in the order in which they were put; those that can wait, in their own order, after the others.
+    """Does urgent jobs in order, and after them the jobs that can wait, in order.
 
-    Jobs may be put by one thread and done by another one.
+    One thread may put jobs, and another one do them.
 
     Args:
-        post: runs an action on the scheduler. Results of jobs that were done together are posted together.
-        failed: called on the scheduler with an error that a `done` has raised.
-        wake: called when a job has been put; sees to it that `do_waiting` is called.
+        post: runs an action on the scheduler. The results of jobs that were done together are posted together.
+        failed: called on the scheduler with the error of a callback that has raised.
+        wake: called after a job was put, so that `do_waiting` is called soon.
     """
 
     def __init__(
@@ -44,27 +44,27 @@ class JobQueue:
 
     @property
     def has_later(self) -> bool:
-        """Whether a job that can wait has not been done."""
+        """Whether a job that can wait is not done yet."""
         return bool(self._later)
 
     def put(self, work: Callable[[], Result], done: Callable[[Result], None] | None = None) -> None:
-        """Queue a job; `done` gets its result on the scheduler."""
+        """Queue an urgent job; `done` is called on the scheduler with its result."""
         self._jobs.append(_Job(work, done))  # type: ignore[arg-type]  # the pair fits together
         self._wake()
 
     def put_later(self, work: Callable[[], Result], done: Callable[[Result], None] | None = None) -> None:
-        """Queue a job that can wait: jobs given to `put` are done first, even if they are put later.
+        """Queue a job that can wait: urgent jobs are done first, even if they are queued later.
 
-        One such job is done each time that the others have been done, so that it is not put off for ever.
+        Each `do_waiting` does one of these jobs, so that urgent jobs cannot delay them for ever.
         """
         self._later.append(_Job(work, done))  # type: ignore[arg-type]  # the pair fits together
         self._wake()
 
     def do_waiting(self) -> bool:
-        """Do all jobs that cannot wait, then one that can; return whether more of the latter are waiting.
+        """Do all urgent jobs, then one that can wait; return whether more of these are left.
 
         Raises:
-            StorageError: the disk refuses; the jobs after that are not done.
+            StorageError: the disk reports an error. The jobs after the failed one are not done.
         """
         self.do_urgent()
         if self._later:
@@ -72,10 +72,10 @@ class JobQueue:
         return bool(self._later)
 
     def do_urgent(self) -> None:
-        """Do all jobs that cannot wait.
+        """Do all urgent jobs.
 
         Raises:
-            StorageError: the disk refuses; the jobs after that are not done.
+            StorageError: the disk reports an error. The jobs after the failed one are not done.
         """
         if self._jobs:
             self._do([self._jobs.popleft() for _ in range(len(self._jobs))])
@@ -87,7 +87,7 @@ class JobQueue:
             self._post(lambda: self._report(reports))
 
     def _report(self, reports: list[tuple[Callable[[object], None], object]]) -> None:
-        """Hand out results. An error of one `done` must not keep the others from their results."""
+        """Call the callbacks. An error of one must not prevent the calls of the others."""
         for done, result in reports:
             try:
                 done(result)

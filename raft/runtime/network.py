@@ -1,4 +1,4 @@
-"""The way to the other nodes, as the engine sees it."""
+"""The port through which the engine sends requests to other nodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from raft.types import NodeId
 
 
 class Network(Protocol):
-    """Sends requests to other nodes. What becomes of each request is submitted to the engine as an event."""
+    """Sends requests to other nodes. Each response or failure is submitted to the engine as an event."""
 
     def send(self, order: SendRequest) -> None:
         """Send a request."""

@@ -1,4 +1,4 @@
-"""Reads for clients, one piece at a time, so that appends and reads of followers are done in between."""
+"""Reads for clients, in pieces, so that appends and the reads of followers are done between two pieces."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from raft.core.effects import ReadRange
 from raft.runtime.job_queue import JobQueue
 from raft.storage.log import Log
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 _PIECE_BYTES = 1 << 20
 
 
-class PiecewiseRead(Generic[Found]):
+class PiecewiseRead(Generic[Result]):
     """One read of committed records. Only its queued job refers to it, so its memory is freed with that job.
 
     Args:
-        log: what to read.
+        log: the log.
         jobs: does one job for each piece.
-        read: which records.
-        look: called with all of them by the disk's worker; with none if a snapshot has replaced them.
-        done: called on the scheduler with what `look` returned.
+        read: the range of the records.
+        parse: called with all records on the worker of the disk; with empty bytes if a snapshot has replaced them.
+        done: called on the scheduler with the result of `parse`.
     """
 
     def __init__(
@@ -30,13 +30,13 @@ class PiecewiseRead(Generic[Found]):
         log: Log,
         jobs: JobQueue,
         read: ReadRange,
-        look: Callable[[bytes], Found],
-        done: Callable[[Found], None],
+        parse: Callable[[bytes], Result],
+        done: Callable[[Result], None],
     ) -> None:
         self._log = log
         self._jobs = jobs
         self._start_offset = read.start_offset
-        self._look = look
+        self._parse = parse
         self._done = done
         self._found: list[bytes] = []
         self._pieces = log.pieces(
@@ -44,19 +44,19 @@ class PiecewiseRead(Generic[Found]):
         )
 
     def read_next(self) -> None:
-        """Queue the next piece, at the beginning the first one."""
+        """Queue the job that reads the next piece."""
         self._jobs.put_later(self._read_piece, self._on_piece)
 
-    def _read_piece(self) -> tuple[Found] | None:
-        """Return what `look` returned, after the last piece; None before."""
+    def _read_piece(self) -> tuple[Result] | None:
+        """Read a piece; return the result of `parse` after the last piece, None before."""
         piece = next(self._pieces, b"")
         self._found.append(piece)
         if len(piece) == _PIECE_BYTES:
             return None
         is_there = self._start_offset >= self._log.start_offset
-        return (self._look(b"".join(self._found) if is_there else b""),)
+        return (self._parse(b"".join(self._found) if is_there else b""),)
 
-    def _on_piece(self, found: tuple[Found] | None) -> None:
+    def _on_piece(self, found: tuple[Result] | None) -> None:
         if found is None:
             self.read_next()
         else:

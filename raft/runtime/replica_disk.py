@@ -1,4 +1,4 @@
-"""A replica's directory behind the `Disk` port: the order of all that is done to it."""
+"""The `Disk` port on a replica's directory: which work is a job, and which needs the lock of the log."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from raft.storage.log import Log
 from raft.types import Batch, ElectionState, Offset, OffsetAndEpoch
 from raft.writers import TableImage
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 _CHECKPOINT_INTERVAL_S = 1.0
 
 
 class DiskWorkers(Protocol):
-    """Who does the jobs of a disk and its flushes: two threads in a node."""
+    """Does the jobs and the flushes of a disk: two threads in a node."""
 
     @property
     def log_lock(self) -> AbstractContextManager[object]:
@@ -31,19 +31,19 @@ class DiskWorkers(Protocol):
         ...
 
     def start(self, jobs: JobQueue, flusher: Flusher, listener: DiskListener) -> None:
-        """Begin to work."""
+        """Begin to do jobs and flushes."""
         ...
 
     def stop(self) -> None:
-        """Finish the jobs that cannot wait, then stop."""
+        """Do the urgent jobs, then stop."""
         ...
 
     def job_waits(self) -> None:
-        """See to it that the jobs that wait are done soon."""
+        """Do the jobs that wait soon."""
         ...
 
     def flush_waits(self) -> None:
-        """See to it that the flushes that wait are done soon."""
+        """Do the flushes that wait soon."""
         ...
 
     def post(self, action: Callable[[], None]) -> None:
@@ -52,12 +52,12 @@ class DiskWorkers(Protocol):
 
 
 class ReplicaDisk:
-    """Does what the engine orders to a replica's directory; see `Disk`.
+    """Does the engine's orders on the directory of a replica; see `Disk`.
 
     Args:
-        directory: open; nothing else writes to it. Its owner closes it after `stop`.
-        workers: do the work.
-        checkpoint_interval_s: shortest time between two writes of the checkpoints, in seconds.
+        directory: an open directory, to which nothing else writes. Its owner closes it after `stop`.
+        workers: do the jobs and the flushes.
+        checkpoint_interval_s: minimum time between two writes of the checkpoints, in seconds.
     """
 
     def __init__(
@@ -110,11 +110,11 @@ class ReplicaDisk:
             done,
         )
 
-    def read_in_pieces(self, read: ReadRange, look: Callable[[bytes], Found], done: Callable[[Found], None]) -> None:
+    def read_in_pieces(self, read: ReadRange, parse: Callable[[bytes], Result], done: Callable[[Result], None]) -> None:
         """See `Disk.read_in_pieces`."""
-        PiecewiseRead(self._directory.log, self._jobs, read, look, done).read_next()
+        PiecewiseRead(self._directory.log, self._jobs, read, parse, done).read_next()
 
-    def search(self, work: Callable[[Log], Found], done: Callable[[Found], None]) -> None:
+    def search(self, work: Callable[[Log], Result], done: Callable[[Result], None]) -> None:
         """See `Disk.search`."""
         self._jobs.put_later(lambda: work(self._directory.log), done)
 
@@ -134,7 +134,7 @@ class ReplicaDisk:
         """See `Disk.note_committed`."""
         self._directory.note_committed(offset)
 
-    # The workers' side
+    # Run by the workers
 
     def _append(self, batches: Sequence[Batch]) -> None:
         has_rolled = self._directory.append(batches)

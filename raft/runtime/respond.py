@@ -1,4 +1,4 @@
-"""How a request gets its response."""
+"""The callback through which a handler responds to a request."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from raft.runtime.response_budget import Permit
 
 
 class Respond(Protocol):
-    """Takes the response to one request."""
+    """Takes the response to one request, and knows the connection of the request."""
 
     def __call__(self, response: Message | None, permit: Permit | None = None) -> None:
-        """Give the response, once; None for a request that wants none.
+        """Respond to the request, once.
 
         Args:
-            response: to send.
-            permit: of its bytes; released when the other side has taken them.
+            response: the response to send; None for a request that expects none.
+            permit: the permit for its bytes; released when the client has read them.
         """
         ...
 
     def when_gone(self, forget: Callable[[], None]) -> None:
-        """Call this, instead of what was given before, if the caller goes away before there is a response."""
+        """Call `forget` if the caller disconnects before the response. It replaces the callback of an earlier call."""
         ...
 
     def is_from_peer(self) -> None:
-        """Note that the request is one in a voter's name, and was taken."""
+        """Note that a request in the name of a voter was accepted on this connection."""
         ...
 
     def hang_up(self, reason: str) -> None:
-        """Close the connection instead of giving a response."""
+        """Close the connection instead of sending a response, and log the reason."""
         ...

@@ -1,4 +1,4 @@
-"""How many bytes of responses to fetches of clients may be in a node's memory at once (`queued.max.request.bytes`)."""
+"""How many bytes of fetch responses to clients may be in a node's memory (`queued.max.request.bytes`)."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from dataclasses import dataclass
 
 @dataclass(slots=True, eq=False)
 class Permit:
-    """The right to hold a response's bytes in memory, from before they are read until the other side has taken them."""
+    """The right to hold the bytes of a response, from before the read until the client has read the response."""
 
     size_bytes: int
     proceed: Callable[[], None] | None
 
 
 class ResponseBudget:
-    """Counts the bytes of the responses to fetches of clients.
+    """Counts the bytes of the fetch responses to clients.
 
     Args:
-        limit_bytes: a read that would exceed it waits for its turn; one alone may always be larger.
+        limit_bytes: a read that would exceed it waits. A single read may be larger than the limit.
     """
 
     def __init__(self, limit_bytes: int) -> None:
@@ -29,25 +29,33 @@ class ResponseBudget:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether a read waits until other responses have been taken."""
+        """Whether a read waits until other responses are released."""
         return bool(self._waiting)
 
     def ask(self, size_bytes: int, proceed: Callable[[], None]) -> Permit:
-        """Call `proceed`, now or later, when so many bytes may be read; the permit is to be released in any case."""
+        """Call `proceed`, now or later, when so many bytes may be read.
+
+        Args:
+            size_bytes: how many bytes the response may have.
+            proceed: orders the read.
+
+        Returns:
+            The permit. The caller releases it in any case, even if the read does not proceed.
+        """
         permit = Permit(size_bytes, proceed)
         self._waiting.append(permit)
         self._proceed_waiting()
         return permit
 
     def shrink(self, permit: Permit, size_bytes: int) -> None:
-        """Less was read than was asked for."""
+        """Note that fewer bytes were read than the permit allows."""
         if permit.proceed is None and size_bytes < permit.size_bytes:
             self._taken_bytes -= permit.size_bytes - size_bytes
             permit.size_bytes = size_bytes
             self._proceed_waiting()
 
     def release(self, permit: Permit) -> None:
-        """The response has left, or its client is gone; a second call does nothing."""
+        """Release the bytes: the client has read the response, or has disconnected. A second call does nothing."""
         if permit.proceed is not None:
             permit.proceed = None
             self._waiting.remove(permit)
@@ -64,5 +72,5 @@ class ResponseBudget:
             self._waiting.popleft()
             self._taken_bytes += permit.size_bytes
             proceed, permit.proceed = permit.proceed, None
-            assert proceed is not None, "it waited"
+            assert proceed is not None, "a permit that waits can proceed"
             proceed()

@@ -1,4 +1,4 @@
-"""The clock and the event loop, as the engine sees them."""
+"""The port through which the engine uses the clock and the event loop."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ Action = Callable[[], object]
 
 
 class Timer(Protocol):
-    """An action that is scheduled for later."""
+    """An action that is scheduled for a later time."""
 
     def cancel(self) -> None:
-        """Do not run the action. Does nothing if it has run."""
+        """Do not run the action. Does nothing after the action has run."""
         ...
 
 
 class Scheduler(Protocol):
-    """Runs actions one at a time, never one inside another."""
+    """Runs actions one after the other, never one inside another."""
 
     def now_ms(self) -> int:
-        """Return the time of a monotonic clock, in milliseconds: the clock of the core's timeouts."""
+        """Return the time of a monotonic clock, in milliseconds. The timeouts of the core use it."""
         ...
 
     def wall_clock_ms(self) -> int:
-        """Return the time of day, in milliseconds since 1970 UTC: the clock of record timestamps."""
+        """Return the wall clock time, in milliseconds since 1970 UTC. Record timestamps use it."""
         ...
 
     def soon(self, action: Action) -> None:
-        """Run an action after those that are scheduled to run now."""
+        """Run an action after the actions that are scheduled to run now."""
         ...
 
     def at(self, due_ms: int, action: Action) -> Timer:
-        """Run an action when the monotonic clock shows `due_ms`, or later."""
+        """Run an action when the monotonic clock has reached `due_ms`, never earlier."""
         ...
 
     def post(self, action: Action) -> None:
-        """Like `soon`, but may be called from any thread, and when the node has stopped: then the action is dropped."""
+        """Run an action like `soon`, from any thread. After the node has stopped the action is dropped."""
         ...

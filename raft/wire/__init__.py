@@ -1,1 +1,1 @@
-"""The network face: frames, headers and messages of the Kafka protocol."""
+"""The Kafka protocol: frames, headers and messages, and their mapping to the messages of the core."""

@@ -1,4 +1,4 @@
-"""The table of APIs: for each key its messages, the versions we serve, and the headers they travel under."""
+"""The table of APIs: for each key its messages, the versions that a node serves, and the versions of their headers."""
 
 from __future__ import annotations
 
@@ -34,10 +34,9 @@ class Api(Generic[Request, Response]):
     """One API.
 
     Fields:
-        name: Kafka's.
+        name: the name of the API in Kafka.
         request, response: the messages.
-        lowest_announced_version: what ApiVersions answers may name as the lowest version, where it is not the lowest
-            there is; None elsewhere.
+        lowest_announced_version: the lowest version in ApiVersions responses; None if it is the lowest that is served.
     """
 
     name: str
@@ -47,30 +46,30 @@ class Api(Generic[Request, Response]):
 
     @property
     def key(self) -> int:
-        """The number by which requests name it."""
+        """The API key."""
         key = self.request.__schema__.api_key
         assert key is not None, "a request has an API key"
         return key
 
     @property
     def versions(self) -> Versions:
-        """The versions we can read and write."""
+        """The versions that can be decoded and encoded."""
         return self.request.__schema__.versions
 
     @property
     def announced_versions(self) -> Versions:
-        """The versions that an ApiVersions answer names."""
+        """The versions in ApiVersions responses."""
         if self.lowest_announced_version is None:
             return self.versions
         return Versions(self.lowest_announced_version, self.versions.highest)
 
     def request_header_version(self, version: int) -> int:
-        """The version of the header before a request of this version."""
+        """Return the version of the header of a request of this version."""
         return 2 if version in self.request.__schema__.flexible else 1
 
     def response_header_version(self, version: int) -> int:
-        """The version of the header before a response of this version."""
-        # A client must be able to read the answer to an ApiVersions request that this node is too old for.
+        """Return the version of the header of a response of this version."""
+        # A client must be able to decode the response to ApiVersions in a version that the node does not support.
         is_flexible = version in self.response.__schema__.flexible and self.response is not ApiVersionsResponse
         return 1 if is_flexible else 0
 
@@ -79,7 +78,7 @@ PRODUCE = Api(
     name="Produce",
     request=ProduceRequest,
     response=ProduceResponse,
-    # librdkafka takes a node without these long dead versions for one without record batches (KAFKA-18659).
+    # If these obsolete versions are missing, librdkafka assumes that the node has no record batches (KAFKA-18659).
     lowest_announced_version=0,
 )
 FETCH = Api(name="Fetch", request=FetchRequest, response=FetchResponse)
@@ -124,7 +123,7 @@ APIS: Mapping[int, Api[Any, Any]] = MappingProxyType({api.key: api for api in _A
 
 
 def api_of(message: Message) -> Api[Any, Any]:
-    """The API of a request or a response."""
+    """Return the API of a request or a response."""
     key = message.__schema__.api_key
-    assert key is not None, "only requests and responses belong to an API"
+    assert key is not None, "only requests and responses have an API key"
     return APIS[key]

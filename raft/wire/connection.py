@@ -1,10 +1,10 @@
-"""The client side of a connection in Kafka's protocol, without its socket: bytes in, events out, and requests to bytes.
+"""The client side of a connection in the Kafka protocol, without a socket: bytes in, events out, requests to bytes.
 
     NEGOTIATING     ApiVersions is in flight; other requests cannot be sent yet
          |          VersionsNegotiated
        READY        any number of requests may be in flight; the node responds in their order
          |          InvalidDataReceived, also possible while negotiating
-      FAILED        final: the bytes have lost their frames, so the caller closes the socket
+      FAILED        final: the stream has no valid frames any more, so the caller closes the socket
 
 The caller moves the bytes:
 
@@ -47,11 +47,11 @@ _CORRELATION_IDS = 1 << 31
 """How many correlation ids there are: an int32 holds them, and after the last one they begin at 0 again."""
 
 _ERROR_CODE = slice(4, 6)
-"""Where the error code stands in an ApiVersions response of any version: behind the correlation id."""
+"""The position of the error code in an ApiVersions response of any version: after the correlation id."""
 
 
 class ConnectionState(Enum):
-    """What a connection can do now. See the module's drawing."""
+    """What a connection can do now. See the diagram of the module."""
 
     NEGOTIATING = "negotiating"
     READY = "ready"
@@ -60,7 +60,7 @@ class ConnectionState(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionsNegotiated:
-    """The node told which APIs and versions it serves. Requests can be sent from now on."""
+    """The node has sent the APIs and versions that it serves. From now on requests can be sent."""
 
     response: ApiVersionsResponse
 
@@ -83,7 +83,7 @@ class ResponseReceived(Generic[Tag]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvalidDataReceived:
-    """The node sent something that is no response to the oldest request in flight. No event follows."""
+    """The node has sent invalid data instead of the response to the oldest request in flight. No event follows."""
 
     error: DecodeError
 
@@ -95,7 +95,7 @@ class Connection(Generic[Tag]):
     """Encodes requests, and finds the request of each response.
 
     Args:
-        client_id: how the node's logs name this client.
+        client_id: names this client in the logs of the node.
         max_frame_bytes: the largest response that is accepted, without the four bytes of its size.
     """
 
@@ -112,7 +112,7 @@ class Connection(Generic[Tag]):
 
     @property
     def state(self) -> ConnectionState:
-        """What the connection can do now."""
+        """The state of the connection."""
         return self._state
 
     def version_for(self, api: Api[Any, Any]) -> int | None:
@@ -134,7 +134,7 @@ class Connection(Generic[Tag]):
 
         Raises:
             LocalProtocolError: the connection is not READY; the version, or every version, is not supported by both
-                sides; or the version cannot express the request (COMPAT-2). The connection is as before.
+                sides; or the version cannot express the request (COMPAT-2). The connection is unchanged.
         """
         if self._state is not ConnectionState.READY:
             raise LocalProtocolError(f"cannot send {type(request).__name__}: the connection is {self._state.value}")
@@ -160,10 +160,10 @@ class Connection(Generic[Tag]):
         return data
 
     def receive_data(self, data: bytes) -> list[Event[Tag]]:
-        """Take bytes that came from the node, cut anywhere, and return what they complete, in their order.
+        """Receive bytes from the node, split at any position, and return the events that they complete, in order.
 
-        What a node sends raises nothing here: wrong bytes are the last event, behind those that came before them.
-        `data_to_send` may have new bytes afterwards, if ApiVersions is sent again.
+        Invalid data raises no error: it is the last event, after the events of the valid data before it.
+        `data_to_send` may return new bytes afterwards, if ApiVersions is sent again.
 
         Raises:
             LocalProtocolError: the connection has FAILED already.
@@ -223,7 +223,7 @@ class Connection(Generic[Tag]):
 
 
 def _common_versions(response: ApiVersionsResponse) -> Iterator[tuple[int, tuple[int, int]]]:
-    """The lowest and the highest version that both sides support, of each API that has any, by its key (COMPAT-1)."""
+    """Yield the key of each API that both sides support, with the lowest and the highest common version (COMPAT-1)."""
     for served in response.api_keys:
         if served.api_key in APIS:
             ours = APIS[served.api_key].versions

@@ -1,7 +1,7 @@
-"""The feature by which a client knows our nodes from Kafka's: announced in ApiVersions answers.
+"""The feature in ApiVersions responses by which a client distinguishes our nodes from those of Apache Kafka.
 
 level 0   no keyed writes
-level 1   the leader judges the keys of keyed writes
+level 1   the leader checks the keys of keyed writes
 """
 
 FEATURE_NAME = "kraft.spark.version"

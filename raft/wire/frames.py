@@ -1,10 +1,10 @@
 """Frames: a size, a header, a message.
 
-    int32 size      of what follows
+    int32 size      of the header and the message, in bytes
     header          request: API key, version, correlation id, client id; response: correlation id
     message
 
-No input or output: bytes in, messages out, and the other way round.
+This module does no I/O: it converts bytes to messages and messages to bytes.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from raft.wire.apis import APIS, Api, Response, api_of
 from raft.wire.headers import RequestHeader, ResponseHeader
 
 MAX_RESPONSE_BYTES = (1 << 31) - 1
-"""Largest answer that is read: whatever the size field can say. A fetch answers with a whole batch, whatever size was
-asked for, and the log may hold batches from the days of a larger message.max.bytes. Memory is taken for what has come,
-not for what is announced."""
+"""Largest response that is accepted: the largest value of the size field. A fetch returns at least one whole batch,
+and the log may have batches from a time when message.max.bytes was larger. Memory is allocated for the received part of
+a frame, not for its announced size."""
 
 _SIZE = struct.Struct(">i")
 _REQUEST_START = struct.Struct(">hhi")
 
 
 _SMALL_PART_BYTES = 4096
-"""A part that follows a smaller one is appended to it: one object for each of many small parts would take more memory
-than their bytes."""
+"""A part that is received after a smaller one is appended to it: one object for each of many small parts would take
+more memory than their bytes."""
 
 
 class FrameReader:
-    """Cuts a stream of bytes into frames.
+    """Splits a stream of bytes into frames.
 
-    What comes in is kept as it came, and put together when a frame is complete, so that a large one is copied once.
+    The received parts are joined when a frame is complete, so that a large frame is copied once.
 
     Args:
-        max_frame_bytes: the largest frame that is let in.
+        max_frame_bytes: the largest frame that is accepted, in bytes.
     """
 
     def __init__(self, max_frame_bytes: int) -> None:
@@ -52,32 +52,30 @@ class FrameReader:
 
     @property
     def has_partial_frame(self) -> bool:
-        """Whether the stream stopped, for now, inside a frame."""
+        """Whether a frame is partly received."""
         return bool(self._size) or self._frame_bytes is not None
 
     @property
     def announced_bytes(self) -> int:
-        """Size of the frame that has begun to come in; 0 while that is not known."""
+        """The announced size of the frame that is partly received, in bytes; 0 while it is unknown."""
         return self._frame_bytes or 0
 
     @property
     def received_bytes(self) -> int:
-        """How much has come of the frame that has begun to come in."""
+        """How many bytes are received of the frame that is partly received."""
         return self._received_bytes
 
     @property
     def begin(self) -> bytes:
-        """The first two bytes, which hold a request's API key, of the frame that has begun to come in; fewer if no
-        more have come.
-        """
+        """The first two bytes of the frame that is partly received, or fewer. In a request they are the API key."""
         return self._parts[0][:2] if self._parts else b""
 
     def receive(self, data: bytes) -> Iterator[bytes]:
-        """Take what came in, and hand out the frames that are complete, without their sizes; to be iterated to its end.
+        """Receive bytes, and yield the complete frames without their sizes. The caller iterates to the end.
 
         Raises:
-            DecodeError: a size is negative or above the limit, as soon as it is seen and after all frames before it.
-                The stream has no frames any more; close the connection.
+            DecodeError: a size is negative or above the limit; raised after the frames before it. The caller closes the
+                connection, because the stream has no valid frames any more.
         """
         if self._is_one_frame(data):
             yield data[_SIZE.size :]
@@ -90,7 +88,7 @@ class FrameReader:
                     return
             size = self._frame_bytes
             if not 0 <= size <= self._max_frame_bytes:
-                raise DecodeError(f"a frame of {size} bytes, where up to {self._max_frame_bytes} are allowed")
+                raise DecodeError(f"received a frame of {size} bytes, expected 0 to {self._max_frame_bytes}")
             end = min(len(data), position + size - self._received_bytes)
             self._keep(data[position:end])
             position = end
@@ -101,7 +99,7 @@ class FrameReader:
             yield frame
 
     def _is_one_frame(self, data: bytes) -> bool:
-        """Whether this is exactly one frame, as most requests and answers come in: then it need not be put together."""
+        """Return whether the data is exactly one frame, as for most requests and responses: then nothing is joined."""
         if self.has_partial_frame or len(data) < _SIZE.size:
             return False
         (size,) = _SIZE.unpack_from(data)
@@ -115,7 +113,7 @@ class FrameReader:
             self._parts.append(part)
 
     def _take_size(self, data: bytes, position: int) -> int:
-        """Take what is missing of the next frame's size from `position` on; return where the rest begins."""
+        """Read the missing bytes of the next frame's size at `position`; return the position after them."""
         end = position + _SIZE.size - len(self._size)
         self._size += data[position:end]
         if len(self._size) == _SIZE.size:
@@ -126,7 +124,7 @@ class FrameReader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedRequest:
-    """A request of a version that we serve."""
+    """A request in a version that the node serves."""
 
     api: Api[Any, Any]
     header: RequestHeader
@@ -135,10 +133,10 @@ class ReceivedRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnsupportedRequest:
-    """A request that cannot be read, because we do not serve that API or that version of it.
+    """A request that cannot be decoded, because the node does not serve that API or that version of it.
 
-    If the API is ApiVersions, error 35 in a response of version 0 tells the client what to ask instead (COMPAT-4); any
-    other answer would be in a form that the client does not expect.
+    If the API is ApiVersions, the node responds in version 0 with error 35 and the versions that it serves (COMPAT-4).
+    To other APIs it cannot respond in a form that the client expects.
     """
 
     api_key: int
@@ -147,13 +145,13 @@ class UnsupportedRequest:
 
 
 def decode_request(frame: bytes) -> ReceivedRequest | UnsupportedRequest:
-    """Read a frame that a client or peer sent. Bytes behind the message are ignored: librdkafka leaves some.
+    """Decode a frame from a client or another node. Bytes after the message are ignored: librdkafka leaves some.
 
     Raises:
-        DecodeError: the frame is cut short or malformed.
+        DecodeError: the frame is too short or malformed.
     """
     if len(frame) < _REQUEST_START.size:
-        raise DecodeError(f"a request of {len(frame)} bytes, less than any header")
+        raise DecodeError(f"received a request of {len(frame)} bytes, expected at least {_REQUEST_START.size}")
     api_key, version, correlation_id = _REQUEST_START.unpack_from(frame)
     api = APIS.get(api_key)
     if api is None or version not in api.versions:
@@ -163,23 +161,23 @@ def decode_request(frame: bytes) -> ReceivedRequest | UnsupportedRequest:
 
 
 def decode_response(frame: bytes, api: Api[Any, Response], version: int) -> tuple[int, Response]:
-    """Read a frame that answers a request of this API and version.
+    """Decode a frame with the response to a request of this API and version.
 
     Returns:
-        The correlation id, by which the caller finds that request, and the response.
+        The correlation id, which identifies the request, and the response.
 
     Raises:
-        DecodeError: the frame is cut short or malformed.
+        DecodeError: the frame is too short or malformed.
     """
     header, position = decode_prefix(ResponseHeader, api.response_header_version(version), frame)
     return header.correlation_id, decode(api.response, version, frame, position)
 
 
 def encode_request(request: Message, version: int, *, correlation_id: int, client_id: str | None) -> bytes:
-    """Write a request as a frame, its size included.
+    """Encode a request as a frame, with its size.
 
     Raises:
-        LocalProtocolError: the version cannot say what the request says (COMPAT-2).
+        LocalProtocolError: the version cannot express the request (COMPAT-2).
     """
     api = api_of(request)
     start = _REQUEST_START.pack(api.key, version, correlation_id)
@@ -189,22 +187,22 @@ def encode_request(request: Message, version: int, *, correlation_id: int, clien
 
 @lru_cache(maxsize=64)
 def _header_after_start(header_version: int, client_id: str | None) -> bytes:
-    """What follows the correlation id in the header of a request. A client has few of these and many requests."""
+    """Return the part of a request header after the correlation id. A client has few of these and many requests."""
     header = RequestHeader(request_api_key=0, request_api_version=0, correlation_id=0, client_id=client_id)
     return encode(header, header_version)[_REQUEST_START.size :]
 
 
 def encode_response(response: Message, version: int, *, correlation_id: int) -> bytes:
-    """Write the response to a request of this version as a frame, its size included.
+    """Encode the response to a request of this version as a frame, with its size.
 
     Raises:
-        LocalProtocolError: the version cannot say what the response says.
+        LocalProtocolError: the version cannot express the response.
     """
     return b"".join(response_pieces(response, version, correlation_id=correlation_id))
 
 
 def response_pieces(response: Message, version: int, *, correlation_id: int) -> list[bytes]:
-    """Write a response like `encode_response`, as pieces to be sent one after the other: records are not copied."""
+    """Encode a response like `encode_response`, but as pieces to send one after the other: records are not copied."""
     header = ResponseHeader(correlation_id=correlation_id)
     header_version = api_of(response).response_header_version(version)
     return _framed(encode_pieces(header, header_version) + encode_pieces(response, version))

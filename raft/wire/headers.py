@@ -1,13 +1,13 @@
-"""What stands before every request and response, behind the frame's size (rule COMPAT-4)."""
+"""The headers of requests and responses, between the size of the frame and the message (rule COMPAT-4)."""
 
 from raft.codec import INT16, INT32, STRING, Message, field, message
 
 
 @message(versions="1-2", flexible="2+")
 class RequestHeader(Message):
-    """Names the API and version of a request; version 2 before flexible requests, else 1.
+    """Names the API and version of a request. It has version 2 for flexible requests, else 1.
 
-    The client id has an int16 length in both, so that any node can read the header of any ApiVersions request.
+    The client id has an int16 length in both versions, so that a node can decode the header of any ApiVersions request.
     """
 
     request_api_key: int = field(INT16)
@@ -18,6 +18,6 @@ class RequestHeader(Message):
 
 @message(versions="0-1", flexible="1+")
 class ResponseHeader(Message):
-    """Repeats the correlation id of the request; version 1 before flexible responses but ApiVersions', else 0."""
+    """Repeats the correlation id of the request. It has version 1 for flexible responses except ApiVersions, else 0."""
 
     correlation_id: int = field(INT32)

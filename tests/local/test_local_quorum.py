@@ -16,8 +16,7 @@ import psutil
 import pytest
 
 from raft.errors import ConfigError, QuorumUnavailableError
-from raft.local import LocalQuorum, lock
-from raft.local import local_quorum as module
+from raft.local import LocalQuorum, local_quorum, lock
 from raft.local.ports import free_ports
 from raft.local.voter import VoterProcess
 from raft.storage.directory_lock import LOCK_FILE_NAME
@@ -124,8 +123,8 @@ def test_stop_that_was_interrupted_can_be_finished(tmp_path: Path, monkeypatch: 
 def test_voter_that_does_not_stop_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(module, "_HAND_OVER_S", 0.1)
-    monkeypatch.setattr(module, "_STOP_WAIT_S", 0.1)
+    monkeypatch.setattr(local_quorum, "_HAND_OVER_S", 0.1)
+    monkeypatch.setattr(local_quorum, "_STOP_WAIT_S", 0.1)
     quorum = LocalQuorum.start(tmp_path, voters=1, settings=QUICK)
     os.kill(quorum.pids[NodeId(1)], signal.SIGSTOP)
 
@@ -203,7 +202,7 @@ def test_voter_that_refuses_to_start_is_told_of_and_not_started_again(
 
 
 def test_quorum_without_a_leader_says_what_its_voters_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_READY_WAIT_S", 0.5)
+    monkeypatch.setattr(local_quorum, "_READY_WAIT_S", 0.5)
     children = set(psutil.Process().children())
 
     with pytest.raises(QuorumUnavailableError) as refused:

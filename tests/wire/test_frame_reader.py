@@ -54,7 +54,7 @@ def test_reader_takes_frames_up_to_its_limit() -> None:
 def test_reader_refuses_frame_by_its_size_alone(size: int) -> None:
     reader = FrameReader(5)
 
-    with pytest.raises(DecodeError, match=f"a frame of {size} bytes, where up to 5"):
+    with pytest.raises(DecodeError, match=f"a frame of {size} bytes, expected 0 to 5"):
         list(reader.receive(size.to_bytes(4, "big", signed=True)))
 
 

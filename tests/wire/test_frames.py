@@ -104,7 +104,7 @@ def test_request_with_bytes_behind_the_message_is_read() -> None:
 
 @pytest.mark.parametrize("length", range(8))
 def test_request_shorter_than_any_header_is_refused(length: int) -> None:
-    with pytest.raises(DecodeError, match="less than any header"):
+    with pytest.raises(DecodeError, match="expected at least 8"):
         decode_request(bytes(length))
 
 

@@ -144,7 +144,7 @@ def test_fetching_replica_stands_in_the_field_of_its_version(
 def test_client_is_no_replica() -> None:
     message = fetch.FetchRequest(max_wait_ms=0, min_bytes=0, topics=())
 
-    with pytest.raises(AssertionError, match="clients are read elsewhere"):
+    with pytest.raises(AssertionError, match="is read by client_fetch_from_wire"):
         replica_fetch_from_wire(message, 12, OURS)
 
 

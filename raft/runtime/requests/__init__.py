@@ -1,1 +1,1 @@
-"""What a node answers to each API."""
+"""The request handlers: how a node responds to each API."""

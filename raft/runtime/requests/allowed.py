@@ -1,10 +1,8 @@
-"""Whether a caller may make a request.
+"""Whether a caller may send a request.
 
 Requests in a voter's name are Vote, BeginQuorumEpoch, EndQuorumEpoch, UpdateRaftVoter, and a Fetch or FetchSnapshot
-with a voter's replica id. They decide who leads and what is committed, so they are taken only on the voters' listener,
-and, with `raft.voters.verify.address`, only from the addresses of the voter that they name.
-
-Authentication, once there is any, has its say here too.
+with a voter's replica id. They decide which node leads and what is committed. So they are accepted only on the voters'
+listener, and, with `raft.voters.verify.address`, only from the addresses of the voter that they name.
 """
 
 from __future__ import annotations
@@ -27,24 +25,24 @@ from raft.wire.messages.vote import VoteRequest
 
 
 def is_allowed(context: Context, caller: Caller, message: Message, version: int, respond: Respond) -> bool:
-    """Return whether to go on with a request; if not, it has its answer, or its connection is closed."""
-    names = _voters_named(message, version)
+    """Return whether to handle a request. If not, this function has sent a response or closed the connection."""
+    names = _replicas_named(message, version)
     if names is None or (_is_fetch(message) and not names & set(context.config.voters)):
         return True
     if caller.for_clients is not None:
         context.refusals.report(
-            "node %s: %s in the name of %s is refused on the listener for clients",
+            "node %s: refused %s in the name of %s on a listener for clients",
             context.node_id,
             type(message).__name__,
-            _words(names),
-            latest=f"from {caller}",
+            _text(names),
+            latest=f"address={caller}",
         )
         respond(_refusal(context, message, version))
         return False
     addresses = context.voter_addresses
     if addresses is not None and not all(addresses.has(name, caller.address) for name in names):
-        # Not an error code: a voter whose address is not known yet should try again, and not stop.
-        respond.hang_up(f"{type(message).__name__} in the name of {_words(names)} from an address that is not its own")
+        # No error code is sent: a voter whose address is not resolved yet should retry, and not stop.
+        respond.hang_up(f"{type(message).__name__} in the name of {_text(names)} came from another node's address")
         return False
     respond.is_from_peer()
     return True
@@ -54,12 +52,12 @@ def _is_fetch(message: Message) -> bool:
     return isinstance(message, FetchRequest | FetchSnapshotRequest)
 
 
-def _words(names: set[NodeId]) -> str:
+def _text(names: set[NodeId]) -> str:
     return "node " + ", ".join(map(str, sorted(names))) if names else "no node"
 
 
-def _voters_named(message: Message, version: int) -> set[NodeId] | None:
-    """In whose names a request is; None for what anyone may ask."""
+def _replicas_named(message: Message, version: int) -> set[NodeId] | None:
+    """Return the replicas in whose name a request is; None for a request that any client may send."""
     match message:
         case VoteRequest():
             return {NodeId(each.replica_id) for topic in message.topics for each in topic.partitions}

@@ -1,4 +1,4 @@
-"""What the handlers of requests may look at."""
+"""What the request handlers use."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from raft.wire.mapping.partition import INDEX, TopicPartition
 
 
 class VoterAddresses(Protocol):
-    """From which addresses the requests of voters may come."""
+    """The addresses from which requests in the name of a voter are accepted."""
 
     def has(self, node_id: NodeId, address: str) -> bool:
-        """Return whether a request in the name of a voter may come from this address."""
+        """Return whether requests in the name of a voter are accepted from an address."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """One node, as its handlers see it.
+    """One node, as its request handlers use it.
 
     Fields:
-        config: of the node.
-        cluster_id: of the cluster it belongs to.
-        ours: the partition it hosts.
-        engine: hands requests to the core.
-        disk: for reads.
-        scheduler: for time.
-        admissions: where appends are checked.
-        responses: how many bytes of responses to fetches of clients may be in memory.
-        relay: the way to the leader for what only it can answer.
-        refusals: where refused requests are logged.
-        voter_addresses: from where requests of voters may come; None takes them from anywhere.
-        draw: random numbers, for producer ids.
+        config: the configuration of the node.
+        cluster_id: the cluster id.
+        ours: the partition that the node hosts.
+        engine: passes requests to the core.
+        disk: reads and searches the log.
+        scheduler: tells the time, and runs actions later.
+        admissions: checks appends.
+        responses: bounds the bytes of fetch responses to clients.
+        relay: sends DescribeQuorum requests to the leader.
+        refusals: logs refused requests.
+        voter_addresses: the addresses of the voters; None accepts requests in a voter's name from any address.
+        draw: draws random numbers, for producer ids.
     """
 
     config: NodeConfig
@@ -63,12 +63,12 @@ class Context:
 
     @property
     def node_id(self) -> NodeId:
-        """This node."""
+        """The id of this node."""
         return self.config.node_id
 
     @property
     def epoch(self) -> Epoch:
-        """Its epoch."""
+        """The leader epoch of this node."""
         return self.engine.core.epoch
 
     @property
@@ -78,23 +78,25 @@ class Context:
 
     @property
     def is_leader(self) -> bool:
-        """Whether it leads."""
+        """Whether this node is leader."""
         return isinstance(self.engine.core.role, Leader)
 
     @property
     def serving_leader(self) -> NodeId | None:
-        """The node that clients should turn to; a leader that has resigned is none."""
+        """The leader that clients should send requests to; None if it is unknown or has resigned."""
         return self.engine.core.leader_id if isinstance(self.engine.core.role, Leader | Follower) else None
 
     @property
     def known_leader(self) -> Endpoint | None:
-        """Where another node listens that leads, as far as this one knows."""
+        """The endpoint of the leader if that is another node; None if this node is leader or knows none."""
         endpoints = self.engine.core.leader_endpoints
         return endpoints[0] if isinstance(self.engine.core.role, Follower) and endpoints else None
 
     def nodes(self, caller: Caller) -> dict[NodeId, Endpoint]:
-        """Every node that a client may turn to, at the listener of the kind that it came in by: the voters, the leader
-        wherever it told us it is, and this one.
+        """Return the endpoints of all nodes that a client can reach: the voters, the leader, and this node.
+
+        Args:
+            caller: the client. The endpoints are those of the listener that it is connected to.
         """
         if caller.for_clients is not None:
             return {**caller.for_clients.voters, self.node_id: caller.for_clients.advertised}
@@ -106,7 +108,7 @@ class Context:
         return nodes
 
     def leader_endpoints(self, caller: Caller) -> tuple[Endpoint, ...]:
-        """Where a client that came in by this listener reaches the leader, as far as that is known."""
+        """Return the endpoints at which a client reaches the leader, as `nodes` does; empty if they are unknown."""
         if caller.for_clients is None:
             return self.engine.core.leader_endpoints
         leader_id = self.engine.core.leader_id
@@ -114,18 +116,18 @@ class Context:
         return (endpoint,) if endpoint is not None else ()
 
     def client_epoch_error(self, epoch: int) -> ErrorCode:
-        """Compare the leader epoch that a client counts on with ours; -1 counts on none (CLIENT-1)."""
+        """Return the error for the leader epoch in a client's request; -1 stands for no epoch (CLIENT-1)."""
         if epoch in (-1, self.epoch):
             return ErrorCode.NONE
         return ErrorCode.FENCED_LEADER_EPOCH if epoch < self.epoch else ErrorCode.UNKNOWN_LEADER_EPOCH
 
     def leader_only_error(self, epoch: int) -> ErrorCode:
-        """Refuse what only the leader of the right epoch may answer."""
+        """Return the error for a request that only the leader of this epoch may serve."""
         error = self.client_epoch_error(epoch)
         if error == ErrorCode.NONE and not self.is_leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return error
 
     def is_ours_by_name(self, topic: str, partition: int) -> bool:
-        """Whether a request means the partition we host."""
+        """Return whether a request names the partition that this node hosts."""
         return topic == self.ours.topic_name and partition == INDEX

@@ -1,11 +1,11 @@
-"""FindCoordinator and JoinGroup: clients are told that there are neither consumer groups nor transactions (CLIENT-14).
+"""FindCoordinator and JoinGroup: this quorum supports neither consumer groups nor transactions (CLIENT-14).
 
-A client that finds no coordinator asks for one again and again, some for ever. So each gets an answer that ends its
-call, chosen by what the clients do with it:
+A client that finds no coordinator retries, in some clients for ever. So each request gets a response that ends the
+client's call, chosen by how the clients handle it:
 
-    consumer groups    any node is named as coordinator. The requests that follow are not served, which librdkafka, Java
-                       and aiokafka report at once; but aiokafka repeats JoinGroup for ever unless it is refused.
-    transactions       CLUSTER_AUTHORIZATION_FAILED: the one error that is fatal to librdkafka and whose message the
+    consumer groups    This node is named as coordinator. The requests that follow are not supported, which librdkafka,
+                       Java and aiokafka report at once; but aiokafka retries JoinGroup for ever unless it is refused.
+    transactions       CLUSTER_AUTHORIZATION_FAILED is the only error that is fatal to librdkafka and whose message the
                        Java producer shows.
 """
 
@@ -29,15 +29,15 @@ _FIRST_WITH_SEVERAL_KEYS = 4
 def find_coordinator(
     context: Context, caller: Caller, request: FindCoordinatorRequest, version: int
 ) -> FindCoordinatorResponse:
-    """Answer FindCoordinator, on every node."""
+    """Handle FindCoordinator, on every node."""
     if version < _FIRST_WITH_SEVERAL_KEYS:
-        found = _coordinator(context, caller, request.key, request.key_type)
+        only = _coordinator(context, caller, request.key, request.key_type)
         return FindCoordinatorResponse(
-            error_code=found.error_code,
-            error_message=found.error_message,
-            node_id=found.node_id,
-            host=found.host,
-            port=found.port,
+            error_code=only.error_code,
+            error_message=only.error_message,
+            node_id=only.node_id,
+            host=only.host,
+            port=only.port,
         )
     return FindCoordinatorResponse(
         coordinators=tuple(
@@ -55,12 +55,12 @@ def join_group() -> JoinGroupResponse:
 
 def _coordinator(context: Context, caller: Caller, key: str, key_type: int) -> Coordinator:
     if key_type == GROUP:
-        here = context.nodes(caller)[context.node_id]
+        endpoint = context.nodes(caller)[context.node_id]
         return Coordinator(
             key=key,
             node_id=context.node_id,
-            host=here.host,
-            port=here.port,
+            host=endpoint.host,
+            port=endpoint.port,
             error_code=ErrorCode.NONE,
             error_message=None,
         )

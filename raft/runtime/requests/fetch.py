@@ -1,4 +1,4 @@
-"""Fetch: replicas go to the core as they are; clients may ask for several partitions, of which one is ours."""
+"""Fetch of a client. It may name several partitions, of which this node hosts one."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from raft.wire.messages import fetch as wire
 from raft.wire.messages.nodes import BrokerEndpoint
 
 LONGEST_WAIT_MS = 60_000
-"""Longest time for which a fetch is parked: its client may have gone away unnoticed."""
+"""Longest time for which a fetch is parked: its client may have disconnected unnoticed."""
 
-MOST_MIN_BYTES = 1 << 20
-"""Most bytes that a fetch is parked for; with so many it is answered, even if it asks for more (`min_bytes`)."""
+MAX_MIN_BYTES = 1 << 20
+"""Upper bound of a fetch's `min_bytes`: with so many bytes it gets a response, even if it asks for more."""
 
 
 def client_fetch(context: Context, caller: Caller, request: wire.FetchRequest, version: int, respond: Respond) -> None:
-    """Answer the Fetch of a client: committed records only, once there are `min_bytes` of them or time is over."""
+    """Handle the Fetch of a client: respond with committed records after `min_bytes` or `max_wait_ms` is reached."""
     ours = _our_partition(context, request, version)
     if ours is None:
         _respond_without_ours(context, request, version, respond)
         return
-    asked = client_fetch_from_wire(request, ours)
-    max_bytes = min(asked.max_bytes, context.config.message_max_bytes)
-    asked = replace(asked, max_bytes=max_bytes, max_wait_ms=_wait_ms(request))
-    _ClientFetch(context, caller, request, version, respond, asked).ask()
+    core_request = client_fetch_from_wire(request, ours)
+    max_bytes = min(core_request.max_bytes, context.config.message_max_bytes)
+    core_request = replace(core_request, max_bytes=max_bytes, max_wait_ms=_wait_ms(request))
+    _ClientFetch(context, caller, request, version, respond, core_request).submit()
 
 
 def _wait_ms(request: wire.FetchRequest) -> int:
@@ -57,7 +57,7 @@ def _our_partition(context: Context, request: wire.FetchRequest, version: int) -
 
 
 def _respond_without_ours(context: Context, request: wire.FetchRequest, version: int, respond: Respond) -> None:
-    """Nothing of ours is asked for: errors at once, or, for an empty session, nothing, after the time asked for."""
+    """Respond to a Fetch without our partition: with errors at once; if it names no partition, after `max_wait_ms`."""
     response = _response(context, request, version, None, ())
     due_ms = context.scheduler.now_ms() + (0 if request.topics else _wait_ms(request))
     respond.when_gone(context.scheduler.at(due_ms, lambda: respond(response)).cancel)
@@ -70,7 +70,7 @@ def _response(
     ours: wire.FetchResponsePartition | None,
     endpoints: tuple[BrokerEndpoint, ...],
 ) -> wire.FetchResponse:
-    """The answer about everything that was asked for; no fetch sessions are kept, so its session id is 0."""
+    """Return the response for all partitions of a request. There are no fetch sessions, so the session id is 0."""
     return wire.FetchResponse(
         responses=tuple(
             wire.FetchResponseTopic(
@@ -102,7 +102,7 @@ def _unknown(
 
 
 class _ClientFetch:
-    """One client's Fetch on its way; asked again while it has found less than `min_bytes` and has time."""
+    """The Fetch of one client. It is submitted again while it has found less than `min_bytes` and has time left."""
 
     def __init__(
         self,
@@ -111,27 +111,27 @@ class _ClientFetch:
         request: wire.FetchRequest,
         version: int,
         respond: Respond,
-        asked: ClientFetchRequest,
+        core_request: ClientFetchRequest,
     ) -> None:
         self._context = context
         self._caller = caller
         self._request = request
         self._version = version
         self._respond = respond
-        self._asked = asked
-        self._min_bytes = min(request.min_bytes, MOST_MIN_BYTES, asked.max_bytes)
+        self._core_request = core_request
+        self._min_bytes = min(request.min_bytes, MAX_MIN_BYTES, core_request.max_bytes)
         self._deadline_ms = context.scheduler.now_ms() + _wait_ms(request)
         self._permit: Permit | None = None
         self._is_forgotten = False
 
-    def ask(self) -> None:
-        """Put the question to the core."""
+    def submit(self) -> None:
+        """Submit the request to the core."""
         request_id = self._context.engine.expect_response(self._on_response)
         self._respond.when_gone(lambda: self._forget(request_id))
-        self._context.engine.submit(RequestReceived(request_id=request_id, request=self._asked))
+        self._context.engine.submit(RequestReceived(request_id=request_id, request=self._core_request))
 
     def _forget(self, request_id: int) -> None:
-        """The client is gone."""
+        """Drop the fetch: the client has disconnected."""
         self._is_forgotten = True
         self._context.engine.abandon(request_id)
         if self._permit is not None:
@@ -139,53 +139,56 @@ class _ClientFetch:
 
     def _on_response(self, order: SendResponse) -> None:
         response, read = order.response, order.read
-        assert isinstance(response, FetchResponse), "the answer to a fetch"
+        assert isinstance(response, FetchResponse), "the response to a fetch"
         if read is None:
-            self._answer(response, b"")
+            self._send_response(response, b"")
             return
         committed_bytes = self._context.engine.core.committed_bytes
 
-        def on_read(found: tuple[bytes, bool]) -> None:
-            self._on_read(response, *found, committed_bytes)
+        def on_read(result: tuple[bytes, bool]) -> None:
+            self._on_read(response, *result, committed_bytes)
 
-        # What is committed stays in the log, so the read may wait until there is memory for its answer.
+        # Committed records stay in the log, so the read may wait until there is memory for the response.
         self._permit = self._context.responses.ask(
             read.max_bytes,
-            lambda: self._context.disk.read_in_pieces(read, lambda records: self._look(records, read), on_read),
+            lambda: self._context.disk.read_in_pieces(read, lambda records: self._parse(records, read), on_read),
         )
 
     def _on_read(self, response: FetchResponse, records: bytes, is_everything: bool, committed_bytes: int) -> None:
-        assert self._permit is not None, "asked for before the read"
+        assert self._permit is not None, "a read has a permit"
         responses = self._context.responses
         responses.shrink(self._permit, len(records))
-        if self._is_forgotten or self._is_asked_again(records, is_everything, committed_bytes):
+        if self._is_forgotten or self._submit_again(records, is_everything, committed_bytes):
             responses.release(self._permit)
         else:
-            self._answer(response, records)
+            self._send_response(response, records)
 
-    def _look(self, records: bytes, read: ReadRange) -> tuple[bytes, bool]:
-        """Return the records, and whether they are too few but all that is committed; on the disk thread."""
+    def _parse(self, records: bytes, read: ReadRange) -> tuple[bytes, bool]:
+        """Return the records, and whether they are all that is committed but fewer than `min_bytes`."""
         if not records or len(records) >= self._min_bytes:
             return records, False
         try:
             return records, skip_to(records, Offset(read.end_offset - 1)) < len(records)
         except DecodeError:
-            return records, False  # Damaged on this disk: the client will see that by the checksum.
+            return records, False  # The records are damaged on this disk; the client finds that by the checksum.
 
-    def _is_asked_again(self, records: bytes, is_everything: bool, committed_bytes: int) -> bool:
-        """Ask the core again if there is less than `min_bytes`: it replies once the rest is committed or time is up."""
+    def _submit_again(self, records: bytes, is_everything: bool, committed_bytes: int) -> bool:
+        """Submit the request again if more records may come in time; return whether that was done."""
         left_ms = self._deadline_ms - self._context.scheduler.now_ms()
         if not records:
-            self._asked = replace(self._asked, max_wait_ms=max(left_ms, 0))  # it is gone, as the core will say
+            # A snapshot has replaced the records. The core responds with the error.
+            self._core_request = replace(self._core_request, max_wait_ms=max(left_ms, 0))
         elif is_everything and left_ms > 0:
             missing_bytes = self._min_bytes - len(records)
-            self._asked = replace(self._asked, max_wait_ms=left_ms, wait_until_bytes=committed_bytes + missing_bytes)
+            self._core_request = replace(
+                self._core_request, max_wait_ms=left_ms, wait_until_bytes=committed_bytes + missing_bytes
+            )
         else:
             return False
-        self.ask()
+        self.submit()
         return True
 
-    def _answer(self, response: FetchResponse, records: bytes) -> None:
+    def _send_response(self, response: FetchResponse, records: bytes) -> None:
         partition = fetch_partition_to_wire(response, records, self._version)
         reachable = replace(response.leader, endpoints=self._context.leader_endpoints(self._caller))
         endpoints = fetch_endpoints_to_wire(reachable, self._version)

@@ -1,4 +1,4 @@
-"""Which handler answers which request."""
+"""Calls the handler of each request."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from raft.wire.messages.update_raft_voter import UpdateRaftVoterRequest
 
 
 def handle(context: Context, caller: Caller, received: ReceivedRequest, respond: Respond) -> None:
-    """Begin a request; `respond` gets its answer, at once or later."""
+    """Begin a request. Its handler calls `respond` now or later."""
     message, version = received.message, received.header.request_api_version
     if not is_allowed(context, caller, message, version, respond):
         return
@@ -59,19 +59,19 @@ def handle(context: Context, caller: Caller, received: ReceivedRequest, respond:
                 context.known_leader,
                 message,
                 version,
-                on_response=lambda answer: respond(relayed(context, caller, answer)),
+                on_response=lambda response: respond(relayed(context, caller, response)),
                 otherwise=lambda: respond(describe_quorum(context, caller, message, version)),
             )
         case _:
-            answer = _at_once(context, caller, message, version)
-            if answer is not None:
-                respond(answer)
+            response = _immediate_response(context, caller, message, version)
+            if response is not None:
+                respond(response)
             else:
-                _ask_core(context, message, version, respond)
+                _submit_to_core(context, message, version, respond)
 
 
-def _at_once(context: Context, caller: Caller, message: Message, version: int) -> Message | None:
-    """The answers that need nobody else; None for requests of replicas, which are the core's."""
+def _immediate_response(context: Context, caller: Caller, message: Message, version: int) -> Message | None:
+    """Return the response if it needs neither core nor disk; None for requests of replicas."""
     match message:
         case ApiVersionsRequest():
             return api_versions(version)
@@ -95,8 +95,8 @@ def _at_once(context: Context, caller: Caller, message: Message, version: int) -
             return None
 
 
-def _ask_core(context: Context, message: Message, version: int, respond: Respond) -> None:
-    """Hand the core what another replica asks."""
+def _submit_to_core(context: Context, message: Message, version: int, respond: Respond) -> None:
+    """Submit the request of another replica to the core."""
 
     def on_response(order: SendResponse) -> None:
         response = order.response
@@ -111,12 +111,12 @@ def _ask_core(context: Context, message: Message, version: int, respond: Respond
 
     request = request_from_wire(message, version, context.ours)
     if isinstance(request, core.FetchRequest):
-        # Anybody can say that it is a replica: neither how long it waits nor how much it gets may be up to it.
-        most_bytes = max(context.config.fetch_max_bytes, context.config.message_max_bytes)
+        # Any client can claim to be a replica, so this node bounds how long the fetch waits and how much it returns.
+        max_bytes = max(context.config.fetch_max_bytes, context.config.message_max_bytes)
         request = replace(
             request,
             max_wait_ms=min(request.max_wait_ms, LONGEST_WAIT_MS),
-            max_bytes=min(request.max_bytes, most_bytes),
+            max_bytes=min(request.max_bytes, max_bytes),
         )
     request_id = context.engine.expect_response(on_response)
     respond.when_gone(lambda: context.engine.abandon(request_id))

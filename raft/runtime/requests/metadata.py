@@ -1,4 +1,4 @@
-"""Metadata and DescribeCluster: which nodes there are, which of them leads, and the one topic."""
+"""Metadata and DescribeCluster: the nodes, the leader, and the topic of the quorum."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _FIRST_BY_TOPIC_ID = 12
 
 
 def metadata(context: Context, caller: Caller, request: MetadataRequest, version: int) -> MetadataResponse:
-    """Answer Metadata. Topics None asks for all, no topics for the nodes only; in version 0 that asks for all too."""
+    """Handle Metadata. Topics null requests all topics, an empty list none; in version 0 an empty list requests all."""
     wants_all = request.topics is None or (version == 0 and not request.topics)
     topics = (
         (_our_topic(context),)
         if wants_all
-        else tuple(_topic(context, asked, version) for asked in request.topics or ())
+        else tuple(_topic(context, topic, version) for topic in request.topics or ())
     )
     return MetadataResponse(
         brokers=tuple(
@@ -43,21 +43,21 @@ def metadata(context: Context, caller: Caller, request: MetadataRequest, version
     )
 
 
-def _topic(context: Context, asked: MetadataRequestTopic, version: int) -> MetadataResponseTopic:
-    by_our_id = asked.name is None and asked.topic_id == context.ours.topic_id and version >= _FIRST_BY_TOPIC_ID
-    if asked.name == context.ours.topic_name or by_our_id:
+def _topic(context: Context, requested: MetadataRequestTopic, version: int) -> MetadataResponseTopic:
+    by_our_id = requested.name is None and requested.topic_id == context.ours.topic_id and version >= _FIRST_BY_TOPIC_ID
+    if requested.name == context.ours.topic_name or by_our_id:
         return _our_topic(context)
-    if asked.name is None:
-        # Versions 10 and 11 can ask by id alone, but not answer without a name; Kafka refuses it there too.
+    if requested.name is None:
+        # Versions 10 and 11 can request a topic by id, but not respond without a name. Kafka refuses this too.
         by_id = version >= _FIRST_BY_TOPIC_ID
         return MetadataResponseTopic(
             error_code=ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.INVALID_REQUEST,
             name=None if by_id else "",
-            topic_id=asked.topic_id,
+            topic_id=requested.topic_id,
             partitions=(),
         )
     return MetadataResponseTopic(
-        error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=asked.name, topic_id=ZERO_UUID, partitions=()
+        error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=requested.name, topic_id=ZERO_UUID, partitions=()
     )
 
 
@@ -81,7 +81,7 @@ def _our_topic(context: Context) -> MetadataResponseTopic:
 
 
 def describe_cluster(context: Context, caller: Caller, request: DescribeClusterRequest) -> DescribeClusterResponse:
-    """Answer DescribeCluster: each node is broker and controller alike, the controller is the leader."""
+    """Handle DescribeCluster: each node is listed as broker and as controller, and the leader is the controller."""
     return DescribeClusterResponse(
         error_code=ErrorCode.NONE,
         endpoint_type=request.endpoint_type,

@@ -1,4 +1,4 @@
-"""ListOffsets and OffsetForLeaderEpoch: where the committed log begins and ends, in offsets, times and epochs."""
+"""ListOffsets and OffsetForLeaderEpoch: offsets of the committed log by position, time and epoch."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ _UNKNOWN = -1
 
 
 def list_offsets(context: Context, request: ListOffsetsRequest, version: int, respond: Respond) -> None:
-    """Answer ListOffsets, of the leader only. What the core knows is taken now; the log is searched on its thread."""
-    asked = Counter(
+    """Handle ListOffsets on the leader. Offsets that the core knows are read now; times are searched on the disk."""
+    count_of = Counter(
         (topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions
     )
     topics = [
@@ -52,7 +52,7 @@ def list_offsets(context: Context, request: ListOffsetsRequest, version: int, re
                     topic.name,
                     partition,
                     version,
-                    is_repeated=asked[topic.name, partition.partition_index] > 1,
+                    is_repeated=count_of[topic.name, partition.partition_index] > 1,
                 )
                 for partition in topic.partitions
             ],
@@ -75,47 +75,47 @@ _Finder = Callable[[Log], ListOffsetsResponsePartition]
 
 
 def _offset_finder(
-    context: Context, topic: str, asked: ListOffsetsRequestPartition, version: int, *, is_repeated: bool
+    context: Context, topic: str, requested: ListOffsetsRequestPartition, version: int, *, is_repeated: bool
 ) -> _Finder:
-    """What gives the answer for one partition, on the log's thread."""
+    """Return the function that finds the response for one partition. It runs as a job of the disk."""
 
-    def answer(*, error: int = ErrorCode.NONE, offset: int = _UNKNOWN, epoch: int = _UNKNOWN) -> _Finder:
-        found = ListOffsetsResponsePartition(
-            partition_index=asked.partition_index,
+    def known(*, error: int = ErrorCode.NONE, offset: int = _UNKNOWN, epoch: int = _UNKNOWN) -> _Finder:
+        response = ListOffsetsResponsePartition(
+            partition_index=requested.partition_index,
             error_code=error,
             offset=offset,
             leader_epoch=epoch if version >= _FIRST_WITH_EPOCH else _UNKNOWN,
         )
-        return lambda _log: found
+        return lambda _log: response
 
-    # As Kafka answers what is repeated. Each search keeps the thread of the log busy, and a request has room for many.
-    error = ErrorCode.INVALID_REQUEST if is_repeated else _offset_error(context, topic, asked)
+    # Kafka sends the same error. Each search occupies the disk thread, and a request could repeat one many times.
+    error = ErrorCode.INVALID_REQUEST if is_repeated else _offset_error(context, topic, requested)
     if error != ErrorCode.NONE:
-        return answer(error=error)
+        return known(error=error)
     view = context.engine.core.log
-    if asked.timestamp in (EARLIEST_TIMESTAMP, _EARLIEST_LOCAL):
-        return answer(offset=view.start_offset, epoch=view.epoch_at(Offset(view.start_offset + 1)))
+    if requested.timestamp in (EARLIEST_TIMESTAMP, _EARLIEST_LOCAL):
+        return known(offset=view.start_offset, epoch=view.epoch_at(Offset(view.start_offset + 1)))
     high_watermark = context.high_watermark
     if high_watermark is None:
-        # A new leader that answered with less than its predecessor would send "latest" backwards (CLIENT-4).
+        # A lower offset than that of the leader before would move "latest" backwards (CLIENT-4).
         knows_code = version >= _FIRST_WITH_OFFSET_NOT_AVAILABLE
-        return answer(error=ErrorCode.OFFSET_NOT_AVAILABLE if knows_code else ErrorCode.LEADER_NOT_AVAILABLE)
-    if asked.timestamp == LATEST_TIMESTAMP:
-        return answer(offset=high_watermark, epoch=context.epoch)
-    if asked.timestamp == _LATEST_TIERED:
-        return answer()
-    if asked.timestamp == _LARGEST_TIMESTAMP:
-        return lambda log: _found(asked, version, log.find_largest_timestamp(high_watermark))
-    return lambda log: _found(asked, version, log.find_offset_by_timestamp(asked.timestamp, high_watermark))
+        return known(error=ErrorCode.OFFSET_NOT_AVAILABLE if knows_code else ErrorCode.LEADER_NOT_AVAILABLE)
+    if requested.timestamp == LATEST_TIMESTAMP:
+        return known(offset=high_watermark, epoch=context.epoch)
+    if requested.timestamp == _LATEST_TIERED:
+        return known()
+    if requested.timestamp == _LARGEST_TIMESTAMP:
+        return lambda log: _found(requested, version, log.find_largest_timestamp(high_watermark))
+    return lambda log: _found(requested, version, log.find_offset_by_timestamp(requested.timestamp, high_watermark))
 
 
 def _found(
-    asked: ListOffsetsRequestPartition, version: int, record: TimestampOffset | None
+    requested: ListOffsetsRequestPartition, version: int, record: TimestampOffset | None
 ) -> ListOffsetsResponsePartition:
     if record is None:
-        return ListOffsetsResponsePartition(partition_index=asked.partition_index, error_code=ErrorCode.NONE)
+        return ListOffsetsResponsePartition(partition_index=requested.partition_index, error_code=ErrorCode.NONE)
     return ListOffsetsResponsePartition(
-        partition_index=asked.partition_index,
+        partition_index=requested.partition_index,
         error_code=ErrorCode.NONE,
         timestamp=record.timestamp_ms,
         offset=record.offset,
@@ -123,22 +123,22 @@ def _found(
     )
 
 
-def _offset_error(context: Context, topic: str, asked: ListOffsetsRequestPartition) -> ErrorCode:
-    if not context.is_ours_by_name(topic, asked.partition_index):
+def _offset_error(context: Context, topic: str, requested: ListOffsetsRequestPartition) -> ErrorCode:
+    if not context.is_ours_by_name(topic, requested.partition_index):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    error = context.leader_only_error(asked.current_leader_epoch)
-    if error == ErrorCode.NONE and asked.timestamp < _LATEST_TIERED:
+    error = context.leader_only_error(requested.current_leader_epoch)
+    if error == ErrorCode.NONE and requested.timestamp < _LATEST_TIERED:
         return ErrorCode.INVALID_REQUEST
     return error
 
 
 def offset_for_leader_epoch(context: Context, request: OffsetForLeaderEpochRequest, respond: Respond) -> None:
-    """Answer OffsetForLeaderEpoch from the epoch cache, cut at the high watermark.
+    """Handle OffsetForLeaderEpoch from the epoch cache, with the high watermark as upper bound.
 
-    A plan (CLIENT-15) is made by the thread of the log, and only for a request about one partition: that is what our
-    clients ask, and a request has room for many.
+    A batch is planned (CLIENT-15) as a job of the disk, and only for a request with one partition: our clients send no
+    other, and a request could name many.
     """
-    answer = OffsetForLeaderEpochResponse(
+    response = OffsetForLeaderEpochResponse(
         topics=tuple(
             OffsetForLeaderEpochResponseTopic(
                 topic=topic.topic,
@@ -147,44 +147,44 @@ def offset_for_leader_epoch(context: Context, request: OffsetForLeaderEpochReque
             for topic in request.topics
         )
     )
-    asked = [partition for topic in request.topics for partition in topic.partitions]
+    partitions = [partition for topic in request.topics for partition in topic.partitions]
     high_watermark = context.high_watermark
-    if len(asked) != 1 or asked[0].batch_plan_request.start_offset < 0 or high_watermark is None:
-        respond(answer)
+    if len(partitions) != 1 or partitions[0].batch_plan_request.start_offset < 0 or high_watermark is None:
+        respond(response)
         return
-    (topic,) = (topic for topic in answer.topics if topic.partitions)
+    (topic,) = (topic for topic in response.topics if topic.partitions)
     (partition,) = topic.partitions
     if partition.error_code != ErrorCode.NONE:
-        respond(answer)
+        respond(response)
         return
 
     def find(log: Log) -> OffsetForLeaderEpochResponse:
-        plan = plan_batch(log, asked[0].batch_plan_request, high_watermark)
+        plan = plan_batch(log, partitions[0].batch_plan_request, high_watermark)
         planned = replace(topic, partitions=(replace(partition, batch_plan=plan),))
-        return replace(answer, topics=(planned,))
+        return replace(response, topics=(planned,))
 
     context.disk.search(find, respond)
 
 
 def _epoch_end(
-    context: Context, topic: str, asked: OffsetForLeaderEpochRequestPartition
+    context: Context, topic: str, requested: OffsetForLeaderEpochRequestPartition
 ) -> OffsetForLeaderEpochResponsePartition:
     error = (
-        context.leader_only_error(asked.current_leader_epoch)
-        if context.is_ours_by_name(topic, asked.partition)
+        context.leader_only_error(requested.current_leader_epoch)
+        if context.is_ours_by_name(topic, requested.partition)
         else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     )
     high_watermark = context.high_watermark
     if error == ErrorCode.NONE and high_watermark is None:
         error = ErrorCode.OFFSET_NOT_AVAILABLE
     log = context.engine.core.log
-    # An epoch that this log has not seen yet ends nowhere, as Kafka answers too.
-    if error != ErrorCode.NONE or high_watermark is None or not 0 <= asked.leader_epoch <= log.last_epoch:
-        return OffsetForLeaderEpochResponsePartition(error_code=error, partition=asked.partition)
-    end = log.end_of_epoch(Epoch(asked.leader_epoch))
+    # An epoch above the last one of this log has no end offset. Kafka sends the same response.
+    if error != ErrorCode.NONE or high_watermark is None or not 0 <= requested.leader_epoch <= log.last_epoch:
+        return OffsetForLeaderEpochResponsePartition(error_code=error, partition=requested.partition)
+    end = log.end_of_epoch(Epoch(requested.leader_epoch))
     return OffsetForLeaderEpochResponsePartition(
         error_code=ErrorCode.NONE,
-        partition=asked.partition,
+        partition=requested.partition,
         leader_epoch=end.epoch,
         end_offset=min(end.offset, high_watermark),
     )

@@ -1,4 +1,4 @@
-"""Produce and InitProducerId: how clients append (rules CLIENT-6..8)."""
+"""Produce and InitProducerId: appends of clients (rules CLIENT-6..8)."""
 
 from __future__ import annotations
 
@@ -31,15 +31,18 @@ _FIRST_BY_TOPIC_ID = 13
 _FIRST_WITH_LEADER = 10
 _PRODUCER_IDS = 1 << 61
 _QUICK_BYTES = 256 << 10
-"""Up to so many bytes of batches are checked on the loop; it takes a fraction of a millisecond."""
+"""Batches of up to this size are checked on the event loop, which takes a fraction of a millisecond."""
 
 
 class _Checked(NamedTuple):
-    """What came of the batch for one partition: the batch to append, the answer that refuses it, or None where this
-    node does not lead.
+    """The result of the check for one partition.
 
-    The error itself is not kept. It refers to the frames that it passed, which hold the records that were decompressed,
-    and one of these frames would refer to it: they would stay in memory until a collection of cyclic garbage.
+    Fields:
+        place: index of the topic in the request, and of the partition in the topic.
+        partition: the number of the partition.
+        outcome: the batch to append, or the response that refuses it, or None if this node is not leader. It is not the
+            error: the traceback of an error refers to the decompressed records, and a cycle would keep them in memory
+            until the collector of cyclic garbage runs.
     """
 
     place: tuple[int, int]
@@ -48,7 +51,7 @@ class _Checked(NamedTuple):
 
 
 class _PartitionResponses:
-    """The answer to one Produce request, sent when the last of its partitions has its own."""
+    """The response to one Produce request; sent when the response of its last partition is added."""
 
     def __init__(self, request: ProduceRequest, version: int, respond: Respond) -> None:
         self._request = request
@@ -58,20 +61,20 @@ class _PartitionResponses:
         self._partitions: dict[tuple[int, int], ProduceResponsePartition] = {}
         self._endpoints: tuple[BrokerEndpoint, ...] = ()
 
-    def give(
+    def add(
         self,
         place: tuple[int, int],
-        answer: ProduceResponsePartition,
+        response: ProduceResponsePartition,
         endpoints: tuple[BrokerEndpoint, ...] = (),
     ) -> None:
-        """Give the answer of one partition."""
-        self._partitions[place] = answer
+        """Add the response of one partition."""
+        self._partitions[place] = response
         self._endpoints = self._endpoints or endpoints
         self._missing -= 1
-        self.respond_if_whole()
+        self.respond_if_complete()
 
-    def respond_if_whole(self) -> None:
-        """Send the answer once nothing is missing; with acks=0 the client does not want to hear of it."""
+    def respond_if_complete(self) -> None:
+        """Send the response if no partition is missing. With acks=0 the client expects none."""
         if self._missing:
             return
         if self._request.acks == 0:
@@ -91,9 +94,9 @@ class _PartitionResponses:
 
 
 def produce(context: Context, caller: Caller, request: ProduceRequest, version: int, respond: Respond) -> None:
-    """Answer Produce: acknowledged when committed, whatever `acks` says."""
+    """Handle Produce. An append is acknowledged when it is committed, with any value of `acks`."""
     responses = _PartitionResponses(request, version, respond)
-    responses.respond_if_whole()
+    responses.respond_if_complete()
     context.admissions.admit(
         caller,
         lambda: _check(context, request, version),
@@ -103,19 +106,19 @@ def produce(context: Context, caller: Caller, request: ProduceRequest, version: 
 
 
 def _is_quick(request: ProduceRequest) -> bool:
-    """Whether the batches can be checked on the loop: little is to be read, and nothing to be decompressed."""
+    """Return whether the batches are checked on the event loop: they are small and not compressed."""
     batches = [partition.records or b"" for topic in request.topic_data for partition in topic.partition_data]
     return sum(map(len, batches)) <= _QUICK_BYTES and not any(map(is_compressed, batches))
 
 
 def _check(context: Context, request: ProduceRequest, version: int) -> list[_Checked]:
-    """Return what there is to append; runs on any thread."""
+    """Check the batches of all partitions. Runs on any thread."""
     checked: list[_Checked] = []
     for topic_at, topic in enumerate(request.topic_data):
         for partition_at, partition in enumerate(topic.partition_data):
             outcome: Batch | ProduceResponsePartition | None
             try:
-                outcome = _admit(context, request, topic, partition, version)
+                outcome = _validate(context, request, topic, partition, version)
             except RequestError as error:
                 outcome = _refusal(partition.index, error)
             checked.append(_Checked(place=(topic_at, partition_at), partition=partition.index, outcome=outcome))
@@ -132,38 +135,38 @@ def _begin(
 ) -> None:
     for one in checked:
         if isinstance(one.outcome, ProduceResponsePartition):
-            responses.give(one.place, one.outcome)
+            responses.add(one.place, one.outcome)
             continue
-        give = _giver(context, caller, responses, one.place, one.partition, version)
+        on_response = _response_adder(context, caller, responses, one.place, one.partition, version)
         if one.outcome is None:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
             leader = LeaderAndEpoch(epoch=context.epoch, leader_id=context.serving_leader)
-            give(AppendResponse(error=error, leader=leader))
+            on_response(AppendResponse(error=error, leader=leader))
         else:
-            _append(context, request, one.outcome, give)
+            _append(context, request, one.outcome, on_response)
 
 
-def _admit(
+def _validate(
     context: Context,
     request: ProduceRequest,
     topic: ProduceRequestTopic,
     partition: ProduceRequestPartition,
     version: int,
 ) -> Batch | None:
-    """Return the batch, if it may be appended; None if this node does not lead.
+    """Return the batch of one partition; None if this node is not leader.
 
     Raises:
-        RequestError: it may not, with Kafka's code.
+        RequestError: the batch must not be appended; with the error code that Kafka sends.
     """
     by_id = version >= _FIRST_BY_TOPIC_ID
     is_ours = topic.topic_id == context.ours.topic_id if by_id else topic.name == context.ours.topic_name
     if not is_ours or partition.index != 0:
         code = ErrorCode.UNKNOWN_TOPIC_ID if by_id and not is_ours else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        raise RequestError(code, "another topic or partition than the one hosted here")
+        raise RequestError(code, "this node does not host that topic or partition")
     if request.transactional_id is not None:
-        raise RequestError(ErrorCode.INVALID_TXN_STATE, "there are no transactions yet")
+        raise RequestError(ErrorCode.INVALID_TXN_STATE, "this quorum does not support transactions")
     if not context.is_leader:
-        # The batch is refused in any case. To validate it first would cost CPU that any client can demand.
+        # The batch is refused in any case, so validating it would only cost CPU.
         return None
     batch = read_produced_batch(
         partition.records or b"",
@@ -179,10 +182,10 @@ def _admit(
 
 
 def _check_timestamp(header: BatchHeader, *, now_ms: int, after_max_ms: int) -> None:
-    """Refuse records from the future: they would move log time ahead, and every writer would be forgotten.
+    """Refuse records with a timestamp in the future: they would advance log time, and all writers would expire.
 
     Raises:
-        RequestError: in Kafka's words.
+        RequestError: the largest timestamp is too late; with the message that Kafka sends.
 
     Source: Kafka LogValidator.validateTimestamp.
     """
@@ -200,26 +203,28 @@ def _refusal(index: int, error: RequestError) -> ProduceResponsePartition:
     return ProduceResponsePartition(index=index, error_code=error.code, base_offset=-1, error_message=str(error))
 
 
-def _append(context: Context, request: ProduceRequest, batch: Batch, give: Callable[[AppendResponse], None]) -> None:
-    def on_response(order: SendResponse) -> None:
-        assert isinstance(order.response, AppendResponse), "the answer to an append"
-        give(order.response)
+def _append(
+    context: Context, request: ProduceRequest, batch: Batch, on_response: Callable[[AppendResponse], None]
+) -> None:
+    def on_order(order: SendResponse) -> None:
+        assert isinstance(order.response, AppendResponse), "the response to an append"
+        on_response(order.response)
 
-    request_id = context.engine.expect_response(on_response)
+    request_id = context.engine.expect_response(on_order)
     timeout_ms = max(request.timeout_ms, 0)
     context.engine.submit(AppendRequested(request_id=request_id, batch=batch, timeout_ms=timeout_ms))
 
 
-def _giver(
+def _response_adder(
     context: Context, caller: Caller, responses: _PartitionResponses, place: tuple[int, int], index: int, version: int
 ) -> Callable[[AppendResponse], None]:
-    """Return a function that takes the core's answer and gives one partition its own."""
-    speaks_of_leader = version >= _FIRST_WITH_LEADER
+    """Return a function that takes the core's response and adds that of the partition."""
+    has_leader = version >= _FIRST_WITH_LEADER
 
-    def give(response: AppendResponse) -> None:
-        is_lost = response.error == ErrorCode.NOT_LEADER_OR_FOLLOWER and speaks_of_leader
+    def add(response: AppendResponse) -> None:
+        is_lost = response.error == ErrorCode.NOT_LEADER_OR_FOLLOWER and has_leader
         leader = context.serving_leader
-        answer = ProduceResponsePartition(
+        partition_response = ProduceResponsePartition(
             index=index,
             error_code=response.error,
             base_offset=or_minus_one(response.base_offset),
@@ -230,19 +235,19 @@ def _giver(
             else LeaderIdAndEpoch(),
         )
         endpoints = context.leader_endpoints(caller)[:1] if is_lost and leader is not None else ()
-        responses.give(
+        responses.add(
             place,
-            answer,
+            partition_response,
             tuple(
                 BrokerEndpoint(node_id=leader or 0, host=endpoint.host, port=endpoint.port) for endpoint in endpoints
             ),
         )
 
-    return give
+    return add
 
 
 def init_producer_id(context: Context, request: InitProducerIdRequest) -> InitProducerIdResponse:
-    """Answer InitProducerId, on every node: ids are drawn, not counted (CLIENT-7)."""
+    """Handle InitProducerId, on every node: producer ids are random, not counted (CLIENT-7)."""
     if request.transactional_id is not None:
         return InitProducerIdResponse(error_code=ErrorCode.INVALID_REQUEST, producer_epoch=-1)
     return InitProducerIdResponse(error_code=ErrorCode.NONE, producer_id=context.draw(_PRODUCER_IDS), producer_epoch=0)

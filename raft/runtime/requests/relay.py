@@ -1,8 +1,8 @@
-"""The way to the leader for a DescribeQuorum request that another node has received.
+"""The port through which a node forwards a DescribeQuorum request to the leader.
 
-Java's AdminClient, told of brokers, sends DescribeQuorum to any of them, and then again and again to the one that it is
-connected to. A follower that answered NOT_LEADER_OR_FOLLOWER would never be left for the leader, so it relays the
-request, as Kafka's brokers do.
+If Java's AdminClient is given brokers, it sends DescribeQuorum to any of them, and retries on the same connection. It
+would never leave a follower that responds with NOT_LEADER_OR_FOLLOWER, so a follower forwards the request, as Kafka's
+brokers do.
 
 Source: KafkaApis.handle (DESCRIBE_QUORUM is forwarded to the controller); KafkaAdminClient.describeMetadataQuorum,
 NetworkClient.leastLoadedNode.
@@ -18,11 +18,11 @@ from raft.types import Endpoint
 from raft.wire.headers import RequestHeader
 
 RELAY_CLIENT_ID = "raft-relay"
-"""The client id of relayed requests."""
+"""The client id of forwarded requests."""
 
 
 class Relay(Protocol):
-    """Relays requests to the leader."""
+    """Forwards requests to the leader."""
 
     def ask(
         self,
@@ -33,10 +33,18 @@ class Relay(Protocol):
         on_response: Callable[[Message], None],
         otherwise: Callable[[], None],
     ) -> None:
-        """Call `answered` with the leader's response; `otherwise` if it does not respond in time, or too many wait."""
+        """Send a request to the leader.
+
+        Args:
+            leader: the endpoint of the leader.
+            request: the request.
+            version: the version to send it in, which is that of the client.
+            on_response: called with the response of the leader.
+            otherwise: called instead if the leader does not respond in time, or if too many requests wait.
+        """
         ...
 
 
 def is_relayed(header: RequestHeader) -> bool:
-    """Return whether a node has relayed the request; then it is not relayed again, or it might go round for ever."""
+    """Return whether a node has forwarded the request. It is not forwarded again, because that could go on for ever."""
     return header.client_id == RELAY_CLIENT_ID

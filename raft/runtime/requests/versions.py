@@ -1,4 +1,4 @@
-"""ApiVersions: what we serve, and that it is one of ours who serves it."""
+"""ApiVersions: the supported APIs, and the feature by which our clients know our nodes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _FIRST_WITH_LEVEL_ZERO = 4
 
 
 def api_versions(version: int) -> ApiVersionsResponse:
-    """Answer ApiVersions."""
+    """Handle ApiVersions."""
     lowest, highest = FEATURE_LEVELS
     feature = SupportedFeature(name=FEATURE_NAME, min_version=lowest, max_version=highest)
     return _response(ErrorCode.NONE, (feature,) if version >= _FIRST_WITH_LEVEL_ZERO else ())
 
 
 def unsupported_api_versions() -> ApiVersionsResponse:
-    """Answer ApiVersions of a version that we do not know; goes out in version 0 (COMPAT-4)."""
+    """Return the response, to be sent in version 0, to ApiVersions in a version that is not supported (COMPAT-4)."""
     return _response(ErrorCode.UNSUPPORTED_VERSION, ())
 
 

@@ -1,7 +1,8 @@
-"""Between the wire's messages and the core's: where -1 becomes None, and versions are forgotten.
+"""Converts messages of the Kafka protocol to messages of the core, which have no versions and None for -1, and back.
 
-partition   which partition is ours
-elections   Vote, BeginQuorumEpoch, EndQuorumEpoch
-fetches     Fetch of replicas and of clients
-peers       whichever of them it is
+partition         the partition that the node hosts, and values that may be unknown
+elections         Vote, BeginQuorumEpoch, EndQuorumEpoch
+fetches           Fetch of replicas and of clients
+snapshots         FetchSnapshot
+replica_messages  any message between replicas
 """

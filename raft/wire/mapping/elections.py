@@ -24,7 +24,7 @@ from raft.wire.messages import vote
 from raft.wire.messages.nodes import Listener, NodeEndpoint
 
 _FIRST_WITH_ENDPOINTS = 1
-_NOBODY = ReplicaKey(NodeId(-1))
+_NO_VOTER = ReplicaKey(NodeId(-1))
 
 
 def vote_request_from_wire(
@@ -47,8 +47,8 @@ def vote_request_from_wire(
 
 
 def vote_request_to_wire(request: core.VoteRequest, ours: TopicPartition) -> vote.VoteRequest:
-    """Write a Vote request; a version without pre-votes refuses to encode one (COMPAT-2)."""
-    voter = request.voter or _NOBODY
+    """Write a Vote request. A version without pre-votes cannot be encoded with one (COMPAT-2)."""
+    voter = request.voter or _NO_VOTER
     partition = vote.VoteRequestPartition(
         partition_index=INDEX,
         replica_epoch=request.epoch,
@@ -108,7 +108,7 @@ def begin_request_from_wire(
 
 def begin_request_to_wire(request: core.BeginQuorumEpochRequest, ours: TopicPartition) -> begin.BeginQuorumEpochRequest:
     """Write a BeginQuorumEpoch request."""
-    voter = request.voter or _NOBODY
+    voter = request.voter or _NO_VOTER
     partition = begin.BeginQuorumEpochRequestPartition(
         partition_index=INDEX,
         voter_directory_id=directory_uuid(voter),
@@ -155,7 +155,7 @@ def begin_response_from_wire(
 def end_request_from_wire(
     message: end.EndQuorumEpochRequest, ours: TopicPartition
 ) -> core.EndQuorumEpochRequest | core.UnknownPartitionRequest:
-    """Read an EndQuorumEpoch request; the successors stand in one of two lists."""
+    """Read an EndQuorumEpoch request. The successors are in one of two lists."""
     partition = only_partition(message.topics, ours)
     if partition is None:
         return core.UnknownPartitionRequest(cluster_id=message.cluster_id)
@@ -176,7 +176,7 @@ def end_request_from_wire(
 
 
 def end_request_to_wire(request: core.EndQuorumEpochRequest, ours: TopicPartition) -> end.EndQuorumEpochRequest:
-    """Write an EndQuorumEpoch request, with the successors in the forms of both versions (END-3)."""
+    """Write an EndQuorumEpoch request, with the successors in the lists of both versions (END-3)."""
     partition = end.EndQuorumEpochRequestPartition(
         partition_index=INDEX,
         leader_id=or_minus_one(request.leader.leader_id),
@@ -224,7 +224,7 @@ def end_response_from_wire(
 
 
 class _Node(Protocol):
-    """Where a node listens, in any of the messages' forms."""
+    """The endpoint of a node in any message."""
 
     @property
     def node_id(self) -> int: ...
@@ -235,7 +235,7 @@ class _Node(Protocol):
 
 
 def endpoints_of(nodes: Iterable[_Node], node_id: int) -> tuple[Endpoint, ...]:
-    """Where one of these nodes listens."""
+    """Return the endpoints of one of these nodes."""
     return tuple(Endpoint(node.host, node.port) for node in nodes if node.node_id == node_id)
 
 
@@ -247,7 +247,7 @@ def leader_and_epoch(leader_id: int, epoch: int, nodes: Iterable[_Node]) -> Lead
 
 
 def _node_endpoints(leader: LeaderAndEpoch, version: int) -> tuple[NodeEndpoint, ...]:
-    """Write where the leader listens, in versions that have a field for it."""
+    """Write the endpoints of the leader, in versions that have a field for them."""
     if leader.leader_id is None or version < _FIRST_WITH_ENDPOINTS:
         return ()
     return tuple(

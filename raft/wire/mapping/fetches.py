@@ -1,4 +1,4 @@
-"""Fetch between wire and core: replicas (id 0 and above) ask otherwise than clients (id -1)."""
+"""Fetch between wire and core. Replicas (id 0 and above) and clients (id -1) use different fields."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from raft.wire.messages.nodes import BrokerEndpoint, LeaderIdAndEpoch
 
 FIRST_BY_TOPIC_ID = 13
 FIRST_OF_REPLICAS = 12
-"""Older versions do not carry the last fetched epoch, without which diverging logs go unseen (COMPAT-3)."""
+"""Older versions have no last fetched epoch, without which a diverging log is not detected (COMPAT-3)."""
 
 _FIRST_WITH_ERROR = 7
 _FIRST_WITH_REPLICA_STATE = 15
 _FIRST_WITH_ENDPOINTS = 16
-_TELLS_NO_HIGH_WATERMARK = (1 << 63) - 1
+_NO_HIGH_WATERMARK_SENT = (1 << 63) - 1
 
 
 def fetching_replica(message: fetch.FetchRequest, version: int) -> NodeId | None:
-    """Who fetches; None for a client."""
+    """Return the replica that fetches; None for a client."""
     is_new = version >= _FIRST_WITH_REPLICA_STATE
     return node_or_none(message.replica_state.replica_id if is_new else message.replica_id)
 
@@ -42,7 +42,7 @@ def replica_fetch_from_wire(
 ) -> core.FetchRequest | core.UnknownPartitionRequest:
     """Read the Fetch request of a replica."""
     replica_id = fetching_replica(message, version)
-    assert replica_id is not None, "clients are read elsewhere"
+    assert replica_id is not None, "the Fetch of a client is read by client_fetch_from_wire"
     partition = _our_partition(message, version, ours) if version >= FIRST_OF_REPLICAS else None
     if partition is None:
         return core.UnknownPartitionRequest(cluster_id=message.cluster_id)
@@ -55,7 +55,7 @@ def replica_fetch_from_wire(
         max_wait_ms=message.max_wait_ms,
         max_bytes=message.max_bytes,
         high_watermark=offset_or_none(partition.high_watermark),
-        wants_high_watermark=partition.high_watermark != _TELLS_NO_HIGH_WATERMARK,
+        wants_high_watermark=partition.high_watermark != _NO_HIGH_WATERMARK_SENT,
     )
 
 
@@ -71,14 +71,14 @@ def _our_partition(
 
 
 def is_our_topic(topic: fetch.FetchRequestTopic, version: int, ours: TopicPartition) -> bool:
-    """Whether a topic of a request is the one we host."""
+    """Return whether a topic in a request is the topic of our partition."""
     return topic.topic_id == ours.topic_id if version >= FIRST_BY_TOPIC_ID else topic.topic == ours.topic_name
 
 
 def client_fetch_from_wire(
     message: fetch.FetchRequest, partition: fetch.FetchRequestPartition
 ) -> core.ClientFetchRequest:
-    """Read what a client asks of our partition."""
+    """Read the Fetch of a client for our partition."""
     return core.ClientFetchRequest(
         fetch_offset=Offset(partition.fetch_offset),
         max_wait_ms=max(message.max_wait_ms, 0),
@@ -89,7 +89,7 @@ def client_fetch_from_wire(
 
 
 def fetch_request_to_wire(request: core.FetchRequest, ours: TopicPartition, version: int) -> fetch.FetchRequest:
-    """Write our own Fetch request, in the form that Kafka's replicas use."""
+    """Write a Fetch request of this node, with the fields that Kafka's replicas set."""
     partition = fetch.FetchRequestPartition(
         partition=INDEX,
         current_leader_epoch=request.epoch,
@@ -114,12 +114,12 @@ def fetch_request_to_wire(request: core.FetchRequest, ours: TopicPartition, vers
 
 
 def fetch_partition_to_wire(response: core.FetchResponse, records: bytes, version: int) -> fetch.FetchResponsePartition:
-    """Write what we answer about our partition. Records are empty bytes, never null (FETCH-10).
+    """Write the response for our partition. Records are empty bytes, never null (FETCH-10).
 
-    Replicas and clients get the high watermark as the last stable offset: there are no transactions to wait for.
+    The last stable offset is the high watermark, because there are no transactions.
     """
-    speaks_of_leader = version >= FIRST_OF_REPLICAS
-    diverging = response.diverging if speaks_of_leader else None
+    has_leader = version >= FIRST_OF_REPLICAS
+    diverging = response.diverging if has_leader else None
     return fetch.FetchResponsePartition(
         partition_index=INDEX,
         error_code=response.error,
@@ -132,14 +132,14 @@ def fetch_partition_to_wire(response: core.FetchResponse, records: bytes, versio
         current_leader=LeaderIdAndEpoch(
             leader_id=or_minus_one(response.leader.leader_id), leader_epoch=response.leader.epoch
         )
-        if speaks_of_leader
+        if has_leader
         else LeaderIdAndEpoch(),
         records=records,
     )
 
 
 def fetch_endpoints_to_wire(leader: LeaderAndEpoch, version: int) -> tuple[BrokerEndpoint, ...]:
-    """Write where the leader listens, in versions that have a field for it."""
+    """Write the endpoints of the leader, in versions that have a field for them."""
     if leader.leader_id is None or version < _FIRST_WITH_ENDPOINTS:
         return ()
     return tuple(
@@ -151,7 +151,7 @@ def fetch_endpoints_to_wire(leader: LeaderAndEpoch, version: int) -> tuple[Broke
 def fetch_response_to_wire(
     response: core.FetchResponse, records: bytes, ours: TopicPartition, version: int
 ) -> fetch.FetchResponse:
-    """Write the answer to a Fetch of our one partition."""
+    """Write the response to a Fetch of our partition alone."""
     topic = fetch.FetchResponseTopic(
         topic=ours.topic_name,
         topic_id=ours.topic_id,
@@ -161,7 +161,7 @@ def fetch_response_to_wire(
 
 
 def fetch_refusal_to_wire(request: fetch.FetchRequest, error: int, version: int) -> fetch.FetchResponse:
-    """Refuse a Fetch whole; versions without an error of their own say it of each partition."""
+    """Refuse a whole Fetch. Versions without a top-level error have the error in each partition."""
     if version >= _FIRST_WITH_ERROR:
         return fetch.FetchResponse(error_code=error, responses=())
     return fetch.FetchResponse(
@@ -181,10 +181,10 @@ def fetch_refusal_to_wire(request: fetch.FetchRequest, error: int, version: int)
 
 
 def fetch_response_from_wire(message: fetch.FetchResponse) -> core.FetchResponse | core.RequestRefused:
-    """Read the answer to our Fetch; of the records, the good batches at the front (FETCH-24).
+    """Read the response to a Fetch of this node, with the intact batches before the first damaged one (FETCH-24).
 
     Raises:
-        DecodeError: it is not about one partition.
+        DecodeError: the response does not have exactly one partition.
     """
     if message.error_code:
         return core.RequestRefused(error=message.error_code)

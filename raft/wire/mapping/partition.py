@@ -1,4 +1,4 @@
-"""The one partition that a node hosts, and the forms in which messages name it."""
+"""The partition that a node hosts, and the values of messages that may be unknown."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class TopicOf(Protocol[PartOf]):
 
     @property
     def partitions(self) -> tuple[PartOf, ...]:
-        """Its partitions."""
+        """The partitions."""
         ...
 
 
 class NamedTopicOf(TopicOf[PartOf], Protocol[PartOf]):
-    """A topic of a message that goes by its name."""
+    """A topic of a message, identified by its name."""
 
     @property
     def topic_name(self) -> str:
@@ -47,7 +47,7 @@ class IndexedPartition(Protocol):
 
     @property
     def partition_index(self) -> int:
-        """Its number."""
+        """The partition number."""
         ...
 
 
@@ -55,7 +55,7 @@ Indexed = TypeVar("Indexed", bound=IndexedPartition)
 
 
 def only_partition(topics: Sequence[NamedTopicOf[Indexed]], ours: TopicPartition) -> Indexed | None:
-    """Return what a request asks of our partition; None when it names another, or several (GEN-2)."""
+    """Return our partition in a request; None if the request names another partition, or several (GEN-2)."""
     if len(topics) != 1 or topics[0].topic_name != ours.topic_name or len(topics[0].partitions) != 1:
         return None
     (partition,) = topics[0].partitions
@@ -63,19 +63,19 @@ def only_partition(topics: Sequence[NamedTopicOf[Indexed]], ours: TopicPartition
 
 
 def sole_partition(topics: Sequence[TopicOf[Part]]) -> Part:
-    """Return the only partition in the topics of a response, as every request names one.
+    """Return the partition in the topics of a response. Our requests name exactly one.
 
     Raises:
-        DecodeError: there is none, or more than one.
+        DecodeError: there is not exactly one.
     """
     return sole([partition for topic in topics for partition in topic.partitions])
 
 
 def sole(partitions: Sequence[Part]) -> Part:
-    """Return the only partition of a response, as every request names one.
+    """Return the partition of a response. Our requests name exactly one.
 
     Raises:
-        DecodeError: there is none, or more than one.
+        DecodeError: there is not exactly one.
     """
     if len(partitions) != 1:
         raise DecodeError(f"received a response with {len(partitions)} partitions, expected 1")
@@ -83,35 +83,35 @@ def sole(partitions: Sequence[Part]) -> Part:
 
 
 def node_or_none(number: int) -> NodeId | None:
-    """A node id, None for the wire's -1."""
+    """Return a node id; None for -1."""
     return NodeId(number) if number >= 0 else None
 
 
 def offset_or_none(number: int) -> Offset | None:
-    """An offset, None for the wire's -1."""
+    """Return an offset; None for -1."""
     return Offset(number) if number >= 0 else None
 
 
 def epoch_or_none(number: int) -> Epoch | None:
-    """An epoch, None for the wire's -1."""
+    """Return an epoch; None for -1."""
     return Epoch(number) if number >= 0 else None
 
 
 def or_minus_one(number: int | None) -> int:
-    """The wire's form of what may be unknown."""
+    """Return a number; -1 for None."""
     return -1 if number is None else number
 
 
 def replica_key(node_id: int, directory_id: Uuid) -> ReplicaKey:
-    """A replica's key; the zero uuid stands for no directory id."""
+    """Return a replica key; the zero uuid stands for no directory id."""
     return ReplicaKey(NodeId(node_id), None if directory_id == ZERO_UUID else directory_id)
 
 
 def addressee(node_id: int, directory_id: Uuid) -> ReplicaKey | None:
-    """Whom a request means; None when it does not say."""
+    """Return the replica that a request is addressed to; None if the request does not name it."""
     return None if node_id == -1 else replica_key(node_id, directory_id)
 
 
 def directory_uuid(key: ReplicaKey) -> Uuid:
-    """The directory id of a key in the wire's form."""
+    """Return the directory id of a replica key; the zero uuid for None."""
     return key.directory_id or ZERO_UUID

@@ -1,4 +1,4 @@
-"""Every request between replicas, and its answer, between wire and core: the one place that knows which is which."""
+"""Requests between replicas and their responses, between wire and core: calls the mapping of each message."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from raft.wire.messages.vote import VoteRequest, VoteResponse
 
 
 def api_of(request: core.OutgoingRequest) -> Api[Any, Any]:
-    """The API by which a request travels."""
+    """Return the API of a request."""
     match request:
         case core.VoteRequest():
             return apis.VOTE
@@ -36,7 +36,7 @@ def api_of(request: core.OutgoingRequest) -> Api[Any, Any]:
 
 
 def request_to_wire(request: core.OutgoingRequest, ours: TopicPartition, version: int) -> Message:
-    """Write one of our requests."""
+    """Write a request of this node."""
     match request:
         case core.VoteRequest():
             return elections.vote_request_to_wire(request, ours)
@@ -53,7 +53,7 @@ def request_to_wire(request: core.OutgoingRequest, ours: TopicPartition, version
 
 
 def request_from_wire(message: Message, version: int, ours: TopicPartition) -> core.IncomingRequest:
-    """Read a request of another replica."""
+    """Read a request from another replica."""
     match message:
         case VoteRequest():
             return elections.vote_request_from_wire(message, ours)
@@ -64,13 +64,13 @@ def request_from_wire(message: Message, version: int, ours: TopicPartition) -> c
         case FetchRequest():
             return fetches.replica_fetch_from_wire(message, version, ours)
         case _:
-            raise AssertionError(f"{type(message).__name__} does not pass between replicas")
+            raise AssertionError(f"{type(message).__name__} is not a request between replicas")
 
 
 def response_to_wire(
     request: Message, response: core.Response, records: bytes, ours: TopicPartition, version: int
 ) -> Message:
-    """Write our answer to a request of another replica."""
+    """Write the response to a request from another replica."""
     match response:
         case core.RequestRefused():
             return _refusal_to_wire(request, response.error, version)
@@ -97,14 +97,14 @@ def _refusal_to_wire(request: Message, error: int, version: int) -> Message:
         case FetchRequest():
             return fetches.fetch_refusal_to_wire(request, error, version)
         case _:
-            raise AssertionError(f"{type(request).__name__} does not pass between replicas")
+            raise AssertionError(f"{type(request).__name__} is not a request between replicas")
 
 
 def response_from_wire(message: Message) -> core.IncomingResponse:
-    """Read the answer to one of our requests.
+    """Read the response to a request of this node.
 
     Raises:
-        DecodeError: it is no answer to a request of ours.
+        DecodeError: it is not a response between replicas.
     """
     match message:
         case VoteResponse():
@@ -118,4 +118,4 @@ def response_from_wire(message: Message) -> core.IncomingResponse:
         case FetchSnapshotResponse():
             return snapshots.snapshot_response_from_wire(message)
         case _:
-            raise DecodeError(f"{type(message).__name__} answers no request between replicas")
+            raise DecodeError(f"received {type(message).__name__}, which is not a response between replicas")

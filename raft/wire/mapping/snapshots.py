@@ -1,4 +1,4 @@
-"""FetchSnapshot between wire and core: only its asking side, as this project's nodes have no snapshots to give."""
+"""FetchSnapshot between wire and core: requests and their responses. A node of this project serves no snapshots."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from raft.wire.messages.fetch_snapshot import (
 
 
 def snapshot_request_to_wire(request: core.FetchSnapshotRequest, ours: TopicPartition) -> FetchSnapshotRequest:
-    """Write our request for a piece of a snapshot."""
+    """Write a request of this node for a piece of a snapshot."""
     partition = FetchSnapshotRequestPartition(
         partition=INDEX,
         current_leader_epoch=request.epoch,
@@ -36,7 +36,7 @@ def snapshot_response_from_wire(message: FetchSnapshotResponse) -> core.FetchSna
     """Read a piece of a snapshot.
 
     Raises:
-        DecodeError: it is not about one partition.
+        DecodeError: the response does not have exactly one partition.
     """
     if message.error_code:
         return core.RequestRefused(error=message.error_code)

@@ -1,11 +1,11 @@
-"""ApiVersions: the first request on every connection, which APIs and versions a node serves (COMPAT-1, COMPAT-4)."""
+"""ApiVersions: the first request on every connection; its response has the APIs and versions of the node."""
 
 from raft.codec import BOOL, INT16, INT32, INT64, STRING, Message, array, field, message, struct
 
 
 @message(api_key=18, versions="0-4", flexible="3+")
 class ApiVersionsRequest(Message):
-    """Asks what the node serves, and says who asks."""
+    """Requests the APIs of the node, and names the software of the client (COMPAT-1, COMPAT-4)."""
 
     client_software_name: str = field(STRING, versions="3+", default="", ignorable=True)
     client_software_version: str = field(STRING, versions="3+", default="", ignorable=True)
@@ -13,7 +13,7 @@ class ApiVersionsRequest(Message):
 
 @struct
 class ApiVersion(Message):
-    """An API and the range of versions it is served in, both ends included."""
+    """An API and the range of its versions that the node serves, both ends included."""
 
     api_key: int = field(INT16)
     min_version: int = field(INT16)
@@ -43,7 +43,7 @@ class FinalizedFeature(Message):
 
 @message(api_key=18, versions="0-4", flexible="3+")
 class ApiVersionsResponse(Message):
-    """Says what the node serves. Its header has version 0 whatever its own version is."""
+    """Lists what the node serves. Its header always has version 0."""
 
     error_code: int = field(INT16)
     api_keys: tuple[ApiVersion, ...] = field(array(ApiVersion))

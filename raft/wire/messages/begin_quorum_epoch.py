@@ -25,7 +25,7 @@ class BeginQuorumEpochRequestTopic(Message):
 
 @message(api_key=53, versions="0-1", flexible="1+")
 class BeginQuorumEpochRequest(Message):
-    """Tells the voter `voter_id` of a new leader and where it listens."""
+    """Announces a new leader and its endpoints to the voter `voter_id`."""
 
     cluster_id: str | None = field(STRING, nullable="0+", default=None)
     voter_id: int = field(INT32, versions="1+", default=-1, ignorable=True)

@@ -1,18 +1,18 @@
-"""DescribeCluster: the cluster's id, nodes and leader, as `kafka-metadata-quorum` asks for them."""
+"""DescribeCluster: the cluster's id, nodes and leader, as `kafka-metadata-quorum` requests them."""
 
 from raft.codec import BOOL, INT8, INT16, INT32, STRING, Message, array, field, message, struct
 from raft.wire.messages.metadata import UNKNOWN_OPERATIONS
 
 BROKER_ENDPOINTS = 1
-"""Asks for the nodes as brokers."""
+"""Requests the nodes as brokers."""
 
 CONTROLLER_ENDPOINTS = 2
-"""Asks for the nodes as controllers."""
+"""Requests the nodes as controllers."""
 
 
 @message(api_key=60, versions="0-2", flexible="0+")
 class DescribeClusterRequest(Message):
-    """Asks for the nodes, as brokers or as controllers."""
+    """Requests the nodes, as brokers or as controllers."""
 
     include_cluster_authorized_operations: bool = field(BOOL)
     endpoint_type: int = field(INT8, versions="1+", default=BROKER_ENDPOINTS)
@@ -21,7 +21,7 @@ class DescribeClusterRequest(Message):
 
 @struct
 class DescribeClusterBroker(Message):
-    """Where a node listens."""
+    """The endpoint of a node."""
 
     broker_id: int = field(INT32)
     host: str = field(STRING)

@@ -1,4 +1,4 @@
-"""DescribeQuorum: how far each replica is, as only the leader knows (rules DESCRIBE-*)."""
+"""DescribeQuorum: the progress of each replica, which only the leader knows (rules DESCRIBE-*)."""
 
 from raft.codec import INT16, INT32, INT64, STRING, UUID, Message, array, field, message, struct
 from raft.types import ZERO_UUID, Uuid
@@ -22,14 +22,14 @@ class DescribeQuorumRequestTopic(Message):
 
 @message(api_key=55, versions="0-2", flexible="0+")
 class DescribeQuorumRequest(Message):
-    """Asks for the state of a quorum."""
+    """Requests the state of a quorum."""
 
     topics: tuple[DescribeQuorumRequestTopic, ...] = field(array(DescribeQuorumRequestTopic))
 
 
 @struct
 class ReplicaState(Message):
-    """How far a replica is, and when it was last heard of; times are wall clock milliseconds, -1 for unknown."""
+    """The log end offset of a replica, and when it last fetched; times are wall clock milliseconds, -1 for unknown."""
 
     replica_id: int = field(INT32)
     replica_directory_id: Uuid = field(UUID, versions="2+", default=ZERO_UUID)
@@ -62,7 +62,7 @@ class DescribeQuorumResponseTopic(Message):
 
 @struct
 class DescribeQuorumNode(Message):
-    """Where a voter listens."""
+    """The endpoints of a voter."""
 
     node_id: int = field(INT32)
     listeners: tuple[Listener, ...] = field(array(Listener))

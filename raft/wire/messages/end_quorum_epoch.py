@@ -1,4 +1,4 @@
-"""EndQuorumEpoch: a leader resigns and names the voters that should follow it (rules END-*)."""
+"""EndQuorumEpoch: a leader resigns and names the voters that should succeed it (rules END-*)."""
 
 from raft.codec import INT16, INT32, STRING, UUID, Message, array, field, message, struct
 from raft.types import Uuid
@@ -7,7 +7,7 @@ from raft.wire.messages.nodes import Listener, NodeEndpoint
 
 @struct
 class PreferredCandidate(Message):
-    """A voter that may succeed."""
+    """A voter that may succeed the leader."""
 
     candidate_id: int = field(INT32)
     candidate_directory_id: Uuid = field(UUID)
@@ -15,7 +15,7 @@ class PreferredCandidate(Message):
 
 @struct
 class EndQuorumEpochRequestPartition(Message):
-    """The epoch that ends. The successors, best first, stand in one of two lists: version 0 has ids only."""
+    """The epoch that ends. The successors, best first, are in one of two lists: version 0 has ids only."""
 
     partition_index: int = field(INT32)
     leader_id: int = field(INT32)
@@ -36,7 +36,7 @@ class EndQuorumEpochRequestTopic(Message):
 
 @message(api_key=54, versions="0-1", flexible="1+")
 class EndQuorumEpochRequest(Message):
-    """Tells a voter that its leader resigns."""
+    """Announces to a voter that its leader resigns."""
 
     cluster_id: str | None = field(STRING, nullable="0+", default=None)
     topics: tuple[EndQuorumEpochRequestTopic, ...] = field(array(EndQuorumEpochRequestTopic))

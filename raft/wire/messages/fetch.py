@@ -8,7 +8,7 @@ from raft.wire.messages.nodes import BrokerEndpoint, LeaderIdAndEpoch
 
 @struct
 class FetchReplicaState(Message):
-    """Who fetches: -1 for a client."""
+    """The replica that fetches; -1 for a client."""
 
     replica_id: int = field(INT32, default=-1)
     replica_epoch: int = field(INT64, default=-1)
@@ -16,7 +16,7 @@ class FetchReplicaState(Message):
 
 @struct
 class FetchRequestPartition(Message):
-    """Where one partition's fetch starts, and what the replica holds before it."""
+    """The fetch offset of one partition, and what the replica has before it."""
 
     partition: int = field(INT32)
     current_leader_epoch: int = field(INT32, versions="9+", default=-1, ignorable=True)
@@ -48,7 +48,7 @@ class FetchForgottenTopic(Message):
 
 @message(api_key=1, versions="4-18", flexible="12+")
 class FetchRequest(Message):
-    """Asks for records. `replica_id` is used up to version 14, `replica_state` from 15."""
+    """Requests records. `replica_id` is used up to version 14, `replica_state` from 15."""
 
     cluster_id: str | None = field(STRING, versions="12+", nullable="12+", tag=0, default=None, ignorable=True)
     replica_id: int = field(INT32, versions="0-14", default=-1)
@@ -68,7 +68,7 @@ class FetchRequest(Message):
 
 @struct
 class EpochEndOffset(Message):
-    """Where an epoch ends in the leader's log."""
+    """The end offset of an epoch in the leader's log."""
 
     epoch: int = field(INT32, default=-1)
     end_offset: int = field(INT64, default=-1)
@@ -76,7 +76,7 @@ class EpochEndOffset(Message):
 
 @struct
 class AbortedTransaction(Message):
-    """A transaction whose records, from an offset on, do not count."""
+    """An aborted transaction, and the offset of its first record."""
 
     producer_id: int = field(INT64)
     first_offset: int = field(INT64)
@@ -84,7 +84,7 @@ class AbortedTransaction(Message):
 
 @struct
 class FetchResponsePartition(Message):
-    """Records of one partition, or why there are none.
+    """Records of one partition, or the error.
 
     Of `diverging_epoch` and `snapshot_id` at most one is set. The records are whole batches as they lie in the log.
     """
@@ -115,7 +115,7 @@ class FetchResponseTopic(Message):
 
 @message(api_key=1, versions="4-18", flexible="12+")
 class FetchResponse(Message):
-    """Carries records."""
+    """Returns records."""
 
     throttle_time_ms: int = field(INT32, versions="1+", default=0, ignorable=True)
     error_code: int = field(INT16, versions="7+", default=0, ignorable=True)

@@ -7,7 +7,7 @@ from raft.wire.messages.nodes import LeaderIdAndEpoch, NodeEndpoint
 
 @struct
 class SnapshotId(Message):
-    """Names a snapshot: its end offset, exclusive, and the epoch of the record before that."""
+    """The id of a snapshot: its end offset, exclusive, and the epoch of the record before that."""
 
     end_offset: int = field(INT64)
     epoch: int = field(INT32)
@@ -15,7 +15,7 @@ class SnapshotId(Message):
 
 @struct
 class FetchSnapshotRequestPartition(Message):
-    """Which snapshot, and from which byte."""
+    """The snapshot, and the position of the piece in it."""
 
     partition: int = field(INT32)
     current_leader_epoch: int = field(INT32)
@@ -34,7 +34,7 @@ class FetchSnapshotRequestTopic(Message):
 
 @message(api_key=59, versions="0-1", flexible="0+")
 class FetchSnapshotRequest(Message):
-    """Asks for the next piece of a snapshot."""
+    """Requests the next piece of a snapshot."""
 
     cluster_id: str | None = field(STRING, nullable="0+", tag=0, default=None)
     replica_id: int = field(INT32, default=-1)
@@ -67,7 +67,7 @@ class FetchSnapshotResponseTopic(Message):
 
 @message(api_key=59, versions="0-1", flexible="0+")
 class FetchSnapshotResponse(Message):
-    """Carries a piece of a snapshot."""
+    """Returns a piece of a snapshot."""
 
     throttle_time_ms: int = field(INT32, default=0)
     error_code: int = field(INT16)

@@ -1,4 +1,4 @@
-"""FindCoordinator: a client asks which node coordinates its consumer group or its transactions (rule CLIENT-14)."""
+"""FindCoordinator: a client requests the coordinator of its consumer group or its transactions (rule CLIENT-14)."""
 
 from raft.codec import INT8, INT16, INT32, STRING, Message, array, field, message, struct
 
@@ -8,7 +8,7 @@ TRANSACTION = 1
 
 @message(api_key=10, versions="0-6", flexible="3+")
 class FindCoordinatorRequest(Message):
-    """Asks about one key, or from version 4 on about several.
+    """Names one key, or from version 4 on several.
 
     Fields:
         key, coordinator_keys: group ids or transactional ids, as `key_type` says.
@@ -22,7 +22,7 @@ class FindCoordinatorRequest(Message):
 
 @struct
 class Coordinator(Message):
-    """The coordinator of one key, or why there is none."""
+    """The coordinator of one key, or the error."""
 
     key: str = field(STRING)
     node_id: int = field(INT32)

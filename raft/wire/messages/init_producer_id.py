@@ -1,11 +1,11 @@
-"""InitProducerId: a producer that wants duplicates recognised asks for an id (rule CLIENT-7)."""
+"""InitProducerId: an idempotent producer requests a producer id (rule CLIENT-7)."""
 
 from raft.codec import BOOL, INT16, INT32, INT64, STRING, Message, field, message
 
 
 @message(api_key=22, versions="0-6", flexible="2+")
 class InitProducerIdRequest(Message):
-    """Asks for an id; with `transactional_id` for the one that belongs to it."""
+    """Requests a producer id; with `transactional_id` the one that belongs to it."""
 
     transactional_id: str | None = field(STRING, nullable="0+")
     transaction_timeout_ms: int = field(INT32)
@@ -17,7 +17,7 @@ class InitProducerIdRequest(Message):
 
 @message(api_key=22, versions="0-6", flexible="2+")
 class InitProducerIdResponse(Message):
-    """Gives the id."""
+    """Returns the producer id."""
 
     throttle_time_ms: int = field(INT32, default=0)
     error_code: int = field(INT16)

@@ -1,4 +1,4 @@
-"""JoinGroup: a client asks to become a member of a consumer group (rule CLIENT-14).
+"""JoinGroup: a client requests to become a member of a consumer group (rule CLIENT-14).
 
 There are no groups. The two oldest versions are enough to refuse the request: every client still knows them.
 """
@@ -8,7 +8,7 @@ from raft.codec import BYTES, INT16, INT32, STRING, Message, array, field, messa
 
 @struct
 class JoinGroupRequestProtocol(Message):
-    """A way of assigning partitions that the client knows."""
+    """An assignment protocol that the client supports."""
 
     name: str = field(STRING)
     metadata: bytes = field(BYTES)
@@ -16,7 +16,7 @@ class JoinGroupRequestProtocol(Message):
 
 @message(api_key=11, versions="0-1", flexible="none")
 class JoinGroupRequest(Message):
-    """Asks to join a group."""
+    """Requests to join a group."""
 
     group_id: str = field(STRING)
     session_timeout_ms: int = field(INT32)
@@ -28,7 +28,7 @@ class JoinGroupRequest(Message):
 
 @struct
 class JoinGroupResponseMember(Message):
-    """A member of the group, as its leader is told."""
+    """A member of the group, listed for the leader of the group."""
 
     member_id: str = field(STRING)
     metadata: bytes = field(BYTES)
@@ -36,7 +36,7 @@ class JoinGroupResponseMember(Message):
 
 @message(api_key=11, versions="0-1", flexible="none")
 class JoinGroupResponse(Message):
-    """Says which member the client is, and of which generation of the group."""
+    """Returns the member id of the client and the generation of the group."""
 
     error_code: int = field(INT16)
     generation_id: int = field(INT32, default=-1)

@@ -3,15 +3,15 @@
 from raft.codec import INT8, INT16, INT32, INT64, STRING, Message, array, field, message, struct
 
 LATEST_TIMESTAMP = -1
-"""Asks for the end offset of what may be read."""
+"""Requests the end offset of the readable records."""
 
 EARLIEST_TIMESTAMP = -2
-"""Asks for the first offset."""
+"""Requests the first offset."""
 
 
 @struct
 class ListOffsetsRequestPartition(Message):
-    """The time, in milliseconds or one of the special values, of the offset that is asked for."""
+    """The time, in milliseconds or one of the special values, of the requested offset."""
 
     partition_index: int = field(INT32)
     current_leader_epoch: int = field(INT32, versions="4+", default=-1, ignorable=True)
@@ -28,7 +28,7 @@ class ListOffsetsRequestTopic(Message):
 
 @message(api_key=2, versions="1-11", flexible="6+")
 class ListOffsetsRequest(Message):
-    """Asks for offsets; `replica_id` is -1 for a client."""
+    """Requests offsets; `replica_id` is -1 for a client."""
 
     replica_id: int = field(INT32)
     isolation_level: int = field(INT8, versions="2+", default=0)
@@ -57,7 +57,7 @@ class ListOffsetsResponseTopic(Message):
 
 @message(api_key=2, versions="1-11", flexible="6+")
 class ListOffsetsResponse(Message):
-    """Says which offsets they are."""
+    """Returns the offsets."""
 
     throttle_time_ms: int = field(INT32, versions="2+", default=0, ignorable=True)
     topics: tuple[ListOffsetsResponseTopic, ...] = field(array(ListOffsetsResponseTopic))

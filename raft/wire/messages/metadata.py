@@ -1,10 +1,10 @@
-"""Metadata: by which clients find topics and the leader."""
+"""Metadata: clients find the topics and the leader with it."""
 
 from raft.codec import BOOL, INT16, INT32, STRING, UUID, Message, array, field, message, struct
 from raft.types import ZERO_UUID, Uuid
 
 UNKNOWN_OPERATIONS = -(1 << 31)
-"""The bit field of authorized operations when none were asked for."""
+"""The bit field of authorized operations if none were requested."""
 
 
 @struct
@@ -17,7 +17,7 @@ class MetadataRequestTopic(Message):
 
 @message(api_key=3, versions="0-13", flexible="9+")
 class MetadataRequest(Message):
-    """Asks about topics: None for all of them, none for the nodes only. In version 0 none means all."""
+    """Requests topics: null for all, an empty list for the nodes only. In version 0 an empty list requests all."""
 
     topics: tuple[MetadataRequestTopic, ...] | None = field(array(MetadataRequestTopic), nullable="1+")
     allow_auto_topic_creation: bool = field(BOOL, versions="4+", default=True)
@@ -27,7 +27,7 @@ class MetadataRequest(Message):
 
 @struct
 class MetadataResponseBroker(Message):
-    """Where a node listens."""
+    """The endpoint of a node."""
 
     node_id: int = field(INT32)
     host: str = field(STRING)
@@ -37,7 +37,7 @@ class MetadataResponseBroker(Message):
 
 @struct
 class MetadataResponsePartition(Message):
-    """Who leads a partition and who replicates it."""
+    """The leader and the replicas of a partition."""
 
     error_code: int = field(INT16)
     partition_index: int = field(INT32)
@@ -50,7 +50,7 @@ class MetadataResponsePartition(Message):
 
 @struct
 class MetadataResponseTopic(Message):
-    """A topic: name or id is missing when it does not exist and was asked for by the other."""
+    """A topic. If it does not exist, only the name or the id is set by which it was requested."""
 
     error_code: int = field(INT16)
     name: str | None = field(STRING, nullable="12+")

@@ -1,11 +1,11 @@
-"""Structs by which several messages speak of nodes."""
+"""Structs about nodes that several messages use."""
 
 from raft.codec import INT32, STRING, UINT16, Message, field, struct
 
 
 @struct
 class Listener(Message):
-    """Where a node listens, under the name of that listener."""
+    """The endpoint of a node, with the name of the listener."""
 
     name: str = field(STRING)
     host: str = field(STRING)
@@ -14,7 +14,7 @@ class Listener(Message):
 
 @struct
 class NodeEndpoint(Message):
-    """Where a voter listens."""
+    """The endpoint of a voter."""
 
     node_id: int = field(INT32)
     host: str = field(STRING)
@@ -23,7 +23,7 @@ class NodeEndpoint(Message):
 
 @struct
 class BrokerEndpoint(Message):
-    """Where a node listens, in the messages that clients use too."""
+    """The endpoint of a node, in the messages that clients use too."""
 
     node_id: int = field(INT32)
     host: str = field(STRING)
@@ -33,7 +33,7 @@ class BrokerEndpoint(Message):
 
 @struct
 class LeaderIdAndEpoch(Message):
-    """The newest leader the sender knows of; -1 for what it does not."""
+    """The newest leader that the sender knows; -1 for unknown."""
 
     leader_id: int = field(INT32, default=-1)
     leader_epoch: int = field(INT32, default=-1)

@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch: where an epoch ends, by which a client recognises a log that was replaced.
+"""OffsetForLeaderEpoch: the end offset of an epoch, by which a client detects a log that was replaced.
 
 This project's nodes and clients add a tagged field on both sides (rule CLIENT-15), from which a stream plans its next
 batch with one request. Apache Kafka's programs skip a tag that they do not know, and never send it.
@@ -7,12 +7,12 @@ batch with one request. Apache Kafka's programs skip a tag that they do not know
 from raft.codec import INT16, INT32, INT64, STRING, Message, array, field, message, struct
 
 BATCH_PLAN_TAG = 10_000
-"""Far above the tags that Apache Kafka numbers from 0 on."""
+"""The tag of our fields, far above those of Apache Kafka, which begin at 0."""
 
 
 @struct
 class BatchPlanRequest(Message):
-    """Where a batch is to start and how much it may hold.
+    """The start of a batch, and how many records it may hold.
 
     `start_offset` is -1 where no plan is asked for. `max_records` counts data records, -1 for any number; `end_offset`
     is the latest end allowed, -1 for any.
@@ -25,7 +25,7 @@ class BatchPlanRequest(Message):
 
 @struct
 class LogPlace(Message):
-    """A place between two records: the offset after it, and epoch and batch checksum of the record before.
+    """A position between two records: the offset after it, and epoch and batch checksum of the record before it.
 
     -1 stands for unknown: the offset lies outside the committed log, or no record lies before it.
     """
@@ -37,7 +37,7 @@ class LogPlace(Message):
 
 @struct
 class BatchPlan(Message):
-    """The bounds of the committed log, and where a batch starts and ends in it; high watermark -1 means no plan."""
+    """The bounds of the committed log, and the start and the end of a batch; high watermark -1 means no plan."""
 
     log_start_offset: int = field(INT64, default=-1)
     high_watermark: int = field(INT64, default=-1)
@@ -47,7 +47,7 @@ class BatchPlan(Message):
 
 @struct
 class OffsetForLeaderEpochRequestPartition(Message):
-    """The epoch whose end is asked for."""
+    """The epoch whose end offset is requested."""
 
     partition: int = field(INT32)
     current_leader_epoch: int = field(INT32, versions="2+", default=-1, ignorable=True)
@@ -67,7 +67,7 @@ class OffsetForLeaderEpochRequestTopic(Message):
 
 @message(api_key=23, versions="2-4", flexible="4+")
 class OffsetForLeaderEpochRequest(Message):
-    """Asks where epochs end; `replica_id` is -1 for a client, and -2 for one that may see uncommitted offsets."""
+    """Requests the end offsets of epochs; `replica_id` is -1 for a client, -2 for one that may read uncommitted data."""
 
     replica_id: int = field(INT32, versions="3+", default=-2, ignorable=True)
     topics: tuple[OffsetForLeaderEpochRequestTopic, ...] = field(array(OffsetForLeaderEpochRequestTopic))
@@ -75,7 +75,7 @@ class OffsetForLeaderEpochRequest(Message):
 
 @struct
 class OffsetForLeaderEpochResponsePartition(Message):
-    """The newest epoch up to the one asked for, and the offset after its last record; -1 for unknown."""
+    """The newest epoch up to the requested one, and the offset after its last record; -1 for unknown."""
 
     error_code: int = field(INT16)
     partition: int = field(INT32)
@@ -94,7 +94,7 @@ class OffsetForLeaderEpochResponseTopic(Message):
 
 @message(api_key=23, versions="2-4", flexible="4+")
 class OffsetForLeaderEpochResponse(Message):
-    """Says where epochs end."""
+    """Returns the end offsets of epochs."""
 
     throttle_time_ms: int = field(INT32, versions="2+", default=0, ignorable=True)
     topics: tuple[OffsetForLeaderEpochResponseTopic, ...] = field(array(OffsetForLeaderEpochResponseTopic))

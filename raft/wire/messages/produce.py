@@ -24,7 +24,7 @@ class ProduceRequestTopic(Message):
 
 @message(api_key=0, versions="3-13", flexible="9+")
 class ProduceRequest(Message):
-    """Asks to append. With `acks` 0 the client does not want to hear of it again."""
+    """Requests to append batches. With `acks` 0 the client expects no response."""
 
     transactional_id: str | None = field(STRING, versions="3+", nullable="3+", default=None)
     acks: int = field(INT16)
@@ -34,7 +34,7 @@ class ProduceRequest(Message):
 
 @struct
 class RecordError(Message):
-    """A record for which its batch was refused."""
+    """A record because of which its batch was refused."""
 
     batch_index: int = field(INT32)
     batch_index_error_message: str | None = field(STRING, nullable="8+", default=None)
@@ -42,7 +42,7 @@ class RecordError(Message):
 
 @struct
 class ProduceResponsePartition(Message):
-    """Where the first record went, or why it did not."""
+    """The offset of the first record, or the error."""
 
     index: int = field(INT32)
     error_code: int = field(INT16)
@@ -65,7 +65,7 @@ class ProduceResponseTopic(Message):
 
 @message(api_key=0, versions="3-13", flexible="9+")
 class ProduceResponse(Message):
-    """Says what became of the batches."""
+    """Returns the offsets or the errors of the batches."""
 
     responses: tuple[ProduceResponseTopic, ...] = field(array(ProduceResponseTopic))
     throttle_time_ms: int = field(INT32, versions="1+", default=0, ignorable=True)

@@ -1,4 +1,4 @@
-"""UpdateRaftVoter: a Java voter tells each new leader its endpoints and versions (rule COMPAT-7)."""
+"""UpdateRaftVoter: a Java voter sends its endpoints and versions to each new leader (rule COMPAT-7)."""
 
 from raft.codec import INT16, INT32, STRING, UUID, Message, array, field, message, struct
 from raft.types import Uuid
@@ -27,7 +27,7 @@ class UpdateRaftVoterRequest(Message):
 
 @struct
 class CurrentLeader(Message):
-    """The newest leader the sender knows of, and where it listens."""
+    """The newest leader that the sender knows, and its endpoint."""
 
     leader_id: int = field(INT32, default=-1)
     leader_epoch: int = field(INT32, default=-1)

@@ -1,4 +1,4 @@
-"""Vote: a candidate asks for a vote, or for the forecast of one (rules VOTE-*, PREVOTE-*)."""
+"""Vote: a candidate requests a vote, or a pre-vote (rules VOTE-*, PREVOTE-*)."""
 
 from raft.codec import BOOL, INT16, INT32, INT64, STRING, UUID, Message, array, field, message, struct
 from raft.types import ZERO_UUID, Uuid
@@ -7,7 +7,7 @@ from raft.wire.messages.nodes import NodeEndpoint
 
 @struct
 class VoteRequestPartition(Message):
-    """What the candidate has to offer. `last_offset` is its log end offset (VOTE-3)."""
+    """The epoch and the log of the candidate. `last_offset` is its log end offset (VOTE-3)."""
 
     partition_index: int = field(INT32)
     replica_epoch: int = field(INT32)
@@ -29,7 +29,7 @@ class VoteRequestTopic(Message):
 
 @message(api_key=52, versions="0-2", flexible="0+")
 class VoteRequest(Message):
-    """Asks the voter `voter_id` for its vote."""
+    """Requests the vote of the voter `voter_id`."""
 
     cluster_id: str | None = field(STRING, nullable="0+", default=None)
     voter_id: int = field(INT32, versions="1+", default=-1, ignorable=True)
