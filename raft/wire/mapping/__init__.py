@@ -1,7 +1,8 @@
-"""Between the wire's messages and the core's: where -1 becomes None, and versions are forgotten.
+"""Maps the messages of the wire to those of the core and back: the wire's -1 is None there, and versions are gone.
 
-partition   which partition is ours
+partition   the one partition that a node hosts
 elections   Vote, BeginQuorumEpoch, EndQuorumEpoch
 fetches     Fetch of replicas and of clients
-peers       whichever of them it is
+snapshots   FetchSnapshot
+peers       any of them
 """

@@ -24,7 +24,8 @@ from raft.wire.messages import vote
 from raft.wire.messages.nodes import Listener, NodeEndpoint
 
 _FIRST_WITH_ENDPOINTS = 1
-_NOBODY = ReplicaKey(NodeId(-1))
+_NO_VOTER = ReplicaKey(NodeId(-1))
+"""What the wire has for a receiver that is not named."""
 
 
 def vote_request_from_wire(
@@ -48,7 +49,7 @@ def vote_request_from_wire(
 
 def vote_request_to_wire(request: core.VoteRequest, ours: TopicPartition) -> vote.VoteRequest:
     """Write a Vote request; a version without pre-votes refuses to encode one (COMPAT-2)."""
-    voter = request.voter or _NOBODY
+    voter = request.voter or _NO_VOTER
     partition = vote.VoteRequestPartition(
         partition_index=INDEX,
         replica_epoch=request.epoch,
@@ -108,7 +109,7 @@ def begin_request_from_wire(
 
 def begin_request_to_wire(request: core.BeginQuorumEpochRequest, ours: TopicPartition) -> begin.BeginQuorumEpochRequest:
     """Write a BeginQuorumEpoch request."""
-    voter = request.voter or _NOBODY
+    voter = request.voter or _NO_VOTER
     partition = begin.BeginQuorumEpochRequestPartition(
         partition_index=INDEX,
         voter_directory_id=directory_uuid(voter),
@@ -155,7 +156,7 @@ def begin_response_from_wire(
 def end_request_from_wire(
     message: end.EndQuorumEpochRequest, ours: TopicPartition
 ) -> core.EndQuorumEpochRequest | core.UnknownPartitionRequest:
-    """Read an EndQuorumEpoch request; the successors stand in one of two lists."""
+    """Read an EndQuorumEpoch request; the successors are in one of two lists."""
     partition = only_partition(message.topics, ours)
     if partition is None:
         return core.UnknownPartitionRequest(cluster_id=message.cluster_id)
@@ -224,7 +225,7 @@ def end_response_from_wire(
 
 
 class _Node(Protocol):
-    """Where a node listens, in any of the messages' forms."""
+    """The endpoint of a node, in any message."""
 
     @property
     def node_id(self) -> int: ...
@@ -235,7 +236,7 @@ class _Node(Protocol):
 
 
 def endpoints_of(nodes: Iterable[_Node], node_id: int) -> tuple[Endpoint, ...]:
-    """Where one of these nodes listens."""
+    """Return the endpoints of one of these nodes."""
     return tuple(Endpoint(node.host, node.port) for node in nodes if node.node_id == node_id)
 
 

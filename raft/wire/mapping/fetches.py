@@ -1,4 +1,4 @@
-"""Fetch between wire and core: replicas (id 0 and above) ask otherwise than clients (id -1)."""
+"""Fetch between wire and core, of replicas (id 0 and above) and of clients (id -1)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from raft.wire.messages.nodes import BrokerEndpoint, LeaderIdAndEpoch
 
 FIRST_BY_TOPIC_ID = 13
 FIRST_OF_REPLICAS = 12
-"""Older versions do not carry the last fetched epoch, without which diverging logs go unseen (COMPAT-3)."""
+"""Older versions have no last fetched epoch, without which diverging logs are not found (COMPAT-3)."""
 
 _FIRST_WITH_ERROR = 7
 _FIRST_WITH_REPLICA_STATE = 15
@@ -32,7 +32,7 @@ _TELLS_NO_HIGH_WATERMARK = (1 << 63) - 1
 
 
 def fetching_replica(message: fetch.FetchRequest, version: int) -> NodeId | None:
-    """Who fetches; None for a client."""
+    """Return the replica that fetches; None for a client."""
     is_new = version >= _FIRST_WITH_REPLICA_STATE
     return node_or_none(message.replica_state.replica_id if is_new else message.replica_id)
 
@@ -42,7 +42,7 @@ def replica_fetch_from_wire(
 ) -> core.FetchRequest | core.UnknownPartitionRequest:
     """Read the Fetch request of a replica."""
     replica_id = fetching_replica(message, version)
-    assert replica_id is not None, "clients are read elsewhere"
+    assert replica_id is not None, "a client's Fetch is read by client_fetch_from_wire"
     partition = _our_partition(message, version, ours) if version >= FIRST_OF_REPLICAS else None
     if partition is None:
         return core.UnknownPartitionRequest(cluster_id=message.cluster_id)
@@ -78,7 +78,7 @@ def is_our_topic(topic: fetch.FetchRequestTopic, version: int, ours: TopicPartit
 def client_fetch_from_wire(
     message: fetch.FetchRequest, partition: fetch.FetchRequestPartition
 ) -> core.ClientFetchRequest:
-    """Read what a client asks of our partition."""
+    """Read what a client fetches of our partition."""
     return core.ClientFetchRequest(
         fetch_offset=Offset(partition.fetch_offset),
         max_wait_ms=max(message.max_wait_ms, 0),
@@ -114,7 +114,7 @@ def fetch_request_to_wire(request: core.FetchRequest, ours: TopicPartition, vers
 
 
 def fetch_partition_to_wire(response: core.FetchResponse, records: bytes, version: int) -> fetch.FetchResponsePartition:
-    """Write what we answer about our partition. Records are empty bytes, never null (FETCH-10).
+    """Write the response for our partition. Without records its field is empty, never null (FETCH-10).
 
     Replicas and clients get the high watermark as the last stable offset: there are no transactions to wait for.
     """
@@ -151,7 +151,7 @@ def fetch_endpoints_to_wire(leader: LeaderAndEpoch, version: int) -> tuple[Broke
 def fetch_response_to_wire(
     response: core.FetchResponse, records: bytes, ours: TopicPartition, version: int
 ) -> fetch.FetchResponse:
-    """Write the answer to a Fetch of our one partition."""
+    """Write the response to a Fetch of our one partition."""
     topic = fetch.FetchResponseTopic(
         topic=ours.topic_name,
         topic_id=ours.topic_id,
@@ -161,7 +161,7 @@ def fetch_response_to_wire(
 
 
 def fetch_refusal_to_wire(request: fetch.FetchRequest, error: int, version: int) -> fetch.FetchResponse:
-    """Refuse a Fetch whole; versions without an error of their own say it of each partition."""
+    """Refuse a whole Fetch; versions without a top-level error have it in each partition."""
     if version >= _FIRST_WITH_ERROR:
         return fetch.FetchResponse(error_code=error, responses=())
     return fetch.FetchResponse(
@@ -181,7 +181,7 @@ def fetch_refusal_to_wire(request: fetch.FetchRequest, error: int, version: int)
 
 
 def fetch_response_from_wire(message: fetch.FetchResponse) -> core.FetchResponse | core.RequestRefused:
-    """Read the answer to our Fetch; of the records, the good batches at the front (FETCH-24).
+    """Read the response to our Fetch, with the good batches at the front of its records (FETCH-24).
 
     Raises:
         DecodeError: it is not about one partition.

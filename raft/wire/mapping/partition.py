@@ -1,4 +1,4 @@
-"""The one partition that a node hosts, and the forms in which messages name it."""
+"""The one partition that a node hosts, and how messages name it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Indexed = TypeVar("Indexed", bound=IndexedPartition)
 
 
 def only_partition(topics: Sequence[NamedTopicOf[Indexed]], ours: TopicPartition) -> Indexed | None:
-    """Return what a request asks of our partition; None when it names another, or several (GEN-2)."""
+    """Return our partition of a request; None when it names another, or several (GEN-2)."""
     if len(topics) != 1 or topics[0].topic_name != ours.topic_name or len(topics[0].partitions) != 1:
         return None
     (partition,) = topics[0].partitions
@@ -63,14 +63,14 @@ def only_partition(topics: Sequence[NamedTopicOf[Indexed]], ours: TopicPartition
 
 
 def sole_partition(topics: Sequence[TopicOf[Part]]) -> Part:
-    """Return the one partition that the answer to our request can hold.
+    """Return the partition of a response; our requests name exactly one.
 
     Raises:
         DecodeError: there is none, or more than one.
     """
     partitions = [partition for topic in topics for partition in topic.partitions]
     if len(partitions) != 1:
-        raise DecodeError(f"an answer about {len(partitions)} partitions, where one was asked for")
+        raise DecodeError(f"a response with {len(partitions)} partitions; expected 1")
     return partitions[0]
 
 
@@ -90,7 +90,7 @@ def epoch_or_none(number: int) -> Epoch | None:
 
 
 def or_minus_one(number: int | None) -> int:
-    """The wire's form of what may be unknown."""
+    """Return -1 for None, as on the wire."""
     return -1 if number is None else number
 
 
@@ -100,10 +100,10 @@ def replica_key(node_id: int, directory_id: Uuid) -> ReplicaKey:
 
 
 def addressee(node_id: int, directory_id: Uuid) -> ReplicaKey | None:
-    """Whom a request means; None when it does not say."""
+    """Return the receiver that a request names; None when it names none."""
     return None if node_id == -1 else replica_key(node_id, directory_id)
 
 
 def directory_uuid(key: ReplicaKey) -> Uuid:
-    """The directory id of a key in the wire's form."""
+    """Return the directory id of a key; the zero uuid when it has none."""
     return key.directory_id or ZERO_UUID

@@ -1,4 +1,4 @@
-"""Every request between replicas, and its answer, between wire and core: the one place that knows which is which."""
+"""Every request between replicas, and its response, between wire and core."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from raft.wire.messages.vote import VoteRequest, VoteResponse
 
 
 def api_of(request: core.OutgoingRequest) -> Api[Any, Any]:
-    """The API by which a request travels."""
+    """Return the API of a request."""
     match request:
         case core.VoteRequest():
             return apis.VOTE
@@ -64,13 +64,13 @@ def request_from_wire(message: Message, version: int, ours: TopicPartition) -> c
         case FetchRequest():
             return fetches.replica_fetch_from_wire(message, version, ours)
         case _:
-            raise AssertionError(f"{type(message).__name__} does not pass between replicas")
+            raise AssertionError(f"{type(message).__name__} is not sent between replicas")
 
 
 def response_to_wire(
     request: Message, response: core.Response, records: bytes, ours: TopicPartition, version: int
 ) -> Message:
-    """Write our answer to a request of another replica."""
+    """Write our response to a request of another replica."""
     match response:
         case core.RequestRefused():
             return _refusal_to_wire(request, response.error, version)
@@ -97,14 +97,14 @@ def _refusal_to_wire(request: Message, error: int, version: int) -> Message:
         case FetchRequest():
             return fetches.fetch_refusal_to_wire(request, error, version)
         case _:
-            raise AssertionError(f"{type(request).__name__} does not pass between replicas")
+            raise AssertionError(f"{type(request).__name__} is not sent between replicas")
 
 
 def response_from_wire(message: Message) -> core.IncomingResponse:
-    """Read the answer to one of our requests.
+    """Read the response to one of our requests.
 
     Raises:
-        DecodeError: it is no answer to a request of ours.
+        DecodeError: it is not a response to a request of ours.
     """
     match message:
         case VoteResponse():
@@ -118,4 +118,4 @@ def response_from_wire(message: Message) -> core.IncomingResponse:
         case FetchSnapshotResponse():
             return snapshots.snapshot_response_from_wire(message)
         case _:
-            raise DecodeError(f"{type(message).__name__} answers no request between replicas")
+            raise DecodeError(f"{type(message).__name__} is not a response between replicas")

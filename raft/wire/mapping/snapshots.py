@@ -1,4 +1,4 @@
-"""FetchSnapshot between wire and core: only its asking side, as this project's nodes have no snapshots to give."""
+"""FetchSnapshot between wire and core. Our nodes make no snapshots, so they only send it."""
 
 from __future__ import annotations
 
