@@ -28,7 +28,7 @@ def client_for(bootstrap_server: str, timeout_ms: int) -> Client:
     """
     servers = addresses("--bootstrap-server", bootstrap_server)
     if not servers:
-        raise ConfigError("--bootstrap-server is empty: allowed is host:port,...")
+        raise ConfigError("--bootstrap-server is empty: expected host:port,...")
     return Client(
         ClientSettings(
             bootstrap_servers=servers,

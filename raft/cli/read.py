@@ -42,7 +42,7 @@ def read(
         offset = _offset(client, "--from", start)
         end = None if follow else _offset(client, "--to", to or "latest")
         if end is not None and offset > end:
-            raise ConfigError(f"--from {start} is after --to {to}: allowed are starts up to the end")
+            raise ConfigError(f"--from {start} is after --to {to}: expected a start up to the end")
         for line in _lines(client, offset, end, control=control, as_json=as_json):
             sys.stdout.write(line + "\n")
             if follow:
@@ -55,8 +55,8 @@ def _offset(client: Client, option: str, text: str) -> Offset:
     if text == "earliest" and option == "--from":
         return client.log_start()
     if not text.isdecimal():
-        allowed = "earliest, latest" if option == "--from" else "latest"
-        raise typer.BadParameter(f"{option} {text}: allowed are {allowed} and offsets of 0 or more")
+        places = "earliest, latest" if option == "--from" else "latest"
+        raise typer.BadParameter(f"{option} {text}: expected {places} or an offset of 0 or more")
     offset, end = Offset(int(text)), client.log_end()
     if offset > end:
         raise ConfigError(f"{option} {offset} lies past the end: committed is up to {end}")

@@ -57,7 +57,7 @@ class Layout:
         """
         last_base_port = _LAST_PORT - 2 * voters + 1
         if base_port is not None and not 1 <= base_port <= last_base_port:
-            raise ConfigError(f"base_port={base_port}: allowed are 1 to {last_base_port} for {voters} voters")
+            raise ConfigError(f"base_port={base_port}: expected 1 to {last_base_port} for {voters} voters")
         known = _read(data_dir)
         if known is not None and len(known.ports) != voters:
             raise ConfigError(f"{data_dir} holds a quorum of {len(known.ports)} voters; {voters} are wanted")

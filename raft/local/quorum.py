@@ -76,7 +76,7 @@ class LocalQuorum:
         if not __debug__:
             raise ConfigError("python -O drops the assertions that keep a node from doing harm: run it without")
         if voters < 1:
-            raise ConfigError(f"voters={voters}: allowed are whole numbers of 1 or more")
+            raise ConfigError(f"voters={voters}: expected a whole number of 1 or more")
         with ExitStack() as undo:
             lock = lock_patiently(_made(data_dir))
             undo.callback(lock.release)

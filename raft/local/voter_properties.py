@@ -31,7 +31,7 @@ def voter_properties(layout: Layout, node_id: NodeId, settings: Mapping[str, str
     }
     for key, value in settings.items():
         if key in own or key in _OTHER_NAMES_OF_LOG_DIRS:
-            raise ConfigError(f"{key}={value}: not allowed among the settings; a local quorum sets it for each voter")
+            raise ConfigError(f"{key}={value}: expected other settings; a local quorum sets this one for each voter")
     return own | {key: str(value) for key, value in settings.items()}
 
 
@@ -50,5 +50,5 @@ def check_properties(properties: Mapping[str, str]) -> tuple[str, ...]:
     """
     config = NodeConfig.from_properties(properties)
     if str(config.log_dir) != properties["log.dirs"]:
-        raise ConfigError(f"log.dirs={properties['log.dirs']}: allowed is a path without commas, they separate paths")
+        raise ConfigError(f"log.dirs={properties['log.dirs']}: expected a path without commas, which separate paths")
     return config.warnings

@@ -33,7 +33,7 @@ class WriteKey:
 
     def __post_init__(self) -> None:
         if not 0 <= self.version <= MAX_VERSION:
-            raise ValueError(f"write version {self.version}: allowed are 0 to {MAX_VERSION}")
+            raise ValueError(f"write version {self.version}: expected 0 to {MAX_VERSION}")
 
     @property
     def producer_id(self) -> int:

@@ -102,16 +102,16 @@ def test_read_that_would_end_before_it_starts_is_refused(here: Here, shelf: str)
     done = here("read", "--bootstrap-server", shelf, "--from", "4", "--to", "2")
 
     assert (done.exit_code, done.output) == (1, "")
-    assert done.errors == "kraft: --from 4 is after --to 2: allowed are starts up to the end\n"
+    assert done.errors == "kraft: --from 4 is after --to 2: expected a start up to the end\n"
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--from", "soon"], "--from soon: allowed are earliest, latest and offsets of 0 or more"),
-        (["--from", "-1"], "--from -1: allowed are earliest, latest and offsets of 0 or more"),
-        (["--to", "earliest"], "--to earliest: allowed are latest and offsets of 0 or more"),
-        (["--to", "1.5"], "--to 1.5: allowed are latest and offsets of 0 or more"),
+        (["--from", "soon"], "--from soon: expected earliest, latest or an offset of 0 or more"),
+        (["--from", "-1"], "--from -1: expected earliest, latest or an offset of 0 or more"),
+        (["--to", "earliest"], "--to earliest: expected latest or an offset of 0 or more"),
+        (["--to", "1.5"], "--to 1.5: expected latest or an offset of 0 or more"),
         (["--follow", "--to", "5"], "--follow never ends: it does not go with --to"),
         (["--timeout-ms", "0"], "--timeout-ms"),
     ],

@@ -115,7 +115,7 @@ def test_quorum_warns_when_executors_may_be_on_other_machines(
 
 
 def test_quorum_of_no_voters_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="voters=0: allowed are whole numbers of 1 or more"):
+    with pytest.raises(ConfigError, match="voters=0: expected a whole number of 1 or more"):
         QuorumService.start(spark, voters=0, data_dir=tmp_path)
 
 

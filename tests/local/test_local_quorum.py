@@ -219,7 +219,7 @@ def test_setting_that_a_voter_would_refuse_is_told_before_it_runs(tmp_path: Path
     with pytest.raises(ConfigError) as refused:
         LocalQuorum.start(tmp_path, voters=1, settings={"max.connections": "none"})
 
-    assert str(refused.value) == "max.connections=none: allowed are 1 to 2147483647"
+    assert str(refused.value) == "max.connections=none: expected 1 to 2147483647"
     assert not (tmp_path / "node-1").exists()
     assert_is_free(tmp_path)
 
@@ -262,7 +262,7 @@ def test_everything_in_a_data_directory_is_its_owners_alone(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("voters", [0, -1])
 def test_quorum_has_at_least_one_voter(tmp_path: Path, voters: int) -> None:
-    with pytest.raises(ConfigError, match=f"^voters={voters}: allowed are whole numbers of 1 or more$"):
+    with pytest.raises(ConfigError, match=f"^voters={voters}: expected a whole number of 1 or more$"):
         LocalQuorum.start(tmp_path, voters=voters)
 
 

@@ -61,5 +61,5 @@ def test_version_lies_in_epoch_and_sequence(version: int, producer_epoch: int, b
 
 @pytest.mark.parametrize("version", [-1, MAX_VERSION + 1])
 def test_version_out_of_range_is_refused_and_named(version: int) -> None:
-    with pytest.raises(ValueError, match=f"write version {version}: allowed are 0 to {MAX_VERSION}"):
+    with pytest.raises(ValueError, match=f"write version {version}: expected 0 to {MAX_VERSION}"):
         WriteKey("a query", version)
