@@ -49,7 +49,7 @@ def test_quorum_keeps_its_voters_running_and_its_data_over_a_restart(spark: Spar
 
     assert quorum.pids == {}
     assert psutil.wait_procs(last, timeout=0)[1] == []
-    with pytest.raises(ConfigError, match="holds a quorum of 3 voters; 1 are wanted"):
+    with pytest.raises(ConfigError, match="has a quorum of 3 voters, expected 1"):
         QuorumService.start(spark, voters=1, data_dir=tmp_path)
 
     with QuorumService.start(spark, voters=3, data_dir=str(tmp_path), settings=QUICK) as quorum:

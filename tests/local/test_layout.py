@@ -71,7 +71,7 @@ def test_another_number_of_voters_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refused:
         Layout.of(tmp_path, voters=3, base_port=None)
 
-    assert str(refused.value) == f"{tmp_path} holds a quorum of 2 voters; 3 are wanted"
+    assert str(refused.value) == f"{tmp_path} has a quorum of 2 voters, expected 3"
 
 
 @pytest.mark.parametrize("base_port", [0, -1, 65_531])
@@ -93,7 +93,7 @@ def test_ports_that_do_not_exist_are_refused(tmp_path: Path, base_port: int) -> 
         (b'{"version": 1}', "does not describe a quorum: "),
         (b'{"version": 1, "clusterId": "c", "ports": {"x": 1}}', "does not describe a quorum: "),
         (b'{"version": 2, "clusterId": "c", "ports": {"1": 1}}', "does not describe a quorum: "),
-        (b'{"version": 3, "clusterId": "c", "ports": {}}', "has version 3; known are 1 to 2"),
+        (b'{"version": 3, "clusterId": "c", "ports": {}}', "has version 3, expected 1 to 2"),
     ],
 )
 def test_directory_that_is_no_quorums_is_refused(tmp_path: Path, content: bytes, message: str) -> None:

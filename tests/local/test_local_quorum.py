@@ -66,7 +66,7 @@ def test_voter_that_is_killed_is_started_again(
     with quorum.client() as client:
         appenders.check(read_all(client))
     log = data_dir / f"node-{leader}" / "node.log"
-    assert f"voter {leader} ended and is started again: exit code -9; its log is {log}" in caplog.messages
+    assert f"voter exited and is restarted: exit code -9; node_id={leader} log={log}" in caplog.messages
 
 
 def test_voter_is_started_again_as_soon_as_the_machine_allows_it(
@@ -78,7 +78,7 @@ def test_voter_is_started_again_as_soon_as_the_machine_allows_it(
         config.unlink()
         config.mkdir()
         os.kill(pid, signal.SIGKILL)
-        refused = f"voter 1 cannot be started: cannot rename {config}.tmp: Is a directory; this is tried again"
+        refused = f"cannot start voter 1: cannot rename {config}.tmp: Is a directory; this is tried again"
         eventually(lambda: refused in caplog.messages, "it cannot be started")
 
         config.rmdir()
@@ -132,7 +132,7 @@ def test_voter_that_does_not_stop_is_killed(
     quorum.stop()
 
     assert quorum.pids == {}
-    assert caplog.messages == ["voter 1 does not stop and is killed"]
+    assert caplog.messages == ["voter did not stop in time and is killed: node_id=1"]
 
 
 def test_voters_are_not_interrupted_with_their_parent(quorum: LocalQuorum) -> None:
@@ -209,7 +209,7 @@ def test_quorum_without_a_leader_says_what_its_voters_said(tmp_path: Path, monke
     with pytest.raises(QuorumUnavailableError) as refused:
         LocalQuorum.start(tmp_path, voters=2, settings={"controller.quorum.election.timeout.ms": 60_000})
 
-    said = r"no leader within 0\.5 s; what the voters said last: voter 1: .*; voter 2: .*"
+    said = r"no leader within 0\.5 s; last lines of the voters' logs: voter 1: .*; voter 2: .*"
     assert re.fullmatch(said, str(refused.value))
     assert set(psutil.Process().children()) <= children, "none is left behind"
     assert_is_free(tmp_path)
@@ -332,5 +332,5 @@ def test_python_without_assertions_is_refused(tmp_path: Path) -> None:
         words = parent.stderr.read().decode()
 
         assert parent.wait() == 1
-    assert "python -O drops the assertions that keep a node from doing harm: run it without" in words
+    assert "python -O removes assertions that a node needs for safety: run it without -O" in words
     assert list(tmp_path.iterdir()) == []

@@ -181,7 +181,7 @@ def test_python_without_assertions_is_refused(properties: Properties, tmp_path: 
         exit_code = node.start().wait()
 
     assert exit_code == 1
-    assert node.words == ("kraft: python -O drops the assertions that keep a node from doing harm: run it without\n")
+    assert node.words == ("kraft: python -O removes assertions that a node needs for safety: run it without -O\n")
 
 
 def test_voter_that_is_none_any_more_says_so(tmp_path: Path) -> None:
