@@ -121,7 +121,7 @@ class ReadOptions:
         """Check and convert.
 
         Raises:
-            ConfigError: a value or a combination that cannot be; says which, and what is allowed.
+            ConfigError: a value or a combination that cannot be; says which, and what is expected.
         """
         _refuse_names(options, _WRITE, "is for writes")
         read = cls(
@@ -150,9 +150,9 @@ class ReadOptions:
             ConfigError: names the option.
         """
         if self.max_offsets_per_trigger is not None:
-            raise ConfigError("maxOffsetsPerTrigger: a batch has no triggers; allowed for streams only")
+            raise ConfigError("maxOffsetsPerTrigger is for streams only: a batch read has no triggers")
         if self.starting_offsets is Place.LATEST and self.starting_timestamp_ms is None:
-            raise ConfigError("startingOffsets=latest: a batch that starts at the end is empty; allowed for streams")
+            raise ConfigError("startingOffsets=latest is for streams only: a batch read from the end is empty")
 
     def check_for_stream(self) -> None:
         """Refuse what only a batch can do.
@@ -162,7 +162,7 @@ class ReadOptions:
         """
         for name, value in (("endingOffsets", self.ending_offsets), ("endingTimestamp", self.ending_timestamp_ms)):
             if value is not None:
-                raise ConfigError(f"{name}: a stream has no end; allowed for batches only")
+                raise ConfigError(f"{name} is for batch reads only: a stream has no end")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +187,7 @@ class WriteOptions:
         """Check and convert.
 
         Raises:
-            ConfigError: a value or a combination that cannot be; says which, and what is allowed.
+            ConfigError: a value or a combination that cannot be; says which, and what is expected.
         """
         _refuse_names(options, _READ, "is for reads")
         app_id = _get(options, "txnAppId", _not_empty, None)
@@ -213,9 +213,7 @@ class WriteOptions:
             ConfigError: names the option.
         """
         if self.key is not None:
-            raise ConfigError(
-                "txnAppId: a stream has its own, the query's id; allowed in batch writes and foreachBatch"
-            )
+            raise ConfigError("txnAppId is for batch writes and foreachBatch only: a stream's key is the query's id")
 
 
 def _client_settings(options: Options) -> ClientSettings:
@@ -257,7 +255,7 @@ def _text(_name: str, value: str) -> str:
 
 def _not_empty(name: str, value: str) -> str:
     if not value:
-        raise refuse(name, value, "is a text that is not empty")
+        raise refuse(name, value, "a text that is not empty")
     return value
 
 
@@ -275,18 +273,18 @@ def _bound(name: str, value: str, places: tuple[Place, ...]) -> Bound:
             return place
     if value.isdecimal():
         return int(value)
-    raise refuse(name, value, f"are {', '.join(place.value for place in places)} and offsets of 0 or more")
+    raise refuse(name, value, f"{', '.join(place.value for place in places)} or an offset of 0 or more")
 
 
 def _strategy(name: str, value: str) -> bool:
     if value.lower() not in ("error", "latest"):
-        raise refuse(name, value, "are error and latest")
+        raise refuse(name, value, "error or latest")
     return value.lower() == "latest"
 
 
 def _check_order(start_name: str, start: Any, end_name: str, end: Any) -> None:
     if isinstance(start, int) and isinstance(end, int) and start > end:
-        raise ConfigError(f"{start_name}={start} is after {end_name}={end}: allowed are starts up to the end")
+        raise ConfigError(f"{start_name}={start} is after {end_name}={end}: expected a start up to the end")
 
 
 def _refuse_names(options: Options, names: Iterable[str], reason: str) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from datasource.answers import read_answer
 from datasource.clients import client_for
 from datasource.options import ReadOptions
 from datasource.patience import Patience
 from datasource.planning import LogRange, data_loss
+from datasource.responses import read_response
 from raft.client import Client
 from raft.errors import LowerEpochError, OffsetOutOfRangeError, QuorumUnavailableError
 from raft.types import Offset
@@ -35,7 +35,7 @@ def read_range(options: ReadOptions, log_range: LogRange) -> Iterator[pa.RecordB
         if not records:
             continue
         patience.restart()
-        offset = yield from read_answer(options, records, offset, end)
+        offset = yield from read_response(options, records, offset, end)
 
 
 def _fetch(

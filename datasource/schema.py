@@ -47,7 +47,7 @@ def check_written_columns(schema: StructType) -> None:
     """Refuse columns that a record has no place for.
 
     Raises:
-        ValueError: names the column, its type and what is allowed.
+        ValueError: names the column, its type and what is expected.
     """
     repeated = [name for name in dict.fromkeys(schema.names) if schema.names.count(name) > 1]
     if repeated:
@@ -59,15 +59,15 @@ def check_written_columns(schema: StructType) -> None:
         if field.name in ("key", "value"):
             if field.dataType.simpleString() not in _BYTES:
                 raise ValueError(
-                    f"column {field.name} has type {field.dataType.simpleString()}; allowed are {' and '.join(_BYTES)}"
+                    f"column {field.name} has type {field.dataType.simpleString()}; expected {' or '.join(_BYTES)}"
                 )
         elif field.name == "headers":
             if not _is_headers(field.dataType):
                 raise ValueError(
-                    f"column headers has type {field.dataType.simpleString()}; allowed is {_HEADERS.simpleString()}"
+                    f"column headers has type {field.dataType.simpleString()}; expected {_HEADERS.simpleString()}"
                 )
         else:
-            raise ValueError(f"column {field.name} has no place in a record; allowed are value, key and headers")
+            raise ValueError(f"column {field.name} has no place in a record; expected value, key or headers")
     if "value" not in schema.names:
         raise ValueError(f"column value is missing; columns are {', '.join(schema.names) or 'none'}")
 

@@ -57,7 +57,7 @@ class KraftDataSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> KraftBatchWriter:
         """Make a batch writer."""
         if overwrite:
-            raise ValueError('mode("overwrite"): a log is only appended to; allowed is mode("append")')
+            raise ValueError('mode("overwrite"): a log is only appended to; expected mode("append")')
         options = WriteOptions.of(self.options)
         check_written_columns(schema)
         return KraftBatchWriter(options)
@@ -65,7 +65,7 @@ class KraftDataSource(DataSource):
     def streamWriter(self, schema: StructType, overwrite: bool) -> KraftStreamWriter:  # noqa: N802 - Spark's name
         """Make a stream writer."""
         if overwrite:
-            raise ValueError('outputMode("complete"): a log is only appended to; allowed is outputMode("append")')
+            raise ValueError('outputMode("complete"): a log is only appended to; expected outputMode("append")')
         options = WriteOptions.of(self.options)
         options.check_for_stream()
         check_written_columns(schema)

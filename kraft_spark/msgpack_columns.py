@@ -68,7 +68,7 @@ def from_msgpack(data: Column | str, schema: DataType | str, mode: Mode = "FAILF
         ValueError: the mode is none of the two, or a type in the schema has no form in msgpack.
     """
     if mode not in ("FAILFAST", "PERMISSIVE"):
-        raise ValueError(f"mode {mode}: allowed are FAILFAST and PERMISSIVE")
+        raise ValueError(f"mode {mode}: expected FAILFAST or PERMISSIVE")
     data_type = DataType.fromDDL(schema) if isinstance(schema, str) else schema
     check_type(data_type)
 

@@ -3,18 +3,18 @@
     RaftError
       ConfigError              a configuration key, value or directory that cannot be used
       ProtocolError            (abstract)
-        LocalProtocolError     we used the protocol wrongly
-        RemoteProtocolError    the other side did
-          DecodeError          bytes that are no message, batch or file of ours
-      RequestError             a request was refused; carries Kafka's code
-        OffsetOutOfRangeError  with the range that there is
-      StorageError             the disk refused or lied
-        CorruptBatchError      a damaged batch, with file and position
-      NodeHaltedError          a node stopped itself, to do no harm
-      QuorumUnavailableError   no answer within the time allowed
-        LowerEpochError        only from a leader older than one that was seen before
+        LocalProtocolError     this side violated the protocol
+        RemoteProtocolError    the other side violated the protocol
+          DecodeError          bytes that are not a message, batch or file
+      RequestError             a request was refused; has Kafka's error code
+        OffsetOutOfRangeError  has the range of the log
+      StorageError             the disk returned an error, or a file is malformed
+        CorruptBatchError      a damaged batch; has file and position
+      NodeHaltedError          a node stopped itself
+      QuorumUnavailableError   no response in time
+        LowerEpochError        the leader has a lower epoch than one that was seen before
 
-A refusal inside the core is an effect with an error code, never an exception.
+If the core refuses a request, that is an effect with an error code, not an exception.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from enum import IntEnum
 
 
 class ErrorCode(IntEnum):
-    """Kafka's error codes that this project sends, reacts to or knows by name. Others stay plain numbers."""
+    """Kafka's error codes that this project sends, handles or prints by name. Other codes are numbers."""
 
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0
@@ -60,7 +60,7 @@ class ErrorCode(IntEnum):
 
 
 def error_name(code: int) -> str:
-    """Name of a code in words an operator can look up; unknown codes keep their number."""
+    """Return the name of an error code; "error" and its number for an unknown code."""
     try:
         return ErrorCode(code).name
     except ValueError:
@@ -68,36 +68,36 @@ def error_name(code: int) -> str:
 
 
 CONNECT_ERRORS = (OSError, ValueError, OverflowError)
-"""What comes of a connection that cannot be opened or breaks. ValueError (as UnicodeError, or for a NUL) and
-OverflowError are what Python makes of a host name and of a port that cannot be; messages have room for both."""
+"""Errors of a connection that cannot be opened, or breaks. Python raises ValueError for an impossible host name and
+OverflowError for an impossible port, and a message can have both."""
 
 
 class RaftError(Exception):
-    """Base of every error that raft raises on purpose."""
+    """Base of all errors that raft raises on purpose."""
 
 
 class ConfigError(RaftError):
-    """A configuration key, value or directory that cannot be used; says which, and what is allowed."""
+    """A configuration key, value or directory cannot be used; says which, and what is expected."""
 
 
 class ProtocolError(RaftError):
-    """The protocol was broken; see the two children for by whom."""
+    """One side violated the protocol."""
 
 
 class LocalProtocolError(ProtocolError):
-    """This side used the protocol wrongly."""
+    """This side violated the protocol."""
 
 
 class RemoteProtocolError(ProtocolError):
-    """The other side broke the protocol."""
+    """The other side violated the protocol."""
 
 
 class DecodeError(RemoteProtocolError):
-    """Bytes that are not what they should be: cut short, out of bounds, or of an unknown form."""
+    """Bytes are malformed, incomplete or of an unknown version."""
 
 
 class DecompressedTooLargeError(DecodeError):
-    """More bytes come out of compressed ones than are allowed."""
+    """Decompressed bytes exceed their limit."""
 
 
 class RequestError(RaftError):
@@ -105,8 +105,8 @@ class RequestError(RaftError):
 
     Args:
         code: Kafka's error code.
-        message: what was asked and why it was refused.
-        retriable: whether the same request may succeed later, as it is.
+        message: what was requested, and why it was refused.
+        retriable: whether the same request may succeed later.
     """
 
     def __init__(self, code: int, message: str, *, retriable: bool = False) -> None:
@@ -116,12 +116,12 @@ class RequestError(RaftError):
 
 
 class OffsetOutOfRangeError(RequestError):
-    """The offset asked for is not in the log.
+    """The requested offset is not in the log.
 
     Args:
-        message: which one, and what there is.
+        message: the offset, and the range of the log.
         log_start_offset: first offset in the log.
-        high_watermark: end of what is committed; None while unknown.
+        high_watermark: end of the committed records; None while unknown.
     """
 
     def __init__(self, message: str, *, log_start_offset: int, high_watermark: int | None) -> None:
@@ -131,23 +131,23 @@ class OffsetOutOfRangeError(RequestError):
 
 
 class StorageError(RaftError):
-    """The disk refused or lied. The node that meets it stops; the rest of the quorum goes on."""
+    """The disk returned an error, or a file is malformed. The node stops; the rest of the quorum goes on."""
 
 
 class CorruptBatchError(StorageError):
-    """A batch that its checksum or length gives away, with file and position."""
+    """A batch is damaged, by its checksum, length or offset; has file and position."""
 
 
 class NodeHaltedError(RaftError):
-    """A node stopped itself, because to go on could break what the quorum promised."""
+    """A node stopped itself, because it could violate a guarantee of the quorum."""
 
 
 class QuorumUnavailableError(RaftError):
-    """No node answered, or no leader was found, within the time allowed."""
+    """No node responded in time, or none knew a leader."""
 
 
 class LowerEpochError(QuorumUnavailableError):
-    """The only leader to be found has a lower epoch than one that was seen before.
+    """The only leader that was found has a lower epoch than one that was seen before.
 
-    Epochs never fall: the log was replaced, or the nodes that can be reached are cut off from the others.
+    Epochs never fall: the log was replaced, or the nodes that can be reached are partitioned from the others.
     """

@@ -1,7 +1,6 @@
-"""The words that every part of raft shares: ids, offsets, epochs, endpoints, and the header of a record batch.
+"""The values that all parts of raft share: ids, offsets, epochs, endpoints, and the header of a record batch.
 
-Values only: no I/O, no behaviour beyond reading a value's own fields. "Unknown" is None; the -1 of the wire and of
-the files stays in `raft.wire` and `raft.storage`.
+Unknown is None. The -1 of the wire and of the files does not leave `raft.wire` and `raft.storage`.
 """
 
 from __future__ import annotations
@@ -11,16 +10,16 @@ from enum import IntEnum
 from typing import NewType
 
 NodeId = NewType("NodeId", int)
-"""A replica's integer name; a node that answers only to an address has a negative one (Kafka: -2, -3, ...)."""
+"""Id of a replica. A node of which only the address is known has a negative id (Kafka: -2, -3, ...)."""
 
 Epoch = NewType("Epoch", int)
-"""Number of an election; 0 is the empty beginning, before the first."""
+"""Number of an election; 0 before the first one."""
 
 Offset = NewType("Offset", int)
-"""Position of a record in the log, from 0. Ranges are half-open: an end offset is one past the last record."""
+"""Position of a record in the log, from 0. An end offset is one past the last record."""
 
 Uuid = NewType("Uuid", str)
-"""16 bytes as Kafka prints them: 22 characters of base64url."""
+"""A uuid as text: 16 bytes as 22 characters of base64url. See `raft.uuids`."""
 
 ZERO_UUID = Uuid("AAAAAAAAAAAAAAAAAAAAAA")
 
@@ -28,25 +27,25 @@ FIRST_KEYED_PRODUCER_ID = 1 << 62
 """The first producer id of a keyed write, which a WriteKey makes; lower ids are those of idempotent producers."""
 
 LARGEST_BATCH_BYTES = 255 << 20
-"""Largest record batch that nodes and clients can be set up for: 256 MiB, less room for the answer around it. Batches
-that are in a log already are read whatever their size."""
+"""Largest record batch that a node or a client can be configured for: 256 MiB, without room for the response around it.
+Larger batches that are in a log already can be read."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class ReplicaKey:
-    """A replica: its node id and, where known, the id of its metadata directory (a new disk has a new one)."""
+    """A replica: its node id and, if known, the id of its metadata directory, which is new on a new disk."""
 
     node_id: NodeId
     directory_id: Uuid | None = None
 
     def matches(self, other: ReplicaKey) -> bool:
-        """Whether `other` is this replica: same id, and the same directory if this key names one (GEN-14)."""
+        """Whether `other` is this replica: it has the same id, and the same directory if this key has one (GEN-14)."""
         return self.node_id == other.node_id and self.directory_id in (None, other.directory_id)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Endpoint:
-    """Where a node listens. `name` is the listener's name, "" where a message carries none."""
+    """An address of a node. `name` is the name of the listener, "" if a message has none."""
 
     host: str
     port: int
@@ -73,9 +72,9 @@ class LeaderAndEpoch:
 
 @dataclass(frozen=True, slots=True, order=True)
 class OffsetAndEpoch:
-    """A point in the log: `offset` is exclusive, `epoch` is that of the record just before it (0 when there is none).
+    """A point in the log: an offset, and the epoch of the record just before it, 0 if there is none.
 
-    Order is the one elections use: epoch first, then offset.
+    The order is that of elections: epoch first, then offset.
     """
 
     epoch: Epoch
@@ -86,12 +85,12 @@ class OffsetAndEpoch:
 
 
 LOG_BEGIN = OffsetAndEpoch(epoch=Epoch(0), offset=Offset(0))
-"""Before the first record of all."""
+"""The point before the first record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElectionState:
-    """What a node must not forget of an election: its epoch, the leader it knows, and whom it voted for."""
+    """The state of elections that a node stores: epoch, leader if known, and its vote."""
 
     epoch: Epoch
     leader_id: NodeId | None = None
@@ -120,19 +119,19 @@ class ControlType(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchHeader:
-    """What the rules need to know of a record batch (Kafka magic v2) without opening its records.
+    """The header of a record batch (Kafka magic v2), and what is known of its control types and its content.
 
     Fields:
-        base_offset, last_offset: offsets of its first and last record.
-        epoch: leader epoch it was appended in.
-        size_bytes: whole batch, header included.
-        record_count: records inside.
-        max_timestamp_ms: largest record timestamp, -1 when it has none.
-        producer_id, producer_epoch, base_sequence: None, or the writer's key (see `raft.writers`).
+        base_offset, last_offset: of its first and last record.
+        epoch: leader epoch in which it was appended.
+        size_bytes: of the whole batch, with its header.
+        record_count: number of its records.
+        max_timestamp_ms: largest timestamp of its records, -1 for none.
+        producer_id, producer_epoch, base_sequence: None, or the key of the writer (see `raft.writers`).
         is_transactional: belongs to a transaction.
-        control_types: types of its control records, in order; empty for a batch of data. Unknown types stay numbers.
-        content_checksum: of the keys, values and headers of its records, whatever their order and their times: two
-            batches with the same rows have the same one. None where it is not known: it is computed for keyed
+        control_types: types of its control records, in order; empty for a batch of data. Unknown types are numbers.
+        content_checksum: of keys, values and headers of its records, independent of their order and timestamps: two
+            batches with the same rows have the same checksum. None if it is not known: it is computed for keyed
             writes only (producer_id >= FIRST_KEYED_PRODUCER_ID), and not for compressed or malformed records.
     """
 
@@ -162,10 +161,10 @@ class BatchHeader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """One record batch: its header, and its bytes, which the core hands through unread.
+    """A record batch: its header, and its bytes, which the core does not read.
 
-    The bytes may still carry the offset and epoch of the sender; `header` is right, and storage writes those two
-    fields from it (they lie outside the checksum).
+    The bytes may have the offset and epoch of the sender. Those in `header` are right, and storage writes them into the
+    bytes; the checksum does not cover these fields.
     """
 
     header: BatchHeader

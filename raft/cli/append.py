@@ -1,4 +1,4 @@
-"""`kraft append`: one record, or one a line from standard input."""
+"""`kraft append`: appends one record, or one for each line of standard input."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _CHUNK_BYTES = 1 << 18
 def append(
     bootstrap_server: BootstrapServer,
     value: Annotated[
-        str | None, typer.Argument(help="The record; without it, one a line is read: key TAB value.")
+        str | None,
+        typer.Argument(help="The value. Without it, each line of standard input is appended: key TAB value."),
     ] = None,
     key: Annotated[str | None, typer.Option(help="The record's key.")] = None,
     timeout_ms: Timeout = DEFAULT_API_TIMEOUT_MS,
@@ -39,9 +40,9 @@ def append(
         ),
     ] = DEFAULT_MAX_REQUEST_BYTES,
 ) -> None:
-    """Append records; they are on a majority of disks when this returns."""
+    """Append records, and return when they are on the disks of a majority."""
     if key is not None and value is None:
-        raise typer.BadParameter("--key goes with a value; on standard input the key stands before a TAB")
+        raise typer.BadParameter("--key needs a value: on standard input, write the key and a TAB before each value")
     with client_for(bootstrap_server, timeout_ms) as client:
         appender = _Appender(client, max_request_size)
         if value is not None:
@@ -55,7 +56,7 @@ def append(
 
 
 class _Appender:
-    """Appends batch after batch as one idempotent producer, so that a repeated one is not there twice (CLIENT-9)."""
+    """Appends batches as one idempotent producer, so a repeated batch is not appended twice (CLIENT-9)."""
 
     def __init__(self, client: Client, max_batch_bytes: int) -> None:
         self._client = client
@@ -69,7 +70,7 @@ class _Appender:
         """Append records as one batch.
 
         Raises:
-            RequestError: they are refused; what came before is appended, and the message says so.
+            RequestError: they are refused; the message says what was appended before.
         """
         if self._producer_id is None:
             self._producer_id = self._client.new_producer_id()
@@ -86,7 +87,7 @@ class _Appender:
         self._last = Offset(appended.base_offset + len(records) - 1)
 
     def summary(self) -> str:
-        """What was appended, in words."""
+        """Return in words what was appended."""
         if self._first is None:
             return "nothing appended"
         if self._next_sequence == 1:
@@ -100,15 +101,14 @@ class _Appender:
 
 def _too_large(batch: bytes) -> str:
     return (
-        f"a write of {len(batch)} bytes is more than one batch may hold: raise --max-request-size here and "
-        "message.max.bytes on the nodes"
+        f"a batch of {len(batch)} bytes is too large: raise --max-request-size here and message.max.bytes on the nodes"
     )
 
 
 def _records_of_lines() -> Iterator[list[Record]]:
-    """Lines of standard input in runs worth a batch; when input pauses, what there is goes out."""
+    """Yield the lines of standard input in groups for one batch each, without waiting until a group is full."""
     if sys.stdin is None:
-        raise ConfigError("there is no value, and standard input is closed")
+        raise ConfigError("standard input is closed: give a value as argument")
     partial = b""
     while chunk := os.read(sys.stdin.fileno(), _CHUNK_BYTES):
         *lines, partial = (partial + chunk).split(b"\n")
@@ -126,7 +126,7 @@ def _record_of_line(line: bytes) -> Record:
 
 def _record(key: str | bytes | None, value: str | bytes) -> Record:
     return Record(
-        # Arguments that are no UTF-8 come as surrogates; fsencode gives their bytes back.
+        # Python has surrogates for the bytes of arguments that are not UTF-8; fsencode returns the bytes.
         key=os.fsencode(key) if isinstance(key, str) else key,
         value=os.fsencode(value) if isinstance(value, str) else value,
         timestamp_ms=int(time.time() * 1000),

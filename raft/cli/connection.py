@@ -1,4 +1,4 @@
-"""How commands find their quorum: the option that they share."""
+"""The options with which commands find their quorum."""
 
 from __future__ import annotations
 
@@ -17,18 +17,22 @@ BootstrapServer = Annotated[
         "--bootstrap-server", "--bootstrap-controller", metavar="HOST:PORT[,..]", help="Nodes to ask for the leader."
     ),
 ]
-Timeout = Annotated[int, typer.Option("--timeout-ms", min=1, help="How long to try before giving up.")]
+Timeout = Annotated[int, typer.Option("--timeout-ms", min=1, help="How long to try.")]
 
 
 def client_for(bootstrap_server: str, timeout_ms: int) -> Client:
-    """Make a client; it connects when it is used.
+    """Return a client, which connects at its first call.
+
+    Args:
+        bootstrap_server: value of the option.
+        timeout_ms: value of the option.
 
     Raises:
-        ConfigError: the addresses are none.
+        ConfigError: the option is not a list of addresses.
     """
     servers = addresses("--bootstrap-server", bootstrap_server)
     if not servers:
-        raise ConfigError("--bootstrap-server is empty: allowed is host:port,...")
+        raise ConfigError("--bootstrap-server is empty: expected host:port,...")
     return Client(
         ClientSettings(
             bootstrap_servers=servers,

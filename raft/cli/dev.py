@@ -1,4 +1,4 @@
-"""`kraft dev`: a quorum on this machine, to try things on."""
+"""`kraft dev`: runs a quorum on this machine, for development."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _LOOK_UP_S = 0.5
 
 
 def dev(
-    voters: Annotated[int, typer.Option(min=1, help="How many.")] = 3,
+    voters: Annotated[int, typer.Option(min=1, help="Number of voters.")] = 3,
     data_dir: Annotated[
-        Path | None, typer.Option(help="Where their logs lie; without it they are gone afterwards.")
+        Path | None, typer.Option(help="Directory of their logs; without it they are removed at the end.")
     ] = None,
     base_port: Annotated[
-        int | None, typer.Option(min=1, max=65_000, help="First of consecutive ports; without it free ones are picked.")
+        int | None, typer.Option(min=1, max=65_000, help="First of consecutive ports; by default free ones.")
     ] = None,
 ) -> None:
-    """Run a quorum on loopback until interrupted; prints its bootstrap servers."""
+    """Run a quorum on loopback until it is interrupted, and print its bootstrap servers."""
     for number in _ENDINGS:
-        # Under nohup, SIGHUP is ignored and has to stay so: the quorum outlives its terminal then.
+        # Under nohup, SIGHUP is ignored. It must stay so, because the quorum runs on without its terminal.
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _interrupt)
     with ExitStack() as stack:
@@ -36,7 +36,7 @@ def dev(
         quorum = stack.enter_context(LocalQuorum.start(directory, voters=voters, base_port=base_port))
         typer.echo(quorum.bootstrap_servers)
         while True:
-            # Not one endless pause: a signal that comes just before it would be noticed only after the next one.
+            # One endless pause would miss a signal that comes just before it.
             time.sleep(_LOOK_UP_S)
 
 
@@ -47,4 +47,4 @@ def _interrupt(_number: int, _frame: object) -> None:
 
 
 def _go_on(_number: int, _frame: object) -> None:
-    """Asked again, it is cleaning up already: to interrupt that would leave something behind."""
+    """Ignore further signals: the quorum is being stopped, and an interrupt would leave voters or files behind."""

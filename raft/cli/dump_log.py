@@ -1,4 +1,4 @@
-"""`kraft dump-log`: the files of a node in words."""
+"""`kraft dump-log`: prints the content of a node's files."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from raft.types import BatchHeader, Offset
 _Row = dict[str, Any]
 
 _SEGMENT = re.compile(r"\d{20}(\.log|-\d{10}\.checkpoint)")
-"""A segment is named for its first offset, a snapshot for its end and epoch."""
+"""The name of a segment is its first offset, that of a snapshot its end offset and epoch."""
 
 _PRODUCER_SNAPSHOT = re.compile(r"(\d{20})\.snapshot")
 
 
 def dump_log(
     path: Annotated[
-        Path, typer.Argument(help="A segment, leader-epoch-checkpoint, quorum-state, or another of its files.")
+        Path, typer.Argument(help="A segment, leader-epoch-checkpoint, quorum-state, or another file of a node.")
     ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
-    """Print what a file of a node's directory says."""
+    """Print the content of a file in a node's directory."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -69,12 +69,13 @@ def _reader_for(path: Path) -> Callable[[bytes], Iterator[_Row]]:
         return readers[path.name]
     except KeyError:
         known = ", ".join(["<offset>.log", "<offset>.snapshot", "<offset>-<epoch>.checkpoint", *readers])
-        raise RaftError(f"{path.name} is no file that can be shown; known are {known}") from None
+        raise RaftError(f"cannot show {path.name}: expected one of {known}") from None
 
 
 def _segment(data: bytes) -> Iterator[_Row]:
-    """Batches with their records; a damaged one is shown as far as it can be, and ends the walk. So does one that is
-    not complete, as the last one of a running node may be.
+    """Yield the batches with their records, up to the first batch that is damaged or incomplete.
+
+    The last batch of a running node may be incomplete.
     """
     position = 0
     while position < len(data):
@@ -83,7 +84,7 @@ def _segment(data: bytes) -> Iterator[_Row]:
             if size_bytes is None or size_bytes > len(data) - position:
                 yield {
                     "position": position,
-                    "incomplete": f"{len(data) - position} bytes at the end are no whole batch",
+                    "incomplete": f"{len(data) - position} bytes at the end are not a whole batch",
                 }
                 return
             check_crc(data, position, size_bytes)
@@ -133,7 +134,7 @@ def _text(value: bytes | None) -> str | None:
 
 
 def _in_plain_words(error: Exception) -> str:
-    """What is wrong with a file of text; a codec's own message says nothing of the file."""
+    """Return what is wrong with a text file; the message of a codec does not name the file."""
     if isinstance(error, UnicodeDecodeError):
         return f"expected UTF-8 text, got byte 0x{error.object[error.start]:02x} at byte {error.start}"
     return str(error)
@@ -155,7 +156,7 @@ def _high_watermarks(data: bytes) -> Iterator[_Row]:
 
 
 def _writers(end_offset: Offset, data: bytes) -> Iterator[_Row]:
-    """The writers of a producer snapshot, each with the batches that are remembered of it, oldest first."""
+    """Yield the writers of a producer snapshot, each with its remembered batches, oldest first."""
     try:
         image = decode_producer_snapshot(data, end_offset=end_offset)
     except DecodeError as error:
@@ -177,7 +178,7 @@ def _writers(end_offset: Offset, data: bytes) -> Iterator[_Row]:
 
 
 def _entries(data: bytes, expected: str, columns: int) -> Iterator[list[str]]:
-    """The entries of a checkpoint, which stand behind its version and their number."""
+    """Yield the entries of a checkpoint, which follow its version and their number."""
     for number, line in enumerate(_lines(data)[2:], start=3):
         entry = line.split()
         if len(entry) != columns:

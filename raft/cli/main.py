@@ -1,6 +1,6 @@
-"""The command `kraft`: its sub-commands, and how it ends.
+"""The command `kraft`: its sub-commands and exit codes.
 
-Exit codes: 0 done; 1 refused or failed, with one line on standard error; 2 wrong usage.
+Exit codes: 0 for success; 1 for an error, with one line on standard error; 2 for wrong usage.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ app.add_typer(quorum, name="quorum")
 
 
 def main() -> None:
-    """Run the command, and turn what was refused into one line and exit code 1."""
+    """Run the command; print an error as one line, and exit with code 1."""
     _print_everything()
     try:
         app()
@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def _print_everything() -> None:
-    """Never fail because the locale lacks a character: a terminal gets it escaped, a pipe or a file gets UTF-8."""
+    """Print characters that the locale lacks: escaped on a terminal, as UTF-8 into a pipe or a file."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         encoding = None if sys.stdout.isatty() else "utf-8"
         sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")

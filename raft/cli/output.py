@@ -1,4 +1,4 @@
-"""Output into a pipe whose reader may leave early, as `| head` does."""
+"""Output into a pipe whose reader may close it early, as `| head` does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def until_reader_leaves() -> Iterator[None]:
-    """End the block quietly when nobody reads standard output any more; what is still buffered goes nowhere."""
+    """End the block without an error when the reader of standard output is gone; buffered output is dropped."""
     try:
         yield
         sys.stdout.flush()

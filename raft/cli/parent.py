@@ -1,4 +1,4 @@
-"""A supervised node must not outlive the process that started it, whichever way that ends."""
+"""Ends a supervised node when the process that started it ends, in whatever way."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _LOOK_S = 0.5
 
 
 def exit_with_parent() -> None:
-    """From now on, exit at once when standard input ends or the parent process is another one.
+    """From now on, exit at once when standard input ends or the parent process changes.
 
-    The parent holds the other end of standard input, and the kernel closes it even if the parent is killed. Should a
-    copy of that end live on elsewhere, the change of parent tells. Nothing is handed over: who started this node is
-    gone, and the rest of the quorum, if there is one, elects.
+    The parent has the other end of standard input, and the kernel closes it even if the parent is killed. If another
+    process has a copy of that end, the change of the parent process tells. A leader does not transfer its leadership
+    then; the rest of the quorum elects a new leader.
     """
     parent = os.getppid()
     threading.Thread(target=_watch_input, name="parent's pipe", daemon=True).start()

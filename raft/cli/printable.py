@@ -1,8 +1,7 @@
-"""Text that came from a log or a server, in a form that a terminal only shows.
+"""Escapes text from a log or a server for a terminal.
 
-A record's value is whatever a client wrote. Printed as it is, it could move the cursor, hide or forge lines, set the
-window's title, or make the terminal type an answer: by control characters of C0 and C1, and by the characters that
-change the direction of text.
+A client can write any value into a record. Control characters of C0 and C1, and characters that change the direction of
+text, could move the cursor, hide or forge lines, set the title of the window, or make the terminal send input.
 """
 
 from __future__ import annotations
@@ -14,24 +13,24 @@ from collections.abc import Callable
 from typing import Any
 
 _UNSAFE = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""Controls but TAB, which separates key and value; marks, embeddings, overrides and isolates of direction; the line and
-paragraph separators."""
+"""Control characters except TAB, which separates key and value; characters for the direction of text; the separators of
+lines and paragraphs."""
 
 _SHORT = {"\n": "\\n", "\r": "\\r"}
 
 
 def printable(text: str) -> str:
-    """Escape control characters as Python does in a literal, newlines too. A backslash stays as it is."""
+    """Escape control characters and newlines as in a literal of Python. Backslashes are not escaped."""
     return _UNSAFE.sub(_escape, text)
 
 
 def for_standard_output(text: str) -> str:
-    """Escape what goes to a terminal; leave it alone in a pipe or a file, as `ls` does."""
+    """Escape text for a terminal; return it unchanged for a pipe or a file, as `ls` does."""
     return printable(text) if sys.stdout.isatty() else text
 
 
 def to_json(value: Any, *, default: Callable[[Any], Any] | None = None) -> str:
-    """JSON in printable ASCII, wherever it goes."""
+    """Return JSON in printable ASCII."""
     return json.dumps(value, default=default).replace("\x7f", "\\u007f")
 
 

@@ -1,4 +1,4 @@
-"""A count of work done, on a terminal; nothing when the output is piped."""
+"""A running count on a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 @contextmanager
 def counting(what: str) -> Iterator[Callable[[int], None]]:
-    """Show a running count on standard error while it is a terminal, and standard output is not being watched."""
+    """Show a running count on standard error if it is a terminal and the lines come from a pipe or a file.
+
+    Args:
+        what: is counted.
+
+    Yields:
+        A function that adds to the count.
+    """
     if not sys.stderr.isatty() or sys.stdin.isatty():
         yield lambda _: None
         return

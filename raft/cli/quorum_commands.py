@@ -36,9 +36,9 @@ def describe(
 ) -> None:
     """Describe the quorum: exactly one of --status and --replication."""
     if status == replication:
-        raise typer.BadParameter("exactly one of --status and --replication is needed")
+        raise typer.BadParameter("expected exactly one of --status and --replication")
     if human_readable and not replication:
-        raise typer.BadParameter("--human-readable goes with --replication")
+        raise typer.BadParameter("--human-readable needs --replication")
     with client_for(bootstrap_server, timeout_ms) as client:
         described = client.describe_quorum()
     if status:
@@ -50,7 +50,7 @@ def describe(
 
 
 def quorum_status(described: QuorumDescription) -> dict[str, Any]:
-    """The summary: how far the slowest voter is behind the leader, in records and in time (DESCRIBE-8)."""
+    """Return the summary, with the lag of the slowest voter in records and in time (DESCRIBE-8)."""
     leader = next(voter for voter in described.voters if voter.node_id == described.leader_id)
     slowest = min(described.voters, key=lambda voter: (_end(voter), voter.node_id))
     return {
@@ -66,7 +66,7 @@ def quorum_status(described: QuorumDescription) -> dict[str, Any]:
 
 
 def quorum_replication(described: QuorumDescription) -> list[dict[str, Any]]:
-    """A row a replica: the leader, then the other voters, then the observers (DESCRIBE-9, 10)."""
+    """Return one row for each replica: the leader, the other voters, the observers (DESCRIBE-9, 10)."""
     leader = next(voter for voter in described.voters if voter.node_id == described.leader_id)
     followers = [voter for voter in described.voters if voter is not leader]
     return [
@@ -109,7 +109,7 @@ def _lag_time_ms(leader: ReplicaDescription, replica: ReplicaDescription) -> int
 
 
 def _node(replica: ReplicaDescription, described: QuorumDescription) -> dict[str, Any]:
-    """One member of CurrentVoters or CurrentObservers; what is unknown is left out, as Kafka does."""
+    """Return one member of CurrentVoters or CurrentObservers, without unknown values, as in Kafka."""
     node: dict[str, Any] = {"id": replica.node_id}
     if replica.directory_id != ZERO_UUID:
         node["directoryId"] = replica.directory_id
@@ -137,5 +137,5 @@ def _table(rows: list[dict[str, Any]], *, human_readable: bool) -> str:
 
     cells = [list(_COLUMNS), *([cell(row, column) for column in _COLUMNS] for row in rows)]
     widths = [max(len(line[at]) for line in cells) for at in range(len(_COLUMNS))]
-    # A tab behind each column, as Kafka's tools have it, so that scripts for theirs read ours.
+    # Each column ends with a tab as in Kafka's tools, so scripts for those tools can read this output.
     return "\n".join("".join(f"{text:<{width}}\t" for text, width in zip(line, widths, strict=True)) for line in cells)

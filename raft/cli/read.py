@@ -1,4 +1,4 @@
-"""`kraft read`: committed records, from anywhere to anywhere, or on and on."""
+"""`kraft read`: prints committed records of a range, or all that follow."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def read(
     bootstrap_server: BootstrapServer,
     start: Annotated[str, typer.Option("--from", metavar="earliest|latest|OFFSET")] = "earliest",
     to: Annotated[str | None, typer.Option("--to", metavar="latest|OFFSET", help="Where to stop, exclusive.")] = None,
-    follow: Annotated[bool, typer.Option("--follow", help="Wait for more, until interrupted.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Wait for more records until interrupted.")] = False,
     control: Annotated[bool, typer.Option("--control", help="Show control records too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a record.")] = False,
     timeout_ms: Timeout = DEFAULT_API_TIMEOUT_MS,
 ) -> None:
     """Print committed records: value, or key TAB value. On a terminal, control characters are escaped."""
     if follow and to is not None:
-        raise typer.BadParameter("--follow never ends: it does not go with --to")
+        raise typer.BadParameter("--follow has no end: give --follow or --to")
     with client_for(bootstrap_server, timeout_ms) as client, until_reader_leaves():
         offset = _offset(client, "--from", start)
         end = None if follow else _offset(client, "--to", to or "latest")
         if end is not None and offset > end:
-            raise ConfigError(f"--from {start} is after --to {to}: allowed are starts up to the end")
+            raise ConfigError(f"--from {start} is after --to {to}: expected a start up to the end")
         for line in _lines(client, offset, end, control=control, as_json=as_json):
             sys.stdout.write(line + "\n")
             if follow:
@@ -55,11 +55,11 @@ def _offset(client: Client, option: str, text: str) -> Offset:
     if text == "earliest" and option == "--from":
         return client.log_start_offset()
     if not text.isdecimal():
-        allowed = "earliest, latest" if option == "--from" else "latest"
-        raise typer.BadParameter(f"{option} {text}: allowed are {allowed} and offsets of 0 or more")
+        places = "earliest, latest" if option == "--from" else "latest"
+        raise typer.BadParameter(f"{option} {text}: expected {places} or an offset of 0 or more")
     offset, end = Offset(int(text)), client.high_watermark()
     if offset > end:
-        raise ConfigError(f"{option} {offset} lies past the end: committed is up to {end}")
+        raise ConfigError(f"{option} {offset} is after the end of the log, expected at most {end}")
     return offset
 
 
@@ -73,14 +73,14 @@ def _lines(client: Client, offset: Offset, end: Offset | None, *, control: bool,
                         yield _in_json(shown) if as_json else _in_words(shown)
                 offset = max(offset, batch.header.end_offset)
         except DecodeError as error:
-            raise CorruptBatchError(f"the batch that holds offset {offset} cannot be read: {error}") from error
+            raise CorruptBatchError(f"the batch with offset {offset} cannot be read: {error}") from error
 
 
 def _shown(batch: Batch, *, control: bool) -> Iterator[dict[str, Any]]:
-    """The records of a batch as they are shown; `control` is there on control records only.
+    """Yield the records of a batch for the output; only control records have `control`.
 
     Raises:
-        DecodeError: while iterating, at the first record that breaks the form.
+        DecodeError: while iterating, at the first malformed record.
     """
     if not batch.header.is_control:
         for record in read_records(batch.payload):
@@ -109,7 +109,7 @@ def _described(record: Record, epoch: Epoch) -> dict[str, Any]:
 
 
 def _in_json(shown: dict[str, Any]) -> str:
-    """One JSON object; bytes that are no UTF-8 become {"base64": ...}."""
+    """Return a record as a JSON object; bytes that are not UTF-8 become {"base64": ...}."""
 
     def text(value: bytes) -> Any:
         try:

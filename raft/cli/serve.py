@@ -1,4 +1,4 @@
-"""`kraft serve`: run one node until it is told to stop."""
+"""`kraft serve`: runs a node until it gets a signal."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _logger = logging.getLogger(__name__)
 
 
 def serve(
-    config: Annotated[Path, typer.Option(help="A file of properties; the keys are Kafka's.")],
+    config: Annotated[Path, typer.Option(help="A properties file with Kafka's keys.")],
     override: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Set a key.")] = None,
     exit_with_stdin: Annotated[
         bool, typer.Option("--exit-with-stdin", hidden=True, help="End at once when standard input ends.")
     ] = False,
 ) -> None:
-    """Run one node until SIGTERM; a leader hands over first."""
+    """Run a node until SIGTERM; a leader transfers its leadership first."""
     if not __debug__:
-        raise ConfigError("python -O drops the assertions that keep a node from doing harm: run it without")
+        raise ConfigError("python -O removes assertions that a node needs for safety: run it without -O")
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)-7s %(message)s")
     node_config = NodeConfig.from_properties(read_properties(config) | parse_overrides(override or []))
     for warning in node_config.warnings:
@@ -40,7 +40,7 @@ def serve(
 
 
 def run_loop(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run a loop to its end; with uvloop, where that is installed."""
+    """Run a coroutine on an event loop; of uvloop, if that is installed."""
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(main())
 
@@ -57,13 +57,13 @@ async def _serve(config: NodeConfig) -> None:
     async with Node(config) as node:
         stopping = _Stopping(node)
         loop = asyncio.get_running_loop()
-        # Not `loop.add_signal_handler`: between the removal of such a handler and the next one a signal kills the node.
-        _on_stop_signals(lambda *_: loop.call_soon_threadsafe(stopping.asked))
+        # `loop.add_signal_handler` is not used, because a signal between two such handlers would kill the node.
+        _on_stop_signals(lambda *_: loop.call_soon_threadsafe(stopping.on_signal))
         garbage.settle()
-        # Who waits for this word may send a signal at once.
+        # A process that waits for this line may send a signal at once.
         _logger.info("node %s of cluster %s listens on %s", config.node_id, node.cluster_id, config.listener)
         await node.wait_until_ended()
-        # What is left is to close its files and exit with 0, whatever signals come.
+        # From here on the node closes its files and exits with 0, whatever signals come.
         _on_stop_signals(signal.SIG_IGN)
 
 
@@ -73,14 +73,14 @@ def _on_stop_signals(handler: Callable[..., object] | signal.Handlers) -> None:
 
 
 class _Stopping:
-    """The first signal asks the node to hand over and leave; a second one does not wait for that."""
+    """Stops a node at a signal: the first one lets a leader transfer its leadership, the second one does not wait."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
         self._leaving: asyncio.Task[None] | None = None
 
-    def asked(self) -> None:
-        """A signal came."""
+    def on_signal(self) -> None:
+        """Stop the node, or stop it faster."""
         if self._leaving is None:
             self._leaving = asyncio.get_running_loop().create_task(self._node.resign_and_leave())
         else:

@@ -1,8 +1,8 @@
 """Kafka's message format: messages declared once as typed classes, codecs generated from the declarations.
 
-declaration  classes and fields -> schema   the general description, which Kafka's JSON files would fit too
-schema       -> layout of one version       which fields are there, which are tagged
-encoder, decoder                            source text of one straight-line function a version, compiled
+declaration  classes and fields -> schema   the message as data; Kafka's JSON files could be expressed in it too
+schema       -> layout of one version       the fields that it has, and which of them are tagged
+encoder, decoder                            the source of one function for each version, compiled
 codec        encode, decode                 with errors that name the field
 """
 

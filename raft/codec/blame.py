@@ -1,4 +1,4 @@
-"""Turns what a generated function raised into the error that says which field is at fault, and where."""
+"""Makes the error that names the field and its position from an exception of a generated function."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from raft.uuids import uuid_bytes
 
 
 def why_not_decoded(decoder: Compiled, error: Exception) -> DecodeError:
-    """The error for bytes that are no message."""
+    """Return the error for bytes that are not a message.
+
+    Args:
+        decoder: the function that raised.
+        error: what it raised.
+    """
     frame, mark = decoder.failure(error)
     path, position = mark.path, frame.f_locals["position"]
     for part in mark.run:
@@ -25,7 +30,12 @@ def why_not_decoded(decoder: Compiled, error: Exception) -> DecodeError:
 
 
 def why_not_encoded(encoder: Compiled, error: Exception) -> LocalProtocolError:
-    """The error for a message that the version cannot hold."""
+    """Return the error for a message that cannot be encoded in a version.
+
+    Args:
+        encoder: the function that raised.
+        error: what it raised.
+    """
     frame, mark = encoder.failure(error)
     path = mark.path
     for part in mark.run:

@@ -1,4 +1,4 @@
-"""Encoding and decoding messages: the generated functions, made when first used, and the errors that leave them."""
+"""Encodes and decodes messages, with functions that are generated at their first use."""
 
 from __future__ import annotations
 
@@ -17,17 +17,21 @@ _decoders: dict[tuple[type[Message], int], Compiled] = {}
 
 
 def encode(message: Message, version: int) -> bytes:
-    """Encode a message in one of its versions.
+    """Return the bytes of a message in one of its versions.
+
+    Args:
+        message: the message.
+        version: the version.
 
     Raises:
-        LocalProtocolError: there is no such version; it lacks a field whose value is not the default and which is not
-            ignorable (COMPAT-2); or a value does not fit its field. Names the field.
+        LocalProtocolError: the message does not have this version; the version lacks a field that is not ignorable and
+            does not have its default value (COMPAT-2); or a value does not fit its field. Names the field.
     """
     return b"".join(encode_pieces(message, version))
 
 
 def encode_pieces(message: Message, version: int) -> list[bytes]:
-    """Encode as `encode` does, into pieces whose concatenation is the message; large fields are not copied."""
+    """Return the bytes that `encode` returns in pieces, without copies of large fields."""
     encoder = _encoder(type(message), version)
     pieces: list[bytes] = []
     try:
@@ -38,12 +42,18 @@ def encode_pieces(message: Message, version: int) -> list[bytes]:
 
 
 def decode(message_class: type[AnyMessage], version: int, buffer: bytes, position: int = 0) -> AnyMessage:
-    """Decode the message that starts at `position` of `buffer`; bytes behind it are ignored.
+    """Return the message at a position of a buffer; bytes behind it are ignored.
+
+    Args:
+        message_class: its class.
+        version: its version.
+        buffer: has the message.
+        position: of the message.
 
     Raises:
-        DecodeError: the bytes are no such message. Names version, field and position. Nothing else is raised,
-            whatever the bytes are.
-        LocalProtocolError: there is no such version.
+        DecodeError: the bytes are not such a message. Names version, field and position. No bytes make it raise another
+            error.
+        LocalProtocolError: the message does not have this version.
     """
     return decode_prefix(message_class, version, buffer, position)[0]
 
@@ -51,11 +61,7 @@ def decode(message_class: type[AnyMessage], version: int, buffer: bytes, positio
 def decode_prefix(
     message_class: type[AnyMessage], version: int, buffer: bytes, position: int = 0
 ) -> tuple[AnyMessage, int]:
-    """Decode as `decode` does, and say where the message ends.
-
-    Returns:
-        The message, and the position after it.
-    """
+    """Return the message at a position of a buffer, and the position after it; see `decode`."""
     decoder = _decoder(message_class, version)
     try:
         decoded: tuple[AnyMessage, int] = decoder.function(buffer, position)
@@ -81,5 +87,5 @@ def _decoder(message_class: type[Message], version: int) -> Compiled:
 def _schema(message_class: type[Message], version: int) -> Schema:
     schema = message_class.__schema__
     if version not in schema.versions:
-        raise LocalProtocolError(f"{schema.struct.name} has versions {schema.versions}, not {version}")
+        raise LocalProtocolError(f"{schema.struct.name} has no version {version}, expected one of {schema.versions}")
     return schema

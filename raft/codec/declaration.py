@@ -1,4 +1,4 @@
-"""Declaring a message once, as a class whose fields carry their form on the wire.
+"""Declares a message as a class whose fields have their wire types.
 
     @struct
     class Topic(Message):
@@ -11,8 +11,8 @@
         topics: tuple[Topic, ...] = field(array(Topic))
         is_dry_run: bool = field(BOOL, versions="2+", default=False)
 
-The classes are frozen dataclasses with slots and keyword arguments, to mypy and at run time. A struct inside a message
-speaks of that message's versions.
+The classes are frozen dataclasses with slots and keyword arguments, for mypy and at run time. The versions in a struct
+are those of the message that it is part of.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from raft.codec.types import Value, WireType
 from raft.codec.versions import ALL_VERSIONS, NO_VERSIONS, Versions
 
 UnknownTags: TypeAlias = tuple[tuple[int, bytes], ...]
-"""Tagged fields that the reader does not know: their tags and, unread, their values."""
+"""Tagged fields that the reader does not know: their tags, and their values as bytes."""
 
 _REQUIRED: Any = dataclasses.MISSING
 _FORM = "form on the wire"
 
 
 class Declared:
-    """What a declaration leaves on its class."""
+    """What a declaration adds to its class."""
 
-    # Apart from Message, because a dataclass that names them would count them among its fields.
+    # These are not in Message, because a dataclass would take them for fields.
     __slots__ = ()
 
     __struct__: ClassVar[Struct]
     __schema__: ClassVar[Schema]
-    """Only of a whole message."""
+    """A struct has none."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class Message(Declared):
     """Base of all messages and of the structs inside them.
 
     Fields:
-        unknown_tags: what a newer peer sent beyond the fields of the version; encoded again with the message.
+        unknown_tags: tagged fields that a newer peer sent; they are encoded with the message again.
     """
 
     unknown_tags: UnknownTags = dataclasses.field(default=(), compare=False, repr=False)
@@ -96,17 +96,17 @@ def field(
     ignorable: bool = False,
     flexible: str | None = None,
 ) -> Any:
-    """Declare one field; the words are those of Kafka's message files.
+    """Declare one field, with the words of Kafka's message files.
 
     Args:
-        type: its type on the wire; a struct's class for a struct.
-        versions: those that have it.
-        nullable: versions in which it may be None.
-        default: its value when left out; every field that some version lacks, or that is tagged, needs one.
+        type: its type on the wire; for a struct, the class of the struct.
+        versions: the versions that have it.
+        nullable: the versions in which it may be None.
+        default: its value in a message without it; a field needs one if it is tagged or some versions lack it.
         tag: its number, if it is a tagged field.
-        tagged: versions in which it is tagged; by default all of its own.
-        ignorable: whether versions that lack it drop any value silently; else they refuse all but the default.
-        flexible: versions that write its length as a varint; by default those of the message.
+        tagged: the versions in which it is tagged; by default all versions that have it.
+        ignorable: whether versions that lack it drop any value silently; otherwise they refuse all but the default.
+        flexible: the versions that encode its length as a varint; by default those of the message.
 
     Raises:
         TypeError: the default is missing.
@@ -129,18 +129,18 @@ def field(
 
 
 def array(element: WireType[Value] | type[Value]) -> WireType[tuple[Value, ...]]:
-    """An array of this type, or of the struct of this class."""
+    """Return the type of an array of this type, or of the struct of this class."""
     return Array(_wire_type(element))
 
 
 def _wire_type(declared: WireType[Any] | type[Any]) -> Any:
-    """The type itself, or the one that a struct's class stands for."""
+    """Return the type itself, or the type of a struct for its class."""
     return Structure(declared.__struct__) if isinstance(declared, type) else declared
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 def struct(cls: type[AnyMessage]) -> type[AnyMessage]:
-    """Make a class of declared fields the struct that it describes."""
+    """Make a struct of a class of declared fields."""
     message_class = dataclasses.dataclass(frozen=True, slots=True, kw_only=True)(cls)
     declared = [each for each in dataclasses.fields(message_class) if _FORM in each.metadata]
     message_class.__struct__ = Struct(
@@ -156,11 +156,11 @@ def struct(cls: type[AnyMessage]) -> type[AnyMessage]:
 def message(
     *, versions: str, flexible: str, api_key: int | None = None
 ) -> Callable[[type[AnyMessage]], type[AnyMessage]]:
-    """Make a class of declared fields a whole message.
+    """Make a message of a class of declared fields.
 
     Args:
-        versions: all that there are of it.
-        flexible: those with compact lengths and tagged fields (KIP-482).
+        versions: all versions of the message.
+        flexible: the versions with compact lengths and tagged fields (KIP-482).
         api_key: of a request or response.
     """
 
@@ -178,8 +178,8 @@ def message(
 
 
 def _draft_class(message_class: type[Message]) -> type[Any]:
-    """The class with the slots of `message_class` and Python's own assignment."""
-    # Both names share one slot of the interpreter: with only one of them back in place it would stay slow.
+    """Return a class with the slots of `message_class` whose attributes can be assigned."""
+    # CPython has one slot for both methods: assignment is only fast if both are the ones of object.
     open_to_assignment = {"__setattr__": object.__setattr__, "__delattr__": object.__delattr__}
     slots = message_class.__dict__["__slots__"]
     return type(f"{message_class.__name__}Draft", (Message,), {"__slots__": slots, **open_to_assignment})

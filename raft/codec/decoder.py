@@ -1,9 +1,9 @@
-"""Writes the decoder of one version of a message: a straight-line function of the bytes.
+"""Generates the decoder of one version of a message: a function without calls for its fields.
 
     decode(buffer, position) -> (message, position after it)
 
-The function raises what the first bad byte leads to (struct.error, IndexError, ValueError); `raft.codec.codec` makes
-that a DecodeError. Every count and length is held against the bytes that are left before anything is made of it.
+For malformed bytes the function raises struct.error, IndexError or ValueError; `raft.codec.codec` makes a DecodeError
+of them. Every count and length is compared with the bytes that are left before anything is allocated.
 """
 
 from __future__ import annotations
@@ -30,18 +30,23 @@ from raft.codec.varint import read_uvarint
 from raft.uuids import format_uuid
 
 MAX_REQUEST_ELEMENTS = 1000
-"""Most structs, and unknown tags, that a request may list in all: each costs the one who reads it some time."""
+"""Most structs and unknown tags in a request, because each takes the node some time."""
 
 
 def bad_length(length: int, left: int) -> ValueError:
-    """The error for a length or count that cannot be."""
+    """Return the error for a length or count of more bytes than there are.
+
+    Args:
+        length: the length or count; -1 for null.
+        left: bytes that are left.
+    """
     if length == -1:
-        return ValueError("null, and it must not be")
+        return ValueError("null in a field that is not nullable")
     return ValueError(f"a length of {length} with {left} bytes left")
 
 
 def too_many_elements() -> ValueError:
-    """The error for a request that lists more than any client has to ask."""
+    """Return the error for a request with too many elements."""
     return ValueError(f"more than {MAX_REQUEST_ELEMENTS} elements in the arrays of a request")
 
 
@@ -55,14 +60,14 @@ _NAMESPACE = {
 
 
 def write_decoder(schema: Schema, version: int) -> Compiled:
-    """Write and compile the decoder of one version."""
+    """Generate and compile the decoder of one version."""
     return _Decoder(schema, version).compile()
 
 
 class _Decoder:
-    """Writes the lines that read one version.
+    """Generates the lines that read one version.
 
-    What a method writes starts at `position`, and leaves it behind what was read.
+    The lines of each method read at `position` and move it behind what they read.
     """
 
     def __init__(self, schema: Schema, version: int) -> None:
@@ -73,7 +78,7 @@ class _Decoder:
         self._source = Source(title, "decode(buffer, position)", _NAMESPACE, self._read_run)
 
     def compile(self) -> Compiled:
-        """Write all of it."""
+        """Generate the whole function."""
         self._source.line("limit = len(buffer)")
         if self._is_request:
             self._source.line("elements = 0")
@@ -111,7 +116,8 @@ class _Decoder:
         if edition.version not in field.nullable:
             self._read_value(field.type, target, edition)
         elif isinstance(field.type, Structure):
-            # The marker of a tagged struct is a varint, 0 for null; that of any other is an int8, below 0 for null.
+            # The marker of a tagged struct is a varint, 0 for null; that of other structs is an int8, negative for
+            # null.
             self._source.part("B" if is_tagged else "b", "marker")
             self._read_unless("marker == 0" if is_tagged else "marker < 0", field.type, target)
         else:
@@ -139,7 +145,7 @@ class _Decoder:
             self._source.part("h" if isinstance(type, Text) else "i", "length")
 
     def _read_content(self, type: AnyType, target: str) -> None:
-        """Read what follows the length, where there is one."""
+        """Read a value behind its length, if it has one."""
         source = self._source
         match type:
             case Fixed():
@@ -164,7 +170,7 @@ class _Decoder:
 
     def _read_elements(self, element: AnyType, target: str) -> None:
         source = self._source
-        # An element of no size would let a few bytes ask for any number of them; Kafka has none.
+        # Kafka has no elements without bytes. With one, a few bytes could claim any number of elements.
         size_bytes = max(1, minimum_size_bytes(element, self._edition))
         with source.block(f"if length < 0 or length * {size_bytes} > limit - position:"):
             source.line("raise bad_length(length, limit - position)")
@@ -210,7 +216,7 @@ class _Decoder:
             source.line(f"{holder}.unknown_tags = tuple({unknown})")
 
     def _count_elements(self, count: str) -> None:
-        """In a request, hold the elements of all arrays against what is allowed, before any of these is read."""
+        """In a request, check the number of elements of all arrays before those of this array are read."""
         if self._is_request:
             self._source.line(f"elements += {count}")
             with self._source.block(f"if elements > {MAX_REQUEST_ELEMENTS}:"):
@@ -221,7 +227,7 @@ class _Decoder:
         with source.block(f"if tag == {field.tag}:"), source.serving(field.name):
             self._read_field(field, target, is_tagged=True)
             with source.block(f"if position != {end}:"):
-                source.line("raise ValueError('a tagged field of another size than it says')")
+                source.line("raise ValueError('the size of a tagged field is wrong')")
             source.line("continue")
 
     def _read_uvarint(self, variable: str) -> None:
@@ -229,22 +235,22 @@ class _Decoder:
         self._read_rest_of_uvarint(variable)
 
     def _read_rest_of_uvarint(self, variable: str) -> None:
-        """Read again, and whole, a varint of which `variable` holds the first byte."""
+        """Read a whole varint whose first byte is in `variable`."""
         with self._source.block(f"if {variable} > 127:"):
             self._source.line(f"{variable}, position = read_uvarint(buffer, position - 1)")
 
 
 @cache
 def _unpacker(codes: str) -> Callable[..., tuple[object, ...]]:
-    """`struct.unpack_from` for big-endian values of these types."""
+    """Return `struct.unpack_from` for big-endian values of these types."""
     return struct.Struct(f">{codes}").unpack_from
 
 
 def _identifier(codes: str) -> str:
-    """The codes as part of a name."""
+    """Return the codes as a part of a name."""
     return codes.replace("?", "bool_")
 
 
 def _last(target: str) -> str:
-    """The last name of a dotted target."""
+    """Return the last name of a dotted target."""
     return target.rpartition(".")[2]

@@ -1,10 +1,9 @@
-"""Writes the encoder of one version of a message: a straight-line function that hands out the bytes in pieces.
+"""Generates the encoder of one version of a message: a function that emits the bytes in pieces.
 
     encode(message, emit)       emit: takes the next piece
 
-Large byte fields are pieces by themselves, so that joining the pieces copies them once. The function raises what the
-first bad value leads to (struct.error, ValueError, TypeError, AttributeError); `raft.codec.codec` makes that a
-LocalProtocolError.
+Each large byte field is a piece by itself, so joining the pieces copies it once. For a wrong value the function raises
+struct.error, ValueError, TypeError or AttributeError; `raft.codec.codec` makes a LocalProtocolError of them.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from raft.uuids import uuid_bytes
 
 
 def tagged_field(tag: int, value: bytes) -> bytes:
-    """A tagged field as it is written: tag, size, value."""
+    """Return the bytes of a tagged field: tag, size, value."""
     return encode_uvarint(tag) + encode_uvarint(len(value)) + value
 
 
@@ -31,8 +30,8 @@ def emit_tags(emit: Callable[[bytes], None], known: dict[int, bytes], unknown: t
 
     Args:
         emit: takes the pieces.
-        known: those that the version knows, as they are written, lowest tag first.
-        unknown: tags and values of others; where one was kept under a tag that this version knows, it gives way.
+        known: the bytes of the fields that the version has, lowest tag first.
+        unknown: tags and values of other fields; one with a tag that the version has is ignored.
     """
     fields = known
     if unknown:
@@ -54,12 +53,12 @@ _NAMESPACE = {
 
 
 def write_encoder(schema: Schema, version: int) -> Compiled:
-    """Write and compile the encoder of one version."""
+    """Generate and compile the encoder of one version."""
     return _Encoder(schema, version).compile()
 
 
 class _Encoder:
-    """Writes the lines that hand one version to `emit`."""
+    """Generates the lines that pass one version to `emit`."""
 
     def __init__(self, schema: Schema, version: int) -> None:
         self._struct = schema.struct
@@ -68,12 +67,12 @@ class _Encoder:
         self._source = Source(title, "encode(message, emit)", _NAMESPACE, self._write_run)
 
     def compile(self) -> Compiled:
-        """Write all of it."""
+        """Generate the whole function."""
         self._write_struct(self._struct, "message")
         return self._source.compile()
 
     def _write_struct(self, description: Struct, holder: str) -> None:
-        """Write the struct that the variable `holder` holds."""
+        """Write the struct in the variable `holder`."""
         source, layout = self._source, Layout.of(description, self._edition.version)
         for field in layout.absent:
             if not field.ignorable:
@@ -93,7 +92,7 @@ class _Encoder:
             source.line("raise ValueError('this version has no such field, and its value is not the default')")
 
     def _differs(self, field: Field, default: object, value: str) -> str:
-        """The condition that `value` is not `default`."""
+        """Return the condition that `value` is not `default`."""
         if default is None:
             return f"{value} is not None"
         if not isinstance(field.type, Structure):
@@ -111,7 +110,7 @@ class _Encoder:
         return [f"emit({self._packer(codes)}({', '.join(values)}))"]
 
     def _write_field(self, field: Field, value: str, *, null_marker: bytes) -> None:
-        """Write a field that may be null."""
+        """Write a field, which may be null."""
         source, edition = self._source, self._edition.of_field(field)
         if edition.version not in field.nullable:
             self._write_value(field.type, value, edition)
@@ -186,7 +185,7 @@ class _Encoder:
             source.line(f"emit({UVARINTS[0]!r})")
 
     def _write_tag(self, field: Field, value: str, tags: str) -> None:
-        """Put a tagged field, its size before it, into the dict `tags`."""
+        """Add the bytes of a tagged field to the dict `tags`."""
         source = self._source
         pieces, outer = source.local("pieces"), source.local("emit")
         source.line(f"{outer} = emit")
@@ -202,7 +201,7 @@ class _Encoder:
 
 @cache
 def packer(codes: str) -> Callable[..., bytes]:
-    """`struct.pack` for big-endian values of these types."""
+    """Return `struct.pack` for big-endian values of these types."""
     return struct.Struct(f">{codes}").pack
 
 

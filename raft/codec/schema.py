@@ -35,15 +35,16 @@ class Field:
     """One field of a struct.
 
     Fields:
-        name: of the attribute that holds it.
+        name: of its attribute.
         type: on the wire.
-        versions: of the message, that have the field.
-        nullable: versions in which it may be null.
+        versions: the versions of the message that have it.
+        nullable: the versions in which it may be null.
         tag: its number among the tagged fields, or None.
-        tagged: versions in which it is tagged: left out when it equals its default, else behind the other fields.
-        default: its value where a message lacks it; without meaning for a field that none can lack.
-        ignorable: whether a version without it drops any other value silently; else that is an error (COMPAT-2).
-        flexible: versions that write its length as a varint, where they are not the message's (the client id alone).
+        tagged: the versions in which it is tagged: left out if it has its default, otherwise behind the other fields.
+        default: its value in a message without it; unused for a field that all versions have.
+        ignorable: whether a version without it drops any value silently; otherwise that is an error (COMPAT-2).
+        flexible: the versions that encode its length as a varint; None for those of the message. Only the client id
+            has its own.
     """
 
     name: str
@@ -59,14 +60,14 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Struct:
-    """A group of fields, and the class whose instances hold them.
+    """A group of fields, and the class of the values.
 
     Fields:
         name: of the class.
         fields: in the order of the wire.
-        message_class: what decoding returns.
-        draft_class: the same slots, but open to assignment: decoding fills a draft and then makes it a message by
-            setting its `__class__`. A frozen class would cost three times as much to fill.
+        message_class: the class that decoding returns.
+        draft_class: a class with the same slots whose attributes can be assigned. Decoding fills a draft and then sets
+            its `__class__` to the message class, because filling a frozen class takes three times as long.
     """
 
     name: str
@@ -77,9 +78,9 @@ class Struct:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """A whole message: its fields, the versions there are of it, and which of them are flexible (KIP-482).
+    """A whole message: its fields, its versions, and which of them are flexible (KIP-482).
 
-    `api_key` is None for what is no request or response: headers, control records.
+    `api_key` is None for headers and control records, which are not requests or responses.
     """
 
     struct: Struct
@@ -89,7 +90,7 @@ class Schema:
 
     @property
     def is_request(self) -> bool:
-        """Whether it is a request, which anyone may send."""
+        """Whether it is a request."""
         return self.api_key is not None and self.struct.name.endswith("Request")
 
 
@@ -101,7 +102,7 @@ class Edition:
     flexible: bool
 
     def of_field(self, field: Field) -> Edition:
-        """The edition by which this field is written."""
+        """Return the edition with which a field is encoded."""
         return self if field.flexible is None else Edition(self.version, self.version in field.flexible)
 
 
@@ -110,9 +111,9 @@ class Layout:
     """A struct as one version has it.
 
     Fields:
-        untagged: the fields that are always written, in order.
-        tagged: the tagged ones, by tag.
-        absent: those that the version lacks.
+        untagged: the fields that are always encoded, in order.
+        tagged: the tagged fields, by tag.
+        absent: the fields that the version lacks.
     """
 
     untagged: tuple[Field, ...]
@@ -121,7 +122,7 @@ class Layout:
 
     @classmethod
     def of(cls, struct: Struct, version: int) -> Layout:
-        """Lay out `struct` for one version of the message it belongs to."""
+        """Return the layout of a struct in one version of its message."""
         present = [field for field in struct.fields if version in field.versions]
         return cls(
             untagged=tuple(field for field in present if version not in field.tagged),
@@ -133,7 +134,7 @@ class Layout:
 
 
 def minimum_size_bytes(type: AnyType, edition: Edition) -> int:
-    """The fewest bytes that one value takes: what a decoder may count on for every element of an array."""
+    """Return the smallest size of a value of a type, which each element of an array has at least."""
     match type:
         case Fixed():
             return type.size_bytes

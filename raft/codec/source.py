@@ -1,7 +1,7 @@
-"""A function of the codec while its source text is being written, and once it is compiled.
+"""The source of a generated function of the codec, and the compiled function.
 
-Every line remembers which field it serves, so that a failure in the compiled function names its field at no cost to
-the calls that succeed.
+For each line the field that it reads or writes is stored, so an error can name its field, and calls that succeed cost
+nothing more.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One of several neighbours of fixed size that a single line reads or writes.
+    """A value of fixed size, which one line reads or writes together with its neighbours.
 
     Fields:
-        path: of the field it belongs to.
+        path: of its field.
         code: its type in the notation of the `struct` module.
         expression: the Python expression for its value.
     """
@@ -34,7 +34,7 @@ Run: TypeAlias = tuple[Part, ...]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a line serves: the names from the message down to a field, joined by dots, or a run of fields."""
+    """The field of a line: its path, the names from the message to the field, joined by dots; or a run of fields."""
 
     path: str = ""
     run: Run = ()
@@ -42,14 +42,14 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A function made from text: `title` says which, `marks` what each line serves."""
+    """A compiled function: its title for messages, and the mark of each line."""
 
     title: str
     marks: tuple[Mark, ...]
     function: Callable[..., Any]
 
     def failure(self, error: Exception) -> tuple[FrameType, Mark]:
-        """Where this function was when `error` left it: its frame, and the mark of the line."""
+        """Return the frame of the function when it raised `error`, and the mark of the line."""
         traceback = error.__traceback__
         while traceback is not None and traceback.tb_frame.f_code is not self.function.__code__:
             traceback = traceback.tb_next
@@ -58,13 +58,13 @@ class Compiled:
 
 
 class Source:
-    """The text of a function under construction.
+    """The source of a function while it is generated.
 
     Args:
-        title: what it does, for error messages and tracebacks.
+        title: what the function does, for error messages and tracebacks.
         signature: its name and parameters.
-        namespace: names that its text uses besides builtins.
-        write_run: makes the lines that read or write a run of parts.
+        namespace: names that the source uses besides builtins.
+        write_run: returns the lines that read or write a run of parts.
     """
 
     def __init__(
@@ -87,12 +87,12 @@ class Source:
         self._add(text, Mark(self._path))
 
     def part(self, code: str, expression: str) -> None:
-        """Add a value of fixed size. It shares a line with its neighbours, so it may not depend on them."""
+        """Add a value of fixed size. One line handles it with its neighbours, so it must not depend on them."""
         self._run.append(Part(self._path, code, expression))
 
     @contextmanager
     def block(self, opening: str) -> Iterator[None]:
-        """Add a line that opens a block, and what follows inside it."""
+        """Add a line that opens a block; the lines of the with statement are inside the block."""
         self.line(opening)
         self._indent += 1
         yield
@@ -101,19 +101,19 @@ class Source:
 
     @contextmanager
     def serving(self, name: str) -> Iterator[None]:
-        """Mark what follows as serving the field `name` of the struct at hand."""
+        """Mark the lines of the with statement as those of the field `name`."""
         outer = self._path
         self._path = f"{outer}.{name}" if outer else name
         yield
         self._path = outer
 
     def local(self, hint: str) -> str:
-        """A variable that nothing else uses."""
+        """Return a new name of a variable."""
         self._locals += 1
         return f"{hint}_{self._locals}"
 
     def constant(self, hint: str, value: object) -> str:
-        """A name by which the text may use `value`; plain values stand for themselves."""
+        """Return a name for `value` in the source; simple values are returned as literals."""
         if value is None or isinstance(value, (bool, int, str, bytes)) or value == ():
             return repr(value)
         name = hint
@@ -122,12 +122,12 @@ class Source:
         return name
 
     def compile(self) -> Compiled:
-        """Make the function."""
+        """Compile the function."""
         self._end_run()
         file_name, lines = f"<{self._title}>", [f"{line}\n" for line in self._lines]
-        # The text is made of declarations in this repository alone; nothing that came over a network is in it.
+        # The source is generated from declarations in this repository only, never from data of a peer.
         exec(compile("".join(lines), file_name, "exec"), self._namespace)  # noqa: S102
-        # Tracebacks and debuggers look here for the lines of a file that is on no disk.
+        # Tracebacks and debuggers find the lines here, because there is no file.
         linecache.cache[file_name] = (sum(map(len, lines)), None, lines, file_name)
         function: Any = self._namespace[self._name]
         return Compiled(self._title, tuple(self._marks), function)

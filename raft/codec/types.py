@@ -7,8 +7,8 @@
     array       uvarint count+1, elements    int32 count, elements
     struct      its fields, tagged fields    its fields
 
-Null is length 0 in flexible versions, -1 in older ones; before a struct that may be null stands an int8, -1 for null
-and 1 for not (KIP-893). All other types have a fixed size, big-endian, and are never null.
+Null is length 0 in flexible versions and -1 in older ones. A nullable struct has an int8 before it, -1 for null and 1
+otherwise (KIP-893). All other types have a fixed size, are big-endian and never null.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from raft.types import Uuid
 Value = TypeVar("Value")
 
 MAX_STRING_BYTES = 0x7FFF
-"""What the oldest versions can say. Kafka goes beyond it in none, neither when it writes nor when it reads."""
+"""The largest length in the oldest versions. Kafka writes and reads no longer strings in any version."""
 
 
 class WireType(Generic[Value]):
@@ -50,7 +50,7 @@ class Text(WireType[str]):
 
 @dataclass(frozen=True, slots=True)
 class Blob(WireType[bytes]):
-    """Bytes of any number: "bytes" or "records" in Kafka's files, the same on the wire."""
+    """Any number of bytes: "bytes" or "records" in Kafka's files, which are the same on the wire."""
 
 
 BOOL: Fixed[bool] = Fixed("?")

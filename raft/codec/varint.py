@@ -1,16 +1,16 @@
 """Unsigned varints: seven bits a byte, lowest first, the top bit set on all but the last (KIP-482).
 
-The generated code handles values below 128, nearly all there are, by itself and comes here for the rest.
+The generated code handles values below 128, which are the most frequent, and calls these functions for others.
 """
 
 from __future__ import annotations
 
 UVARINTS = tuple(bytes((value,)) for value in range(128))
-"""The one-byte forms, by value."""
+"""The varints of one byte, by value."""
 
 
 def encode_uvarint(value: int) -> bytes:
-    """Write a value from 0 up in as few bytes as it takes."""
+    """Return the shortest varint of a value of 0 or more."""
     encoded = bytearray()
     while value > 127:
         encoded.append(value & 127 | 128)
@@ -20,13 +20,10 @@ def encode_uvarint(value: int) -> bytes:
 
 
 def read_uvarint(buffer: bytes, position: int) -> tuple[int, int]:
-    """Read the varint at `position`.
-
-    Returns:
-        Its value, and the position after it.
+    """Return the value of the varint at `position`, and the position after it.
 
     Raises:
-        ValueError: it is longer than five bytes or does not fit 32 bits.
+        ValueError: it is longer than five bytes, or its value has more than 32 bits.
         IndexError: the buffer ends within it.
     """
     value = 0

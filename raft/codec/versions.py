@@ -1,4 +1,4 @@
-"""Ranges of versions, in Kafka's own notation."""
+"""Ranges of versions, in Kafka's notation."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ _HIGHEST = 0x7FFF  # A version is an int16 on the wire, so "4+" ends here.
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """A range of versions, both ends included; empty where `lowest` is above `highest`."""
+    """A range of versions, with both ends; empty if `lowest` is above `highest`."""
 
     lowest: int
     highest: int
 
     @classmethod
     def parse(cls, text: str) -> Versions:
-        """Read "0-2", "3", "4+" or "none", as Kafka's message files write them.
+        """Return the range of "0-2", "3", "4+" or "none", as in Kafka's message files.
 
         Raises:
-            ValueError: the text is none of these.
+            ValueError: the text has another form.
         """
         if text == "none":
             return cls(0, -1)

@@ -1,4 +1,4 @@
-"""Configuration of a node: Java-style `.properties` with Kafka's own keys, checked in full before anything starts."""
+"""The configuration of a node: properties with Kafka's keys, all of them checked before the node starts."""
 
 from raft.config.client_listeners import ClientListener
 from raft.config.node import NodeConfig, Voters

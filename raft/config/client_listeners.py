@@ -4,9 +4,9 @@
     controller.listener.names=CONTROLLER
     listener.name.client.quorum.voters=1@10.0.0.1:9094,2@10.0.0.2:9094,3@10.0.0.3:9094
 
-Requests in a voter's name are refused there, so the voters' own listener can be closed off from clients. Clients that
-come in by such a listener are told of the same listener of the other voters: at the addresses of
-`listener.name.<name>.quorum.voters`, by default at the voters' hosts and this listener's port.
+A node refuses the requests of voters on these listeners, so a firewall can close the voters' own listener to clients.
+A client that connects to such a listener gets the addresses of the same listener on the other voters: those of
+`listener.name.<name>.quorum.voters`, by default the voters' hosts with this listener's port.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ClientListener:
 
 
 def voters_key(listener: Endpoint) -> str:
-    """The key that says where clients reach the voters by a listener of this name."""
+    """Return the key with the addresses at which clients reach the voters by a listener of this name."""
     return _VOTERS_KEY.format(listener.name.lower())
 
 
@@ -48,17 +48,18 @@ def client_listeners(
     voters: Mapping[NodeId, Endpoint],
     advertised: Mapping[str, Endpoint],
 ) -> tuple[ClientListener, ...]:
-    """Read what there is to know of the listeners for clients.
+    """Return the listeners for clients, with the addresses of the voters.
 
     Args:
         given: the properties.
         listeners: those that serve clients only.
         node_id: this node.
         voters: where the voters listen for each other.
-        advertised: where others reach this node, by the names of listeners, where that is given.
+        advertised: where others reach this node, by the name of the listener; only the listeners that advertise an
+            address.
 
     Raises:
-        ConfigError: nothing says where clients reach the voters; or it says so of others than the voters.
+        ConfigError: the addresses are not those of all voters, or two voters have the same address.
     """
     return tuple(_client_listener(given, listener, node_id, voters, advertised) for listener in listeners)
 
@@ -74,11 +75,11 @@ def _client_listener(
     text = given.get(key, "")
     places = values.voters(key, text)
     if text and set(places) != set(voters):
-        raise values.refuse(key, text, f"is id@host:port for each voter: {', '.join(map(str, sorted(voters)))}")
+        raise values.refuse(key, text, f"id@host:port for each voter: {', '.join(map(str, sorted(voters)))}")
     if not text:
         places = {voter: Endpoint(endpoint.host, listener.port, listener.name) for voter, endpoint in voters.items()}
     if len({(place.host, place.port) for place in places.values()}) < len(places):
-        raise values.refuse(key, text, "is id@host:port for each voter, each at a place of its own")
+        raise values.refuse(key, text, "id@host:port for each voter, each with an address of its own")
     own = advertised.get(listener.name) or (
         places.get(node_id) if values.is_every_interface(listener.host) else listener
     )

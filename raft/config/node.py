@@ -21,7 +21,7 @@ Parse = Callable[[str, str], Any]
 _MEBIBYTE = 1 << 20
 _INT32_MAX = (1 << 31) - 1
 _FRAME_ROOM_BYTES = 64 << 10
-"""What stands around the batch in the largest Produce request: most of it is the client's id, up to 32 KiB."""
+"""Room for the rest of the largest Produce request, beside its batch: most of it is the client id, up to 32 KiB."""
 _INT64_MAX = (1 << 63) - 1
 
 _READ_TOGETHER = frozenset(
@@ -44,7 +44,7 @@ _WITHOUT_EFFECT = {
 
 
 def _key(name: str, parse: Parse, default: object) -> Any:
-    """A field that one key fills."""
+    """Return a field that has the value of one key."""
     return field(default=default, metadata={"key": name, "parse": parse})
 
 
@@ -59,34 +59,34 @@ def _text(_key: str, value: str) -> str:
 _milliseconds = _number()
 _long_milliseconds = _number(at_most=_INT64_MAX)
 _timeout = _number(at_least=10)
-"""Below, a node would start elections and repeat requests faster than any answer can come (TIMER-1)."""
+"""A shorter timeout would expire before any response can arrive (TIMER-1)."""
 
 _bytes = _number(at_least=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeConfig:
-    """Everything a node is told. Times are milliseconds, sizes bytes.
+    """The configuration of a node. Times are in milliseconds, sizes in bytes.
 
     Fields:
-        listener: where it listens for the other voters, and for clients; an empty host means every interface.
-        advertised: where others reach it there.
+        listener: where it listens for the other voters, and for clients; an empty host stands for all interfaces.
+        advertised: where other nodes and clients reach that listener.
         client_listeners: where it listens for clients only.
         log_dir: the directory of `meta.properties` and of the partition's directory.
-        cluster_id: None when the configuration names none.
-        message_max_bytes: largest record batch it takes from a client.
-        queued_max_request_bytes: it stops reading from sockets while requests of so many bytes wait. By default 64 MiB,
-            or a batch if that is more.
-        socket_request_max_bytes: largest frame it reads; a larger one ends the connection. None: 100 MiB, or a batch
-            and 1 MiB if that is more.
+        cluster_id: None when the configuration has no cluster id.
+        message_max_bytes: largest record batch that it accepts from a client.
+        queued_max_request_bytes: it stops reading from sockets while this many bytes of requests wait. By default
+            64 MiB, or the size of a batch if that is more.
+        socket_request_max_bytes: largest frame that it reads; a larger one ends the connection. None: 100 MiB, or a
+            batch and 1 MiB if that is more.
         max_connections_per_ip: connections from one address; more are refused.
-        verify_voter_addresses: take a voter's requests only from the addresses that its entry in the voters has.
+        verify_voter_addresses: accept a voter's requests only from the addresses of its entry in the voters.
         producer_id_expiration_ms: how long an idempotent producer, or a plain batch write, is remembered after its
-            last write, in log time, unless it is one of the newest; every node of the quorum needs the same.
-        writer_expiration_ms: the same of streaming queries and other writers of several versions.
+            last write, in log time, unless it is one of the newest; every node of the quorum needs the same value.
+        writer_expiration_ms: the same for streaming queries and other writers of several versions.
         message_timestamp_after_max_ms: how far a record's timestamp may lie ahead of the leader's clock.
-        records_strict: refuse records that a Java node's reader would not survive.
-        warnings: what an operator should know, one sentence each.
+        records_strict: refuse records on which a Java node's reader would exit.
+        warnings: for the operator, one sentence each.
     """
 
     listener: Endpoint
@@ -125,10 +125,10 @@ class NodeConfig:
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> NodeConfig:
-        """Check and convert properties.
+        """Check properties and return the configuration.
 
         Raises:
-            ConfigError: a key that is missing, or has a wrong value; says which, and what is allowed.
+            ConfigError: a key is missing or has a wrong value; says which, and what is expected.
         """
         given = {key: value.strip() for key, value in properties.items()}
         parsed = {
@@ -165,21 +165,21 @@ def _keyed_fields() -> list[Any]:
 
 def _quorum(parsed: Mapping[str, Any]) -> tuple[NodeId, Voters]:
     if "node_id" not in parsed:
-        raise ConfigError("node.id is missing: allowed are whole numbers of 0 or more")
+        raise ConfigError("node.id is missing: expected a whole number of 0 or more")
     voters = parsed.get("voters", {})
     if not voters and not parsed.get("bootstrap_servers"):
         raise ConfigError(
-            "the quorum is missing: controller.quorum.voters is id@host:port,..., or, for an observer, "
-            "controller.quorum.bootstrap.servers is host:port,..."
+            "the quorum is missing: expected controller.quorum.voters=id@host:port,..., or, for an observer, "
+            "controller.quorum.bootstrap.servers=host:port,..."
         )
     return parsed["node_id"], voters
 
 
 def _check_sizes(parsed: dict[str, Any]) -> None:
-    """Refuse limits that contradict one another, and make the one that is not given fit the others.
+    """Refuse limits that contradict each other, and give the one that is missing a value that fits the others.
 
-    A frame must have room for the largest batch, or its client would be cut off instead of being told; and what may
-    wait must have room for it too.
+    A frame must have room for the largest batch, or the node would close the client's connection instead of refusing
+    the batch. The queue of requests must have room for a batch too.
     """
     largest_batch = parsed.get("message_max_bytes", NodeConfig.__dataclass_fields__["message_max_bytes"].default)
     largest_frame = parsed.get("socket_request_max_bytes")
@@ -187,25 +187,23 @@ def _check_sizes(parsed: dict[str, Any]) -> None:
         raise values.refuse(
             "socket.request.max.bytes",
             str(largest_frame),
-            f"are sizes from {largest_batch + _FRAME_ROOM_BYTES} on: message.max.bytes={largest_batch} and "
+            f"{largest_batch + _FRAME_ROOM_BYTES} or more: message.max.bytes={largest_batch} and "
             f"{_FRAME_ROOM_BYTES} for the request around it",
         )
     default_queue = NodeConfig.__dataclass_fields__["queued_max_request_bytes"].default
     queue = parsed.setdefault("queued_max_request_bytes", max(default_queue, largest_batch))
     if queue < largest_batch:
-        raise values.refuse(
-            "queued.max.request.bytes", str(queue), f"are sizes from message.max.bytes={largest_batch} on"
-        )
+        raise values.refuse("queued.max.request.bytes", str(queue), f"message.max.bytes={largest_batch} or more")
 
 
 def _check_roles(given: Mapping[str, str]) -> None:
     roles = values.words(given.get("process.roles", "controller"))
     if roles != ("controller",):
-        raise values.refuse("process.roles", given["process.roles"], "is controller")
+        raise values.refuse("process.roles", given["process.roles"], "controller")
 
 
 def _listeners(given: Mapping[str, str]) -> tuple[Endpoint, tuple[Endpoint, ...]]:
-    """The listener for voters, which serves clients too, and those for clients only; all of them in clear."""
+    """Return the listener for voters, which serves clients too, and the listeners for clients only."""
     listeners = values.listeners("listeners", given.get("listeners", ""))
     names = [name.upper() for name in values.words(given.get("controller.listener.names", ""))]
     for_voters = [listener for listener in listeners if not names or listener.name in names]
@@ -213,7 +211,7 @@ def _listeners(given: Mapping[str, str]) -> tuple[Endpoint, tuple[Endpoint, ...]
         raise values.refuse(
             "listeners",
             given.get("listeners", ""),
-            "is one listener, such as CONTROLLER://host:9093; or several, of which controller.listener.names names the "
+            "one listener, such as CONTROLLER://host:9093; or several, of which controller.listener.names names the "
             "one for voters",
         )
     for listener in listeners:
@@ -227,7 +225,7 @@ def _check_protocol(given: Mapping[str, str], name: str) -> None:
     protocol = protocols.get(name, name if name in ("SSL", "SASL_PLAINTEXT", "SASL_SSL") else "PLAINTEXT")
     if protocol != "PLAINTEXT":
         raise values.refuse(
-            "listeners", given["listeners"], f"is a PLAINTEXT listener; {name} is {protocol}, not supported yet"
+            "listeners", given["listeners"], f"a PLAINTEXT listener; {name} is {protocol}, which is not supported"
         )
 
 
@@ -238,8 +236,8 @@ def _advertised(given: Mapping[str, str], listener: Endpoint, as_voter: Endpoint
                 raise values.refuse(
                     "advertised.listeners",
                     given["advertised.listeners"],
-                    "are hosts that other nodes and clients can connect to; 0.0.0.0, [::] and an empty host belong "
-                    "into listeners",
+                    "hosts that other nodes and clients can connect to; 0.0.0.0, [::] and an empty host belong into "
+                    "listeners",
                 )
             return advertised
     if not values.is_every_interface(listener.host):
@@ -256,12 +254,12 @@ def _log_dir(given: Mapping[str, str]) -> Path:
             raise values.refuse(
                 key,
                 given[key],
-                "is one directory, as a node keeps one log; metadata.log.dir chooses it where log.dirs must name more",
+                "one directory, because a node has one log; metadata.log.dir chooses it where log.dirs must have more",
             )
         if directories:
-            # The bytes of the file, also where the locale has no characters for them (LC_ALL=C).
+            # Where the locale has no characters for the bytes of a path (LC_ALL=C), Python has surrogates for them.
             return Path(os.fsdecode(directories[0].encode("utf-8", "surrogateescape")))
-    raise ConfigError("log.dirs is missing: allowed is a directory for the log")
+    raise ConfigError("log.dirs is missing: expected a directory for the log")
 
 
 def _warnings(given: Mapping[str, str]) -> list[str]:
@@ -275,5 +273,5 @@ def _warnings(given: Mapping[str, str]) -> list[str]:
             near = difflib.get_close_matches(key, keys, n=1)
             found.append(f"unknown key {key} is ignored" + (f"; did you mean {near[0]}?" if near else ""))
     if not given.get("cluster.id"):
-        found.append(f"cluster.id is missing: {ZERO_UUID} is used, which keeps no other quorum apart from this one")
+        found.append(f"cluster.id is missing: {ZERO_UUID} is used, as by any other quorum without a cluster.id")
     return found

@@ -37,6 +37,6 @@ def parse_overrides(overrides: Iterable[str]) -> dict[str, str]:
         key, equals, value = override.partition("=")
         if not equals or not key.strip():
             shown = HIDDEN if is_secret(override) else override
-            raise ConfigError(f"--override {shown}: allowed is key=value")
+            raise ConfigError(f"--override {shown}: expected key=value")
         pairs[key.strip()] = value.strip()
     return pairs

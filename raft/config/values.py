@@ -1,4 +1,4 @@
-"""How the text of a configuration value becomes a value; every refusal names key, value and what is allowed."""
+"""Parsers of configuration values. Every error names the key, the value and what is expected."""
 
 from __future__ import annotations
 
@@ -19,110 +19,126 @@ _MAX_NODE_ID = (1 << 31) - 1
 
 
 _SECRET = re.compile(r"password|secret|jaas|token|credential|private[._-]?key", re.IGNORECASE)
-"""In the name of a key whose value is never printed."""
+"""What the name of a key with a secret value contains."""
 
 HIDDEN = "[hidden]"
-"""What is printed in the place of a secret, as Kafka does it (ConfigDef.Type.PASSWORD)."""
+"""What is printed in place of a secret, as in Kafka (ConfigDef.Type.PASSWORD)."""
 
 _EVERY_INTERFACE = frozenset(["", "0.0.0.0", "::"])  # noqa: S104 - values to recognise, nothing is bound here
 
 
-def refuse(key: str, value: str, allowed: str) -> ConfigError:
-    """The error for a value that cannot be used; it does not show a secret."""
-    return ConfigError(f"{key}={HIDDEN if is_secret(key) else value}: allowed {allowed}")
+def refuse(key: str, value: str, expected: str) -> ConfigError:
+    """Return the error for a value that cannot be used. It does not show secrets.
+
+    Args:
+        key: of the value.
+        value: as it was given.
+        expected: the values that can be used, in words.
+    """
+    return ConfigError(f"{key}={HIDDEN if is_secret(key) else value}: expected {expected}")
 
 
 def is_secret(key: str) -> bool:
-    """Whether the value of a key may be a secret, by the key's name."""
+    """Whether a value may be a secret, judging by the name of its key."""
     return _SECRET.search(key) is not None
 
 
 def is_every_interface(host: str) -> bool:
-    """Whether a host says where to listen, but not where to connect to."""
+    """Whether a host stands for all interfaces: a node can listen on it, but no client can connect to it."""
     return host in _EVERY_INTERFACE
 
 
 def whole_number(key: str, value: str, *, at_least: int, at_most: int | None = None) -> int:
-    """A whole number within bounds.
+    """Parse a whole number.
+
+    Args:
+        key: of the value.
+        value: the text.
+        at_least: the lowest number expected.
+        at_most: the highest number expected; None for no bound.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: it is not a whole number, or out of bounds.
     """
-    allowed = f"are whole numbers of {at_least} or more" if at_most is None else f"are {at_least} to {at_most}"
+    expected = f"a whole number of {at_least} or more" if at_most is None else f"{at_least} to {at_most}"
     if not _WHOLE.fullmatch(value):
-        raise refuse(key, value, allowed)
+        raise refuse(key, value, expected)
     number = int(value)
     if number < at_least or (at_most is not None and number > at_most):
-        raise refuse(key, value, allowed)
+        raise refuse(key, value, expected)
     return number
 
 
 def truth(key: str, value: str) -> bool:
-    """`true` or `false`, in any case.
+    """Parse `true` or `false`, in upper or lower case.
 
     Raises:
         ConfigError: it is neither.
     """
     lowered = value.lower()
     if lowered not in ("true", "false"):
-        raise refuse(key, value, "are true and false")
+        raise refuse(key, value, "true or false")
     return lowered == "true"
 
 
 def words(value: str) -> tuple[str, ...]:
-    """The parts between commas, without blanks; empty parts are dropped."""
+    """Split a text at its commas, and drop blanks and empty parts."""
     return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
 def address(key: str, value: str) -> Endpoint:
-    """`host:port`, the host of IPv6 in brackets.
+    """Parse `host:port`; an IPv6 address stands in brackets.
 
     Raises:
-        ConfigError: it is none, or the port is out of range.
+        ConfigError: it has another form, or the port is out of range.
     """
     match = _ADDRESS.fullmatch(value)
     if match is None or not 0 < int(match["port"]) <= _MAX_PORT:
-        raise refuse(key, value, f"is host:port with a port of 1 to {_MAX_PORT}")
+        raise refuse(key, value, f"host:port with a port of 1 to {_MAX_PORT}")
     return Endpoint(_host(key, value, match["host"]), int(match["port"]))
 
 
 def _host(key: str, value: str, host: str) -> str:
-    """A name or an address; an IPv6 address stands in brackets."""
+    """Return the host without the brackets of an IPv6 address.
+
+    Raises:
+        ConfigError: it is not the name or address of a host.
+    """
     if host.startswith("[") or not host:
         return host.strip("[]")
     if not _HOST.fullmatch(host):
-        raise refuse(key, value, f"is the name or address of a host before the port; {host} is neither")
+        raise refuse(key, value, f"the name or address of a host before the port, not {host}")
     return host
 
 
 def addresses(key: str, value: str) -> tuple[Endpoint, ...]:
-    """`host:port,host:port,...`.
+    """Parse `host:port,host:port,...`.
 
     Raises:
-        ConfigError: a part is no address.
+        ConfigError: a part is not an address.
     """
     return tuple(address(key, part) for part in words(value))
 
 
 def voters(key: str, value: str) -> Mapping[NodeId, Endpoint]:
-    """`id@host:port,...`, each id and each address once.
+    """Parse `id@host:port,...`, each id and each address once.
 
     Raises:
-        ConfigError: a part is no voter, an id or an address stands there twice, or others cannot connect to an address.
+        ConfigError: a part is not a voter, an id or an address is given twice, or other nodes cannot connect to one.
     """
-    allowed = "is id@host:port,id@host:port,... with each id once"
+    expected = "id@host:port,id@host:port,... with each id once"
     found: dict[NodeId, Endpoint] = {}
     for part in words(value):
         node_id, at, where = part.partition("@")
         if not at or not _WHOLE.fullmatch(node_id) or not 0 <= int(node_id) <= _MAX_NODE_ID:
-            raise refuse(key, value, allowed)
+            raise refuse(key, value, expected)
         if NodeId(int(node_id)) in found:
-            raise refuse(key, value, allowed)
+            raise refuse(key, value, expected)
         voter = address(key, where)
         if is_every_interface(voter.host):
-            raise refuse(key, value, f"are addresses that other nodes can connect to, which {voter.host} is not")
+            raise refuse(key, value, f"addresses that other nodes can connect to, not {voter.host}")
         if any(_is_same_place(voter, other) for other in found.values()):
-            raise refuse(key, value, f"is each address once, as each voter is a process of its own; {voter} is twice")
+            raise refuse(key, value, f"each address once, because each voter is a process of its own; {voter} is twice")
         found[NodeId(int(node_id))] = voter
     return found
 
@@ -132,53 +148,53 @@ def _is_same_place(one: Endpoint, other: Endpoint) -> bool:
 
 
 def listeners(key: str, value: str) -> tuple[Endpoint, ...]:
-    """`NAME://host:port,...`; an empty host means every interface.
+    """Parse `NAME://host:port,...`; an empty host stands for all interfaces.
 
     Raises:
-        ConfigError: a part is no listener, or a name stands there twice.
+        ConfigError: a part is not a listener, or a name is given twice.
     """
     found: list[Endpoint] = []
     for part in words(value):
         match = _LISTENER.fullmatch(part)
         if match is None or not 0 < int(match["port"]) <= _MAX_PORT:
-            raise refuse(key, value, f"is NAME://host:port,... with ports of 1 to {_MAX_PORT}")
+            raise refuse(key, value, f"NAME://host:port,... with ports of 1 to {_MAX_PORT}")
         found.append(Endpoint(_host(key, value, match["host"]), int(match["port"]), match["name"].upper()))
     if len({listener.name for listener in found}) < len(found):
-        raise refuse(key, value, "is each listener name once")
+        raise refuse(key, value, "each listener name once")
     return tuple(found)
 
 
 def protocol_map(key: str, value: str) -> Mapping[str, str]:
-    """`NAME:PROTOCOL,...`, in capitals.
+    """Parse `NAME:PROTOCOL,...`; names and protocols are returned in capitals.
 
     Raises:
-        ConfigError: a part is no such pair.
+        ConfigError: a part is not such a pair.
     """
     pairs = [part.upper().split(":") for part in words(value)]
     if any(len(pair) != 2 or not all(pair) for pair in pairs):
-        raise refuse(key, value, "is NAME:PROTOCOL,..., such as CONTROLLER:PLAINTEXT")
+        raise refuse(key, value, "NAME:PROTOCOL,..., such as CONTROLLER:PLAINTEXT")
     return {pair[0]: pair[1] for pair in pairs}
 
 
 def topic_name(key: str, value: str) -> str:
-    """The name of a topic, as Kafka allows it.
+    """Check the name of a topic by Kafka's rules.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: Kafka does not allow the name.
     """
     if not _TOPIC.fullmatch(value) or value in (".", ".."):
-        raise refuse(key, value, "are up to 249 letters, digits, dots, underscores and dashes")
+        raise refuse(key, value, "1 to 249 letters, digits, dots, underscores and dashes")
     return value
 
 
 def uuid(key: str, value: str) -> Uuid:
-    """16 bytes in 22 characters of base64url.
+    """Parse a uuid: 16 bytes as 22 characters of base64url.
 
     Raises:
-        ConfigError: it is something else.
+        ConfigError: it is not a uuid.
     """
     try:
         return parse_uuid(value)
     except ValueError as error:
-        expected = "is 16 bytes as 22 characters of base64url, such as AAAAAAAAAAAAAAAAAAAAAQ"
+        expected = "16 bytes as 22 characters of base64url, such as AAAAAAAAAAAAAAAAAAAAAQ"
         raise refuse(key, value, expected) from error

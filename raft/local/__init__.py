@@ -1,4 +1,4 @@
-"""A whole quorum on this machine: every voter a child process on loopback, watched, restarted, never left behind."""
+"""A quorum on this machine: its voters are child processes, which are watched, restarted and stopped with it."""
 
 from raft.local.local_quorum import LocalQuorum
 

@@ -1,8 +1,8 @@
-"""What a data directory of a local quorum says of it: `quorum.json`, beside one folder for each voter.
+"""The file `quorum.json` of a local quorum, in its data directory beside one folder for each voter.
 
 {"version": 2, "clusterId": "...", "ports": {"1": 40001, "2": 40002}, "voterPorts": {"1": 40003, "2": 40004}}
 
-Version 1 had no ports for the voters alone.
+Version 1 had no separate ports for voters.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Layout:
     """The voters of a data directory.
 
     Fields:
-        cluster_id: drawn at the directory's first start.
+        data_dir: the directory.
+        cluster_id: created at the first start.
         ports: where each voter listens for clients, on loopback.
         voter_ports: where each voter listens for the other voters.
     """
@@ -42,25 +43,25 @@ class Layout:
 
     @classmethod
     def of(cls, data_dir: Path, *, voters: int, base_port: int | None) -> Layout:
-        """Read the directory's layout, or draw one for a new directory; ports that are taken now are replaced.
+        """Return the layout of a directory, or create one for a new directory; ports that are in use are replaced.
 
         Args:
-            data_dir: exists.
-            voters: how many there are to be.
-            base_port: first of the consecutive ports to use, first those for clients, then those for voters; None picks
-                free ones.
+            data_dir: the directory, which exists.
+            voters: number of voters.
+            base_port: first of the consecutive ports, first those for clients, then those for voters; None chooses free
+                ports.
 
         Raises:
-            ConfigError: there are not so many ports from `base_port` on, or not so many free ones; the directory holds
-                another number of voters, or it is not a quorum's.
-            StorageError: the disk refuses.
+            ConfigError: there are too few ports from `base_port` on, or too few free ports; the directory has another
+                number of voters, or is not that of a quorum.
+            StorageError: the disk returned an error.
         """
         last_base_port = _LAST_PORT - 2 * voters + 1
         if base_port is not None and not 1 <= base_port <= last_base_port:
-            raise ConfigError(f"base_port={base_port}: allowed are 1 to {last_base_port} for {voters} voters")
+            raise ConfigError(f"base_port={base_port}: expected 1 to {last_base_port} for {voters} voters")
         known = _read(data_dir)
         if known is not None and len(known.ports) != voters:
-            raise ConfigError(f"{data_dir} holds a quorum of {len(known.ports)} voters; {voters} are wanted")
+            raise ConfigError(f"{data_dir} has a quorum of {len(known.ports)} voters, expected {voters}")
         if base_port is not None:
             drawn = list(range(base_port, base_port + 2 * voters))
         elif known is not None and known.voter_ports and all(is_free(port) for port in known._all_ports()):
@@ -86,20 +87,20 @@ class Layout:
 
     @property
     def voter_endpoints(self) -> dict[NodeId, Endpoint]:
-        """Where each voter listens for the others."""
+        """Where each voter listens for the other voters."""
         return {node_id: Endpoint(_LOOPBACK, port) for node_id, port in self.voter_ports.items()}
 
     @property
     def bootstrap_servers(self) -> str:
-        """All voters, as clients take them."""
+        """The addresses of all voters, for clients: host:port,..."""
         return ",".join(str(endpoint) for endpoint in self.endpoints.values())
 
     def folder(self, node_id: NodeId) -> Path:
-        """A voter's folder."""
+        """Return the folder of a voter."""
         return self.data_dir / f"node-{node_id}"
 
     def log_dir(self, node_id: NodeId) -> Path:
-        """Where a voter's log lies: Kafka's `log.dirs`."""
+        """Return the directory of a voter's log: Kafka's `log.dirs`."""
         return self.folder(node_id) / "log"
 
     def _all_ports(self) -> list[int]:
@@ -114,7 +115,7 @@ class Layout:
                 "voterPorts": self.voter_ports,
             }
         )
-        # The voters' logs are of this cluster alone: its id must last as they do.
+        # The logs of the voters belong to this cluster, so its id must be on the disk before they are.
         replace_file(DiskFiles(self.data_dir), _FILE, f"{text}\n".encode())
 
 
@@ -127,7 +128,7 @@ def _read(data_dir: Path) -> Layout | None:
     try:
         read = json.loads(content)
         if read["version"] > _VERSION:
-            raise ConfigError(f"{path} has version {read['version']}; known are 1 to {_VERSION}")
+            raise ConfigError(f"{path} has version {read['version']}, expected 1 to {_VERSION}")
         voter_ports = read["voterPorts"] if read["version"] > 1 else {}
         return Layout(
             data_dir=data_dir,

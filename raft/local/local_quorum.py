@@ -1,4 +1,4 @@
-"""The voters of a local quorum, together: started, watched, restarted, stopped."""
+"""A local quorum: starts, watches, restarts and stops its voters."""
 
 from __future__ import annotations
 
@@ -39,7 +39,12 @@ class LocalQuorum:
         with LocalQuorum.start(Path("metadata")) as quorum:
             print(quorum.bootstrap_servers)
 
-    A voter that dies is started again. However this process ends, no voter is left behind.
+    A voter that exits is started again. When this process ends, in whatever way, all voters exit.
+
+    Args:
+        layout: of the quorum.
+        voters: not started yet.
+        lock: of the data directory; `stop` releases it.
     """
 
     def __init__(self, layout: Layout, voters: Iterable[VoterProcess], lock: DirectoryLock) -> None:
@@ -47,7 +52,7 @@ class LocalQuorum:
         self._voters = tuple(voters)
         self._lock = lock
         self._watch = Watch(self._voters)
-        # One that is interrupted as it stops the voters may be asked to stop them by the same thread again.
+        # A reentrant lock: a signal may interrupt `stop`, and the same thread may call it again.
         self._stopping = threading.RLock()
 
     @classmethod
@@ -59,31 +64,31 @@ class LocalQuorum:
         base_port: int | None = None,
         settings: Mapping[str, str | int] | None = None,
     ) -> Self:
-        """Start all voters, and return once they have a leader.
+        """Start all voters, and return when they have a leader.
 
         Args:
-            data_dir: made where it is missing; the next start recovers what is in it.
-            voters: how many.
-            base_port: first of the consecutive ports to listen on; None picks free ones.
-            settings: further keys of the nodes' configuration.
+            data_dir: is created if it does not exist; a later start goes on with the data in it.
+            voters: number of voters.
+            base_port: first of the consecutive ports to listen on; None chooses free ports.
+            settings: more properties of the nodes.
 
         Raises:
-            ConfigError: another process uses the directory and does not leave it within 10 s; it holds another number
-                of voters; a setting is wrong; a voter does not start; this Python drops assertions.
-            StorageError: the disk refuses.
-            QuorumUnavailableError: no leader within 30 s; says what the voters said last.
+            ConfigError: another process uses the directory for 10 s and longer; it has another number of voters; a
+                setting is wrong; a voter does not start; Python runs with -O.
+            StorageError: the disk returned an error.
+            QuorumUnavailableError: no leader within 30 s; has the last line of each voter's log.
         """
         if not __debug__:
-            raise ConfigError("python -O drops the assertions that keep a node from doing harm: run it without")
+            raise ConfigError("python -O removes assertions that a node needs for safety: run it without -O")
         if voters < 1:
-            raise ConfigError(f"voters={voters}: allowed are whole numbers of 1 or more")
+            raise ConfigError(f"voters={voters}: expected a whole number of 1 or more")
         with ExitStack() as undo:
             lock = lock_patiently(_made(data_dir))
             undo.callback(lock.release)
             layout = Layout.of(data_dir.resolve(), voters=voters, base_port=base_port)
             quorum = cls(layout, _voters_of(layout, settings or {}), lock)
             for node_id in layout.ports:
-                # Voters whose parent was killed just now may still be on their way out.
+                # Voters of a parent that was killed just now may not have exited yet.
                 lock_patiently(layout.log_dir(node_id)).release()
             undo.callback(quorum.stop)
             quorum._begin()
@@ -100,7 +105,7 @@ class LocalQuorum:
 
     @property
     def bootstrap_servers(self) -> str:
-        """All voters, as clients take them: host:port,..."""
+        """The addresses of all voters, for clients: host:port,..."""
         return self._layout.bootstrap_servers
 
     @property
@@ -110,12 +115,16 @@ class LocalQuorum:
 
     @property
     def pids(self) -> dict[NodeId, int]:
-        """The processes of the voters that run now."""
+        """The process ids of the voters that run now."""
         pids = {voter.node_id: voter.pid for voter in self._voters}
         return {node_id: pid for node_id, pid in pids.items() if pid is not None}
 
     def client(self, *, api_timeout_ms: int = 10_000) -> Client:
-        """A client of this quorum."""
+        """Return a client of this quorum.
+
+        Args:
+            api_timeout_ms: see `ClientSettings`.
+        """
         servers = tuple(self._layout.endpoints.values())
         return Client(
             ClientSettings(
@@ -127,7 +136,7 @@ class LocalQuorum:
         )
 
     def stop(self) -> None:
-        """Return when all voters have ended, whoever stops them; a further call does nothing."""
+        """Stop all voters, and return when they have exited; another call waits and does nothing else."""
         with self._stopping:
             self._watch.stop()
             for voter in self._voters:
@@ -135,13 +144,13 @@ class LocalQuorum:
             deadline_s = time.monotonic() + _HAND_OVER_S
             while len(self.pids) > 1 and time.monotonic() < deadline_s:
                 time.sleep(_STOP_LOOK_S)
-            # Everybody leaves, so the last leader has nobody to hand over to: it need not wait for that.
+            # All voters exit, so the last leader need not wait until another voter takes over.
             for voter in self._voters:
                 voter.ask_to_stop()
             deadline_s = time.monotonic() + _STOP_WAIT_S
             for voter in self._voters:
                 if not voter.wait(max(0.0, deadline_s - time.monotonic())):
-                    _logger.warning("voter %s does not stop and is killed", voter.node_id)
+                    _logger.warning("voter did not stop in time and is killed: node_id=%s", voter.node_id)
                     voter.kill()
             self._lock.release()
 
@@ -154,12 +163,12 @@ class LocalQuorum:
                 if voter.pid is None:
                     raise ConfigError(f"voter {voter.node_id} does not start: {voter.ending()}")
             if time.monotonic() > deadline_s:
-                words = "; ".join(f"voter {voter.node_id}: {voter.last_words()}" for voter in self._voters)
+                lines = "; ".join(f"voter {voter.node_id}: {voter.last_line()}" for voter in self._voters)
                 raise QuorumUnavailableError(
-                    f"no leader within {_READY_WAIT_S:g} s; what the voters said last: {words}"
+                    f"no leader within {_READY_WAIT_S:g} s; last lines of the voters' logs: {lines}"
                 )
             time.sleep(_LOOK_S)
-        # Not before: a voter that does not start is to be told of, not started again.
+        # The watch starts last: a voter that does not start is an error, and is not started again.
         self._watch.start()
 
     def _has_leader(self) -> bool:
@@ -171,7 +180,7 @@ class LocalQuorum:
 
 
 def _voters_of(layout: Layout, settings: Mapping[str, str | int]) -> list[VoterProcess]:
-    """The voters, not started yet; what there is to warn of in their settings is logged once."""
+    """Return the voters, not started yet, and log the warnings about their settings once."""
     voters: list[VoterProcess] = []
     warnings: set[str] = set()
     for node_id in layout.ports:

@@ -1,4 +1,4 @@
-"""The lock of a directory whose owner may be on its way out."""
+"""The lock of a directory whose owner may be about to exit."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ _LOOK_S = 0.1
 
 
 def lock_patiently(directory: Path) -> DirectoryLock:
-    """Take the lock of a directory, which is made where it is missing; wait for another owner's end, for up to 10 s.
+    """Take the lock of a directory; wait up to 10 s for another owner to exit.
+
+    Args:
+        directory: is created if it does not exist.
 
     Raises:
-        ConfigError: it is in use and stays so.
-        StorageError: the disk refuses.
+        ConfigError: it is still in use after 10 s.
+        StorageError: the disk returned an error.
     """
     files = DiskFiles(directory)
     files.make_directory("")

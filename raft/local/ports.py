@@ -10,8 +10,8 @@ from raft.errors import ConfigError
 
 _LOOPBACK = "127.0.0.1"
 _PORTS = range(20_000, 32_768)
-"""Below the range from which Linux, macOS and Windows by default take the ports of outgoing connections. So no
-connection takes a voter's port while the voter is down."""
+"""Below the range of ports that Linux, macOS and Windows use for outgoing connections by default. So no connection
+takes the port of a voter while the voter is down."""
 _ATTEMPTS = 10_000
 
 
@@ -19,18 +19,18 @@ def free_ports(count: int, *, in_a_row: int = 1) -> list[int]:
     """Return different ports that no process listens on.
 
     Args:
-        count: how many.
-        in_a_row: how many consecutive ports are free from each returned port on, itself included.
+        count: number of ports.
+        in_a_row: number of consecutive free ports from each returned port on, with the port itself.
 
     Raises:
-        ConfigError: fewer are free.
+        ConfigError: fewer ports are free.
     """
     found: list[int] = []
     taken: set[int] = set()
     for _ in range(_ATTEMPTS):
         if len(found) == count:
             return found
-        # Drawn at random, because another process may look for ports at the same time.
+        # The ports are random, because another process may choose ports at the same time.
         first = _PORTS[secrets.randbelow(len(_PORTS) - in_a_row + 1)]
         row = range(first, first + in_a_row)
         if taken.isdisjoint(row) and all(is_free(port) for port in row):

@@ -1,17 +1,17 @@
-"""When a voter that has ended may be started again."""
+"""When a voter that has exited is started again."""
 
 from __future__ import annotations
 
 _SHORTEST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 5.0
-_LIVED_WELL_S = 10.0
+_LONG_RUN_S = 10.0
 
 
 class Restarts:
-    """The starts of one voter: again at once, but the oftener it ends soon after one, the later comes the next.
+    """The restarts of one voter: at once, but with a longer pause each time that it exits soon after its start.
 
     Args:
-        now_s: when it was started first, on a monotonic clock.
+        now_s: time of its first start, on a monotonic clock.
     """
 
     def __init__(self, now_s: float) -> None:
@@ -19,12 +19,12 @@ class Restarts:
         self._pause_s = 0.0
 
     def is_due(self, now_s: float) -> bool:
-        """Whether it may be started now."""
+        """Whether the voter may be started now."""
         return now_s - self._started_s >= self._pause_s
 
     def started(self, now_s: float) -> None:
-        """It is started again."""
-        has_lived_well = now_s - self._started_s >= _LIVED_WELL_S
+        """Record a restart."""
+        has_run_long = now_s - self._started_s >= _LONG_RUN_S
         longer_s = min(max(_SHORTEST_PAUSE_S, self._pause_s * 2), _LONGEST_PAUSE_S)
-        self._pause_s = 0.0 if has_lived_well else longer_s
+        self._pause_s = 0.0 if has_run_long else longer_s
         self._started_s = now_s

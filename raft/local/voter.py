@@ -19,18 +19,19 @@ from raft.types import NodeId
 _SOURCE_ROOT = Path(raft.__file__).parent.parent
 
 _REFUSED = 1
-"""The exit code of a node that refuses to start or stops itself; the reason is its last line."""
+"""The exit code of a node that refuses to start or stops itself; the last line of its log has the reason."""
 
 
 class VoterProcess:
-    """Starts, stops and looks after one voter.
+    """Starts and stops one voter.
 
-    The child's standard input is a pipe that only this process holds: the kernel closes it however this process ends,
-    and the child exits at once. It has its own process group, so that an interrupt from the terminal is not its own.
+    The standard input of the child is a pipe of this process only. The kernel closes it when this process ends, in
+    whatever way, and then the child exits at once. The child has its own process group, so an interrupt from the
+    terminal does not reach it.
 
     Args:
-        node_id: the voter's.
-        folder: for its configuration, its log, and what it says.
+        node_id: of the voter.
+        folder: for its properties, its data and its log file.
         properties: its configuration.
     """
 
@@ -39,36 +40,36 @@ class VoterProcess:
         self._folder = folder
         self._properties = properties
         self._process: subprocess.Popen[bytes] | None = None
-        self._words_start = 0
+        self._log_start = 0
 
     @property
     def log_file(self) -> Path:
-        """What the voter says of itself."""
+        """The file with the output of the voter."""
         return self._folder / "node.log"
 
     @property
     def pid(self) -> int | None:
-        """Its process, while it runs."""
+        """Its process id while it runs, else None."""
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     def start(self) -> None:
-        """Start a process for it.
+        """Start its process.
 
         Raises:
-            ConfigError: the machine refuses; says why.
+            ConfigError: the system returned an error; says which.
         """
         try:
             self._start()
         except (OSError, StorageError) as error:
-            raise ConfigError(f"voter {self.node_id} cannot be started: {error}") from error
+            raise ConfigError(f"cannot start voter {self.node_id}: {error}") from error
 
     def ask_to_stop(self) -> None:
-        """Ask it to hand over and leave; asked again, it leaves without."""
+        """Ask it to stop after it transferred its leadership; a second time, without that."""
         if self._process is not None:
             self._process.send_signal(signal.SIGTERM)
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait for its end; return whether it came in time."""
+        """Wait for its exit; return whether it exited in time."""
         if self._process is None:
             return True
         try:
@@ -79,24 +80,24 @@ class VoterProcess:
         return True
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill it."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._close_pipe()
 
     def ending(self) -> str | None:
-        """Why the last process ended, as far as it is known; None while it runs, and before the first."""
+        """Return why the last process exited, if that is known; None while it runs and before its first start."""
         code = self._process.poll() if self._process is not None else None
         if code is None:
             return None
-        return (self.last_words() if code == _REFUSED else "") or f"exit code {code}"
+        return (self.last_line() if code == _REFUSED else "") or f"exit code {code}"
 
-    def last_words(self) -> str:
-        """The last line that the last process wrote into its log; "" when there is none."""
+    def last_line(self) -> str:
+        """Return the last line that the last process wrote into its log; "" if there is none."""
         try:
             with self.log_file.open("rb") as log:
-                log.seek(self._words_start)
+                log.seek(self._log_start)
                 lines = log.read().decode(errors="replace").splitlines()
         except OSError:
             return ""
@@ -111,9 +112,9 @@ class VoterProcess:
         self._close_pipe()
         paths = [str(_SOURCE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         with open(self.log_file, "ab", opener=_open_private) as log:
-            self._words_start = log.tell()
-            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter, our own module
-                # -P: a module of the user's in the working directory must not be taken for one of ours.
+            self._log_start = log.tell()
+            self._process = subprocess.Popen(  # noqa: S603 - this interpreter, a module of this project
+                # With -P a module in the working directory is not imported in place of one of this project.
                 [sys.executable, "-P", "-m", "raft.cli", "serve", "--config", str(config), "--exit-with-stdin"],
                 stdin=subprocess.PIPE,
                 stdout=log,
@@ -128,5 +129,5 @@ class VoterProcess:
 
 
 def _open_private(path: str, flags: int) -> int:
-    """Open for `open`: a new file is its owner's alone, and a symbolic link is not followed."""
+    """Open a file for `open`: a new file gets mode 0600, and a symbolic link is not followed."""
     return os.open(path, flags | os.O_NOFOLLOW, PRIVATE_FILE)

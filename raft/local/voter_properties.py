@@ -1,4 +1,4 @@
-"""What a voter of a local quorum is told: what its place in the quorum asks for, and the user's settings."""
+"""The properties of a voter of a local quorum: those of its place in the quorum, and the settings of the user."""
 
 from __future__ import annotations
 
@@ -13,10 +13,15 @@ _OTHER_NAMES_OF_LOG_DIRS = frozenset(["log.dir", "metadata.log.dir"])
 
 
 def voter_properties(layout: Layout, node_id: NodeId, settings: Mapping[str, str | int]) -> dict[str, str]:
-    """Return a voter's configuration.
+    """Return the properties of a voter.
+
+    Args:
+        layout: of the quorum.
+        node_id: of the voter.
+        settings: of the user, for all voters.
 
     Raises:
-        ConfigError: a setting is one that the quorum gives each voter itself.
+        ConfigError: a setting is one that the quorum sets for each voter.
     """
     own = {
         "node.id": str(node_id),
@@ -31,7 +36,7 @@ def voter_properties(layout: Layout, node_id: NodeId, settings: Mapping[str, str
     }
     for key, value in settings.items():
         if key in own or key in _OTHER_NAMES_OF_LOG_DIRS:
-            raise ConfigError(f"{key}={value}: not allowed among the settings; a local quorum sets it for each voter")
+            raise ConfigError(f"{key}={value}: expected other settings; a local quorum sets this one for each voter")
     return own | {key: str(value) for key, value in settings.items()}
 
 
@@ -40,15 +45,15 @@ def _voters(endpoints: Mapping[NodeId, Endpoint]) -> str:
 
 
 def check_properties(properties: Mapping[str, str]) -> tuple[str, ...]:
-    """Check a voter's configuration as the voter will, before it runs.
+    """Check the properties of a voter before it starts, as the voter itself does.
 
     Returns:
-        What there is to warn of; the voter says it too, but into a log where nobody looks.
+        Warnings for the user. The voter logs them too, but users do not read its log.
 
     Raises:
-        ConfigError: the voter would refuse it; says key and value, and what is allowed.
+        ConfigError: the voter would refuse to start; names key, value and what is expected.
     """
     config = NodeConfig.from_properties(properties)
     if str(config.log_dir) != properties["log.dirs"]:
-        raise ConfigError(f"log.dirs={properties['log.dirs']}: allowed is a path without commas, they separate paths")
+        raise ConfigError(f"log.dirs={properties['log.dirs']}: expected a path without commas, which separate paths")
     return config.warnings

@@ -1,4 +1,4 @@
-"""The watch over the voters of a local quorum: a voter that ends is started again."""
+"""The watch of a local quorum: it restarts voters that have exited."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _LOOK_S = 0.1
 
 
 class Watch:
-    """A thread that looks after voters, from `start` to `stop`.
+    """A thread that restarts voters, from `start` to `stop`.
 
     Args:
-        voters: started by someone else.
+        voters: already started.
     """
 
     def __init__(self, voters: Iterable[VoterProcess]) -> None:
@@ -29,11 +29,11 @@ class Watch:
         self._thread = threading.Thread(target=self._run, name="voters' watch", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Return when no voter will be started any more; it need not have begun, and may have ended already."""
+        """Return when no voter will be restarted any more. The thread need not run."""
         self._is_stopping.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -49,10 +49,10 @@ class Watch:
 
 def _start_again(voter: VoterProcess) -> None:
     _logger.warning(
-        "voter %s ended and is started again: %s; its log is %s", voter.node_id, voter.ending(), voter.log_file
+        "voter exited and is restarted: %s; node_id=%s log=%s", voter.ending(), voter.node_id, voter.log_file
     )
     try:
         voter.start()
     except ConfigError as error:
-        # The machine may have no memory or no space on its disk now, and have some later.
+        # The machine may lack memory or disk space now and have it later.
         _logger.warning("%s; this is tried again", error)

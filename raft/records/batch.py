@@ -1,4 +1,4 @@
-"""Whole batches, one record at a time: for tools, tests and small appends. Bulk goes by columns, elsewhere.
+"""Whole batches, one record at a time: for tools, tests and small appends. `datasource.columns` is for many records.
 
 Source: rules LOG-1 to LOG-5; Kafka MemoryRecordsBuilder, DefaultRecordBatch.
 """
@@ -24,7 +24,7 @@ from raft.records.section import section_of
 from raft.types import Epoch, Offset
 
 UNPLACED_EPOCH = Epoch(-1)
-"""What stands in a batch that no leader has taken into its log yet."""
+"""The leader epoch of a batch that no leader has appended."""
 
 _UNCHECKED = struct.Struct(">qiibI")
 _CHECKED = struct.Struct(">hiqqqhii")
@@ -42,14 +42,14 @@ def build_batch(
     is_transactional: bool = False,
     is_control: bool = False,
 ) -> bytes:
-    """Return the bytes of one batch with these records, in this order, at consecutive offsets.
+    """Return the bytes of a batch with these records, in this order, at consecutive offsets.
 
     Args:
-        records: one or more; their timestamps are kept (CreateTime), their offsets are not looked at.
-        base_offset: offset of the first.
+        records: one or more; their timestamps are kept (CreateTime), their offsets are ignored.
+        base_offset: offset of the first record.
         epoch: leader epoch; by default the one that clients write.
-        compression: of the records together.
-        producer_id: the writer, with its producer_epoch and base_sequence; None for none.
+        compression: codec for the records.
+        producer_id: the writer, which producer_epoch and base_sequence belong to; None for none.
         producer_epoch: -1 for none.
         base_sequence: -1 for none.
         is_transactional: whether it belongs to a transaction.
@@ -80,11 +80,11 @@ def read_records(payload: bytes, *, max_bytes: int = DEFAULT_MAX_DECOMPRESSED_BY
     """Yield the records of one batch, control records too, with their offsets and timestamps.
 
     Args:
-        payload: one whole batch; its checksum is not looked at again.
-        max_bytes: most that may come out of compressed records.
+        payload: one whole batch; its checksum is not checked.
+        max_bytes: largest size of the records when decompressed.
 
     Raises:
-        DecodeError: while iterating, when the batch or a record breaks the form.
+        DecodeError: while iterating, if the batch or a record is malformed.
     """
     header = read_header(payload)
     section = section_of(payload, header, max_decompressed_bytes=max_bytes)

@@ -1,4 +1,4 @@
-"""The scanner in C, through ctypes: nothing but a library beside this file, which any Python may load."""
+"""The scanner in C, called through ctypes: a library beside this file that any version of Python can load."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SCANNER_VERSION = 1
 LIBRARY = library_beside(__file__, "scanner")
 
 _UNLOCKED_FROM_BYTES = 64 << 10
-"""From this size on, other threads run meanwhile. For less it does not pay: whoever gives the interpreter's lock away
-may wait several milliseconds to have it back."""
+"""From this size on, the interpreter's lock is released during a call. For less it is not, because a thread may wait
+several milliseconds to get it back."""
 
 
 _SECTION = struct.Struct("=7q")
-"""`struct section`. Packed, because that takes a third of the time that a structure of ctypes takes to fill."""
+"""`struct section`. It is packed, because filling a structure of ctypes takes three times as long."""
 
 
 class _CheckedStructure(ctypes.Structure):
@@ -44,14 +44,14 @@ class _FoundStructure(ctypes.Structure):
 
 
 class CompiledScanner:
-    """The port `Scanner`, carried out by the library.
+    """The port `Scanner`, implemented by the library.
 
     Args:
-        library: the shared library that `build_kernel.py` made of `scanner.c`.
+        library: the shared library that `build_kernel.py` compiled from `scanner.c`.
 
     Raises:
-        OSError: the library is not there, or is not one for this machine.
-        ValueError: it was built from another version of `scanner.c`.
+        OSError: the library does not exist, or is not for this machine.
+        ValueError: it was compiled from another version of `scanner.c`.
     """
 
     name = COMPILED
@@ -83,7 +83,7 @@ class CompiledScanner:
 
 
 def _address(data: bytes | memoryview) -> object:
-    """Return what ctypes takes for the address of the bytes; `data` has to be held meanwhile."""
+    """Return the address of the bytes for ctypes; the caller keeps `data` alive during the call."""
     if not isinstance(data, memoryview):
         return data
     return ctypes.byref(ctypes.c_char.from_buffer(data)) if data else b""

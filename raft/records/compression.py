@@ -1,4 +1,4 @@
-"""The codecs of record batches, both ways, with a bound on what comes out.
+"""Compresses and decompresses the records of batches, with a limit on the decompressed size.
 
     code  codec    form of the bytes
     0     none
@@ -7,7 +7,7 @@
     3     lz4      frames with independent blocks (Java refuses linked ones)
     4     zstd     frames
 
-A few bytes can stand for gigabytes, so nobody decompresses without saying how much may come out at most.
+A few bytes can decompress to gigabytes, so each call that decompresses has a limit.
 
 Source: Kafka CompressionType, Lz4BlockInputStream; KIP-57, KIP-110.
 """
@@ -27,15 +27,15 @@ from raft.errors import DecodeError, DecompressedTooLargeError
 from raft.records import snappy
 
 DEFAULT_MAX_DECOMPRESSED_BYTES = 64 << 20
-"""Most that one batch may hold when decompressed, unless a caller says otherwise."""
+"""Default limit on the decompressed size of one batch."""
 
 _FIRST_GUESS_BYTES = 64 << 10
 _GZIP_WINDOW_BITS = 16 + zlib.MAX_WBITS
 _GZIP_PIECE_BYTES = 16 << 10
 _GZIP_PART_BYTES = 1 << 20
-"""Most that comes out at once, because no other thread runs while it is joined and added to what was there."""
+"""Most bytes in one step, because no other thread runs while they are appended to the result."""
 _BUFFER_IS_FULL = "failed to write whole buffer"
-"""What cramjam says when there is more to write than room."""
+"""The error of cramjam when the output does not fit into its buffer."""
 _ZSTD_LEVEL = 3
 _LZ4_LEVEL = 9
 
@@ -51,7 +51,7 @@ class Compression(IntEnum):
 
 
 def compress(codec: Compression, data: bytes) -> bytes:
-    """Return `data` as Kafka's own clients write it with that codec."""
+    """Return `data` compressed as Kafka's clients do with that codec."""
     match codec:
         case Compression.NONE:
             return data
@@ -70,26 +70,36 @@ def compress(codec: Compression, data: bytes) -> bytes:
 
 
 def decompress(code: int, data: bytes, *, max_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES) -> bytes:
-    """Return what `data` stands for.
+    """Return the decompressed bytes.
 
     Args:
         code: bits 0-2 of a batch's attributes.
         data: the compressed bytes.
-        max_bytes: most that may come out; with no compression, most that may go in.
+        max_bytes: largest size of the result.
 
     Raises:
-        DecodeError: an unknown codec, or broken or surplus bytes.
-        DecompressedTooLargeError: more than `max_bytes`.
+        DecodeError: the codec is unknown, or the bytes are malformed or have others behind them.
+        DecompressedTooLargeError: the result is larger than `max_bytes`.
     """
     return bytes(decompress_to_buffer(code, data, max_bytes=max_bytes))
 
 
 def decompress_to_buffer(code: int, data: bytes, *, max_bytes: int) -> bytes | memoryview:
-    """Return the same in whatever it came out into, which saves a copy during which no other thread could run."""
+    """Return the decompressed bytes in the buffer of the codec, without a copy, during which no other thread would run.
+
+    Args:
+        code: see `decompress`.
+        data: see `decompress`.
+        max_bytes: see `decompress`.
+
+    Raises:
+        DecodeError: see `decompress`.
+        DecompressedTooLargeError: see `decompress`.
+    """
     match code:
         case Compression.NONE:
             if len(data) > max_bytes:
-                raise DecompressedTooLargeError(f"{len(data)} bytes of records; at most {max_bytes} are allowed")
+                raise DecompressedTooLargeError(f"{len(data)} bytes of records, expected at most {max_bytes}")
             return data
         case Compression.GZIP:
             return _gunzip(data, max_bytes)
@@ -106,22 +116,22 @@ def decompress_to_buffer(code: int, data: bytes, *, max_bytes: int) -> bytes | m
 def _gunzip(data: bytes, max_bytes: int) -> memoryview:
     decompressed = bytearray()
     position = 0
-    # Java reads any number of members that follow each other as one stream.
+    # Java reads several members one after the other as one stream.
     while position < len(data) or not position:
         member = zlib.decompressobj(wbits=_GZIP_WINDOW_BITS)
         has_more_inside = False
         while not member.eof:
-            # In pieces, because a member keeps a copy of what it was given and did not need: were that all the rest,
-            # a megabyte of the smallest members would take seconds.
+            # The input goes in piece by piece, because a member copies the input behind its end. A megabyte of the
+            # smallest members would otherwise take seconds.
             piece = data[position : position + _GZIP_PIECE_BYTES]
             if not piece and not has_more_inside:
-                raise DecodeError("gzip data is cut short")
-            # One byte more than allowed tells "just full" from "too much"; 0 would mean "no limit".
+                raise DecodeError("gzip data is incomplete")
+            # One byte more than the limit tells a result of that size from a larger one; 0 would mean no limit.
             most_bytes = min(max_bytes - len(decompressed), _GZIP_PART_BYTES) + 1
             try:
                 part = member.decompress(piece, most_bytes)
             except zlib.error as error:
-                raise DecodeError(f"broken gzip data: {error}") from error
+                raise DecodeError(f"malformed gzip data: {error}") from error
             decompressed += part
             if len(decompressed) > max_bytes:
                 raise _too_much(max_bytes)
@@ -133,12 +143,12 @@ def _gunzip(data: bytes, max_bytes: int) -> memoryview:
 def _decompress_into_buffer(
     decompress_into: Callable[[bytes, memoryview], int], data: bytes, max_bytes: int
 ) -> memoryview:
-    # These two codecs stop when the buffer they write into is full. The frames need not say how much they hold, so
-    # we begin with a guess and go up to what is allowed.
+    # These two codecs return an error when their buffer is full. The frames need not say their decompressed size, so
+    # the first buffer has an estimated size, and larger ones follow up to the limit.
     capacity = min(max_bytes, max(_FIRST_GUESS_BYTES, 4 * len(data)))
     while True:
-        # Zeroed by the system page by page, when it is written to; to zero tens of megabytes at once would hold up all
-        # other threads.
+        # The system zeroes this memory page by page, when it is written. Zeroing tens of megabytes at once would block
+        # all other threads.
         buffer = memoryview(mmap(-1, capacity))
         try:
             size = decompress_into(data, buffer)
@@ -146,8 +156,8 @@ def _decompress_into_buffer(
             if capacity >= max_bytes:
                 if _BUFFER_IS_FULL in str(error):
                     raise _too_much(max_bytes) from error
-                raise DecodeError(f"broken data: {error}") from error
-            # Gone before the next one comes, which would otherwise be taken beside it.
+                raise DecodeError(f"malformed data: {error}") from error
+            # Released before the next one is allocated.
             del buffer
             capacity = min(max_bytes, 8 * capacity)
         else:

@@ -1,4 +1,4 @@
-"""Control batches: the records of the protocol itself, to and from typed values.
+"""Control batches: the protocol's own records, as typed values.
 
 Source: rules CONTROL-1 to CONTROL-9; Kafka ControlRecordUtils, MemoryRecords.withLeaderChangeMessage.
 """
@@ -37,7 +37,7 @@ class EndTransactionMarker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownControlValue:
-    """The value of a control record whose type nobody here knows; unread."""
+    """The value of a control record of an unknown type, not parsed."""
 
     value: bytes
 
@@ -55,7 +55,7 @@ ControlValue = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlRecord:
-    """One control record: where and when it was written, its type (known or not), and what it says."""
+    """One control record: offset, timestamp, type (known or not) and value."""
 
     offset: Offset
     timestamp_ms: int
@@ -85,14 +85,14 @@ def leader_change_batch(
     granting_voters: Sequence[NodeId],
     timestamp_ms: int,
 ) -> bytes:
-    """Return the control batch that a leader's epoch begins with (CONTROL-1, CONTROL-2).
+    """Return the control batch with which a leader begins its epoch (CONTROL-1, CONTROL-2).
 
     Args:
         base_offset: log end offset of the new leader.
-        epoch: the epoch it leads.
-        leader_id: itself.
-        voters: the voters of the epoch, in the order they are to stand in.
-        granting_voters: those that voted for it, itself included.
+        epoch: of the leader.
+        leader_id: id of the leader.
+        voters: the voters of the epoch, in the order of the record.
+        granting_voters: the voters that voted for the leader, with the leader.
         timestamp_ms: wall clock, since 1970.
     """
     message = LeaderChangeMessage(
@@ -113,16 +113,16 @@ def read_control_records(payload: bytes) -> tuple[ControlRecord, ...]:
     """Return the records of one whole control batch.
 
     Raises:
-        DecodeError: the batch, a key or a value breaks the form.
+        DecodeError: the batch, a key or a value is malformed.
     """
     return tuple(read_control_record(record) for record in read_records(payload, max_bytes=MAX_CONTROL_BYTES))
 
 
 def read_control_record(record: Record) -> ControlRecord:
-    """Return what one record of a control batch says.
+    """Return the typed value of one record of a control batch.
 
     Raises:
-        DecodeError: its key or value breaks the form.
+        DecodeError: its key or value is malformed.
     """
     control_type = read_control_type(record)
     return ControlRecord(
@@ -147,7 +147,7 @@ def _read_value(control_type: int, value: bytes) -> ControlValue:
         raise DecodeError(f"control value of {len(value)} bytes")
     (version,) = _VERSION.unpack_from(value)
     _check_version(version)
-    # A newer version is read as the newest known, as keys are (CONTROL-8): what it adds stands behind the rest.
+    # A newer version is read as the newest known version (CONTROL-8), because new fields stand behind the others.
     readable_version = min(version, message_class.__schema__.versions.highest)
     return cast("ControlValue", decode(message_class, readable_version, value))
 

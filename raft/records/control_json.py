@@ -1,4 +1,4 @@
-"""Control records as plain values for JSON, with the names that kafka-dump-log prints.
+"""Control records as values for JSON, with the names that kafka-dump-log prints.
 
     {"type": "LeaderChange", "version": 0, "leaderId": 1, "voters": [{"voterId": 1}], "grantingVoters": [...]}
 
@@ -21,12 +21,12 @@ _TYPE_NAMES = {
     ControlType.KRAFT_VOTERS: "KRaftVoters",
 }
 
-# Where Kafka's name is not what underscores alone would make of ours.
+# Names in Kafka that differ from the camel case of ours.
 _KAFKA_NAMES = {"kraft_version": "kRaftVersion", "kraft_version_feature": "kRaftVersionFeature"}
 
 
 def control_record_to_json(record: ControlRecord) -> dict[str, Any]:
-    """Return a control record as numbers, strings, lists and dicts; bytes of unknown types in hexadecimal."""
+    """Return a control record as numbers, strings, lists and dicts; the value of an unknown type is hexadecimal."""
     match record.value:
         case EndTransactionMarker(coordinator_epoch=coordinator_epoch):
             control_type = ControlType(record.control_type).name

@@ -1,4 +1,4 @@
-"""The keys of control records, which say what the value is.
+"""The keys of control records, which have the type of the value.
 
     offset  size  field
     0       2     version, int16, 0; a newer one is read as the newest known
@@ -28,7 +28,7 @@ def read_control_type(record: Record) -> int:
     """Return the type of a control record, whether known or not.
 
     Raises:
-        DecodeError: an empty key or value, a key too short, or one of a negative version.
+        DecodeError: the key or the value is missing or empty, or the key is too short or of a negative version.
     """
     if not record.key or not record.value:
         raise DecodeError(f"control record at offset {record.offset} without a key or without a value")
@@ -49,7 +49,7 @@ def read_control_types(section: bytes, *, record_count: int, last_offset_delta: 
         last_offset_delta: from the header.
 
     Raises:
-        DecodeError: no record at all, or one that breaks a rule.
+        DecodeError: there is no record, or a record is malformed.
     """
     if not record_count:
         raise DecodeError("a control batch without records")

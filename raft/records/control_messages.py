@@ -1,6 +1,6 @@
-"""The values of control records, by type (section CONTROL of the rules; `raft.types.ControlType`).
+"""The values of control records by type (section CONTROL of the rules; `raft.types.ControlType`).
 
-All are flexible messages, and each begins with an int16 that repeats its own version.
+All are flexible messages. Each begins with an int16 that repeats the version of the message.
 """
 
 from raft.codec import INT16, INT32, INT64, STRING, UINT16, UUID, Message, array, field, message, struct
@@ -17,7 +17,7 @@ class LeaderChangeVoter(Message):
 
 @message(versions="0-1", flexible="0+")
 class LeaderChangeMessage(Message):
-    """LEADER_CHANGE: the leader that an epoch begins with, its voters, and those that voted for it (CONTROL-2)."""
+    """LEADER_CHANGE: the leader of an epoch, its voters, and the voters that voted for it (CONTROL-2)."""
 
     version: int = field(INT16)
     leader_id: int = field(INT32)
@@ -27,7 +27,7 @@ class LeaderChangeMessage(Message):
 
 @message(versions="0", flexible="0+")
 class KRaftVersionRecord(Message):
-    """KRAFT_VERSION: the version of the protocol that the quorum runs at."""
+    """KRAFT_VERSION: the version of the protocol that the quorum uses."""
 
     version: int = field(INT16)
     kraft_version: int = field(INT16)
@@ -35,7 +35,7 @@ class KRaftVersionRecord(Message):
 
 @struct
 class VoterEndpoint(Message):
-    """Where a voter listens."""
+    """An endpoint of a voter."""
 
     name: str = field(STRING)
     host: str = field(STRING)
@@ -62,7 +62,7 @@ class Voter(Message):
 
 @message(versions="0", flexible="0+")
 class VotersRecord(Message):
-    """KRAFT_VOTERS: the set of voters from here on."""
+    """KRAFT_VOTERS: the set of voters from this record on."""
 
     version: int = field(INT16)
     voters: tuple[Voter, ...] = field(array(Voter))
@@ -70,7 +70,7 @@ class VotersRecord(Message):
 
 @message(versions="0", flexible="0+")
 class SnapshotHeaderRecord(Message):
-    """SNAPSHOT_HEADER: begins a snapshot; the time is the append time of the last record in it, in milliseconds."""
+    """SNAPSHOT_HEADER: the first record of a snapshot; its time is the append time of the last record, in ms."""
 
     version: int = field(INT16)
     last_contained_log_timestamp: int = field(INT64)
@@ -78,6 +78,6 @@ class SnapshotHeaderRecord(Message):
 
 @message(versions="0", flexible="0+")
 class SnapshotFooterRecord(Message):
-    """SNAPSHOT_FOOTER: ends a snapshot; one without it is incomplete."""
+    """SNAPSHOT_FOOTER: the last record of a snapshot; a snapshot without it is incomplete."""
 
     version: int = field(INT16)

@@ -1,10 +1,10 @@
-"""The header of a record batch, Kafka magic v2, and what can be known of a batch without opening its records.
+"""The header of a record batch, Kafka magic v2, and what is known of a batch without reading its records.
 
     offset  size  field                   form
     0       8     base offset             int64    outside the checksum
     8       4     length                  int32    bytes after this field
     12      4     partition leader epoch  int32    outside the checksum
-    16      1     magic                   int8     2; older batches know no epoch and cannot be used
+    16      1     magic                   int8     2; older batches have no epoch and cannot be used
     17      4     checksum                uint32   CRC-32C of everything from here on (KIP-98)
     21      2     attributes              int16    bits 0-2 compression, 3 LogAppendTime, 4 transactional, 5 control
     23      4     last offset delta       int32
@@ -16,7 +16,7 @@
     57      4     record count            int32
     61            records                          see `raft.records.record`; compressed as one
 
-A leader gives a batch its offset and its epoch by writing those two fields: the checksum stays right.
+A leader writes the offset and the epoch of a batch into those two fields; they are not part of the checksum.
 
 Source: rules LOG-1, LOG-2; Kafka DefaultRecordBatch.
 """
@@ -37,10 +37,10 @@ from raft.types import FIRST_KEYED_PRODUCER_ID, BatchHeader, Epoch, Offset
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 LENGTH_END: Final = 12
-"""Where counting of the length field begins."""
+"""The end of the length field, from which it counts."""
 MAGIC_AT: Final = 16
 CHECKED_FROM: Final = 21
-"""Where the checksum's cover begins."""
+"""The first byte that the checksum covers."""
 
 MAGIC: Final = 2
 COMPRESSION_MASK: Final = 0x07
@@ -49,7 +49,7 @@ TRANSACTIONAL: Final = 0x10
 CONTROL: Final = 0x20
 
 MAX_CONTROL_BYTES: Final = 1 << 20
-"""Most that the records of a control batch may take when decompressed: room for thousands of voters.
+"""Limit on the decompressed size of a control batch: room for thousands of voters.
 
 Headers are read of all that a peer sends, so the peer must not decide how much memory that takes.
 """
@@ -65,7 +65,7 @@ _OFFSET_LIMIT = 1 << 63
 
 
 def batch_size_bytes(buffer: bytes, position: int = 0) -> int | None:
-    """Return the size of the batch at `position`, header included, or None if too little of it is there to tell.
+    """Return the size of the batch at `position`, with its header, or None if its length field is incomplete.
 
     Raises:
         DecodeError: a length too small for a header, or a magic other than 2.
@@ -75,7 +75,7 @@ def batch_size_bytes(buffer: bytes, position: int = 0) -> int | None:
         return None
     (length,) = _LENGTH.unpack_from(buffer, position + LENGTH_END - _LENGTH.size)
     size = LENGTH_END + length
-    # The magic is looked at first: older forms have shorter headers, and the magic tells more than the size.
+    # The magic is checked first, because older batches have shorter headers and the magic is the better reason.
     if left > MAGIC_AT and buffer[position + MAGIC_AT] != MAGIC:
         raise DecodeError(f"batch of magic {buffer[position + MAGIC_AT]}, expected {MAGIC}")
     if size < HEADER.size:
@@ -86,15 +86,19 @@ def batch_size_bytes(buffer: bytes, position: int = 0) -> int | None:
 def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
     """Return the header of the whole batch that begins at `position`.
 
-    The checksum is left to `check_crc`. Data records stay closed, but for those of a keyed write, which give
-    the content checksum; of a control batch the keys are read, for the types.
+    The checksum is not checked; see `check_crc`. Data records are not read, except those of a keyed write, for the
+    content checksum; of a control batch the keys are read, for the types.
+
+    Args:
+        buffer: the batch, perhaps with other bytes before and behind it.
+        position: of the batch.
 
     Raises:
-        DecodeError: the batch is cut short, of another magic, or its numbers cannot be.
+        DecodeError: the batch is incomplete, has another magic, or has impossible numbers.
     """
     size = batch_size_bytes(buffer, position)
     if size is None or len(buffer) - position < size:
-        raise DecodeError(f"batch is cut short: {len(buffer) - position} bytes are left")
+        raise DecodeError(f"batch is incomplete: {len(buffer) - position} bytes are left")
     (
         base_offset,
         _length,
@@ -155,34 +159,39 @@ def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
 
 
 def attributes_of(payload: bytes) -> int:
-    """Return the attributes of a batch whose header is known to be there."""
+    """Return the attributes of a batch; its header must be complete."""
     return int(_ATTRIBUTES.unpack_from(payload, CHECKED_FROM)[0])
 
 
 def is_compressed(payload: bytes) -> bool:
-    """Whether the records of a batch are compressed; False if too little of it is there to tell."""
+    """Whether the records of a batch are compressed; False if its header is incomplete."""
     return len(payload) >= HEADER.size and bool(attributes_of(payload) & COMPRESSION_MASK)
 
 
 def base_timestamp_ms_of(payload: bytes) -> int:
-    """Return what the timestamp deltas of a batch count from; its header is known to be there."""
+    """Return the base timestamp of a batch; its header must be complete."""
     return int(_BASE_TIMESTAMP.unpack_from(payload, _BASE_TIMESTAMP_AT)[0])
 
 
 def check_crc(buffer: bytes, position: int, size_bytes: int) -> None:
-    """Compare the checksum of the batch at `position` with its bytes.
+    """Check the checksum of the batch at `position`.
+
+    Args:
+        buffer: has the whole batch.
+        position: of the batch.
+        size_bytes: of the batch.
 
     Raises:
-        DecodeError: they differ.
+        DecodeError: the checksum is wrong.
     """
     (expected,) = _CHECKSUM.unpack_from(buffer, position + CHECKED_FROM - _CHECKSUM.size)
     actual = crc32c(memoryview(buffer)[position + CHECKED_FROM : position + size_bytes])
     if actual != expected:
-        raise DecodeError(f"batch with checksum {expected:08x} in its header, {actual:08x} of its bytes")
+        raise DecodeError(f"batch with checksum {actual:08x}, expected {expected:08x} as in its header")
 
 
 def with_base_offset_and_epoch(payload: bytes, base_offset: Offset, epoch: Epoch) -> bytes:
-    """Return the batch with its place in the log written into it; the same object if it is there already."""
+    """Return the batch with this base offset and leader epoch; the same object if it has them."""
     place = _BASE_OFFSET.pack(base_offset)
     written_in = _EPOCH.pack(epoch)
     if payload.startswith(place) and payload.startswith(written_in, LENGTH_END):

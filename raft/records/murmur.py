@@ -1,7 +1,7 @@
-"""MurmurHash64A: 64 bits of any bytes, eight at a time.
+"""MurmurHash64A: a hash of 64 bits, for content checksums.
 
-Not CRC-32C, which is linear: the sum of the checksums of two rows then often stays what it was when the rows swap their
-values. Not meant against anyone who looks for collisions.
+CRC-32C is not used for these because it is linear: when two rows swap their values, the sum of their checksums often
+stays the same. The hash does not protect against deliberate collisions.
 
 Source: Austin Appleby, MurmurHash2, 64-bit version for 64-bit platforms; `scanner.c` has the same in C.
 """

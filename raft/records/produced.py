@@ -1,7 +1,7 @@
-"""What a client may append: one batch of data that every reader can read.
+"""Checks what a client appends: one batch of data that every reader can read.
 
-A batch that is committed cannot be taken back, and whoever reads the log comes past it; so the records are looked at
-once, by the leader, before the batch is in its log. `raft.records.strict`, for logs that Java follows, asks for more.
+A committed batch cannot be removed, and every reader of the log reads it. So the leader checks the records once, before
+it appends the batch. The setting `raft.records.strict`, for quorums with Java nodes, checks more.
 
 Source: rules CLIENT-6, CLIENT-12, LOG-4; Kafka ProduceRequest.validateRecords, LogValidator, RecordsIterator.
 """
@@ -28,27 +28,29 @@ from raft.records.section import section_of
 from raft.types import Batch, BatchHeader
 
 _SMALLEST_RECORD_BYTES = 7
-"""Length, attributes, timestamp, offset, no key, no value, no headers: a byte for each."""
+"""One byte each for length, attributes, timestamp, offset, key length, value length and header count."""
 
 
 def read_produced_batch(data: bytes, *, max_batch_bytes: int, strict: bool = False) -> Batch:
-    """Return the one batch of a Produce request, fit to be appended once it has an offset and an epoch.
+    """Check the batch of a Produce request and return it; the leader gives it an offset and an epoch.
 
     Args:
         data: the records of a request, for one partition.
         max_batch_bytes: message.max.bytes.
-        strict: raft.records.strict: refuse records over which Java's followers would exit.
+        strict: raft.records.strict: refuse records on which followers in Java would exit.
 
     Raises:
-        RequestError: with Kafka's code: of several faults the one that costs least to find.
+        RequestError: the batch is refused, with Kafka's code. The cheapest checks come first.
     """
     size_bytes = _size_of_only_batch(data)
     if size_bytes > max_batch_bytes:
-        raise RequestError(ErrorCode.MESSAGE_TOO_LARGE, f"batch of {size_bytes} bytes; at most {max_batch_bytes}")
+        raise RequestError(
+            ErrorCode.MESSAGE_TOO_LARGE, f"batch of {size_bytes} bytes, expected at most {max_batch_bytes}"
+        )
     attributes = attributes_of(data)
     try:
         check_crc(data, 0, size_bytes)
-        # A control batch is refused whatever is in it, so nothing in it needs to be read.
+        # A control batch is always refused, so it is not read.
         if attributes & CONTROL:
             raise _invalid("a control batch")
         header = read_header(data)
@@ -86,8 +88,8 @@ def _check_header(header: BatchHeader) -> None:
 
 
 def _check_room(header: BatchHeader, codec: int) -> None:
-    # Offsets cost nothing to claim, but a segment holds only so many of them: a few bytes that claim them all would
-    # make a file of their own.
+    # A segment has a limited number of offsets. A batch of a few bytes that claimed all of them would take a whole
+    # segment.
     records_bytes = header.size_bytes - HEADER.size
     room_bytes = records_bytes if codec == Compression.NONE else DEFAULT_MAX_DECOMPRESSED_BYTES
     if header.record_count * _SMALLEST_RECORD_BYTES > room_bytes:
@@ -95,7 +97,7 @@ def _check_room(header: BatchHeader, codec: int) -> None:
 
 
 def _check_records(data: bytes, header: BatchHeader) -> None:
-    # Records with a content checksum were found sound when it was computed.
+    # Records with a content checksum were checked when it was computed.
     if header.content_checksum is not None:
         return
     try:
@@ -112,7 +114,7 @@ def _check_records(data: bytes, header: BatchHeader) -> None:
 
 
 def _check_strict(data: bytes) -> None:
-    # With LogAppendTime the records' own deltas would not show.
+    # With LogAppendTime the timestamp deltas of the records cannot be checked.
     if attributes_of(data) & LOG_APPEND_TIME:
         raise _invalid("raft.records.strict: a batch with LogAppendTime")
     base_timestamp_ms = base_timestamp_ms_of(data)
@@ -121,7 +123,7 @@ def _check_strict(data: bytes) -> None:
         if record.key is not None or record.headers or not record.value:
             raise _invalid("raft.records.strict: a record with a key, with headers or without a value")
         if record.timestamp_ms != base_timestamp_ms:
-            raise _invalid("raft.records.strict: a record with a time of its own")
+            raise _invalid("raft.records.strict: a record with another timestamp than the first")
 
 
 def _invalid(message: str) -> RequestError:

@@ -1,4 +1,4 @@
-"""The scanner in Python, for places where the compiled one is missing: the same answers, a hundred times slower."""
+"""The scanner in Python, where the library cannot be loaded: the same results, a hundred times slower."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _INT64_LIMIT = 1 << 63
 _CHECKSUM_MASK = (1 << 64) - 1
 _US_PER_MS = 1000
 _REFUSALS = (DecodeError, IndexError)
-"""What reading a malformed record raises; a record is cut out first, so an index past its end is one past its bytes."""
+"""Errors of a malformed record. A record is sliced out first, so an index past its end raises IndexError."""
 
 
 class _Body(NamedTuple):
-    """A record without its length, and where in it its content and its headers begin."""
+    """A record without its length, and the positions of its content and its headers."""
 
     data: bytes
     timestamp_delta_ms: int
@@ -30,7 +30,7 @@ class _Body(NamedTuple):
 
 
 class PythonScanner:
-    """The port `Scanner`, carried out by Python alone."""
+    """The port `Scanner`, implemented in Python."""
 
     name = PYTHON
 
@@ -63,10 +63,10 @@ class PythonScanner:
 
 
 def _timed_records(section: Section) -> Iterator[TimedRecord]:
-    """Yield place and time of each record.
+    """Yield offset delta and timestamp of each record.
 
     Raises:
-        DecodeError, IndexError: while iterating, at the first that is malformed.
+        DecodeError, IndexError: while iterating, at the first malformed record.
     """
     records = bytes(memoryview(section.data)[section.start : section.end])
     position = 0
@@ -74,7 +74,7 @@ def _timed_records(section: Section) -> Iterator[TimedRecord]:
         body, position = _read_body(records, position)
         timestamp_ms = _timestamp_ms(section, body)
         if not 0 <= body.offset_delta <= section.last_offset_delta or not -_INT64_LIMIT <= timestamp_ms < _INT64_LIMIT:
-            raise DecodeError("a place or a time that cannot be")
+            raise DecodeError("an offset delta or a timestamp out of range")
         yield TimedRecord(body.offset_delta, timestamp_ms)
 
 
@@ -94,7 +94,7 @@ def _timestamp_ms(section: Section, body: _Body) -> int:
 
 
 def _read_body(records: bytes, position: int) -> tuple[_Body, int]:
-    """Return the record at `position`, its headers unread, and where the next one begins."""
+    """Return the record at `position`, without parsing its headers, and the position of the next record."""
     length, start = read_varint(records, position)
     end = start + length
     if length < 1 or end > len(records):

@@ -1,7 +1,7 @@
-"""One record, and the part of a batch that holds its records, one at a time.
+"""One record, and the records of a batch one after the other.
 
     record        form
-    length        varint     of what follows
+    length        varint     of the rest
     attributes    int8       unused: one byte, not a varint
     timestamp     varlong    minus the batch's base timestamp
     offset        varint     minus the batch's base offset
@@ -26,7 +26,7 @@ from raft.records.varint import read_varint, read_varlong, write_varint
 from raft.types import Offset
 
 NO_TIMESTAMP_MS = -1
-"""What a batch and its records carry where nobody set a time."""
+"""The timestamp of a record without a time."""
 
 RecordHeader = tuple[str, bytes | None]
 """A record's header: its key and its value. Keys may repeat."""
@@ -38,9 +38,9 @@ class Record:
 
     Fields:
         key, value: None is not the same as empty.
-        headers: in the order they were written.
-        timestamp_ms: since 1970, UTC; -1 when it has none.
-        offset: its place in the log. A writer of batches gives places by order and does not look at this one.
+        headers: in the order in which they were written.
+        timestamp_ms: since 1970, UTC; -1 for none.
+        offset: in the log. A writer of batches gives offsets by order and ignores this one.
     """
 
     key: bytes | None = None
@@ -51,7 +51,13 @@ class Record:
 
 
 def write_record(record: Record, *, offset_delta: int, base_timestamp_ms: int) -> bytes:
-    """Return the bytes of one record, length included."""
+    """Return the bytes of one record, with its length.
+
+    Args:
+        record: its offset is ignored.
+        offset_delta: its offset minus the base offset of the batch.
+        base_timestamp_ms: the base timestamp of the batch.
+    """
     parts = [
         b"\x00",
         write_varint(record.timestamp_ms - base_timestamp_ms),
@@ -84,14 +90,14 @@ def read_records_section(
 
     Args:
         section: the bytes after the batch's header, decompressed.
-        record_count: how many records there must be, no more and no fewer.
-        base_offset: offset of the first.
-        last_offset_delta: no record may lie further from base_offset than this.
-        base_timestamp_ms: what the timestamp deltas count from.
-        append_time_ms: for LogAppendTime, the one timestamp of all records; None for CreateTime.
+        record_count: the exact number of records.
+        base_offset: of the batch.
+        last_offset_delta: the highest offset delta of a record.
+        base_timestamp_ms: the base of the timestamp deltas.
+        append_time_ms: the timestamp of all records with LogAppendTime; None for CreateTime.
 
     Raises:
-        DecodeError: while iterating, at the first record that breaks the form.
+        DecodeError: while iterating, at the first malformed record.
     """
     position = 0
     previous_delta = -1
@@ -99,11 +105,11 @@ def read_records_section(
         try:
             record, position = _read_record(section, position, base_offset, base_timestamp_ms, append_time_ms)
         except IndexError as error:
-            raise DecodeError(f"record at byte {position} is cut short") from error
+            raise DecodeError(f"record at byte {position} is incomplete") from error
         delta = record.offset - base_offset
         if not previous_delta < delta <= last_offset_delta:
             raise DecodeError(
-                f"record with offset delta {delta} after {previous_delta}, in a batch up to {last_offset_delta}"
+                f"record with offset delta {delta}, expected one after {previous_delta} and up to {last_offset_delta}"
             )
         previous_delta = delta
         yield record
@@ -117,14 +123,14 @@ def _read_record(
     length, start = read_varint(section, position)
     end = start + length
     if length < 1 or end > len(section):
-        raise DecodeError(f"record at byte {position} claims {length} bytes; {len(section) - start} are left")
+        raise DecodeError(f"record at byte {position} has a length of {length} with {len(section) - start} bytes left")
     timestamp_delta, cursor = read_varlong(section, start + 1)
     offset_delta, cursor = read_varint(section, cursor)
     key, cursor = _read_field(section, cursor, end)
     value, cursor = _read_field(section, cursor, end)
     headers, cursor = _read_headers(section, cursor, end)
     if cursor != end:
-        raise DecodeError(f"record at byte {position} claims {length} bytes and uses {cursor - start}")
+        raise DecodeError(f"record at byte {position} has a length of {length} and {cursor - start} bytes of fields")
     record = Record(
         key=key,
         value=value,
@@ -139,7 +145,7 @@ def _read_headers(section: bytes, position: int, end: int) -> tuple[tuple[Record
     count, position = read_varint(section, position)
     if not count:
         return (), position
-    # A header takes two bytes at least, so no count can make the loop longer than the record.
+    # A header has two bytes or more, so the count cannot make the loop longer than the record.
     if count < 0 or count > (end - position) // 2:
         raise DecodeError(f"{count} headers in {end - position} bytes")
     headers: list[RecordHeader] = []
@@ -148,7 +154,7 @@ def _read_headers(section: bytes, position: int, end: int) -> tuple[tuple[Record
         value, position = _read_field(section, position, end)
         if key is None:
             raise DecodeError("a record header has no key")
-        # As Java's clients do: a key that is not UTF-8 is shown mended, and does not bar the way to its record.
+        # Invalid UTF-8 in a key is replaced, as by Java's clients, so the record can be read.
         headers.append((key.decode(errors="replace"), value))
     return tuple(headers), position
 
@@ -159,5 +165,5 @@ def _read_field(section: bytes, position: int, end: int) -> tuple[bytes | None, 
         return None, position
     stop = position + length
     if length < 0 or stop > end:
-        raise DecodeError(f"field of {length} bytes at byte {position}; its record ends at {end}")
+        raise DecodeError(f"field of {length} bytes at byte {position} of a record that ends at byte {end}")
     return section[position:stop], stop

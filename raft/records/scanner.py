@@ -1,7 +1,7 @@
-"""What a scanner does: it walks over the records of one batch without making objects of them.
+"""The port `Scanner`: it reads the records of one batch without making objects of them.
 
-`compiled_scanner` does it in C, `python_scanner` in Python. Both give the same answers, and the tests hold them against
-each other; `load_scanner` chooses.
+`compiled_scanner` does it in C, `python_scanner` in Python. Both give the same results, and the tests compare them;
+`load_scanner` chooses one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from raft.errors import DecodeError
 
 
 class Outcome(IntEnum):
-    """How a check of records ends; the numbers are those of `record.h`."""
+    """The outcome of a check; the numbers are those of `record.h`."""
 
     DONE = 0
     RECORD_MALFORMED = -1
@@ -24,21 +24,21 @@ class Outcome(IntEnum):
 
 _REASONS = {
     Outcome.RECORD_MALFORMED: "it is malformed",
-    Outcome.OFFSETS_DISORDERED: "its offset is not after the one before it and inside of the batch",
+    Outcome.OFFSETS_DISORDERED: "its offset is not higher than the one before, or lies outside the batch",
     Outcome.TIMESTAMP_OVERFLOW: "its timestamp in microseconds does not fit into 64 bits",
 }
 
 
 class Section(NamedTuple):
-    """The records of one batch, and what its header says of them.
+    """The records of one batch, and the fields of its header that a scanner needs.
 
     Fields:
-        data: holds the records, decompressed.
-        start, end: where in `data` they lie; never outside.
-        record_count: how many there must be.
-        last_offset_delta: no record may lie further from the batch's base offset than this.
-        base_timestamp_ms: what the timestamp deltas count from.
-        append_time_ms: the one timestamp of all records, if `has_append_time` (LogAppendTime).
+        data: has the records, decompressed.
+        start, end: their position in `data`; never outside of it.
+        record_count: the exact number of records.
+        last_offset_delta: the highest offset delta of a record.
+        base_timestamp_ms: the base of the timestamp deltas.
+        append_time_ms: the timestamp of all records if `has_append_time` (LogAppendTime).
     """
 
     data: bytes | memoryview
@@ -53,12 +53,12 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a check has found.
+    """The result of a check.
 
     Fields:
-        outcome: DONE for records that every reader can read.
-        failed_record: index of the record at which the check stopped, if it failed.
-        content_checksum: see `BatchHeader`; None if it was not wanted, or the check failed.
+        outcome: DONE if every reader can read the records.
+        failed_record: index of the record at which the check failed.
+        content_checksum: see `BatchHeader`; None if it was not asked for, or the check failed.
     """
 
     outcome: Outcome
@@ -66,7 +66,7 @@ class Checked:
     content_checksum: int | None
 
     def refusal(self) -> DecodeError:
-        """Return the error for the record at which the check stopped."""
+        """Return the error for the record at which the check failed."""
         return DecodeError(f"record {self.failed_record} of the batch: {_REASONS[self.outcome]}")
 
 
@@ -76,21 +76,29 @@ SOUND = Checked(Outcome.DONE, 0, None)
 
 @dataclass(frozen=True, slots=True)
 class TimedRecord:
-    """A record found by its time: its place in the batch, and its timestamp."""
+    """A record found by its timestamp: offset delta and timestamp."""
 
     offset_delta: int
     timestamp_ms: int
 
 
 class Scanner(Protocol):
-    """The port."""
+    """Reads the records of one batch."""
 
     name: str
 
     def check(self, section: Section, *, with_checksum: bool) -> Checked:
-        """Check that every reader can read all records, and that nothing lies behind them."""
+        """Check that every reader can read all records, and that nothing lies behind them.
+
+        Args:
+            section: the records.
+            with_checksum: compute the content checksum.
+        """
         ...
 
     def find_first(self, section: Section, timestamp_ms: int) -> TimedRecord | None:
-        """Return the first record whose timestamp is this or later; None if there is none before a malformed one."""
+        """Return the first record whose timestamp is `timestamp_ms` or later; None if there is none.
+
+        A record behind a malformed one is not found.
+        """
         ...

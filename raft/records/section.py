@@ -15,12 +15,12 @@ def section_of(
 
     Args:
         payload: the whole batch.
-        header: as `read_header` read it from these bytes.
-        max_decompressed_bytes: most that may come out of compressed records. Others are in memory as they are.
+        header: of the same bytes, from `read_header`.
+        max_decompressed_bytes: limit on the size of compressed records; others are in memory already.
 
     Raises:
-        DecodeError: compressed records that are broken, or of an unknown codec.
-        DecompressedTooLargeError: more than allowed would come out.
+        DecodeError: compressed records are malformed, or the codec is unknown.
+        DecompressedTooLargeError: compressed records are larger than the limit.
     """
     attributes = attributes_of(payload)
     codec = attributes & COMPRESSION_MASK

@@ -1,4 +1,4 @@
-"""Snappy as Kafka uses it: blocks in the framing of the Java library of xerial, or one raw block.
+"""Snappy as Kafka uses it: blocks in the framing of xerial's Java library, or one raw block.
 
     offset  size
     0       8     82 'S' 'N' 'A' 'P' 'P' 'Y' 00
@@ -6,7 +6,7 @@
     12      4     lowest version that can read it, int32, 1
     16            blocks: int32 size, then one raw Snappy block; another such 16-byte header may stand before a block
 
-Java clients write the framing, librdkafka writes either; every reader takes both.
+Java clients write the framing, librdkafka writes both; every reader accepts both.
 
 Source: org.xerial.snappy SnappyOutputStream, SnappyInputStream, SnappyCodec.
 """
@@ -27,7 +27,7 @@ _HIGHEST_EXPANSION = 64
 
 
 def compress(data: bytes) -> bytes:
-    """Return `data` in xerial's framing, in blocks of 32 KiB as Java makes them."""
+    """Return `data` compressed in xerial's framing, in blocks of 32 KiB as Java writes them."""
     parts = [_HEADER]
     view = memoryview(data)
     for start in range(0, len(data), _BLOCK_BYTES):
@@ -38,11 +38,15 @@ def compress(data: bytes) -> bytes:
 
 
 def decompress(data: bytes, *, max_bytes: int) -> bytes:
-    """Return what framed or raw Snappy bytes stand for.
+    """Return the decompressed bytes of framed or raw Snappy data.
+
+    Args:
+        data: the compressed bytes.
+        max_bytes: largest size of the result.
 
     Raises:
-        DecodeError: broken bytes.
-        DecompressedTooLargeError: more than `max_bytes` come out.
+        DecodeError: the data is malformed.
+        DecompressedTooLargeError: the result is larger than `max_bytes`.
     """
     if not data.startswith(_MAGIC):
         return _decompress_block(data, 0, max_bytes)
@@ -53,14 +57,14 @@ def decompress(data: bytes, *, max_bytes: int) -> bytes:
         if data.startswith(_MAGIC, position):
             position += len(_HEADER)
             if position > len(data):
-                raise DecodeError("snappy framing is cut short in its header")
+                raise DecodeError("snappy framing is incomplete in its header")
             continue
         if position + _SIZE.size > len(data):
-            raise DecodeError("snappy framing is cut short before a block")
+            raise DecodeError("snappy framing is incomplete before a block")
         (size,) = _SIZE.unpack_from(data, position)
         position += _SIZE.size
         if not 0 <= size <= len(data) - position:
-            raise DecodeError(f"snappy block of {size} bytes; {len(data) - position} are left")
+            raise DecodeError(f"snappy block of {size} bytes with {len(data) - position} left")
         part = _decompress_block(data[position : position + size], size_so_far, max_bytes)
         parts.append(part)
         size_so_far += len(part)
@@ -71,12 +75,12 @@ def decompress(data: bytes, *, max_bytes: int) -> bytes:
 def _decompress_block(block: bytes, size_before: int, max_bytes: int) -> bytes:
     try:
         size = cramjam.snappy.decompress_raw_len(block)
-        # The block says itself how large it gets. The format cannot expand more than this, so a short block that
-        # claims gigabytes is caught before the memory is taken, whatever the limit.
+        # The block states its decompressed size. The format cannot expand more than this, so a short block that states
+        # gigabytes is refused before memory is allocated, whatever the limit.
         if size > _HIGHEST_EXPANSION * len(block):
-            raise DecodeError(f"snappy block of {len(block)} bytes claims {size}, which it cannot hold")
+            raise DecodeError(f"snappy block of {len(block)} bytes with an impossible decompressed size of {size}")
         if size_before + size > max_bytes:
             raise DecompressedTooLargeError(f"more than {max_bytes} bytes when decompressed")
         return bytes(cramjam.snappy.decompress_raw(block))
     except cramjam.DecompressionError as error:
-        raise DecodeError(f"broken snappy data: {error}") from error
+        raise DecodeError(f"malformed snappy data: {error}") from error

@@ -1,4 +1,4 @@
-"""Batches that follow each other in one run of bytes: a Fetch answer, a piece of a segment.
+"""Splits bytes into batches: a fetch response, or a part of a segment.
 
 Source: rule FETCH-24; Kafka ByteBufferLogInputStream.
 """
@@ -15,11 +15,11 @@ from raft.types import Batch, BatchHeader
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoodPrefix:
-    """What of a run of bytes can be used.
+    """The sound batches at the start of some bytes.
 
     Fields:
-        batches: those before the first bad one.
-        damage: what is wrong with the first bad one; None when all are good.
+        batches: the batches before the first damaged one.
+        damage: the error of the first damaged batch; None if all are sound.
     """
 
     batches: tuple[Batch, ...]
@@ -27,19 +27,19 @@ class GoodPrefix:
 
 
 def walk_headers(buffer: bytes) -> Iterator[BatchHeader]:
-    """Yield the header of each whole batch, its checksum verified, from the first byte on.
+    """Yield the header of each whole batch, after a check of its checksum.
 
-    A batch at the end that is not all there ends the walk without a word: answers to Fetch are cut at a size.
+    A partial batch at the end is ignored: leaders limit fetch responses to a size.
 
     Raises:
-        DecodeError: while iterating, at the first batch that is damaged. It begins where the ones before it end.
+        DecodeError: while iterating, at the first damaged batch.
     """
     position = 0
     while True:
         size = batch_size_bytes(buffer, position)
         if size is None or size > len(buffer) - position:
             return
-        # Nothing but the length is believed before the checksum is known to be right.
+        # No field but the length is used before the checksum is checked.
         check_crc(buffer, position, size)
         yield read_header(buffer, position)
         position += size
@@ -55,10 +55,10 @@ def split_batches(data: bytes) -> list[Batch]:
 
 
 def split_good_prefix(data: bytes) -> GoodPrefix:
-    """Return the batches of a Fetch answer up to the first that is damaged or does not follow the one before.
+    """Return the batches of a fetch response up to the first one that is damaged or does not follow the one before.
 
-    A leader may hand out bytes that change while it sends them (KAFKA-18723); what comes before them is good, and the
-    rest is fetched again.
+    A leader may send bytes that change at the same time (KAFKA-18723). The batches before them are sound, and the rest
+    is fetched again.
     """
     batches: list[Batch] = []
     try:
@@ -73,14 +73,14 @@ def split_good_prefix(data: bytes) -> GoodPrefix:
 
 def _check_follows(previous: BatchHeader, header: BatchHeader) -> None:
     if header.base_offset != previous.end_offset:
-        raise DecodeError(f"batch at offset {header.base_offset} where {previous.end_offset} was next")
+        raise DecodeError(f"batch at offset {header.base_offset}, expected {previous.end_offset}")
 
 
 def walk_batches(data: bytes) -> Iterator[Batch]:
     """Yield the whole batches in `data`, checksums verified; a partial batch at the end is left out.
 
     Raises:
-        DecodeError: while iterating, at the first batch that is damaged.
+        DecodeError: while iterating, at the first damaged batch.
     """
     position = 0
     for header in walk_headers(data):

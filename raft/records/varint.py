@@ -1,12 +1,12 @@
-"""The variable-length integers inside records: zigzag, seven bits a byte, lowest first.
+"""The variable-length integers in records: zigzag, seven bits a byte, lowest first.
 
     value    0    -1    1    -2   ...   63   -64    64
     bytes   00    01   02    03   ...   7e    7f   80 01
 
 Lengths and deltas of offsets are at most five bytes (int32), deltas of timestamps at most ten (int64).
 
-Source: Kafka ByteUtils.readVarint, readVarlong. Java drops bits past the 32nd or 64th without a word; here they are an
-error, because two readers must not see two values in the same bytes.
+Source: Kafka ByteUtils.readVarint, readVarlong. Java ignores bits beyond the 32nd or 64th; here they are an error,
+because two readers must not read different values from the same bytes.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def read_varint(buffer: bytes, position: int) -> tuple[int, int]:
     """Return the int32 at `position` and the position after it.
 
     Raises:
-        DecodeError: the value does not fit.
-        IndexError: the buffer ends first; a record's reader turns it into its own error.
+        DecodeError: the value has more than 32 bits.
+        IndexError: the buffer ends within it; readers of records make a DecodeError of it.
     """
     return _read(buffer, position, _INT32_BITS)
 
@@ -35,7 +35,7 @@ def read_varlong(buffer: bytes, position: int) -> tuple[int, int]:
 def _read(buffer: bytes, position: int, bits: int) -> tuple[int, int]:
     byte = buffer[position]
     position += 1
-    # Nearly all of them are one byte long.
+    # Most varints have one byte.
     if byte < 0x80:
         return (byte >> 1) ^ -(byte & 1), position
     raw = byte & 0x7F
@@ -55,7 +55,7 @@ def _read(buffer: bytes, position: int, bits: int) -> tuple[int, int]:
 
 
 def write_varint(value: int) -> bytes:
-    """Return `value` (int32 or int64, the bytes are the same) in its shortest form."""
+    """Return the shortest varint of an int32 or int64."""
     raw = (value << 1) ^ (value >> (_INT64_BITS - 1))
     if raw < 0x80:
         return _ONE_BYTE[raw]

@@ -1,1 +1,1 @@
-"""What a node keeps: the log in segments, who voted for whom, and whose directory it is. Every file call is in here."""
+"""What a node stores: its log, its election state and its identity. All file calls of raft are in this package."""

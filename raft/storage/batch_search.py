@@ -1,11 +1,11 @@
-"""Looking for a whole batch behind a damaged one, by which damage is told from the torn end of a write.
+"""The search for a whole batch behind a damaged one, which tells damage from the torn end of a write.
 
     damaged place                   a whole batch: magic 2, plausible numbers, a good checksum
     v                               v
     | batch that fails its checksum | batch | batch | end of the segment
 
-A batch can begin anywhere, because the length of the damaged one cannot be trusted. So every position is looked at, but
-only the few with a plausible header are worth a checksum.
+The length of the damaged batch may be wrong, so the next batch can begin at any position. The search looks at all of
+them, and computes a checksum only where the header is plausible.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from raft.records.header import HEADER, LENGTH_END, MAGIC_AT, check_crc
 from raft.types import Offset
 
 Read = Callable[[int, int], bytes]
-"""Reads from a segment: position and size in bytes; returns fewer only at the end."""
+"""Reads from a segment: takes a position and a size in bytes; returns fewer bytes only at the end of the segment."""
 
 _WINDOW_BYTES = 4 << 20
 _CHECKED_BYTES_MAX = 1 << 30
-"""Most bytes over which checksums are computed in one search, about a second's work. Records can be made so that
-plausible headers stand everywhere in them; a search that has spent this much gives up."""
+"""Most bytes over which one search computes checksums, about a second's work. Records can be full of plausible headers;
+the search ends without a result when it has read this much."""
 
 _MOST_OFFSETS = 1 << 31
-"""A segment spans no more offsets than its index can hold."""
+"""The most offsets in one segment, because its index stores relative offsets as int32."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundBatch:
-    """Where a whole batch stands: its byte in the segment, and its base offset."""
+    """The position of a whole batch in its segment, and its base offset."""
 
     position: int
     base_offset: Offset
 
 
 class BatchSearch:
-    """One search, perhaps through several segments.
+    """One search, which may go on through several segments.
 
     Args:
-        min_offset: the end of the log before the damage; batches of lower offsets are old ones and do not count.
+        min_offset: the end of the log before the damage; batches with lower offsets are older data and do not count.
     """
 
     def __init__(self, *, min_offset: Offset) -> None:
@@ -51,7 +51,7 @@ class BatchSearch:
         self._left_bytes = _CHECKED_BYTES_MAX
         low, high = (limit.to_bytes(8) for limit in (min_offset, min_offset + _MOST_OFFSETS))
         prefixes = {low[:4], high[:4]}
-        # The magic first, because a literal is found fastest; what must stand before it rules out most of the rest.
+        # The expression begins with the magic, because a literal is found fastest. The lookbehind rules out most hits.
         known = b"|".join(map(re.escape, sorted(prefixes)))
         self._magic = re.compile(rb"\x02(?<=(?:" + known + rb").{4}[\x00-\x7f].{7}\x02)", re.DOTALL)
 
@@ -60,7 +60,7 @@ class BatchSearch:
 
         Args:
             read: reads from the segment.
-            position: the first one at which it may begin.
+            position: where the search begins.
             end_position: size of the segment in bytes.
         """
         for candidate, size_bytes, base_offset in self._candidates(read, position, end_position):
@@ -78,7 +78,7 @@ class BatchSearch:
             window = read(position, _WINDOW_BYTES)
             if len(window) < HEADER.size:
                 return
-            # A header that begins in the last bytes is seen whole in the next window.
+            # A header that begins in the last bytes of this window is read with the next window.
             beyond = len(window) - HEADER.size + 1
             for match in self._magic.finditer(window):
                 at = match.start() - MAGIC_AT

@@ -1,4 +1,4 @@
-"""The text form that Kafka gives its checkpoints: a version, a count, then one entry a line, words between blanks.
+"""Kafka's text format of checkpoint files: a version, the number of entries, then one entry a line.
 
     0
     2
@@ -20,21 +20,30 @@ _VERSION = "0"
 
 
 def write_checkpoint(files: Files, name: str, entries: Sequence[Sequence[object]]) -> None:
-    """Return when the file holds these entries on the disk, whole or not at all."""
+    """Replace the entries of a checkpoint, and return when they are on the disk.
+
+    Args:
+        files: where the file is.
+        name: the file.
+        entries: each a sequence of words, which are written with blanks between them.
+
+    Raises:
+        StorageError: the disk returned an error; the file has its old entries or the new ones.
+    """
     lines = [_VERSION, str(len(entries)), *(" ".join(map(str, entry)) for entry in entries)]
     replace_file(files, name, "".join(f"{line}\n" for line in lines).encode())
 
 
 def read_checkpoint(files: Files, name: str, *, words: int) -> list[list[str]]:
-    """Return the entries of a checkpoint, each as its words.
+    """Return the entries of a checkpoint, each as a list of words.
 
     Args:
-        files: where the file lies.
-        name: the file; none, or an empty one as Kafka makes it beforehand, has no entries.
-        words: how many an entry has.
+        files: where the file is.
+        name: the file; a file that does not exist or is empty, as Kafka creates it, has no entries.
+        words: how many words an entry has.
 
     Raises:
-        StorageError: another version, another count than announced, or a line of another form.
+        StorageError: the version or the number of entries is wrong, or a line is malformed.
     """
     if not files.exists(name):
         return []
@@ -42,28 +51,33 @@ def read_checkpoint(files: Files, name: str, *, words: int) -> list[list[str]]:
     if not lines:
         return []
     if lines[0] != _VERSION:
-        raise StorageError(f"{files.path_of(name)}: version {lines[0]!r} is not {_VERSION}, the only one known")
+        raise StorageError(f"{files.path_of(name)}: version {lines[0]!r}, expected {_VERSION}")
     entries = [line.split() for line in lines[2:]]
-    if len(lines) < 2 or lines[1] != str(len(entries)):
-        announced = lines[1] if len(lines) > 1 else "nothing"
-        raise StorageError(f"{files.path_of(name)}: {announced} announced, {len(entries)} entries found")
+    count = lines[1] if len(lines) > 1 else None
+    if count != str(len(entries)):
+        raise StorageError(f"{files.path_of(name)}: {len(entries)} entries, but the second line says {count}")
     for line, entry in zip(lines[2:], entries, strict=True):
         if len(entry) != words:
-            raise StorageError(f"{files.path_of(name)}: malformed line {line!r}")
+            raise StorageError(f"{files.path_of(name)}: line {line!r} has {len(entry)} words, expected {words}")
     return entries
 
 
 _LONGEST_NUMBER = 19
-"""Digits of the largest int64."""
+"""Number of digits of the largest int64."""
 
 
 def parse_number(files: Files, name: str, word: str) -> int:
-    """Return a whole number, 0 or more, of a checkpoint.
+    """Return a word of a checkpoint as a number of 0 or more.
+
+    Args:
+        files: where the file is, for the message.
+        name: the file, for the message.
+        word: the word.
 
     Raises:
-        StorageError: it is none.
+        StorageError: the word is not such a number.
     """
-    # Not int(): that would also take signs, underscores and digits of other scripts.
+    # int() alone would accept signs, underscores and digits of other scripts.
     if not (word.isascii() and word.isdigit() and len(word) <= _LONGEST_NUMBER):
-        raise StorageError(f"{files.path_of(name)}: {word!r} is no number")
+        raise StorageError(f"{files.path_of(name)}: {word!r} is not a number")
     return int(word)

@@ -1,7 +1,7 @@
-"""Counting data records by offset: the control records between them are left out, and no data batch is looked at.
+"""Counts data records by their offsets, without control records and without reading data batches.
 
-A leader appends control batches only at the beginning of its epoch, before its first data batch. So they are found at
-the starts of the epochs that the log knows, and what lies between them is data.
+A leader appends control batches only at the beginning of its epoch, before its first data batch. So all control batches
+stand at the start offsets in the epoch cache, and all other offsets are those of data records.
 
 Source: rule CLIENT-15; Kafka LeaderState.appendStartOfEpochControlRecords.
 """
@@ -13,21 +13,21 @@ from raft.storage.log import Log
 from raft.types import Offset
 
 MAX_EPOCHS = 1_000
-"""How many beginnings of epochs one count looks at. A count that meets more ends there: the caller gets fewer records,
-and the thread of the log stays free."""
+"""Most epochs in one count. A range with more epochs ends there: the caller gets fewer records, and the thread of the
+log is free for other work."""
 
 
 def end_of_data(log: Log, *, start_offset: Offset, max_records: int, end_offset: Offset) -> Offset:
-    """Return the offset after `max_records` data records, and after the control records that follow them at once.
+    """Return the offset after `max_records` data records, and after the control records right behind them.
 
     Args:
-        log: holds the range.
-        start_offset: where counting begins.
+        log: has the offsets from `start_offset` to `end_offset`.
+        start_offset: where the count begins.
         max_records: data records to count, at least 1.
-        end_offset: latest end allowed.
+        end_offset: the result is no higher.
 
     Raises:
-        CorruptBatchError: the file is not what was written.
+        CorruptBatchError: a file of the log is damaged.
     """
     epochs = EpochCache(log.epochs).entries_from(start_offset)
     if len(epochs) > MAX_EPOCHS:
@@ -43,7 +43,7 @@ def end_of_data(log: Log, *, start_offset: Offset, max_records: int, end_offset:
 
 
 def _end_of_control(log: Log, offset: Offset, end_offset: Offset) -> Offset:
-    """Return where the control batches end that begin at `offset`; `offset` itself if there are none."""
+    """Return the end of the control batches that begin at `offset`; `offset` itself if there are none."""
     while offset < end_offset and (header := log.header_of(offset)).is_control:
         offset = header.end_offset
     return offset

@@ -1,4 +1,4 @@
-"""Everything a node keeps, opened in the right order.
+"""The directory of a node: its files, opened in the right order.
 
     <log dir>/.lock
               meta.properties
@@ -41,12 +41,12 @@ _PARTITION_FOLDER = re.compile(r".+-[0-9]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaIdentity:
-    """What a directory must be of.
+    """The node, cluster and topic that a directory must belong to.
 
     Fields:
-        topic, partition, topic_id: whose log it holds.
-        node_id: the node it belongs to.
-        cluster_id: the cluster it belongs to; None takes what the directory says, at the first start the zero uuid.
+        topic, partition, topic_id: of the log in it.
+        node_id: the node.
+        cluster_id: the cluster; None takes the one in the directory, at the first start the zero uuid.
         voters: ids of the static voters.
     """
 
@@ -59,11 +59,11 @@ class ReplicaIdentity:
 
 
 class ReplicaDirectory:
-    """A node's directory, locked and open; `open` makes one.
+    """The directory of a node, locked and open; `open` opens one.
 
     Attributes:
         log: the log.
-        election_state: what was on the disk when the directory was opened, or what was stored last.
+        election_state: the state on the disk: as it was when the directory was opened, or as it was stored last.
     """
 
     def __init__(
@@ -99,18 +99,19 @@ class ReplicaDirectory:
         config: LogConfig | None = None,
         writers: WriterTable | None = None,
     ) -> Self:
-        """Lock the directory, make sure that it is ours, and open what is in it; a new one is made ours.
+        """Lock a directory, check whose it is, and open its files; an empty one gets the identity.
 
         Args:
-            files: the log directory; it is made where it is missing.
-            identity: what it must be of.
-            entropy: 16 random bytes, for the id of a directory that has none yet.
-            config: sizes of the log; None takes the usual ones.
-            writers: empty; made the table of this log, from the newest producer snapshot and the batches behind it.
+            files: the log directory; it is created if it does not exist.
+            identity: the node, cluster and topic that it must belong to.
+            entropy: 16 random bytes, for the id of a directory that has no id.
+            config: sizes of the log; None takes the defaults.
+            writers: an empty table; it is filled from the newest producer snapshot and the batches behind that.
 
         Raises:
             ConfigError: the directory is in use, or belongs to another node, cluster or topic.
-            StorageError: a file is unreadable or damaged, or the disk refused; a CorruptBatchError names the batch.
+            StorageError: a file is unreadable or damaged, or the disk returned an error; a CorruptBatchError names the
+                batch.
         """
         files.make_directory("")
         lock = files.lock(LOCK_FILE_NAME)
@@ -122,7 +123,7 @@ class ReplicaDirectory:
             _remove_leftovers(files, ("", partition))
             claim_partition(files, join(partition, PARTITION_METADATA_NAME), identity.topic_id)
             election_state_file = ElectionStateFile(files, join(partition, ELECTION_STATE_NAME), voters=identity.voters)
-            # Before the log, whose walk may be long: a node that must not vote should say so at once.
+            # This is read before the log, which may take long: a node that must not vote exits at once.
             election_state_file.read()
             recovery_point = RecoveryPoint(
                 files, join(partition, RECOVERY_POINT_NAME), topic=identity.topic, partition=identity.partition
@@ -143,7 +144,7 @@ class ReplicaDirectory:
             def open_log() -> Log:
                 on_batch = None
                 if writers is not None:
-                    # A batch above may be cut off, and a snapshot that counts it in cannot undo it.
+                    # A batch above may be truncated, and a table restored from a snapshot cannot undo that batch.
                     on_batch = _filled(writers, producer_snapshots.newest(at_most=high_watermark.offset))
                     writers.committed(high_watermark.offset)
                 return Log.open(files, partition, config or LogConfig(), recovery_point, on_batch, start=start)
@@ -151,8 +152,8 @@ class ReplicaDirectory:
             log = open_log()
             producer_snapshots.remove_after(log.end_offset)
             if log.end_offset < high_watermark.offset:
-                # An operator may have cut the log's end off, as a refused start says; nothing else brings it below. The
-                # snapshot may have counted in what was cut.
+                # The operator truncated the log, as the error of a refused start proposes: nothing else makes it end
+                # below this offset. The snapshot may contain writes that are gone, so the log is read again.
                 high_watermark.retreat(log.end_offset)
                 if writers is not None:
                     log.close()
@@ -174,29 +175,34 @@ class ReplicaDirectory:
 
     @property
     def cluster_id(self) -> str:
-        """The cluster that the directory belongs to."""
+        """Id of the cluster that the directory belongs to."""
         return self._owner.cluster_id
 
     @property
     def directory_id(self) -> Uuid:
-        """Id of this directory; a new disk gets a new one."""
+        """Id of this directory; a new disk gets a new id."""
         return self._owner.directory_id
 
     @property
     def committed_offset(self) -> Offset:
-        """Everything below is committed and on this disk, as far as is known: the core's word, or the last start's."""
+        """Everything below is committed and on this disk; from the core, or from the checkpoint at the start."""
         return self._committed_offset
 
     def note_committed(self, offset: Offset) -> None:
-        """Take note of what is committed and on this disk; the next checkpoint says so.
+        """Record the offset below which everything is committed and on this disk, for the next checkpoint.
 
         Args:
-            offset: `RaftCore.durable_high_watermark`. It cannot go down, except where a snapshot replaces the log.
+            offset: `RaftCore.durable_high_watermark`. It never falls, except when a snapshot replaces the log.
         """
         self._committed_offset = max(self._committed_offset, offset)
 
     def store_election_state(self, state: ElectionState, *, kraft_version: int = 0) -> None:
-        """Return when the state is on the disk; see `ElectionStateFile.write`."""
+        """Store the election state, and return when it is on the disk; see `ElectionStateFile.write`.
+
+        Args:
+            state: the new state.
+            kraft_version: see `ElectionStateFile.write`.
+        """
         self._election_state_file.write(state, kraft_version=kraft_version)
         self.election_state = state
 
@@ -205,12 +211,12 @@ class ReplicaDirectory:
         return self.log.flush()
 
     def write_checkpoints(self) -> bool:
-        """Return when the disk says what of the log is known to be flushed and to be committed.
+        """Write the recovery point and the high watermark to their checkpoints, and return when they are on the disk.
 
-        Like a flush it may run on another thread, but not while the log is truncated or closed.
+        It may run on the thread that flushes, but not while the log is truncated or closed.
 
         Returns:
-            Whether all that is flushed is committed too; if not, there will be more to say soon.
+            Whether all flushed records are committed; if not, another call is due soon.
         """
         durable_offset = self.log.durable_end_offset
         self._recovery_point.advance(durable_offset)
@@ -218,21 +224,21 @@ class ReplicaDirectory:
         return self._committed_offset >= durable_offset
 
     def append(self, batches: Sequence[Batch]) -> bool:
-        """Append to the log; return whether a segment was begun, so that a producer snapshot is due."""
+        """Append batches to the log; return whether a new segment was begun: then a producer snapshot is due."""
         segment_count = self.log.segment_count
         self.log.append(batches)
         return self.log.segment_count > segment_count
 
     def truncate(self, end_offset: Offset) -> None:
-        """See `Log.truncate`. Producer snapshots that count what is cut go first: the offsets will be written again."""
+        """Truncate the log; see `Log.truncate`. Producer snapshots of the removed offsets are removed before."""
         self._producer_snapshots.remove_after(end_offset)
         self.log.truncate(end_offset)
 
     def write_producer_snapshot(self, image: TableImage) -> None:
-        """Return when the table of writers, as it is at one end of the log, is on the disk.
+        """Store the table of writers, and return when it is on the disk.
 
         Args:
-            image: of the log as it is or will be once the appends that were ordered are done.
+            image: the table at an end of the log that is reached now, or when the ordered appends are done.
         """
         self._producer_snapshots.write(image)
 
@@ -241,7 +247,7 @@ class ReplicaDirectory:
         self._snapshots.store_piece(snapshot, position, piece)
 
     def install_snapshot(self, snapshot: OffsetAndEpoch) -> None:
-        """Return when a snapshot, all of which was stored, stands on the disk in the place of the log."""
+        """Replace the log by a snapshot whose pieces were stored, and return when that is on the disk."""
         self._snapshots.begin_install(snapshot)
         self._producer_snapshots.remove_all()
         self.log.restart_at(snapshot)
@@ -249,10 +255,10 @@ class ReplicaDirectory:
         self._snapshots.remove_before(snapshot.offset)
 
     def close(self) -> None:
-        """Flush and close the log, and give the lock back.
+        """Flush and close the log, and release the lock.
 
         Raises:
-            StorageError: the disk refused; the lock is given back all the same.
+            StorageError: the disk returned an error; the lock is released nevertheless.
         """
         try:
             self._snapshots.close()
@@ -263,23 +269,23 @@ class ReplicaDirectory:
 
 
 def _filled(writers: WriterTable, image: TableImage | None) -> Callable[[BatchHeader], None]:
-    """Begin a table anew, with a snapshot if there is one; return what counts in the batches behind it."""
+    """Reset a table to a snapshot, or to empty; return the function that adds the batches behind it."""
     if image is None:
         writers.forget_everything()
         return writers.appended
     writers.restore(image)
 
-    def count_in(header: BatchHeader) -> None:
+    def add(header: BatchHeader) -> None:
         if header.base_offset >= image.end_offset:
             writers.appended(header)
 
-    return count_in
+    return add
 
 
 def _check_no_other_log(files: Files, partition: str) -> None:
-    """Refuse to begin an empty log beside the log of another topic: its records would silently be out of sight.
+    """Refuse to create an empty log beside the log of another topic, whose records would be ignored silently.
 
-    A directory that holds both logs already is opened as configured.
+    A directory that has both logs already is opened as configured.
 
     Raises:
         ConfigError: names both folders.
@@ -290,8 +296,8 @@ def _check_no_other_log(files: Files, partition: str) -> None:
         if _PARTITION_FOLDER.fullmatch(name) and _is_used(files, name):
             topic = name.rpartition("-")[0]
             raise ConfigError(
-                f"{files.path_of('')} holds the log {name}; the configuration says {partition}, for which an empty log "
-                f"would be started beside it: set raft.topic.name={topic}, or give the node another directory"
+                f"{files.path_of('')} has the log {name}, expected {partition} as configured: set "
+                f"raft.topic.name={topic}, or give the node another directory for an empty log"
             )
 
 
@@ -300,7 +306,7 @@ def _is_used(files: Files, folder: str) -> bool:
 
 
 def _remove_leftovers(files: Files, directories: Sequence[str]) -> None:
-    """Take away what a crash left of files that were being replaced."""
+    """Remove the temporary files that a crash left."""
     for directory in directories:
         for name in files.names_in(directory):
             if name.endswith((".tmp", PART_SUFFIX)):

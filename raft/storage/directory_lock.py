@@ -1,8 +1,8 @@
-"""The lock file `.lock` against two nodes on one directory.
+"""The lock file `.lock`, which keeps a second node out of a directory.
 
-Two locks are taken on it: `flock`, which also keeps a second node of the same process out, and a POSIX record lock,
-which is what Java's FileChannel.tryLock takes, so that Kafka's own programs and ours exclude each other. The owner's
-process id is written into it, for the message only.
+A node takes two locks on the file: `flock`, which also excludes a second node of the same process, and a POSIX record
+lock, which excludes Kafka's programs because Java's FileChannel.tryLock takes that kind. The file has the process id of
+its owner, for the error message only.
 
 Source: rule STATE-17; Kafka FileLock, KafkaRaftManager.lockDataDir.
 """
@@ -23,7 +23,7 @@ _LONGEST_PROCESS_ID = 20
 
 
 class OwnedLock:
-    """A lock file that this process holds, once taken.
+    """An open lock file; this process holds the lock after `take`.
 
     Args:
         descriptor: of the open lock file.
@@ -33,7 +33,11 @@ class OwnedLock:
         self._descriptor: int | None = descriptor
 
     def take(self) -> None:
-        """Take both locks, or raise OSError, and leave our process id."""
+        """Take both locks, and write the process id into the file.
+
+        Raises:
+            OSError: another process or node holds a lock.
+        """
         assert self._descriptor is not None, "the lock was released"
         fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -41,24 +45,27 @@ class OwnedLock:
         os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
 
     def owner(self) -> str:
-        """Return the process that holds the lock, as " by process 17"; "" when it left no process id, as Kafka does."""
+        """Return the owner as " by process 17"; "" if the file has no process id, as Kafka leaves it."""
         assert self._descriptor is not None, "the lock was released"
         process_id = os.pread(self._descriptor, _LONGEST_PROCESS_ID, 0).decode(errors="replace").strip()
         return f" by process {process_id}" if process_id.isdigit() else ""
 
     def release(self) -> None:
-        """Let others in: closing the file gives both locks back. The file stays, as Kafka leaves it."""
+        """Release both locks by closing the file. The file stays, as in Kafka."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
 
 def take_lock(path: Path) -> OwnedLock:
-    """Take the lock that the file `path` stands for; the file is created when missing.
+    """Take the lock of a lock file, which is created if it does not exist.
+
+    Args:
+        path: the lock file.
 
     Raises:
-        DirectoryLockedError: it is held; names the directory, and the owner where it left its process id.
-        ConfigError: it is a symbolic link. Locking would empty the file to which the link leads.
+        DirectoryLockedError: the lock is held; names the directory, and the owner if the file has its process id.
+        ConfigError: the file is a symbolic link. Taking the lock would empty the file that the link points to.
         OSError: the file cannot be opened.
     """
     try:

@@ -1,4 +1,4 @@
-"""Files on a real disk. What is made here is private to its owner: folders 0700, files 0600."""
+"""Files on a disk. Folders are created with mode 0700 and files with mode 0600, so other users cannot read them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ PRIVATE_FILE = 0o600
 _OTHERS = 0o077
 
 _sync_data = getattr(os, "fdatasync", os.fsync)
-"""What makes a file's bytes last. macOS has no call for the data alone."""
+"""The call that flushes the bytes of a file. macOS has no fdatasync."""
 
 
 class DiskFiles:
-    """The files below a folder of the machine.
+    """The files below a folder of this machine.
 
     Args:
-        root: the folder; `make_directory` makes it where it is missing.
+        root: the folder; `make_directory` creates it if it does not exist.
     """
 
     def __init__(self, root: Path | str) -> None:
@@ -65,7 +65,7 @@ class DiskFiles:
         except StorageError as error:
             if not isinstance(error.__cause__, FileExistsError):
                 raise
-        # Replaced, not emptied: the name may be a symbolic link to a file outside, and O_EXCL follows none.
+        # The file is replaced, not emptied: it may be a symbolic link to another file, which O_EXCL does not follow.
         self.remove(name)
         return _DiskFile(path, _NEW_FILE)
 
@@ -99,7 +99,7 @@ _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 
 
 class _DiskFile:
-    """An open file; keeps its size, so that an append is one system call."""
+    """An open file. It remembers its size, so an append is one system call."""
 
     def __init__(self, path: str, flags: int) -> None:
         self._path = path
@@ -118,7 +118,7 @@ class _DiskFile:
 
     def append(self, data: bytes) -> None:
         with _refusals("write", self._path):
-            # The kernel may take less than it is given; a disk that is full says so at the next call.
+            # The kernel may write only a part; a full disk returns its error at the next call.
             view = memoryview(data)
             while view:
                 written = os.pwrite(self._descriptor, view, self._size_bytes)
@@ -152,13 +152,16 @@ class _DiskFile:
 
 
 def make_private_folder(path: Path) -> None:
-    """Make a folder, and those above it, where they are missing, and make their names last.
+    """Create a folder and its parents if they do not exist, and return when their names are on the disk.
 
-    What is made is private; what is there stays as it is.
+    New folders get mode 0700; existing folders keep their mode.
+
+    Args:
+        path: the folder.
 
     Raises:
-        ConfigError: a symbolic link on the way leads nowhere; names it and its target.
-        StorageError: the disk refused.
+        ConfigError: a symbolic link in the path points to nothing; names the link and its target.
+        StorageError: the disk returned an error.
     """
     with _refusals("make folder", str(path)):
         missing = [folder for folder in (path, *path.parents) if not folder.exists()]
@@ -173,15 +176,15 @@ def make_private_folder(path: Path) -> None:
 
 
 def _warn_if_open_to_others(path: Path) -> None:
-    """Warn of a folder of ours that others may enter. It stays as it is: an operator may want that."""
+    """Log a warning if other users may enter a folder of this user. Its mode stays: the operator may want that."""
     with _refusals("look for", str(path)):
         found = path.stat()
     if found.st_uid == os.geteuid() and found.st_mode & _OTHERS:
         _logger.warning(
-            "directory %s is open to other users: mode=%04o; 'chmod 700 %s' makes it private",
+            "directory %s is open to other users, 'chmod 700 %s' makes it private: mode=%04o",
+            path,
             path,
             stat.S_IMODE(found.st_mode),
-            path,
         )
 
 

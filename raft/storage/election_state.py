@@ -3,8 +3,8 @@
     data_version 0 (kraft.version 0)   clusterId "", leaderId, leaderEpoch, votedId, appliedOffset 0, currentVoters
     data_version 1 (kraft.version 1)   leaderId, leaderEpoch, votedId, votedDirectoryId
 
--1 stands for no leader and for no vote. A node that forgot its vote could vote twice in one epoch, so a file that
-cannot be read stops the node; only a directory without the file is a fresh one (STATE-7, STATE-8).
+-1 stands for no leader and for no vote. A node without its vote could vote twice in one epoch, so a node exits if it
+cannot read the file; only a directory without the file is new (STATE-7, STATE-8).
 
 Source: rules STATE-1 to STATE-8; Kafka FileQuorumStateStore, QuorumStateData.json.
 """
@@ -24,7 +24,7 @@ from raft.uuids import parse_uuid
 ELECTION_STATE_NAME = "quorum-state"
 
 _KNOWN_VERSIONS = (0, 1)
-_NOBODY = -1
+_NO_NODE = -1
 _INT32_MAX = (1 << 31) - 1
 
 
@@ -32,9 +32,9 @@ class ElectionStateFile:
     """The election state of one node, on the disk.
 
     Args:
-        files: where the file lies.
+        files: where the file is.
         name: the file.
-        voters: ids of the static voters; they stand in version 0 for the reader's information only (STATE-9).
+        voters: ids of the static voters; version 0 has them for information only (STATE-9).
     """
 
     def __init__(self, files: Files, name: str, *, voters: Sequence[NodeId] = ()) -> None:
@@ -43,38 +43,41 @@ class ElectionStateFile:
         self._voters = tuple(voters)
 
     def read(self) -> ElectionState:
-        """Return what is on the disk; epoch 0 without leader and vote when there is no file.
+        """Return the state on the disk; epoch 0 without leader and vote if there is no file.
 
         Raises:
-            StorageError: the file is empty, unreadable, or of an unknown version.
+            StorageError: the file is empty, malformed, or of an unknown version.
         """
         if not self._files.exists(self._name):
             return ElectionState(epoch=Epoch(0))
         data = self._read_object()
         version = data.get("data_version")
         if version not in _KNOWN_VERSIONS or type(version) is not int:
-            raise self._refusal(f"data_version {version!r} is not among {_KNOWN_VERSIONS}")
-        leader_id = self._number(data, "leaderId", lowest=_NOBODY)
-        voted_id = self._number(data, "votedId", lowest=_NOBODY)
+            raise self._refusal(f"data_version is {version!r}, expected one of {_KNOWN_VERSIONS}")
+        leader_id = self._number(data, "leaderId", lowest=_NO_NODE)
+        voted_id = self._number(data, "votedId", lowest=_NO_NODE)
         return ElectionState(
             epoch=Epoch(self._number(data, "leaderEpoch", lowest=0)),
-            leader_id=None if leader_id == _NOBODY else NodeId(leader_id),
-            voted_key=None if voted_id == _NOBODY else ReplicaKey(NodeId(voted_id), self._directory_id(data)),
+            leader_id=None if leader_id == _NO_NODE else NodeId(leader_id),
+            voted_key=None if voted_id == _NO_NODE else ReplicaKey(NodeId(voted_id), self._directory_id(data)),
         )
 
     def write(self, state: ElectionState, *, kraft_version: int = 0) -> None:
-        """Return when the state is on the disk; until then the old one is (STATE-4).
+        """Replace the state, and return when the new one is on the disk; a crash before leaves the old one (STATE-4).
 
         Args:
-            state: the new state. Version 0 has no room for the directory id of the vote.
-            kraft_version: finalized kraft.version, 0 or 1; the file's version follows it (STATE-1).
+            state: the new state. Version 0 has no field for the directory id of the vote.
+            kraft_version: finalized kraft.version, 0 or 1; it decides the version of the file (STATE-1).
+
+        Raises:
+            StorageError: the disk returned an error.
         """
         assert kraft_version in _KNOWN_VERSIONS, f"kraft.version {kraft_version}"
         voted_key = state.voted_key
         election = {
-            "leaderId": _NOBODY if state.leader_id is None else state.leader_id,
+            "leaderId": _NO_NODE if state.leader_id is None else state.leader_id,
             "leaderEpoch": state.epoch,
-            "votedId": _NOBODY if voted_key is None else voted_key.node_id,
+            "votedId": _NO_NODE if voted_key is None else voted_key.node_id,
         }
         if kraft_version == 0:
             voters = [{"voterId": voter} for voter in self._voters]
@@ -88,7 +91,7 @@ class ElectionStateFile:
         content = self._files.read(self._name)
         try:
             data = json.loads(content)
-        # Not only JSONDecodeError: bytes that are no text and brackets without end raise others.
+        # Bytes that are not UTF-8, and very deep brackets, raise other errors than JSONDecodeError.
         except (ValueError, RecursionError) as error:
             raise self._refusal(f"it is not one JSON object: {error}") from error
         if not isinstance(data, dict):
@@ -112,5 +115,5 @@ class ElectionStateFile:
     def _refusal(self, reason: str) -> StorageError:
         return StorageError(
             f"cannot start from {self._files.path_of(self._name)}: {reason}. "
-            "Without it this node could vote twice in one epoch, so it is not replaced by an empty state"
+            "Without the stored vote this node could vote twice in one epoch, so it does not start with an empty state"
         )

@@ -1,10 +1,10 @@
 """The port through which storage reaches files: `raft.storage.disk` here, files in memory in the tests.
 
-Names are relative to one root, with "/" between folders. Every method raises StorageError with the file, the call and
-the reason when the disk refuses; the caller never sees an OSError.
+Names are relative to one root, with "/" between folders. If the disk returns an error, every method raises StorageError
+with the call, the file and the reason; no caller gets an OSError.
 
-What lasts: the bytes of a file once `File.flush` has returned; a name (created, renamed, removed) once
-`Files.sync_directory` of its folder has. Anything else may be there or not after a power cut.
+The bytes of a file are on the disk when `File.flush` has returned; a name that was created, renamed or removed when
+`Files.sync_directory` of its folder has returned. A power cut may or may not undo anything else.
 """
 
 from __future__ import annotations
@@ -16,43 +16,43 @@ from raft.errors import ConfigError, StorageError
 
 
 class DirectoryLockedError(ConfigError):
-    """Another process, or another node in this one, holds the lock of a directory."""
+    """Another process, or another node in this process, holds the lock of a directory."""
 
 
 class File(Protocol):
-    """An open file: appended to at its end, read anywhere.
+    """An open file, which grows at its end and can be read at any position.
 
-    One thread appends, cuts, reads and closes. `flush` may run on another thread while the first appends or reads.
+    One thread appends, truncates, reads and closes. `flush` may run on another thread while the first appends or reads.
     """
 
     @property
     def path(self) -> str:
-        """The file's name as an operator knows it."""
+        """Path of the file, for messages."""
         ...
 
     @property
     def size_bytes(self) -> int:
-        """Bytes in it, flushed or not."""
+        """Bytes in the file, flushed or not."""
         ...
 
     def append(self, data: bytes) -> None:
-        """Write `data` at the end, all of it or an error."""
+        """Write all of `data` at the end."""
         ...
 
     def read(self, position: int, size_bytes: int) -> bytes:
-        """Return `size_bytes` from `position` on; fewer only at the end of the file."""
+        """Return `size_bytes` bytes from `position` on; fewer only at the end of the file."""
         ...
 
     def truncate(self, size_bytes: int) -> None:
-        """Cut the file to `size_bytes`, no more than it has."""
+        """Truncate the file to `size_bytes`, which is no more than it has."""
         ...
 
     def flush(self) -> None:
-        """Return when all that was appended or cut before the call is on the disk."""
+        """Return when everything that was appended or truncated before the call is on the disk."""
         ...
 
     def close(self) -> None:
-        """Give the file back, without a flush. A second close does nothing."""
+        """Close the file without a flush. A second close does nothing."""
         ...
 
 
@@ -60,7 +60,7 @@ class DirectoryLock(Protocol):
     """A lock that is held until it is released or the process ends."""
 
     def release(self) -> None:
-        """Let others in. A second release does nothing."""
+        """Release the lock. A second release does nothing."""
         ...
 
 
@@ -68,11 +68,11 @@ class Files(Protocol):
     """The files below one root."""
 
     def path_of(self, name: str) -> str:
-        """Return the name as an operator knows it, for messages."""
+        """Return the path of a file, for messages."""
         ...
 
     def exists(self, name: str) -> bool:
-        """Whether there is a file or a folder of this name."""
+        """Whether a file or a folder with this name exists."""
         ...
 
     def names_in(self, directory: str) -> list[str]:
@@ -80,10 +80,10 @@ class Files(Protocol):
         ...
 
     def make_directory(self, name: str) -> None:
-        """Make a folder, and those above it, where they are missing, and make their names last.
+        """Create a folder and its parents if they do not exist, and return when their names are on the disk.
 
         Raises:
-            ConfigError: the name is a symbolic link that leads nowhere.
+            ConfigError: the name is a symbolic link that points to nothing.
         """
         ...
 
@@ -92,44 +92,50 @@ class Files(Protocol):
         ...
 
     def create(self, name: str) -> File:
-        """Open a new, empty file; one that has the name already loses it. A symbolic link is not followed."""
+        """Create and open an empty file; it replaces a file of the same name. A symbolic link is not followed."""
         ...
 
     def read(self, name: str) -> bytes:
-        """Return a whole small file."""
+        """Return the content of a small file."""
         ...
 
     def rename(self, source: str, target: str) -> None:
-        """Give a file another name in its folder, in one step; a file that had it is gone."""
+        """Rename a file within its folder, atomically; it replaces a file that has the new name."""
         ...
 
     def remove(self, name: str) -> None:
-        """Take a file away, if it is there."""
+        """Remove a file, if it exists."""
         ...
 
     def sync_directory(self, name: str) -> None:
-        """Return when the names in this folder are on the disk as they are now."""
+        """Return when the present names in this folder are on the disk."""
         ...
 
     def lock(self, name: str) -> DirectoryLock:
-        """Take the exclusive lock that this file stands for; it is created when missing.
+        """Take the exclusive lock of a lock file, which is created if it does not exist.
 
         Raises:
-            DirectoryLockedError: somebody else holds it; says who, where that can be told.
+            DirectoryLockedError: another process or node holds it; names the owner if it is known.
         """
         ...
 
 
 def folder_of(name: str) -> str:
-    """Return the folder that a name lies in; "" for the root."""
+    """Return the folder of a name; "" for the root."""
     return posixpath.dirname(name)
 
 
 def join(directory: str, name: str) -> str:
-    """Return the name of something in a folder."""
+    """Return the name of a file or folder in a folder."""
     return posixpath.join(directory, name)
 
 
 def refused(call: str, path: str, error: OSError) -> StorageError:
-    """Return the error for a call that the disk refused, in words an operator can act on."""
+    """Return the error for a call that failed.
+
+    Args:
+        call: what was tried, in words.
+        path: of the file or folder.
+        error: the error of the operating system.
+    """
     return StorageError(f"cannot {call} {path}: {error.strerror or error}")

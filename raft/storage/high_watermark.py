@@ -1,7 +1,8 @@
-"""The file `replication-offset-checkpoint`: an offset below which the log is known to be committed, and is on the disk.
+"""The file `replication-offset-checkpoint`: an offset below which the log is committed and on the disk.
 
-It is a lower bound of the high watermark, and may lie well below it. It tells a node that starts which part of its log
-will never be cut; the high watermark itself is unknown until a leader says it or a majority has fetched (HW-4, HW-5).
+It is a lower bound of the high watermark, and may be far below it. With it a node that starts knows which part of its
+log is never truncated. The high watermark itself is unknown until a leader sends it or a majority has fetched (HW-4,
+HW-5).
 
 Source: rule LOG-21; Kafka ReplicaManager.checkpointHighWatermarks.
 """

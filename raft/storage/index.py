@@ -3,11 +3,12 @@
     .index       int32 relative offset, int32 position       a batch's last offset, and where the batch begins
     .timeindex   int64 timestamp, int32 relative offset      largest timestamp so far, and the last offset of its batch
 
-An entry is due once more than 4096 bytes of batches have gone by, so the indexes take about 8 and 12 bytes per 4 KiB of
-log. Relative means: minus the segment's base offset. Offsets and timestamps rise from entry to entry. Kafka makes these
-files large beforehand and cuts them later; ours have just their entries, so they can be read at any moment.
+An entry follows after more than 4096 bytes of batches, so the indexes take about 8 and 12 bytes for 4 KiB of log. A
+relative offset is the offset minus the segment's base offset. Offsets and timestamps rise from entry to entry. Kafka
+allocates these files in advance and truncates them later; here they have their entries only, so they can be read at any
+time.
 
-The files are for Kafka's tools. They are never flushed: opening a log rebuilds them from the batches.
+The files are for Kafka's tools. They are never flushed, because opening a log rebuilds them from the batches.
 
 Source: Kafka OffsetIndex, TimeIndex, LogSegment.append.
 """
@@ -25,7 +26,7 @@ TIME_ENTRY = struct.Struct(">qi")
 
 
 class OffsetIndex:
-    """Where in a segment some of its batches begin.
+    """The positions of some batches of a segment.
 
     Args:
         base_offset: of the segment.
@@ -38,11 +39,11 @@ class OffsetIndex:
 
     @property
     def last_position(self) -> int:
-        """Where the last indexed batch begins; 0 when there is none."""
+        """Position of the last indexed batch; 0 if there is none."""
         return self._positions[-1] if self._positions else 0
 
     def append(self, last_offset: Offset, position: int) -> bytes:
-        """Add a batch; return the entry as it stands in the file."""
+        """Add a batch; return its entry as bytes of the file."""
         relative_offset = last_offset - self._base_offset
         self._relative_offsets.append(relative_offset)
         self._positions.append(position)
@@ -50,8 +51,8 @@ class OffsetIndex:
 
     def position_before(self, offset: Offset) -> int:
         """Return the position of the last indexed batch that begins no later than `offset`'s does; 0 for the first."""
-        # An entry holds the *last* offset of its batch: one that is greater may still be the batch we look for, but
-        # its begin is not known, and only what ends at or before `offset` surely begins early enough.
+        # An entry has the last offset of its batch, not the first. So only a batch that ends at or before `offset` is
+        # known to begin early enough.
         slot = bisect_right(self._relative_offsets, offset - self._base_offset) - 1
         return self._positions[slot] if slot >= 0 else 0
 
@@ -61,13 +62,13 @@ class OffsetIndex:
         return self._positions[slot] if slot >= 0 else 0
 
     def truncate(self, end_offset: Offset) -> None:
-        """Drop the batches that hold `end_offset` or lie behind it."""
+        """Remove the batches that hold `end_offset` or lie behind it."""
         kept = bisect_left(self._relative_offsets, end_offset - self._base_offset)
         del self._relative_offsets[kept:]
         del self._positions[kept:]
 
     def to_bytes(self) -> bytes:
-        """Return the whole file."""
+        """Return the content of the file."""
         return b"".join(map(OFFSET_ENTRY.pack, self._relative_offsets, self._positions))
 
 
@@ -85,13 +86,13 @@ class TimeIndex:
 
     @property
     def last_entry(self) -> tuple[int, Offset]:
-        """Largest timestamp and the last offset of its batch; -1 and the base offset when there is none."""
+        """Largest timestamp and the last offset of its batch; -1 and the base offset if there is no entry."""
         if not self._timestamps_ms:
             return -1, self._base_offset
         return self._timestamps_ms[-1], Offset(self._base_offset + self._relative_offsets[-1])
 
     def append(self, timestamp_ms: int, last_offset: Offset) -> bytes:
-        """Add the largest timestamp so far, if it is larger than the last one; return the entry, or nothing."""
+        """Add the largest timestamp so far; return the entry as bytes, or b"" if the last entry has that timestamp."""
         if timestamp_ms <= self.last_entry[0]:
             return b""
         relative_offset = last_offset - self._base_offset
@@ -100,25 +101,25 @@ class TimeIndex:
         return TIME_ENTRY.pack(timestamp_ms, relative_offset)
 
     def offset_reaching(self, timestamp_ms: int) -> Offset | None:
-        """Return the last offset of the first batch known to have this timestamp or a later one; None for none."""
+        """Return the last offset of the first batch known to have this timestamp or a later one; None if none has."""
         slot = bisect_left(self._timestamps_ms, timestamp_ms)
         if slot == len(self._timestamps_ms):
             return None
         return Offset(self._base_offset + self._relative_offsets[slot])
 
     def largest_before(self, end_offset: Offset) -> tuple[int, Offset] | None:
-        """Return the last entry whose batch ends before `end_offset`: timestamp, and last offset of its batch."""
+        """Return the last entry whose batch ends before `end_offset`: timestamp, and last offset of the batch."""
         slot = bisect_left(self._relative_offsets, end_offset - self._base_offset) - 1
         if slot < 0:
             return None
         return self._timestamps_ms[slot], Offset(self._base_offset + self._relative_offsets[slot])
 
     def truncate(self, end_offset: Offset) -> None:
-        """Drop the entries whose batch holds `end_offset` or lies behind it."""
+        """Remove the entries whose batch holds `end_offset` or lies behind it."""
         kept = bisect_left(self._relative_offsets, end_offset - self._base_offset)
         del self._timestamps_ms[kept:]
         del self._relative_offsets[kept:]
 
     def to_bytes(self) -> bytes:
-        """Return the whole file."""
+        """Return the content of the file."""
         return b"".join(map(TIME_ENTRY.pack, self._timestamps_ms, self._relative_offsets))

@@ -1,12 +1,12 @@
 """The log of one partition: segments, epoch checkpoint and recovery point on the disk, the newest bytes in memory.
 
 Threads: one thread at a time opens, appends, truncates, reads, searches and closes. `flush` may run on another thread
-while the first appends, reads or searches, never while it truncates or closes. That works because a flush looks first
-at the end it will vouch for and then at the segment to flush, while an append makes a new segment only after the old
-one is flushed: whatever lies below that end is in the segment that flush finds, or is on the disk already.
+while the first appends, reads or searches, but not while it truncates or closes. `flush` first reads the end offset
+that it will report and then takes the last segment; an append creates a new segment only after the old one is flushed.
+So everything below that end offset is in the segment that `flush` takes, or is on the disk already.
 
-An error on write or flush is final (LOG-17): what is on the disk is unknown from then on, so every later write or flush
-is refused and the node stops.
+An error of a write or flush is final (LOG-17): what is on the disk is unknown then, so every later write or flush
+raises an error and the node stops.
 
 Source: rules LOG-5, LOG-6, LOG-10 to LOG-14, LOG-17; Kafka UnifiedLog, KafkaRaftLog.
 """
@@ -42,10 +42,10 @@ _LARGEST_SEGMENT_BYTES = (1 << 31) - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogConfig:
-    """How a log is cut up.
+    """Sizes of a log.
 
     Fields:
-        segment_bytes: size at which a new segment is begun; an index holds positions as int32, so below 2 GiB.
+        segment_bytes: size at which a new segment is begun; below 2 GiB, because an index has positions as int32.
         tail_bytes: how many of the newest bytes stay in memory.
     """
 
@@ -54,7 +54,7 @@ class LogConfig:
 
 
 class Log:
-    """An open log; `open` makes one. Its offsets have no gaps, its epochs never fall."""
+    """An open log; `open` opens one. Its offsets have no gaps, and its epochs never fall."""
 
     def __init__(
         self,
@@ -91,19 +91,19 @@ class Log:
         *,
         start: OffsetAndEpoch = LOG_BEGIN,
     ) -> Log:
-        """Walk the whole log, mend what a crash left, and return it open and durable to its end.
+        """Read the whole log, repair what a crash left, and return the log, which is on the disk up to its end.
 
         Args:
-            files: where it lies.
+            files: where the log is.
             directory: the partition's folder, which exists.
             config: sizes.
             recovery_point: of this partition.
-            on_batch: called with the header of every batch, in order, so that the caller needs no second walk.
-            start: end of the snapshot that stands for what was before the log.
+            on_batch: called with the header of every batch, in order, so the caller need not read the log again.
+            start: end of the snapshot that replaces what was before the log.
 
         Raises:
-            CorruptBatchError: records that had been flushed are damaged or missing; names file and byte.
-            StorageError: the disk refused.
+            CorruptBatchError: records that were flushed are damaged or missing; names file and byte.
+            StorageError: the disk returned an error.
         """
         assert 0 < config.segment_bytes <= _LARGEST_SEGMENT_BYTES, f"segments of {config.segment_bytes} bytes"
         epochs = EpochCache()
@@ -115,7 +115,7 @@ class Log:
                 on_batch(header)
 
         if start.offset > 0 and not files.exists(join(directory, f"{start.offset:020d}{LOG_SUFFIX}")):
-            # A crash came while a snapshot was put in the place of the log before it.
+            # A crash came while a snapshot replaced the log.
             recovery_point.retreat(start.offset)
         recovery = Recovery(files, directory, start=start, recovery_point=recovery_point.offset, on_batch=note)
         segments, end_offset = recovery.open_segments()
@@ -125,43 +125,43 @@ class Log:
 
     @property
     def start(self) -> OffsetAndEpoch:
-        """Where the log begins, and the epoch of the record before."""
+        """The first offset of the log, and the epoch of the record before it."""
         return self._start
 
     @property
     def start_offset(self) -> Offset:
-        """Offset of the first record, or of the one to come."""
+        """Offset of the first record; in an empty log, of the next record."""
         return self._start.offset
 
     @property
     def end_offset(self) -> Offset:
-        """Offset that the next record will get."""
+        """Offset of the next record."""
         return self._end_offset
 
     @property
     def durable_end_offset(self) -> Offset:
-        """Everything below is on the disk, as far as the last flush has told."""
+        """Everything below was on the disk at the end of the last flush."""
         return self._durable_end_offset
 
     @property
     def epochs(self) -> tuple[EpochStart, ...]:
-        """Where each epoch that has records begins, in order."""
+        """The epochs with records and their start offsets, in order."""
         return self._epochs.entries
 
     @property
     def segment_count(self) -> int:
-        """How many segments there are, the one that is appended to among them."""
+        """Number of segments, with the one that is appended to."""
         return len(self._segments)
 
     def append(self, batches: Sequence[Batch]) -> None:
-        """Write batches at the end. They are readable at once and durable after the next `flush`.
+        """Write batches at the end. They can be read at once; they are on the disk after the next `flush`.
 
         Args:
-            batches: in order, without gaps, from `end_offset` on. Their headers say which offset and epoch are
-                written into the bytes.
+            batches: in order, without gaps, from `end_offset` on. Offset and epoch of their headers are written into
+                their bytes.
 
         Raises:
-            StorageError: the disk refused, now or before.
+            StorageError: the disk returned an error, now or before.
         """
         with self._one_failure_is_final():
             run: list[Batch] = []
@@ -179,20 +179,20 @@ class Log:
             self._write(run)
 
     def truncate(self, end_offset: Offset) -> None:
-        """Return when everything from `end_offset` on is gone, on the disk too.
+        """Remove everything from `end_offset` on, and return when that is done on the disk.
 
         Args:
-            end_offset: the new end, which is the begin of a batch or the present end.
+            end_offset: the new end: the start of a batch, or the present end.
 
         Raises:
-            StorageError: the disk refused, now or before.
+            StorageError: the disk returned an error, now or before.
         """
         assert self._start.offset <= end_offset <= self._end_offset, f"{end_offset} lies outside the log"
         if end_offset == self._end_offset:
             return
         with self._one_failure_is_final():
-            # What is appended after the cut gets the old offsets: they are not flushed any more, and the recovery
-            # point must not say so, not even for a moment.
+            # New records will get the removed offsets. They are not flushed yet, so the recovery point must be lower
+            # before the first of them is written.
             self._recovery_point.retreat(end_offset)
             self._remove_segments_behind(end_offset)
             self._segments[-1].truncate(end_offset)
@@ -203,13 +203,13 @@ class Log:
             self._store_epochs(self._epochs)
 
     def restart_at(self, start: OffsetAndEpoch) -> None:
-        """Return when the log is empty and begins here, on the disk too.
+        """Remove all records and let the log begin at another offset; return when that is done on the disk.
 
         Args:
-            start: end of a snapshot that is on the disk: a crash in the middle of this leads to the same end.
+            start: end of a snapshot that is on the disk; after a crash during this call, opening the log completes it.
 
         Raises:
-            StorageError: the disk refused, now or before.
+            StorageError: the disk returned an error, now or before.
         """
         with self._one_failure_is_final():
             self._recovery_point.retreat(start.offset)
@@ -223,31 +223,34 @@ class Log:
             self._store_epochs(self._epochs)
 
     def read(self, start_offset: Offset, *, max_bytes: int, end_offset: Offset) -> bytes:
-        """Return whole batches, from the one that holds `start_offset` on; perhaps fewer than there are.
+        """Return whole batches from the one that holds `start_offset` on, perhaps not all that there are.
 
         Args:
             start_offset: no lower than the log's start.
             max_bytes: most to return; one batch is returned even if it is larger.
-            end_offset: no batch that reaches beyond this is returned.
+            end_offset: no batch that ends after this is returned.
 
         Returns:
-            b"" when there is nothing between the two offsets. The first batch may begin before `start_offset`.
+            b"" if there is nothing between the two offsets. The first batch may begin before `start_offset`.
 
         Raises:
-            CorruptBatchError: the file is not what was written; names it, and the byte.
+            CorruptBatchError: a file is damaged; names file and byte.
         """
         assert start_offset >= self._start.offset, f"{start_offset} lies before the log"
         pieces = self.pieces(start_offset, max_bytes=max_bytes, end_offset=end_offset, piece_bytes=sys.maxsize)
         return next(pieces, b"")
 
     def pieces(self, start_offset: Offset, *, max_bytes: int, end_offset: Offset, piece_bytes: int) -> Iterator[bytes]:
-        """Yield what `read` returns piece by piece, so that other work on the log can come between them.
+        """Yield what `read` returns in pieces, so that the thread can do other work between them.
 
         Args:
             start_offset: see `read`.
             max_bytes: see `read`.
-            end_offset: see `read`; all before it is committed.
-            piece_bytes: most that one piece takes, which may end within a batch.
+            end_offset: see `read`; everything below is committed.
+            piece_bytes: most bytes of a piece, which may end within a batch.
+
+        Raises:
+            CorruptBatchError: while iterating; see `read`.
         """
         end_offset = min(end_offset, self._end_offset)
         if start_offset < self._start.offset or start_offset >= end_offset:
@@ -260,27 +263,30 @@ class Log:
         span = segment.span(start_offset, max_bytes=max_bytes, end_offset=end_offset)
         for position in span[::piece_bytes]:
             if start_offset < self._start.offset:
-                return  # a snapshot has taken the place of the log's start
+                return  # A snapshot replaced the start of the log.
             yield segment.read_at(position, min(piece_bytes, span.stop - position))
 
     def header_of(self, offset: Offset) -> StoredHeader:
-        """Return the header of the batch that holds the record at `offset`; no more of the batch is read.
+        """Return the header of the batch that holds `offset`, without reading the rest of the batch.
 
         Raises:
-            CorruptBatchError: the file is not what was written; names it, and the byte.
+            CorruptBatchError: a file is damaged; names file and byte.
         """
         assert self._start.offset <= offset < self._end_offset, f"{offset} lies outside the log"
         recent = self._tail.header_of(offset)
         return read_stored_header(recent) if recent is not None else self._segment_of(offset).header_of(offset)
 
     def flush(self) -> Offset:
-        """Return when all that was appended before the call is on the disk, and the end offset of that.
+        """Return when everything that was appended before the call is on the disk.
+
+        Returns:
+            The end offset of what is on the disk.
 
         Raises:
-            StorageError: the disk refused, now or before. It is not asked again.
+            StorageError: the disk returned an error, now or before. The flush is not tried again.
         """
         with self._one_failure_is_final():
-            # The order of these two lines matters: see the module's word on threads.
+            # The order of these two lines matters: see the paragraph on threads in the module's docstring.
             end_offset = self._end_offset
             segment = self._segments[-1]
             epochs = self._epochs
@@ -295,14 +301,14 @@ class Log:
         return first_at_or_after(self._segments, timestamp_ms, end_offset)
 
     def find_largest_timestamp(self, end_offset: Offset) -> TimestampOffset | None:
-        """Return the first of the records below `end_offset` that have the largest timestamp, or None."""
+        """Return the first record with the largest timestamp below `end_offset`, or None."""
         return first_of_largest(self._segments, end_offset)
 
     def close(self) -> None:
-        """Flush and close all files. After a failure the files are closed as they are.
+        """Flush and close all files. After an error the files are closed without a flush.
 
         Raises:
-            StorageError: the disk refused.
+            StorageError: the disk returned an error.
         """
         try:
             if self._failure is None:
@@ -321,8 +327,8 @@ class Log:
         pieces: list[bytes] = []
         for batch in run:
             header = batch.header
-            assert header.base_offset == next_offset, f"batch at offset {header.base_offset}, {next_offset} is next"
-            assert header.size_bytes == len(batch.payload), f"{len(batch.payload)} bytes, {header.size_bytes} announced"
+            assert header.base_offset == next_offset, f"batch at offset {header.base_offset}, expected {next_offset}"
+            assert header.size_bytes == len(batch.payload), f"{len(batch.payload)} bytes, expected {header.size_bytes}"
             next_offset = header.end_offset
             epochs = _with_epoch_of(header, epochs)
             pieces.append(with_base_offset_and_epoch(batch.payload, header.base_offset, header.epoch))
@@ -331,12 +337,12 @@ class Log:
             self._segments[-1].append(data, [batch.header for batch in run])
             self._tail.append(self._end_offset, data)
             self._epochs = epochs
-            # Last, because a flush on another thread vouches for everything below it.
+            # This comes last, because a flush on another thread reports everything below it.
             self._end_offset = next_offset
 
     def _roll(self) -> None:
         full = self._segments[-1]
-        # On the disk before the next one exists: a later flush looks at the last segment only.
+        # It must be on the disk before the next segment exists, because a flush takes the last segment only.
         full.seal()
         self._recovery_point.advance(self._end_offset)
         full.indexes.seal()
@@ -347,8 +353,8 @@ class Log:
             return
         while self._segments[-1].base_offset > end_offset:
             self._segments.pop().remove()
-        # Before another segment is cut: one that a crash brought back behind the cut would look like the rest of a log
-        # that lost records in the middle, and the node would refuse to start.
+        # This must be on the disk before the last segment is truncated. If a crash brought a removed segment back, the
+        # log would seem to lack records in the middle, and the node would refuse to start.
         self._files.sync_directory(self._directory)
 
     def _new_segment(self, base_offset: Offset) -> Segment:
@@ -362,7 +368,7 @@ class Log:
         try:
             is_right = read_epochs(self._files, name) == self._epochs.entries
         except StorageError as error:
-            _logger.warning("%s; it is written anew from the log, which says the same", error)
+            _logger.warning("%s; the file is written again from the batches of the log", error)
             is_right = False
         if not is_right:
             self._store_epochs(self._epochs)
@@ -374,7 +380,7 @@ class Log:
     @contextmanager
     def _one_failure_is_final(self) -> Iterator[None]:
         if self._failure is not None:
-            raise StorageError(f"no more writes after an error: {self._failure}") from self._failure
+            raise StorageError(f"the log takes no writes after an error: {self._failure}") from self._failure
         try:
             yield
         except StorageError as error:

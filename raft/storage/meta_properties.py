@@ -1,4 +1,4 @@
-"""The file `meta.properties`: whose log directory this is. It is written at the first start and never changed.
+"""The file `meta.properties`: cluster, node and id of a log directory, written at the first start and never changed.
 
     version=1
     cluster.id=...
@@ -28,7 +28,7 @@ _NODE_ID = re.compile(r"[0-9]{1,10}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetaProperties:
-    """Whose a log directory is: the cluster, the node, and the id of the directory itself."""
+    """The cluster and node that a log directory belongs to, and the id of the directory."""
 
     cluster_id: str
     node_id: NodeId
@@ -36,31 +36,31 @@ class MetaProperties:
 
 
 def claim_directory(files: Files, *, cluster_id: str | None, node_id: NodeId, entropy: bytes) -> MetaProperties:
-    """Return whose directory this is, after making sure that it is ours; at the first start it becomes ours.
+    """Check that a directory belongs to this node, and return what its file says; the first start writes the file.
 
     Args:
         files: the log directory.
-        cluster_id: the configured cluster; None takes what the directory says, at the first start the zero uuid.
+        cluster_id: the configured cluster; None takes the one in the directory, at the first start the zero uuid.
         node_id: the configured node.
-        entropy: 16 random bytes, for the id of a directory that has none yet.
+        entropy: 16 random bytes, for the id of a directory that has no id.
 
     Raises:
         ConfigError: the directory belongs to another node or cluster; names both.
-        StorageError: the file is not what it should be.
+        StorageError: the file is malformed or of another version, or the disk returned an error.
     """
     stored = _read(files)
     found_cluster, found_node = stored.get("cluster.id"), stored.get("node.id")
     path = files.path_of(META_PROPERTIES_NAME)
     if found_node not in (None, str(node_id)):
-        raise ConfigError(f"{path} says node.id={found_node}; the configuration says node.id={node_id}")
+        raise ConfigError(f"{path} has node.id={found_node}, expected node.id={node_id} as configured")
     if cluster_id is not None and found_cluster not in (None, cluster_id):
-        raise ConfigError(f"{path} says cluster.id={found_cluster}; the configuration says cluster.id={cluster_id}")
+        raise ConfigError(f"{path} has cluster.id={found_cluster}, expected cluster.id={cluster_id} as configured")
     owner = MetaProperties(
         cluster_id=found_cluster or cluster_id or ZERO_UUID,
         node_id=node_id,
         directory_id=Uuid(stored["directory.id"]) if "directory.id" in stored else new_uuid(entropy),
     )
-    # Before KIP-853 directories had no id; it is added, as Kafka does.
+    # Directories from before KIP-853 have no id. Kafka adds one too.
     if "directory.id" not in stored:
         _write(files, owner)
     return owner
@@ -73,11 +73,11 @@ def _read(files: Files) -> dict[str, str]:
     properties = parse_properties(files.read(META_PROPERTIES_NAME).decode(errors="replace"))
     stored = {key: value.strip() for key, value in properties.items()}
     if stored.get("version") != _VERSION:
-        raise StorageError(f"{path}: version={stored.get('version')} is not {_VERSION}, the only one known")
+        raise StorageError(f"{path}: version={stored.get('version')}, expected {_VERSION}")
     if not stored.get("cluster.id"):
         raise StorageError(f"{path}: cluster.id is missing")
     if not _NODE_ID.fullmatch(stored.get("node.id", "")):
-        raise StorageError(f"{path}: node.id={stored.get('node.id')} is no node id")
+        raise StorageError(f"{path}: node.id={stored.get('node.id')} is not a node id")
     if "directory.id" in stored:
         try:
             parse_uuid(stored["directory.id"])

@@ -1,10 +1,10 @@
-"""A file that holds one offset of a partition, in the form in which Kafka keeps the offsets of a whole folder.
+"""A checkpoint file with one offset of a partition, in Kafka's format for the offsets of many partitions.
 
     0
     1
     __cluster_metadata 0 117      topic, partition, offset
 
-Source: Kafka OffsetCheckpointFile, whose file holds all partitions of a folder; ours holds one.
+Source: Kafka OffsetCheckpointFile, whose file has all partitions of a log directory; this one has a single partition.
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ from raft.types import Offset
 class OffsetCheckpoint:
     """One offset of one partition, on the disk and in memory.
 
-    `advance` may be called from the thread that flushes while the one that appends calls `retreat`.
+    One thread may call `advance` while another one calls `retreat`.
 
     Args:
-        files: where the file lies.
+        files: where the file is.
         name: the file.
-        topic: name of the topic, as it stands in the entry.
-        partition: its number.
+        topic: name of the topic in the entry.
+        partition: number of the partition in the entry.
+
+    Raises:
+        StorageError: the file is malformed.
     """
 
     def __init__(self, files: Files, name: str, *, topic: str, partition: int) -> None:
@@ -38,17 +41,17 @@ class OffsetCheckpoint:
 
     @property
     def offset(self) -> Offset:
-        """What stands on the disk; 0 when there is no file."""
+        """The offset on the disk; 0 if there is no file."""
         return self._offset
 
     def advance(self, offset: Offset) -> None:
-        """Write a higher offset; a lower or the same one is already covered."""
+        """Write an offset if it is higher than the present one, and return when it is on the disk."""
         with self._writing:
             if offset > self._offset:
                 self._write(offset)
 
     def retreat(self, end_offset: Offset) -> None:
-        """Return when the offset on the disk is no higher than `end_offset`, where the log is about to be cut."""
+        """Lower the offset to `end_offset` if it is higher, and return when it is on the disk."""
         with self._writing:
             if end_offset < self._offset:
                 self._write(end_offset)

@@ -1,4 +1,4 @@
-"""The file `partition.metadata`: which topic a partition's directory is of, by id.
+"""The file `partition.metadata`: the id of the topic that a partition's directory belongs to.
 
     version: 0
     topic_id: AAAAAAAAAAAAAAAAAAAAAQ
@@ -22,11 +22,16 @@ _CONTENT = re.compile(rb"version: 0\r?\ntopic_id: (\S+)\s*")
 
 
 def claim_partition(files: Files, name: str, topic_id: Uuid) -> None:
-    """Return when the file says that the directory is of this topic; the first start writes it.
+    """Check that a directory belongs to a topic; the first start writes the file.
+
+    Args:
+        files: where the file is.
+        name: the file.
+        topic_id: of the topic.
 
     Raises:
-        ConfigError: it is of another topic; names both.
-        StorageError: the file is not what it should be.
+        ConfigError: the directory belongs to another topic; names both.
+        StorageError: the file is malformed, or the disk returned an error.
     """
     if not files.exists(name):
         replace_file(files, name, f"version: 0\ntopic_id: {topic_id}\n".encode())
@@ -35,6 +40,6 @@ def claim_partition(files: Files, name: str, topic_id: Uuid) -> None:
     try:
         found = parse_uuid(content[1].decode() if content is not None else "")
     except ValueError as error:
-        raise StorageError(f"{files.path_of(name)} does not hold a version 0 and a topic id") from error
+        raise StorageError(f"{files.path_of(name)} is malformed, expected version 0 and a topic id") from error
     if found != topic_id:
-        raise ConfigError(f"{files.path_of(name)} is of topic id {found}; the configuration says {topic_id}")
+        raise ConfigError(f"{files.path_of(name)} has topic id {found}, expected {topic_id} as configured")

@@ -1,4 +1,4 @@
-"""One file `<end offset>.snapshot`: the table of writers as the log below that offset makes it.
+"""The file `<end offset>.snapshot`: the table of writers after the records below that offset.
 
     size  field                     form
     2     version                   int16    1
@@ -8,8 +8,8 @@
                                     delta, int64 timestamp, int32 coordinator epoch (-1), int64 first offset of the
                                     transaction under way (-1)
 
-So far it is Kafka's ProducerSnapshot, version 1, whose readers ignore what follows. Ours need more: Kafka remembers the
-last batch only.
+Up to here it is Kafka's ProducerSnapshot, version 1; Kafka ignores what follows. Kafka remembers the last batch of a
+producer only, and this project's table of writers needs more:
 
     4     mark                      "KSPK"
     2     version                   int16    1
@@ -19,7 +19,7 @@ last batch only.
     43    a batch                   int16 epoch, int32 sequence, int32 record count, int64 base offset, int64 end
                                     offset, int64 log time, int8 1 if there is a content checksum, uint64 that or 0
 
-Producers stand in the order of their last writes. A file without our part was written by Kafka and cannot be used.
+Producers stand in the order of their last writes. A file without the second part was written by Kafka and is not used.
 
 Source: rule LOG-22; Kafka ProducerStateManager.writeSnapshot, readSnapshot.
 """
@@ -48,7 +48,7 @@ _NONE = -1
 
 
 def encode_producer_snapshot(image: TableImage) -> bytes:
-    """Return the file that holds this table."""
+    """Return the content of the file for a table."""
     entries = sorted(image.histories.items(), key=lambda entry: entry[1][-1].base_offset)
     pieces = [_COUNT.pack(len(entries))]
     pieces += [_kafkas_entry(producer_id, history[-1]) for producer_id, history in entries]
@@ -61,14 +61,14 @@ def encode_producer_snapshot(image: TableImage) -> bytes:
 
 
 def decode_producer_snapshot(content: bytes, *, end_offset: Offset) -> TableImage:
-    """Return the table that a file holds.
+    """Return the table in a file.
 
     Args:
-        content: the file.
+        content: the content of the file.
         end_offset: the offset in its name.
 
     Raises:
-        DecodeError: it is damaged, of another version, or Kafka's own, without what this project adds.
+        DecodeError: the file is damaged, of another version, or without the second part, as Kafka writes it.
     """
     try:
         return _decode(content, end_offset)
@@ -82,7 +82,7 @@ def _decode(content: bytes, end_offset: Offset) -> TableImage:
         raise DecodeError(f"producer snapshot of version {version}, expected {_VERSION}")
     actual = crc32c(memoryview(content)[_HEADER.size :])
     if actual != expected:
-        raise DecodeError(f"producer snapshot with checksum {expected:08x} in its header, {actual:08x} of its bytes")
+        raise DecodeError(f"producer snapshot with checksum {actual:08x}, expected {expected:08x}")
     (count,) = _COUNT.unpack_from(content, _HEADER.size)
     position = _HEADER.size + _COUNT.size
     if not 0 <= count <= (len(content) - position) // _PRODUCER.size:
@@ -90,10 +90,10 @@ def _decode(content: bytes, end_offset: Offset) -> TableImage:
     producer_ids = [_PRODUCER.unpack_from(content, position + at * _PRODUCER.size)[0] for at in range(count)]
     position += count * _PRODUCER.size
     if content[position : position + len(_MARK)] != _MARK:
-        raise DecodeError("producer snapshot of Kafka's, which says too little of the batches before the last")
+        raise DecodeError("producer snapshot of Kafka, without the part that this project needs")
     _mark, our_version, log_time_ms, first_log_time_ms = _OUR_HEADER.unpack_from(content, position)
     if our_version != _OUR_VERSION:
-        raise DecodeError(f"producer snapshot whose second part is of version {our_version}, expected {_OUR_VERSION}")
+        raise DecodeError(f"producer snapshot whose second part has version {our_version}, expected {_OUR_VERSION}")
     position += _OUR_HEADER.size
     histories: dict[int, History] = {}
     for producer_id in producer_ids:

@@ -1,4 +1,4 @@
-"""The producer snapshots of one partition: with the newest one a start need not count in the batches below it.
+"""The producer snapshots of a partition: a start takes the newest one instead of the writes below its offset.
 
 Source: rule LOG-22; Kafka ProducerStateManager, LogFileUtils.producerSnapshotFile.
 """
@@ -18,16 +18,16 @@ from raft.writers import TableImage
 _logger = logging.getLogger(__name__)
 
 KEPT_SNAPSHOTS = 2
-"""The newest, and the one before for when it is damaged."""
+"""The newest one, and the one before it in case the newest is damaged."""
 
 _SNAPSHOT_FILE = re.compile(r"([0-9]{20})\.snapshot")
 
 
 class ProducerSnapshots:
-    """The files. One thread at a time uses them.
+    """The producer snapshots in a folder. One thread at a time uses them.
 
     Args:
-        files: where they lie.
+        files: where the folder is.
         directory: the partition's folder.
     """
 
@@ -36,13 +36,13 @@ class ProducerSnapshots:
         self._directory = directory
 
     def write(self, image: TableImage) -> None:
-        """Return when a table is on the disk; older files than are kept are gone."""
+        """Store a table, and return when it is on the disk; only the newest files are kept."""
         replace_file(self._files, self._name(image.end_offset), encode_producer_snapshot(image))
         for end_offset in self._end_offsets()[:-KEPT_SNAPSHOTS]:
             self._files.remove(self._name(end_offset))
 
     def newest(self, *, at_most: Offset) -> TableImage | None:
-        """Return the newest table that can be read, of those no later than an offset. A damaged one is passed over."""
+        """Return the newest table with an end offset of at most `at_most`, or None. A damaged file is ignored."""
         for end_offset in reversed(self._end_offsets()):
             if end_offset > at_most:
                 continue
@@ -50,11 +50,11 @@ class ProducerSnapshots:
             try:
                 return decode_producer_snapshot(self._files.read(name), end_offset=end_offset)
             except DecodeError as error:
-                _logger.warning("%s is not used: %s; writers are read from the log instead", name, error)
+                _logger.warning("producer snapshot %s is ignored: %s", name, error)
         return None
 
     def remove_after(self, end_offset: Offset) -> None:
-        """Return when no table is left, on the disk too, that counts batches from an offset on."""
+        """Remove the tables with batches from `end_offset` on, and return when that is done on the disk."""
         later = [found for found in self._end_offsets() if found > end_offset]
         for found in later:
             self._files.remove(self._name(found))
@@ -62,7 +62,7 @@ class ProducerSnapshots:
             self._files.sync_directory(self._directory)
 
     def remove_all(self) -> None:
-        """Return when no table is left, on the disk too."""
+        """Remove all tables, and return when that is done on the disk."""
         self.remove_after(Offset(-1))
 
     def _end_offsets(self) -> list[Offset]:

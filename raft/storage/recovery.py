@@ -1,23 +1,21 @@
-"""Opening the segments of a log: every batch is looked at, and the torn end of an interrupted write is cut off.
+"""Opens the segments of a log: reads every batch, and truncates the log at the torn end of an interrupted write.
 
-What is checked, batch by batch: length, magic, checksum, that offsets have no gap, that epochs never fall. The first
-batch that fails ends the log, and is cut off as what a crash left of a write, unless one of these shows that it is not:
+Each batch is checked: length, magic, checksum, no gap between offsets, no lower epoch. The first batch that fails ends
+the log, and the log is truncated there, because a crash leaves the last write incomplete. There are two exceptions:
 
-- It lies below the recovery point. Everything there had reached the disk.
-- A whole batch with a good checksum stands behind it, in its segment or a later one. A write that a crash interrupts
-  ends somewhere; nothing of it follows. So a record that had been written whole was damaged later, as by a flipped bit,
-  or lost.
+- The batch lies below the recovery point. Everything there was flushed.
+- A whole batch with a right checksum follows it, in its segment or a later one. An interrupted write has nothing behind
+  its end, so a batch that was written whole was damaged or lost later, for example by a flipped bit.
 
-In both cases records may be lost that this node had acknowledged, and no node may go on as if it had never had them: a
-quorum could elect it and lose them everywhere. So the start is refused and nothing is touched.
+In both cases this node may have lost records that it had acknowledged. It must not go on without them, because a quorum
+could elect it and lose them everywhere. So the start is refused, and no file is changed.
 
-There is one case in which the second rule refuses although nothing was lost. When the power fails during one large
-flush, a file system may have written later pages and not earlier ones; then whole batches stand behind a hole, and all
-of them are above the last flush. Nothing on the disk tells this from the loss of flushed records: the recovery point is
-up to a second older than the last flush. To cut would be right most of the time and would lose committed records
-silently the other times. To refuse costs an operator's decision, for which the message gives the command: to cut the
-file there, where the power did fail, or to have the log copied from the leader. Segments before the last one were
-flushed when they were full, so this cannot happen in them.
+In one case the second rule refuses a start although nothing was lost. If the power fails during a large flush, a file
+system may have written later pages and not earlier ones. Then whole batches follow a hole, and all of them are above
+the last flush. The files do not tell this case from the loss of flushed records, because the recovery point is up to a
+second older than the last flush. Truncation would be right most times and lose committed records silently at others. So
+the operator decides, and the message gives the commands: truncate the file there if the power did fail, or let the node
+copy the log from the leader. Segments before the last one were flushed when they were full, so they have no such holes.
 
 Source: rules LOG-13, LOG-15; Kafka LogLoader, LogSegment.recover.
 """
@@ -41,10 +39,10 @@ _SEGMENT_FILE = re.compile(r"([0-9]{20})(\.log|\.index|\.timeindex)")
 
 
 def remove_log(files: Files, directory: str, recovery_point: RecoveryPoint) -> None:
-    """Return when no segment is left on the disk, nor a recovery point that speaks of one.
+    """Remove all segments and reset the recovery point, and return when that is done on the disk.
 
     Args:
-        files: where the segments lie.
+        files: where the segments are.
         directory: the partition's folder.
         recovery_point: of this partition.
     """
@@ -56,14 +54,14 @@ def remove_log(files: Files, directory: str, recovery_point: RecoveryPoint) -> N
 
 
 class Recovery:
-    """One walk over all segments of a directory.
+    """One read of all segments of a directory.
 
     Args:
-        files: where the segments lie.
+        files: where the segments are.
         directory: the partition's folder.
-        start: where the log begins: 0, or the end of a snapshot that stands for what was before (LOG-15).
-        recovery_point: all below it is known to have been on the disk.
-        on_batch: called with the header of each batch that is good, in order.
+        start: where the log begins: 0, or the end of a snapshot that replaces what was before (LOG-15).
+        recovery_point: everything below it was flushed.
+        on_batch: called with the header of each sound batch, in order.
     """
 
     def __init__(
@@ -87,10 +85,10 @@ class Recovery:
         self._position = 0
 
     def open_segments(self) -> tuple[list[Segment], Offset]:
-        """Return the segments, at least one, in order and whole, and the end offset of the log.
+        """Return the segments in order, at least one, and the end offset of the log.
 
         Raises:
-            CorruptBatchError: a batch below the recovery point is damaged or missing, or a whole one stands behind a
+            CorruptBatchError: a batch below the recovery point is damaged or missing, or a whole batch follows a
                 damaged one; names file and byte.
         """
         base_offsets = self._base_offsets()
@@ -112,7 +110,7 @@ class Recovery:
         return [match for match in map(_SEGMENT_FILE.fullmatch, self._names) if match]
 
     def _base_offsets(self) -> list[Offset]:
-        """The segments, in order. Those from before a snapshot are what a crash left on the way to it."""
+        """Return the base offsets of the segments, in order; not those that a crash left from before the snapshot."""
         found = sorted(Offset(int(match[1])) for match in self._segment_files() if match[2] == LOG_SUFFIX)
         base_offsets = [base_offset for base_offset in found if base_offset >= self._start_offset]
         if base_offsets and base_offsets[0] != self._start_offset:
@@ -121,7 +119,7 @@ class Recovery:
         return base_offsets
 
     def _walk(self, base_offsets: list[Offset]) -> CorruptBatchError | None:
-        """Open and walk the segments up to the first bad batch; return what is wrong with it, or None."""
+        """Open and read the segments up to the first damaged batch; return its error, or None."""
         for base_offset in base_offsets:
             if self._segments:
                 self._segments[-1].seal()
@@ -133,7 +131,7 @@ class Recovery:
         return None
 
     def _first_damage(self, segment: Segment) -> CorruptBatchError | None:
-        """Walk a segment; return what is wrong with its first bad batch, or None."""
+        """Read a segment; return the error of its first damaged batch, or None."""
         self._position = 0
         if segment.base_offset != self._end_offset:
             return CorruptBatchError(f"{segment.path} follows a segment that ends at offset {self._end_offset}")
@@ -151,24 +149,28 @@ class Recovery:
         if header.base_offset != self._end_offset or header.epoch < self._last_epoch:
             raise CorruptBatchError(
                 f"{segment.path} is damaged at byte {self._position}: batch at offset {header.base_offset} of epoch "
-                f"{header.epoch} where offset {self._end_offset} of epoch {self._last_epoch} or later was next"
+                f"{header.epoch}, expected offset {self._end_offset} of epoch {self._last_epoch} or later"
             )
         self._end_offset = header.end_offset
         self._last_epoch = header.epoch
 
     def _check_nothing_is_lost(self, damage: CorruptBatchError | None) -> None:
         if self._end_offset < self._recovery_point:
-            found = damage or f"{self._files.path_of(self._directory)} holds no more"
+            found = damage or f"segments are missing in {self._files.path_of(self._directory)}"
             raise CorruptBatchError(
-                f"{found}; the log ends at offset {self._end_offset}, but all below {self._recovery_point} had been "
-                "flushed, so this is no torn end of a write and records are lost"
+                f"{found}; the log ends at offset {self._end_offset}, but everything below {self._recovery_point} was "
+                "flushed, so this is not the torn end of a write and records are lost"
             )
 
     def _check_nothing_follows(self, damage: CorruptBatchError, later: list[Offset]) -> None:
-        """Refuse to cut where a whole batch stands behind the damage."""
+        """Check that no whole batch follows the damage.
+
+        Raises:
+            CorruptBatchError: a whole batch follows; names its file and byte, and what the operator can do.
+        """
         search = BatchSearch(min_offset=self._end_offset)
         damaged = self._segments[-1]
-        # A segment that does not follow the one before begins with a batch that may be whole; a damaged batch is not.
+        # Behind a gap, the first batch of the segment may be whole; elsewhere the batch at this position is damaged.
         is_behind_gap = damaged.base_offset != self._end_offset and self._position == 0
         found = damaged.find_whole_batch(search, self._position + (0 if is_behind_gap else 1))
         path = damaged.path
@@ -184,7 +186,7 @@ class Recovery:
         if found is not None:
             raise CorruptBatchError(
                 f"{damage}; a whole batch at offset {found.base_offset} follows at byte {found.position} of {path}, so "
-                f"this is no torn end of a write, and the log is not truncated. {self._way_out(damaged)}"
+                f"this is not the torn end of a write, and the log is not truncated. {self._way_out(damaged)}"
             )
 
     def _way_out(self, damaged: Segment) -> str:
@@ -197,7 +199,7 @@ class Recovery:
         )
 
     def _truncate_torn_end(self, later: list[Offset], damage: CorruptBatchError) -> None:
-        """Take the damage and all behind it off the disk."""
+        """Remove the damaged batch and everything behind it from the disk."""
         torn = self._segments[-1]
         dropped_bytes = torn.size_bytes - self._position
         for base_offset in reversed(later):
@@ -208,7 +210,7 @@ class Recovery:
             self._segments.pop().remove()
             self._segments[-1].unseal()
         else:
-            # The indexes hold what is good and no more; their files must not, for a moment, point behind the cut.
+            # The indexes have the sound batches only. Their files must never point behind the end of the segment.
             torn.indexes.attach()
             torn.truncate_file(self._position)
         _logger.warning(
@@ -220,7 +222,7 @@ class Recovery:
         )
 
     def _settle(self) -> None:
-        """Make the index files right, and all that was found durable."""
+        """Write the index files, and flush everything that was read."""
         if not self._segments:
             self._segments.append(Segment(self._files, self._directory, self._end_offset, create=True))
         for segment in self._segments[:-1]:
@@ -232,6 +234,6 @@ class Recovery:
         for match in self._segment_files():
             if int(match[1]) not in bases:
                 self._files.remove(join(self._directory, match[0]))
-        # What was read may have come from a cache that never got to the disk; the sealed ones are on it already.
+        # The batches may be in the cache of the system only. The sealed segments were flushed.
         self._segments[-1].flush()
         self._files.sync_directory(self._directory)

@@ -1,7 +1,7 @@
-"""The file `recovery-point-offset-checkpoint`: an offset below which the whole log is known to be on the disk.
+"""The file `recovery-point-offset-checkpoint`: an offset below which everything in the log was flushed.
 
-A damaged batch below it is lost data and stops the node; one at or above it may be the torn end of a write. So the
-point never runs ahead of a flush, and goes back, on the disk, before the log is cut below it.
+A damaged batch below it is lost data, and the node exits; a damaged batch above it may be the torn end of a write. So
+the recovery point is written after a flush, and lowered on the disk before the log is truncated below it.
 
 Source: rules LOG-13, LOG-18.
 """

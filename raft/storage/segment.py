@@ -1,9 +1,9 @@
-"""One segment of the log: a `.log` file that holds batches one after the other, and the two indexes beside it.
+"""A segment of the log: a `.log` file with batches one after the other, and its two indexes.
 
-The file's name is the offset of its first record, in twenty digits (LOG-14).
+The name of the file is the offset of its first record, in twenty digits (LOG-14).
 
-Only the last segment of a log keeps its file open; a sealed one opens it for each read. So the number of segments is
-not bounded by how many files a process may have open.
+Only the last segment of a log keeps its file open; a sealed segment opens its file for each read. So a log can have
+more segments than a process may have open files.
 
 Source: Kafka LogSegment, FileRecords.
 """
@@ -35,10 +35,10 @@ class Segment:
     """An open segment.
 
     Args:
-        files: where it lies.
+        files: where its files are.
         directory: the partition's folder.
         base_offset: offset of its first record.
-        create: make a new, empty file instead of opening one.
+        create: create empty files instead of opening those that exist.
     """
 
     def __init__(self, files: Files, directory: str, base_offset: Offset, *, create: bool = False) -> None:
@@ -56,16 +56,22 @@ class Segment:
 
     @property
     def path(self) -> str:
-        """The `.log` file's name, for messages."""
+        """Path of the `.log` file, for messages."""
         return self._path
 
     @property
     def size_bytes(self) -> int:
-        """Bytes in the `.log` file."""
+        """Size of the `.log` file."""
         return self._file.size_bytes if self._sealed_bytes is None else self._sealed_bytes
 
     def has_room_for(self, header: BatchHeader, *, waiting_bytes: int, segment_bytes: int) -> bool:
-        """Whether a batch may go in here, after `waiting_bytes` of others. The first one always may."""
+        """Whether a batch may be appended. The first batch of a segment always may.
+
+        Args:
+            header: of the batch.
+            waiting_bytes: size of other batches that are appended before.
+            segment_bytes: largest size of a segment.
+        """
         size_bytes = self.size_bytes + waiting_bytes
         if size_bytes == 0:
             return True
@@ -75,30 +81,39 @@ class Segment:
         )
 
     def append(self, data: bytes, headers: Sequence[BatchHeader]) -> None:
-        """Write batches at the end, in one go.
+        """Write batches at the end, with one call to the disk.
 
         Args:
             data: the batches one after the other.
-            headers: their headers.
+            headers: their headers, in order.
         """
         assert self._sealed_bytes is None, f"{self.path} is sealed"
         position = self.size_bytes
         self._file.append(data)
-        # Only what is written gets an entry, so a reader of the index always finds the batch it points to.
+        # A batch gets its entry after it is written, so an entry always points to a batch.
         for header in headers:
             self.indexes.note(header, position)
             position += header.size_bytes
 
     def span(self, start_offset: Offset, *, max_bytes: int, end_offset: Offset) -> range:
-        """Return the positions of what `Log.read` returns, as far as this segment goes; `read_at` reads it."""
+        """Return the positions of the batches that `Log.read` returns from this segment; `read_at` reads them.
+
+        Args:
+            start_offset: see `Log.read`; it is in this segment.
+            max_bytes: see `Log.read`.
+            end_offset: see `Log.read`.
+
+        Raises:
+            CorruptBatchError: the file is damaged; names file and byte.
+        """
         start = self.locate(start_offset)
         limit = min(start + max(max_bytes, self._batch_bytes_at(start)), self.size_bytes)
-        # Up to an indexed batch that begins within both bounds, every batch lies within them.
+        # All batches before an indexed batch that begins within both bounds lie within them too.
         known = min(self.indexes.position_up_to(limit), self.indexes.position_before(end_offset))
         return range(start, self._end_within(max(start, known), limit, end_offset))
 
     def read_at(self, position: int, size_bytes: int) -> bytes:
-        """Return the bytes at a position; fewer if the file ends before."""
+        """Return `size_bytes` bytes from `position` on; fewer only at the end of the file."""
         if self._sealed_bytes is None:
             return self._file.read(position, size_bytes)
         file = self._files.open(self._name)
@@ -108,7 +123,7 @@ class Segment:
             file.close()
 
     def locate(self, offset: Offset) -> int:
-        """Return where the batch begins that holds `offset`, or the end of the segment if none here does."""
+        """Return the position of the batch that holds `offset`; the size of the segment if no batch does."""
         position = self.indexes.position_before(offset)
         while position < self.size_bytes:
             window = self.read_at(position, _LOCATE_BYTES)
@@ -116,54 +131,59 @@ class Segment:
                 skipped = skip_to(window, offset)
                 if skipped + PLACE_BYTES <= len(window):
                     return position + skipped
-                # The window ended first. A file that shrank under our feet must not keep us here for ever.
+                # The batch lies behind the window. Without this check a file that became shorter would loop for ever.
                 if not skipped:
-                    raise DecodeError(f"{len(window)} bytes are no batch")
+                    raise DecodeError(f"{len(window)} bytes are not a batch")
             position += skipped
         return position
 
     def batch_at(self, position: int) -> bytes:
-        """Return the bytes of the batch that begins at `position`."""
+        """Return the batch that begins at `position`."""
         return self.read_at(position, self._batch_bytes_at(position))
 
     def header_of(self, offset: Offset) -> StoredHeader:
         """Return the header of the batch that holds `offset`, which is in this segment.
 
         Raises:
-            CorruptBatchError: the file is not what was written; names it, and the byte.
+            CorruptBatchError: the file is damaged; names file and byte.
         """
         position = self.locate(offset)
         with self._damage_named(position):
             return read_stored_header(self.read_at(position, HEADER.size))
 
     def walk(self, position: int = 0) -> Iterator[BatchHeader]:
-        """Yield the headers of the batches from `position` on, their checksums verified.
+        """Yield the headers of the batches from `position` on, after a check of their checksums.
 
         Raises:
-            CorruptBatchError: while iterating, at the first batch that is damaged or cut short.
+            CorruptBatchError: while iterating, at the first batch that is damaged or incomplete.
         """
-        wanted_bytes = _WALK_BYTES
+        read_bytes = _WALK_BYTES
         while position < self.size_bytes:
-            data = self.read_at(position, wanted_bytes)
-            begin = position
+            data = self.read_at(position, read_bytes)
+            start = position
             try:
                 for header in walk_headers(data):
                     yield header
                     position += header.size_bytes
             except DecodeError as error:
                 raise self._damage(position, error) from error
-            if position == begin:
-                wanted_bytes = self._batch_bytes_at(position)
+            if position == start:
+                read_bytes = self._batch_bytes_at(position)
 
     def find_whole_batch(self, search: BatchSearch, position: int) -> FoundBatch | None:
-        """Return the first whole batch that a search finds from `position` on, or None."""
+        """Return the first whole batch from `position` on, or None.
+
+        Args:
+            search: the search, which other segments share.
+            position: where it begins.
+        """
         return search.find(self.read_at, position, self.size_bytes)
 
     def truncate(self, end_offset: Offset) -> None:
-        """Return when everything from `end_offset` on is gone, on the disk too.
+        """Remove everything from `end_offset` on, and return when that is done on the disk.
 
-        A cut is flushed at once: otherwise a crash could bring old batches back behind new ones. A sealed segment is
-        open again afterwards.
+        The truncation is flushed at once, because a crash could otherwise bring old batches back behind new ones. A
+        sealed segment is open again afterwards.
         """
         position = self.indexes.position_below(end_offset)
         rest = []
@@ -173,24 +193,24 @@ class Segment:
             rest.append(header)
             position += header.size_bytes
         assert not rest or rest[-1].end_offset == end_offset, f"{self.path}: no batch ends at offset {end_offset}"
-        # The indexes first: at no moment does an entry point to what is not there.
+        # The indexes come first, so no entry ever points behind the end of the segment.
         self.indexes.truncate(end_offset, rest)
         self.unseal()
         self.truncate_file(position)
 
     def truncate_file(self, size_bytes: int) -> None:
-        """Return when the `.log` file ends at `size_bytes`, on the disk too; the indexes stay as they are."""
+        """Truncate the `.log` file alone to `size_bytes`, and return when that is done on the disk."""
         self._file.truncate(size_bytes)
         self._file.flush()
 
     def flush(self) -> None:
-        """Return when all batches are on the disk. May run on another thread while this one is sealed."""
+        """Return when all batches are on the disk. It may run on another thread while the segment is sealed."""
         with self._sealing:
             if self._sealed_bytes is None:
                 self._file.flush()
 
     def seal(self) -> None:
-        """Return when all batches are on the disk and the `.log` file is closed: nothing more is to be appended."""
+        """Flush and close the `.log` file: nothing more will be appended to this segment."""
         self.flush()
         with self._sealing:
             if self._sealed_bytes is None:
@@ -198,7 +218,7 @@ class Segment:
                 self._file.close()
 
     def unseal(self) -> None:
-        """Keep the `.log` file open again, for what comes."""
+        """Open the `.log` file again, to append to it."""
         with self._sealing:
             if self._sealed_bytes is not None:
                 self._file = self._files.open(self._name)
@@ -210,21 +230,21 @@ class Segment:
         self._file.close()
 
     def remove(self) -> None:
-        """Close all three files and take them away."""
+        """Close and remove all three files."""
         self.indexes.remove()
         self._file.close()
         self._files.remove(self._name)
 
     def _end_within(self, position: int, limit: int, end_offset: Offset) -> int:
-        """Return where the last batch from `position` on ends that lies within both bounds; `position` for none."""
+        """Return the end of the last batch from `position` on that lies within both bounds; `position` if none does."""
         while position + PLACE_BYTES <= limit:
             window = self.read_at(position, min(_LOCATE_BYTES, limit - position))
             if len(window) < PLACE_BYTES:
-                break  # the file shrank under our feet
+                break  # The file became shorter.
             with self._damage_named(position):
                 taken = take_until(window, 0, max_bytes=len(window), end_offset=end_offset)
                 if not taken:
-                    # The next batch is larger than the window, or the first one outside the bounds.
+                    # The next batch is larger than the window, or lies outside the bounds.
                     last_offset, taken = place_at(window, 0)
                     if last_offset >= end_offset or position + taken > limit:
                         break
@@ -237,7 +257,7 @@ class Segment:
         with self._damage_named(position):
             _last_offset, batch_bytes = place_at(place, 0) if len(place) == PLACE_BYTES else (0, left_bytes + 1)
             if batch_bytes > left_bytes:
-                raise DecodeError(f"batch is cut short: {left_bytes} bytes are left")
+                raise DecodeError(f"batch is incomplete: {left_bytes} bytes are left")
             return batch_bytes
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""A segment's two indexes together with their files, which grow entry by entry beside the log.
+"""The two indexes of a segment and their files, which grow entry by entry.
 
 Source: Kafka LogSegment.append, truncateTo, onBecomeInactiveSegment.
 """
@@ -10,16 +10,16 @@ from raft.storage.index import OffsetIndex, TimeIndex
 from raft.types import BatchHeader, Offset
 
 INDEX_INTERVAL_BYTES = 4096
-"""How many bytes of batches go by before an entry is due: Kafka's index.interval.bytes."""
+"""Bytes of batches between two entries: Kafka's index.interval.bytes."""
 
 
 class SegmentIndexes:
     """The indexes of one segment.
 
-    Until `attach` they live in memory only: that is how opening a log rebuilds them before it looks at the files.
+    Before `attach` they are in memory only: opening a log builds them from the batches first and then writes the files.
 
     Args:
-        files: where the files lie.
+        files: where the files are.
         offset_index_name: the `.index` file.
         time_index_name: the `.timeindex` file.
         base_offset: of the segment.
@@ -36,12 +36,12 @@ class SegmentIndexes:
 
     @property
     def largest_timestamp_ms(self) -> int:
-        """Of all records in the segment; -1 when none has one."""
+        """The largest timestamp of all records in the segment; -1 if no record has one."""
         return self._largest_timestamp_ms
 
     @property
     def offset_of_largest(self) -> Offset:
-        """Last offset of the first batch that has the largest timestamp; the base offset when none has one."""
+        """Last offset of the first batch with the largest timestamp; the base offset if no record has one."""
         return self._offset_of_largest
 
     def position_before(self, offset: Offset) -> int:
@@ -53,16 +53,17 @@ class SegmentIndexes:
         return self._offsets.position_up_to(position)
 
     def position_before_timestamp(self, timestamp_ms: int) -> int:
-        """Return the position of an indexed batch before which nothing has this timestamp or a later one.
+        """Return the position of an indexed batch before which no record has this timestamp or a later one.
 
-        If the segment has it at all, the first batch with it begins at most an interval later, whatever the clocks of
-        writers did: an entry for the time goes with every entry for a position, unless nothing had become younger.
+        If a record of the segment has it, the first such batch begins at most an interval later, whatever the clocks of
+        the writers did: each entry for a position comes with one for the time, unless the largest timestamp is the
+        same.
         """
         offset = self._times.offset_reaching(timestamp_ms)
         return self.position_below(self._offset_of_largest if offset is None else offset)
 
     def position_below(self, offset: Offset) -> int:
-        """Return the position of the last indexed batch that has only offsets lower than this; 0 for the first."""
+        """Return the position of the last indexed batch with only lower offsets than `offset`; 0 if there is none."""
         return self._offsets.position_before(Offset(offset - 1))
 
     def largest_before(self, end_offset: Offset) -> tuple[int, Offset] | None:
@@ -70,7 +71,7 @@ class SegmentIndexes:
         return self._times.largest_before(end_offset)
 
     def note(self, header: BatchHeader, position: int) -> None:
-        """Take a batch that was written at `position` into account; write the entries that are due."""
+        """Add a batch that was written at `position`, and write the entries that are due."""
         self._note_timestamp(header)
         if position - self._offsets.last_position > INDEX_INTERVAL_BYTES:
             offset_entry = self._offsets.append(header.last_offset, position)
@@ -82,7 +83,7 @@ class SegmentIndexes:
                     time_index.append(time_entry)
 
     def attach(self) -> None:
-        """Make the files say what the indexes say, and keep them open for what comes. Does nothing if they are open."""
+        """Write the indexes to their files, and keep these open for more entries. Does nothing if they are open."""
         if self._opened is not None:
             return
         contents = (self._offsets.to_bytes(), self._times.to_bytes())
@@ -90,7 +91,7 @@ class SegmentIndexes:
         self._opened = (offset_index, time_index)
 
     def seal(self) -> None:
-        """Close the files; the largest timestamp is entered, so that the time index covers the whole segment."""
+        """Add the largest timestamp, so that the time index covers the whole segment, and close the files."""
         entry = self._times.append(self._largest_timestamp_ms, self._offset_of_largest)
         if self._opened is not None:
             offset_index, time_index = self._opened
@@ -101,11 +102,11 @@ class SegmentIndexes:
             time_index.close()
 
     def truncate(self, end_offset: Offset, rest: list[BatchHeader]) -> None:
-        """Drop what points to `end_offset` or later, and open the files again if they were sealed.
+        """Remove the entries of `end_offset` and later offsets, and open the files again if they were sealed.
 
         Args:
-            end_offset: where the segment ends now.
-            rest: headers of the batches from the last one that stays indexed up to the end.
+            end_offset: the new end of the segment.
+            rest: headers of the batches from the last indexed one up to the end.
         """
         self._offsets.truncate(end_offset)
         self._times.truncate(end_offset)
@@ -116,14 +117,14 @@ class SegmentIndexes:
         self.attach()
 
     def close(self) -> None:
-        """Close the files as they are."""
+        """Close the files."""
         if self._opened is not None:
             for file in self._opened:
                 file.close()
             self._opened = None
 
     def remove(self) -> None:
-        """Close the files and take them away."""
+        """Close and remove the files."""
         self.close()
         for name in self._names:
             self._files.remove(name)

@@ -1,14 +1,15 @@
-"""Snapshots: each stands for the part of the log before its end offset.
+"""Snapshots: each replaces the part of the log before its end offset.
 
     <topic>-<partition>/00000000000000002865-0000000003.checkpoint         whole: end offset, epoch of the record before
                         00000000000000002865-0000000003.checkpoint.part    being downloaded
-                        00000000000000002865-0000000003.checkpoint.installing    whole, about to take the log's place
+                        00000000000000002865-0000000003.checkpoint.installing    whole, about to replace the log
 
-The last form is ours. While it is there, the log in the folder is the one from before the snapshot, or what is left of
-it: its segments may lie before, around or behind the end of the snapshot, and nothing else tells them from the log that
-follows it. So a crash at any moment is followed by the same end: the old log is removed, then the snapshot is named.
+Kafka does not have the last form. While a file with this name exists, the log in the folder is the old one, or a part
+of it. Its segments may lie before, around or behind the end of the snapshot, and nothing else tells them from the new
+log. So a start after a crash completes the installation: it removes the old log and then renames the snapshot.
 
-This project's nodes make none. An observer downloads one from a leader that has cut the start of its log.
+The nodes of this project make no snapshots. An observer downloads one from a leader of Kafka's that has removed the
+start of its log.
 
 Source: rules LOG-14 to LOG-16; Kafka Snapshots, FileRawSnapshotWriter.
 """
@@ -31,7 +32,7 @@ class SnapshotFolder:
     """The snapshots of one partition. One thread at a time uses it.
 
     Args:
-        files: where they lie.
+        files: where the folder is.
         directory: the partition's folder.
     """
 
@@ -41,23 +42,32 @@ class SnapshotFolder:
         self._part: File | None = None
 
     def latest(self) -> OffsetAndEpoch | None:
-        """The newest whole snapshot. The one at offset 0, which a cluster may be formatted with, stands for no log."""
+        """Return the newest whole snapshot, or None.
+
+        A snapshot at offset 0, with which Kafka may format a cluster, replaces nothing and does not count.
+        """
         found = [snapshot for snapshot in self._snapshots(_SNAPSHOT_FILE) if snapshot.offset > 0]
         return max(found, key=lambda snapshot: snapshot.offset, default=None)
 
     def store_piece(self, snapshot: OffsetAndEpoch, position: int, piece: bytes) -> None:
-        """Write the next piece of a snapshot; position 0 begins anew, and gives up another one that was begun."""
+        """Write the next piece of a snapshot. A piece at position 0 begins a new download and ends another one.
+
+        Args:
+            snapshot: end offset and epoch.
+            position: of the piece in the file: the size of the pieces before.
+            piece: its bytes.
+        """
         if position == 0:
             self.close()
             self._part = self._files.create(self._name(snapshot) + PART_SUFFIX)
         part = self._part
         assert part is not None, "a snapshot begins at position 0"
-        assert part.size_bytes == position, f"a piece at {position}, where {part.size_bytes} was next"
+        assert part.size_bytes == position, f"piece at position {position}, expected {part.size_bytes}"
         part.append(piece)
 
     def begin_install(self, snapshot: OffsetAndEpoch) -> None:
-        """Return when all pieces of a snapshot are on the disk, and that the log before it is to go."""
-        assert self._part is not None, "it was begun"
+        """Flush a whole snapshot and mark it as about to replace the log; return when that is on the disk."""
+        assert self._part is not None, "its pieces were stored"
         self._part.flush()
         self.close()
         name = self._name(snapshot)
@@ -65,24 +75,24 @@ class SnapshotFolder:
         self._files.sync_directory(self._directory)
 
     def interrupted_install(self) -> OffsetAndEpoch | None:
-        """The snapshot whose installation a crash interrupted, if any."""
+        """Return the snapshot whose installation was interrupted by a crash, or None."""
         found = self._snapshots(_INSTALLING_FILE)
         return max(found, key=lambda snapshot: snapshot.offset, default=None)
 
     def finish_install(self, snapshot: OffsetAndEpoch) -> None:
-        """Return when a snapshot stands on the disk under its own name; the log from before it is gone."""
+        """Give a snapshot its final name after the old log is removed; return when that is on the disk."""
         name = self._name(snapshot)
         self._files.rename(name + _INSTALLING_SUFFIX, name)
         self._files.sync_directory(self._directory)
 
     def remove_before(self, offset: Offset) -> None:
-        """Take away the snapshots that end before an offset."""
+        """Remove the snapshots that end before an offset."""
         for snapshot in self._snapshots(_SNAPSHOT_FILE):
             if snapshot.offset < offset:
                 self._files.remove(self._name(snapshot))
 
     def close(self) -> None:
-        """Give up a snapshot that was begun and is not finished."""
+        """End a download that is not complete."""
         if self._part is not None:
             self._part.close()
             self._part = None

@@ -1,6 +1,6 @@
-"""Finding one's way among stored batches by their offsets and sizes alone, without reading anything else of them.
+"""Finds stored batches by their offsets and sizes, without reading anything else of them.
 
-Checksums are not verified here: whoever stored the bytes has done that, and whoever gets them will.
+Checksums are not checked here: they were checked when the batches were stored, and readers check them again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from raft.records.header import HEADER, LENGTH_END
 from raft.types import Offset
 
 PLACE_BYTES = 27
-"""How much of a batch tells its offsets and its size: up to its last offset delta."""
+"""Bytes of a batch that hold its offsets and its size: up to its last offset delta."""
 
 _BASE_OFFSET_AND_LENGTH = struct.Struct(">qi")
 _LAST_OFFSET_DELTA = struct.Struct(">i")
@@ -20,10 +20,14 @@ _LAST_OFFSET_DELTA_AT = PLACE_BYTES - _LAST_OFFSET_DELTA.size
 
 
 def place_at(buffer: bytes, position: int) -> tuple[int, int]:
-    """Return the last offset and the size of the batch at `position`, of which PLACE_BYTES are there.
+    """Return the last offset and the size of the batch at `position`.
+
+    Args:
+        buffer: has PLACE_BYTES or more from `position` on.
+        position: of the batch.
 
     Raises:
-        DecodeError: no batch is that small. Without this a damaged length could lead a walk round in circles.
+        DecodeError: the size is too small for a batch. Without this check a damaged length could make a loop endless.
     """
     base_offset, length = _BASE_OFFSET_AND_LENGTH.unpack_from(buffer, position)
     (last_offset_delta,) = _LAST_OFFSET_DELTA.unpack_from(buffer, position + _LAST_OFFSET_DELTA_AT)
@@ -34,15 +38,14 @@ def place_at(buffer: bytes, position: int) -> tuple[int, int]:
 
 
 def skip_to(buffer: bytes, offset: Offset) -> int:
-    """Return where the first batch begins that ends after `offset`.
+    """Return the position of the batch that holds `offset`.
 
     Args:
-        buffer: batches, the first one no later than that; the last one may be cut short.
-        offset: the one looked for.
+        buffer: batches, the last one perhaps incomplete; the first one does not begin after `offset`.
+        offset: the offset.
 
     Returns:
-        A position from which less than PLACE_BYTES are left if no batch whose place can be read is the one: it begins
-        there or later.
+        A position with less than PLACE_BYTES behind it if the batch begins there or later.
 
     Raises:
         DecodeError: a batch is damaged.
@@ -57,13 +60,13 @@ def skip_to(buffer: bytes, offset: Offset) -> int:
 
 
 def take_until(buffer: bytes, position: int, *, max_bytes: int, end_offset: Offset) -> int:
-    """Return where the last whole batch ends that lies within all bounds; `position` itself if there is none.
+    """Return the end of the last whole batch that lies within all bounds; `position` if there is none.
 
     Args:
-        buffer: batches, the last one may be cut short.
-        position: where the first one begins.
-        max_bytes: most that all of them may take.
-        end_offset: none may reach beyond this.
+        buffer: batches, the last one perhaps incomplete.
+        position: of the first batch.
+        max_bytes: largest size of the batches together.
+        end_offset: no batch ends after this.
 
     Raises:
         DecodeError: a batch is damaged.

@@ -1,4 +1,4 @@
-"""The most recent bytes of a log, kept in memory, so that followers and readers that keep up cause no disk read."""
+"""The newest bytes of a log, in memory: followers and readers that keep up cause no disk reads."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from raft.types import Offset
 
 
 class Tail:
-    """The last few mebibytes that were appended.
+    """The last mebibytes that were appended.
 
     Args:
-        max_bytes: most that is kept; a single append larger than this is not.
+        max_bytes: most that is kept; an append that is larger is not kept at all.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -24,7 +24,12 @@ class Tail:
         self._end_position = 0
 
     def append(self, base_offset: Offset, piece: bytes) -> None:
-        """Keep whole batches that follow those kept before."""
+        """Add whole batches.
+
+        Args:
+            base_offset: of the first one: the end of the batches before.
+            piece: the batches.
+        """
         self._base_offsets.append(base_offset)
         self._positions.append(self._end_position)
         self._pieces.append(piece)
@@ -33,7 +38,7 @@ class Tail:
             self._make_room()
 
     def truncate(self, end_offset: Offset) -> None:
-        """Forget everything from `end_offset` on."""
+        """Remove everything from `end_offset` on."""
         while self._base_offsets and self._base_offsets[-1] >= end_offset:
             self._base_offsets.pop()
             self._pieces.pop()
@@ -45,9 +50,9 @@ class Tail:
             self._end_position = self._positions[-1] + len(kept)
 
     def read(self, start_offset: Offset, *, max_bytes: int, end_offset: Offset) -> bytes | None:
-        """Return what `Log.read` returns, or None if the batch with start_offset is no longer here.
+        """Return what `Log.read` returns, or None if the batch with `start_offset` is not kept any more.
 
-        Only the first piece and the last one are looked into: small appends are many pieces.
+        Only the first and the last piece are searched, because small appends make many pieces.
         """
         if not self._base_offsets or start_offset < self._base_offsets[0]:
             return None
@@ -57,7 +62,7 @@ class Tail:
         _last_offset, first_bytes = place_at(piece, position)
         room = max(max_bytes, first_bytes)
         limit = self._positions[first] + position + room
-        # The pieces before the last one end within both bounds, as the next piece begins there.
+        # All pieces before the last one lie within both bounds, because the last one begins within them.
         last = min(bisect_right(self._positions, limit), bisect_right(self._base_offsets, end_offset)) - 1
         if last == first:
             return piece[position : take_until(piece, position, max_bytes=room, end_offset=end_offset)]
@@ -67,7 +72,7 @@ class Tail:
         return b"".join([piece[position:], *self._pieces[first + 1 : last], last_part])
 
     def header_of(self, offset: Offset) -> bytes | None:
-        """Return the header of the batch that holds `offset`, or None if it is no longer here."""
+        """Return the header of the batch that holds `offset`, or None if it is not kept any more."""
         if not self._base_offsets or offset < self._base_offsets[0]:
             return None
         piece = self._pieces[bisect_right(self._base_offsets, offset) - 1]
@@ -75,7 +80,7 @@ class Tail:
         return piece[position : position + HEADER.size]
 
     def _make_room(self) -> None:
-        # A quarter at a time: taking pieces from the front of a list moves all others.
+        # A quarter is removed at a time, because removing the front of a list moves all other elements.
         dropped = bisect_left(self._positions, self._end_position - self._max_bytes * 3 // 4)
         del self._base_offsets[:dropped]
         del self._positions[:dropped]

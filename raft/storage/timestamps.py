@@ -1,8 +1,7 @@
-"""Looking for records by time, as ListOffsets asks.
+"""Finds records by time, for ListOffsets.
 
-Only the header of a batch is looked at until one is found that will do, and the indexes say where that one is, give or
-take an interval: a search costs the same however long the log is and whatever clocks its writers had. It must, for
-nothing is appended meanwhile.
+The indexes lead to an interval of the log, and in it a search reads headers until one matches. So it takes the same
+time in a log of any size and with any clocks of the writers. It must be short, because nothing is appended meanwhile.
 
 Source: Kafka UnifiedLog.fetchOffsetByTimestamp, LogSegment.findOffsetByTimestamp.
 """
@@ -30,11 +29,11 @@ class TimestampOffset:
 
 
 def first_at_or_after(segments: Sequence[Segment], timestamp_ms: int, end_offset: Offset) -> TimestampOffset | None:
-    """Return the record of the lowest offset whose timestamp is this or later.
+    """Return the record with the lowest offset whose timestamp is `timestamp_ms` or later; None if there is none.
 
     Args:
         segments: the log.
-        timestamp_ms: the time looked for.
+        timestamp_ms: the time.
         end_offset: records from here on do not count.
     """
     for segment in segments:
@@ -48,7 +47,7 @@ def first_at_or_after(segments: Sequence[Segment], timestamp_ms: int, end_offset
 
 
 def first_of_largest(segments: Sequence[Segment], end_offset: Offset) -> TimestampOffset | None:
-    """Return the record with the largest timestamp, of several the first; None when no record has one.
+    """Return the first record with the largest timestamp; None if no record has one.
 
     Args:
         segments: the log.
@@ -71,7 +70,7 @@ def first_of_largest(segments: Sequence[Segment], end_offset: Offset) -> Timesta
 
 
 def _largest_in(segment: Segment, end_offset: Offset) -> tuple[int, Offset]:
-    """Return the largest timestamp below `end_offset`, -1 for none, and an offset of the first batch that has it."""
+    """Return the largest timestamp below `end_offset`, -1 for none, and an offset in the first batch that has it."""
     indexes = segment.indexes
     if indexes.offset_of_largest < end_offset:
         return indexes.largest_timestamp_ms, indexes.offset_of_largest
@@ -92,9 +91,9 @@ def _batches(segment: Segment, position: int, end_offset: Offset) -> Iterator[tu
 
 
 def _first_in_batch(segment: Segment, position: int, header: BatchHeader, timestamp_ms: int) -> TimestampOffset:
-    # A log may hold records that nobody can read, or that are older than their batch says: leaders have not always
-    # looked. That is no reason to stop a node, nor to go on through a log of such batches: the batch as a whole is as
-    # good an answer as there is, and begins no later than what is looked for.
+    # A log may have malformed records, or records that are older than the header of their batch says, because leaders
+    # did not always check them. The batch as a whole is the best result then: it begins no later than the record. A
+    # node must not stop for that, nor search a log of such batches to its end.
     with suppress(DecodeError):
         record = load_scanner().find_first(section_of(segment.batch_at(position), header), timestamp_ms)
         if record is not None:

@@ -82,7 +82,7 @@ def test_closed_standard_input_is_refused(server: str) -> None:
     done = subprocess.run(["sh", "-c", command], capture_output=True, env=ENVIRONMENT, timeout=PATIENCE_S, check=False)
 
     assert done.returncode == 1
-    assert done.stderr == b"kraft: there is no value, and standard input is closed\n"
+    assert done.stderr == b"kraft: standard input is closed: give a value as argument\n"
 
 
 def test_nothing_on_standard_input_is_nothing_appended(client: Client, server: str) -> None:
@@ -134,7 +134,7 @@ def test_line_that_is_too_large_is_refused_and_what_came_before_is_told(client: 
         words = appending.stderr.read().decode()
 
         assert appending.wait(PATIENCE_S) == 1
-    assert words.startswith("kraft: a write of 94372")
+    assert words.startswith("kraft: a batch of 94372")
     assert "raise --max-request-size here and message.max.bytes on the nodes" in words
     assert words.endswith(" (appended 1 record at offset 1 before it)\n")
     assert pairs(read_all(client)) == [(None, b"fine")]
@@ -154,4 +154,4 @@ def test_key_goes_with_a_value(here: Here, server: str) -> None:
     done = here("append", "--bootstrap-server", server, "--key", "k")
 
     assert done.exit_code == 2
-    assert "--key goes with a value; on standard input the key stands before a TAB" in done.errors
+    assert "--key needs a value: on standard input, write the key and a TAB before each value" in done.errors

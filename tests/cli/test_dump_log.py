@@ -157,7 +157,7 @@ def test_bytes_that_are_no_text_are_shown_escaped(here: Here, tmp_path: Path) ->
 def test_last_batch_may_be_incomplete(here: Here, tmp_path: Path, data: bytes, size: int) -> None:
     *_, last = rows(here, written(tmp_path, FIRST + data))
 
-    assert last == {"position": len(FIRST), "incomplete": f"{size} bytes at the end are no whole batch"}
+    assert last == {"position": len(FIRST), "incomplete": f"{size} bytes at the end are not a whole batch"}
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_file_of_another_kind_is_refused(here: Here, tmp_path: Path, name: str) 
 
     assert done.exit_code == 1
     assert done.errors == (
-        f"kraft: {name} is no file that can be shown; known are <offset>.log, <offset>.snapshot, "
+        f"kraft: cannot show {name}: expected one of <offset>.log, <offset>.snapshot, "
         "<offset>-<epoch>.checkpoint, "
         "leader-epoch-checkpoint, recovery-point-offset-checkpoint, replication-offset-checkpoint, quorum-state, "
         "meta.properties, partition.metadata\n"

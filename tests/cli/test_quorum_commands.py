@@ -159,9 +159,9 @@ def test_both_are_printed_as_json(here: Here, shelf: str) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ([], "exactly one of --status and --replication is needed"),
-        (["--status", "--replication"], "exactly one of --status and --replication is needed"),
-        (["--status", "--human-readable"], "--human-readable goes with --replication"),
+        ([], "expected exactly one of --status and --replication"),
+        (["--status", "--replication"], "expected exactly one of --status and --replication"),
+        (["--status", "--human-readable"], "--human-readable needs --replication"),
     ],
 )
 @pytest.mark.rule("DESCRIBE-11")

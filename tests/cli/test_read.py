@@ -58,7 +58,7 @@ def test_batch_that_cannot_be_read_ends_with_its_offset_and_the_cause_in_one_lin
 
     assert (done.exit_code, done.output) == (1, "before\n")
     (line,) = done.errors.splitlines()
-    assert "the batch that holds offset 2 cannot be read: record at byte 0" in line
+    assert "the batch with offset 2 cannot be read: record at byte 0" in line
     assert here("read", "--bootstrap-server", server, "--from", "4").output == "after\n"
 
 
@@ -102,17 +102,17 @@ def test_read_that_would_end_before_it_starts_is_refused(here: Here, shelf: str)
     done = here("read", "--bootstrap-server", shelf, "--from", "4", "--to", "2")
 
     assert (done.exit_code, done.output) == (1, "")
-    assert done.errors == "kraft: --from 4 is after --to 2: allowed are starts up to the end\n"
+    assert done.errors == "kraft: --from 4 is after --to 2: expected a start up to the end\n"
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--from", "soon"], "--from soon: allowed are earliest, latest and offsets of 0 or more"),
-        (["--from", "-1"], "--from -1: allowed are earliest, latest and offsets of 0 or more"),
-        (["--to", "earliest"], "--to earliest: allowed are latest and offsets of 0 or more"),
-        (["--to", "1.5"], "--to 1.5: allowed are latest and offsets of 0 or more"),
-        (["--follow", "--to", "5"], "--follow never ends: it does not go with --to"),
+        (["--from", "soon"], "--from soon: expected earliest, latest or an offset of 0 or more"),
+        (["--from", "-1"], "--from -1: expected earliest, latest or an offset of 0 or more"),
+        (["--to", "earliest"], "--to earliest: expected latest or an offset of 0 or more"),
+        (["--to", "1.5"], "--to 1.5: expected latest or an offset of 0 or more"),
+        (["--follow", "--to", "5"], "--follow has no end: give --follow or --to"),
         (["--timeout-ms", "0"], "--timeout-ms"),
     ],
 )
@@ -168,4 +168,4 @@ def test_offset_past_the_end_is_refused(here: Here, shelf: str, option: str) -> 
     done = here("read", "--bootstrap-server", shelf, option, "7")
 
     assert (done.exit_code, done.output) == (1, "")
-    assert done.errors == f"kraft: {option} 7 lies past the end: committed is up to 6\n"
+    assert done.errors == f"kraft: {option} 7 is after the end of the log, expected at most 6\n"

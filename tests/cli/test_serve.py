@@ -96,12 +96,12 @@ def test_keys_are_overridden_by_arguments(node: NodeProcess) -> None:
 
 def test_override_that_is_none_is_refused(node: NodeProcess) -> None:
     assert node.start("--override", "nonsense").wait() == 1
-    assert node.words == "kraft: --override nonsense: allowed is key=value\n"
+    assert node.words == "kraft: --override nonsense: expected key=value\n"
 
 
 def test_wrong_value_is_refused_in_one_line(node: NodeProcess) -> None:
     assert node.start("--override", "max.connections=none").wait() == 1
-    assert node.words == "kraft: max.connections=none: allowed are 1 to 2147483647\n"
+    assert node.words == "kraft: max.connections=none: expected 1 to 2147483647\n"
 
 
 def test_node_has_a_directory_that_the_locale_has_no_characters_for(tmp_path: Path) -> None:

@@ -107,8 +107,8 @@ def test_encoder_refuses_unknown_tags_in_a_version_without_tagged_fields() -> No
 @pytest.mark.parametrize(
     ("tags", "expected"),
     [
-        pytest.param("01 03 07 0000000000000007", "mark at byte 15: .*another size", id="too short a size"),
-        pytest.param("01 03 09 0000000000000007 00", "mark at byte 15: .*another size", id="too long a size"),
+        pytest.param("01 03 07 0000000000000007", "mark at byte 15: the size of a tagged", id="too short a size"),
+        pytest.param("01 03 09 0000000000000007 00", "mark at byte 15: the size of a tagged", id="too long a size"),
         pytest.param("01 09 05 00", "a length of 5 with 1 bytes left", id="size past the end"),
         pytest.param("05 00 02 0263", "the bytes end too early", id="fewer fields than counted"),
     ],

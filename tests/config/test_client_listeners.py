@@ -56,11 +56,11 @@ def test_places_of_others_than_the_voters_are_refused(places: str) -> None:
     with pytest.raises(ConfigError) as refused:
         both(listener__name__client__quorum__voters=places)
 
-    assert str(refused.value).startswith(f"listener.name.client.quorum.voters={places}: allowed is id@host:port")
+    assert str(refused.value).startswith(f"listener.name.client.quorum.voters={places}: expected id@host:port")
 
 
 def test_voters_on_one_host_cannot_be_guessed() -> None:
-    with pytest.raises(ConfigError, match=r"^listener\.name\.client\.quorum\.voters=: allowed is id@host"):
+    with pytest.raises(ConfigError, match=r"^listener\.name\.client\.quorum\.voters=: expected id@host"):
         both(controller__quorum__voters="1@one:1,2@one:2,3@one:3")
 
 
@@ -77,7 +77,7 @@ def test_node_is_where_it_says() -> None:
 
 
 def test_listener_for_clients_that_is_not_plaintext_is_refused() -> None:
-    with pytest.raises(ConfigError, match="CLIENT is SSL, not supported yet"):
+    with pytest.raises(ConfigError, match="CLIENT is SSL, which is not supported"):
         both(listener__security__protocol__map="CLIENT:SSL")
 
 

@@ -52,6 +52,6 @@ def test_log_lies_in_its_own_directory_or_in_the_only_one_there_is() -> None:
     assert str(config().log_dir) == "/first"
     assert str(config({"metadata.log.dir": "/own", "log.dirs": "/first,/second"}).log_dir) == "/own"
     with pytest.raises(
-        ConfigError, match=r"^log\.dirs=/first,/second: allowed is one directory, as a node keeps one log"
+        ConfigError, match=r"^log\.dirs=/first,/second: expected one directory, because a node has one log"
     ):
         config({"log.dirs": "/first,/second"})

@@ -29,7 +29,8 @@ def test_listener_that_is_not_plaintext_is_refused(protocols: str, listener: str
         config(listeners=f"{listener}://one:9093", listener__security__protocol__map=protocols)
 
     assert str(refused.value) == (
-        f"listeners={listener}://one:9093: allowed is a PLAINTEXT listener; {listener} is {protocol}, not supported yet"
+        f"listeners={listener}://one:9093: expected a PLAINTEXT listener; "
+        f"{listener} is {protocol}, which is not supported"
     )
 
 
@@ -55,7 +56,7 @@ def test_listener_of_the_controller_is_the_one_that_counts() -> None:
 
 
 def test_controller_name_that_no_listener_has_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"^listeners=CONTROLLER://one:9093: allowed is one listener"):
+    with pytest.raises(ConfigError, match=r"^listeners=CONTROLLER://one:9093: expected one listener"):
         config(controller__listener__names="OTHER")
 
 
@@ -93,4 +94,4 @@ def test_protocol_map_that_cannot_be_read_is_refused_and_not_taken_for_plaintext
     with pytest.raises(ConfigError) as refused:
         config(listener__security__protocol__map=protocols)
 
-    assert str(refused.value).startswith(f"listener.security.protocol.map={protocols}: allowed is NAME:PROTOCOL,...")
+    assert str(refused.value).startswith(f"listener.security.protocol.map={protocols}: expected NAME:PROTOCOL,...")

@@ -98,66 +98,66 @@ def test_key_is_taken(key: str, text: str, field: str, value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "allowed"),
+    ("key", "value", "expected"),
     [
-        ("node.id", "one", "are 0 to 2147483647"),
-        ("node.id", "-1", "are 0 to 2147483647"),
-        ("node.id", "1.5", "are 0 to 2147483647"),
-        ("node.id", "2147483648", "are 0 to 2147483647"),
-        ("process.roles", "broker,controller", "is controller"),
-        ("process.roles", "broker", "is controller"),
-        ("controller.quorum.voters", "one:9093", "is id@host:port,id@host:port,... with each id once"),
-        ("controller.quorum.voters", "x@one:9093", "is id@host:port,id@host:port,... with each id once"),
-        ("controller.quorum.voters", "-1@one:9093", "is id@host:port,id@host:port,... with each id once"),
-        ("controller.quorum.voters", "2147483648@one:1", "is id@host:port,id@host:port,... with each id once"),
-        ("controller.quorum.voters", "1@one:1,1@two:2", "is id@host:port,id@host:port,... with each id once"),
-        ("controller.quorum.bootstrap.servers", "one", "is host:port with a port of 1 to 65535"),
-        ("controller.quorum.bootstrap.servers", "one:0", "is host:port with a port of 1 to 65535"),
-        ("controller.quorum.bootstrap.servers", "one:65536", "is host:port with a port of 1 to 65535"),
-        ("controller.quorum.bootstrap.servers", "::1:9093", "is host:port with a port of 1 to 65535"),
-        ("controller.quorum.voters", "1@one:1,2@0.0.0.0:1", "are addresses that other nodes can connect to, which 0.0"),
-        ("controller.quorum.voters", "1@one:1,2@[::]:1", "are addresses that other nodes can connect to, which :: is"),
-        ("controller.quorum.voters", "1@one:1,2@two:1,3@ONE:1", "is each address once, as each voter is a process"),
-        ("controller.quorum.election.timeout.ms", "-1", "are 10 to 2147483647"),
-        ("controller.quorum.fetch.timeout.ms", "2s", "are 10 to 2147483647"),
-        ("controller.quorum.election.backoff.max.ms", "x", "are 0 to 2147483647"),
-        ("controller.quorum.request.timeout.ms", "-5", "are 10 to 2147483647"),
-        ("controller.quorum.retry.backoff.ms", "1e3", "are 1 to 2147483647"),
-        ("controller.quorum.fetch.max.bytes", "0", "are 1 to 2147483647"),
-        ("metadata.log.segment.bytes", "8388607", "are 8388608 to 2147483647"),
-        ("metadata.log.segment.bytes", "2147483648", "are 8388608 to 2147483647"),
-        ("message.max.bytes", "0", "are 1 to 267386880"),
-        ("message.max.bytes", "267386881", "are 1 to 267386880"),
-        ("queued.max.request.bytes", "0", "are 1 to 2147483647"),
-        ("socket.request.max.bytes", "-1", "are 1 to 2147483647"),
-        ("max.connections", "0", "are 1 to 2147483647"),
-        ("max.connections", "1_000", "are 1 to 2147483647"),
-        ("connections.max.idle.ms", "0", "are 1 to 2147483647"),
-        ("raft.topic.id", "AAAA", "is 16 bytes as 22 characters of base64url, such as AAAAAAAAAAAAAAAAAAAAAQ"),
-        ("raft.topic.id", "AAAAAAAAAAAAAAAAAAAAAR", "is 16 bytes as 22 characters of base64url, such as"),
-        ("raft.topic.id", "no base64 at all, \xe4", "is 16 bytes as 22 characters of base64url, such as"),
-        ("raft.topic.name", "a/b", "are up to 249 letters, digits, dots, underscores and dashes"),
-        ("raft.topic.name", "..", "are up to 249 letters, digits, dots, underscores and dashes"),
-        ("raft.topic.name", "x" * 250, "are up to 249 letters, digits, dots, underscores and dashes"),
-        ("raft.records.strict", "yes", "are true and false"),
-        ("listeners", "one:9093", "is NAME://host:port,... with ports of 1 to 65535"),
-        ("listeners", "CONTROLLER://one:0", "is NAME://host:port,... with ports of 1 to 65535"),
-        ("listeners", "CONTROLLER://one:99999", "is NAME://host:port,... with ports of 1 to 65535"),
-        ("listeners", "A://one:1,A://two:2", "is each listener name once"),
-        ("listeners", "A://one:1,B://two:2", "is one listener, such as CONTROLLER://host:9093"),
-        ("listeners", "", "is one listener, such as CONTROLLER://host:9093"),
-        ("advertised.listeners", "CONTROLLER://0.0.0.0:1", "are hosts that other nodes and clients can connect to"),
-        ("advertised.listeners", "CONTROLLER://[::]:1", "are hosts that other nodes and clients can connect to"),
-        ("advertised.listeners", "CONTROLLER://:1", "are hosts that other nodes and clients can connect to"),
-        ("log.dirs", "/a,/b", "is one directory, as a node keeps one log; metadata.log.dir chooses it where"),
-        ("advertised.listeners", "one", "is NAME://host:port,... with ports of 1 to 65535"),
+        ("node.id", "one", "0 to 2147483647"),
+        ("node.id", "-1", "0 to 2147483647"),
+        ("node.id", "1.5", "0 to 2147483647"),
+        ("node.id", "2147483648", "0 to 2147483647"),
+        ("process.roles", "broker,controller", "controller"),
+        ("process.roles", "broker", "controller"),
+        ("controller.quorum.voters", "one:9093", "id@host:port,id@host:port,... with each id once"),
+        ("controller.quorum.voters", "x@one:9093", "id@host:port,id@host:port,... with each id once"),
+        ("controller.quorum.voters", "-1@one:9093", "id@host:port,id@host:port,... with each id once"),
+        ("controller.quorum.voters", "2147483648@one:1", "id@host:port,id@host:port,... with each id once"),
+        ("controller.quorum.voters", "1@one:1,1@two:2", "id@host:port,id@host:port,... with each id once"),
+        ("controller.quorum.bootstrap.servers", "one", "host:port with a port of 1 to 65535"),
+        ("controller.quorum.bootstrap.servers", "one:0", "host:port with a port of 1 to 65535"),
+        ("controller.quorum.bootstrap.servers", "one:65536", "host:port with a port of 1 to 65535"),
+        ("controller.quorum.bootstrap.servers", "::1:9093", "host:port with a port of 1 to 65535"),
+        ("controller.quorum.voters", "1@one:1,2@0.0.0.0:1", "addresses that other nodes can connect to, not 0.0.0.0"),
+        ("controller.quorum.voters", "1@one:1,2@[::]:1", "addresses that other nodes can connect to, not ::"),
+        ("controller.quorum.voters", "1@one:1,2@two:1,3@ONE:1", "each address once, because each voter is a process"),
+        ("controller.quorum.election.timeout.ms", "-1", "10 to 2147483647"),
+        ("controller.quorum.fetch.timeout.ms", "2s", "10 to 2147483647"),
+        ("controller.quorum.election.backoff.max.ms", "x", "0 to 2147483647"),
+        ("controller.quorum.request.timeout.ms", "-5", "10 to 2147483647"),
+        ("controller.quorum.retry.backoff.ms", "1e3", "1 to 2147483647"),
+        ("controller.quorum.fetch.max.bytes", "0", "1 to 2147483647"),
+        ("metadata.log.segment.bytes", "8388607", "8388608 to 2147483647"),
+        ("metadata.log.segment.bytes", "2147483648", "8388608 to 2147483647"),
+        ("message.max.bytes", "0", "1 to 267386880"),
+        ("message.max.bytes", "267386881", "1 to 267386880"),
+        ("queued.max.request.bytes", "0", "1 to 2147483647"),
+        ("socket.request.max.bytes", "-1", "1 to 2147483647"),
+        ("max.connections", "0", "1 to 2147483647"),
+        ("max.connections", "1_000", "1 to 2147483647"),
+        ("connections.max.idle.ms", "0", "1 to 2147483647"),
+        ("raft.topic.id", "AAAA", "16 bytes as 22 characters of base64url, such as AAAAAAAAAAAAAAAAAAAAAQ"),
+        ("raft.topic.id", "AAAAAAAAAAAAAAAAAAAAAR", "16 bytes as 22 characters of base64url, such as"),
+        ("raft.topic.id", "no base64 at all, \xe4", "16 bytes as 22 characters of base64url, such as"),
+        ("raft.topic.name", "a/b", "1 to 249 letters, digits, dots, underscores and dashes"),
+        ("raft.topic.name", "..", "1 to 249 letters, digits, dots, underscores and dashes"),
+        ("raft.topic.name", "x" * 250, "1 to 249 letters, digits, dots, underscores and dashes"),
+        ("raft.records.strict", "yes", "true or false"),
+        ("listeners", "one:9093", "NAME://host:port,... with ports of 1 to 65535"),
+        ("listeners", "CONTROLLER://one:0", "NAME://host:port,... with ports of 1 to 65535"),
+        ("listeners", "CONTROLLER://one:99999", "NAME://host:port,... with ports of 1 to 65535"),
+        ("listeners", "A://one:1,A://two:2", "each listener name once"),
+        ("listeners", "A://one:1,B://two:2", "one listener, such as CONTROLLER://host:9093"),
+        ("listeners", "", "one listener, such as CONTROLLER://host:9093"),
+        ("advertised.listeners", "CONTROLLER://0.0.0.0:1", "hosts that other nodes and clients can connect to"),
+        ("advertised.listeners", "CONTROLLER://[::]:1", "hosts that other nodes and clients can connect to"),
+        ("advertised.listeners", "CONTROLLER://:1", "hosts that other nodes and clients can connect to"),
+        ("log.dirs", "/a,/b", "one directory, because a node has one log; metadata.log.dir chooses it where"),
+        ("advertised.listeners", "one", "NAME://host:port,... with ports of 1 to 65535"),
     ],
 )
-def test_wrong_value_is_refused_with_key_value_and_what_is_allowed(key: str, value: str, allowed: str) -> None:
+def test_wrong_value_is_refused_with_key_value_and_what_is_expected(key: str, value: str, expected: str) -> None:
     with pytest.raises(ConfigError) as refused:
         config(**{key: value})
 
-    assert str(refused.value).startswith(f"{key}={value}: allowed {allowed}")
+    assert str(refused.value).startswith(f"{key}={value}: expected {expected}")
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_timeout_that_would_make_a_node_spin_is_refused(name: str, least_ms: int
     key = f"controller.quorum.{name}.ms"
 
     for value_ms in (0, least_ms - 1):
-        with pytest.raises(ConfigError, match=f"^{key}={value_ms}: allowed are {least_ms} to 2147483647$"):
+        with pytest.raises(ConfigError, match=f"^{key}={value_ms}: expected {least_ms} to 2147483647$"):
             config(**{key: str(value_ms)})
 
 
@@ -179,7 +179,7 @@ def test_host_that_cannot_be_a_name_is_refused(key: str, host: str) -> None:
     forms = {"controller.quorum.voters": "1@{}:9093", "listeners": "CONTROLLER://{}:9093"}
     value = forms.get(key, "{}:9093").format(host)
 
-    with pytest.raises(ConfigError, match=f"^{key}=.*: allowed is "):
+    with pytest.raises(ConfigError, match=f"^{key}=.*: expected "):
         config(**{key: value})
 
 
@@ -196,13 +196,13 @@ def test_host_that_cannot_be_a_name_is_refused(key: str, host: str) -> None:
     ],
 )
 def test_value_that_may_be_a_secret_is_not_printed(key: str) -> None:
-    assert str(refuse(key, "hunter2", "is nothing")) == f"{key}=[hidden]: allowed is nothing"
-    with pytest.raises(ConfigError, match=r"^--override \[hidden\]: allowed is key=value$"):
+    assert str(refuse(key, "hunter2", "nothing")) == f"{key}=[hidden]: expected nothing"
+    with pytest.raises(ConfigError, match=r"^--override \[hidden\]: expected key=value$"):
         parse_overrides([f"{key}:hunter2"])
 
 
 def test_key_of_no_secret_is_printed_with_its_value() -> None:
-    assert str(refuse("listeners", "x", "is nothing")) == "listeners=x: allowed is nothing"
+    assert str(refuse("listeners", "x", "nothing")) == "listeners=x: expected nothing"
 
 
 def test_frame_without_room_for_the_largest_batch_is_refused() -> None:
@@ -210,7 +210,7 @@ def test_frame_without_room_for_the_largest_batch_is_refused() -> None:
         config(socket__request__max__bytes="66536", message__max__bytes="1001")
 
     assert str(refused.value) == (
-        "socket.request.max.bytes=66536: allowed are sizes from 66537 on: message.max.bytes=1001 and 65536 for the "
+        "socket.request.max.bytes=66536: expected 66537 or more: message.max.bytes=1001 and 65536 for the "
         "request around it"
     )
     assert config(socket__request__max__bytes="66537", message__max__bytes="1001").socket_request_max_bytes == 66537
@@ -220,7 +220,7 @@ def test_queue_without_room_for_the_largest_batch_is_refused() -> None:
     with pytest.raises(ConfigError) as refused:
         config(queued__max__request__bytes="1000", message__max__bytes="1001")
 
-    message = "queued.max.request.bytes=1000: allowed are sizes from message.max.bytes=1001 on"
+    message = "queued.max.request.bytes=1000: expected message.max.bytes=1001 or more"
     assert str(refused.value) == message
     assert config(queued__max__request__bytes="1001", message__max__bytes="1001").queued_max_request_bytes == 1001
     assert config(message__max__bytes=str(100 << 20)).queued_max_request_bytes == 100 << 20, "the default grows with it"
@@ -229,9 +229,9 @@ def test_queue_without_room_for_the_largest_batch_is_refused() -> None:
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ("node.id", "node.id is missing: allowed are whole numbers of 0 or more"),
-        ("log.dirs", "log.dirs is missing: allowed is a directory for the log"),
-        ("controller.quorum.voters", "the quorum is missing: controller.quorum.voters is id@host:port,"),
+        ("node.id", "node.id is missing: expected a whole number of 0 or more"),
+        ("log.dirs", "log.dirs is missing: expected a directory for the log"),
+        ("controller.quorum.voters", "the quorum is missing: expected controller.quorum.voters=id@host:port,"),
     ],
 )
 @pytest.mark.rule("BOOT-4")
@@ -267,7 +267,7 @@ def test_example_configuration_warns_of_the_missing_cluster_id_alone() -> None:
     example = NodeConfig.from_properties(read_properties(CONF / "node.properties"))
 
     assert example.warnings == (
-        "cluster.id is missing: AAAAAAAAAAAAAAAAAAAAAA is used, which keeps no other quorum apart from this one",
+        "cluster.id is missing: AAAAAAAAAAAAAAAAAAAAAA is used, as by any other quorum without a cluster.id",
     )
     assert example.listener == Endpoint("localhost", 9093, "CONTROLLER")
 

@@ -148,5 +148,5 @@ def test_overrides_are_pairs() -> None:
 
 @pytest.mark.parametrize("override", ["node.id", "=7", " =7", ""])
 def test_override_that_is_no_pair_is_refused(override: str) -> None:
-    with pytest.raises(ConfigError, match=f"^--override {override}: allowed is key=value$"):
+    with pytest.raises(ConfigError, match=f"^--override {override}: expected key=value$"):
         parse_overrides([override])

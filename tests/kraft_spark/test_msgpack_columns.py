@@ -148,7 +148,7 @@ def test_row_that_does_not_fit_ends_the_query_and_is_named_when_none_may_be_bad(
 
 
 def test_mode_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(ValueError, match="mode permissive: allowed are FAILFAST and PERMISSIVE"):
+    with pytest.raises(ValueError, match="mode permissive: expected FAILFAST or PERMISSIVE"):
         from_msgpack("packed", "x int", "permissive")  # type: ignore[arg-type]  # a slip that a user may make
 
 

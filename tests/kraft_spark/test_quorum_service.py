@@ -49,7 +49,7 @@ def test_quorum_keeps_its_voters_running_and_its_data_over_a_restart(spark: Spar
 
     assert quorum.pids == {}
     assert psutil.wait_procs(last, timeout=0)[1] == []
-    with pytest.raises(ConfigError, match="holds a quorum of 3 voters; 1 are wanted"):
+    with pytest.raises(ConfigError, match="has a quorum of 3 voters, expected 1"):
         QuorumService.start(spark, voters=1, data_dir=tmp_path)
 
     with QuorumService.start(spark, voters=3, data_dir=str(tmp_path), settings=QUICK) as quorum:
@@ -115,7 +115,7 @@ def test_quorum_warns_when_executors_may_be_on_other_machines(
 
 
 def test_quorum_of_no_voters_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="voters=0: allowed are whole numbers of 1 or more"):
+    with pytest.raises(ConfigError, match="voters=0: expected a whole number of 1 or more"):
         QuorumService.start(spark, voters=0, data_dir=tmp_path)
 
 

@@ -71,12 +71,12 @@ def test_another_number_of_voters_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refused:
         Layout.of(tmp_path, voters=3, base_port=None)
 
-    assert str(refused.value) == f"{tmp_path} holds a quorum of 2 voters; 3 are wanted"
+    assert str(refused.value) == f"{tmp_path} has a quorum of 2 voters, expected 3"
 
 
 @pytest.mark.parametrize("base_port", [0, -1, 65_531])
 def test_ports_that_do_not_exist_are_refused(tmp_path: Path, base_port: int) -> None:
-    with pytest.raises(ConfigError, match=f"^base_port={base_port}: allowed are 1 to 65530 for 3 voters$"):
+    with pytest.raises(ConfigError, match=f"^base_port={base_port}: expected 1 to 65530 for 3 voters$"):
         Layout.of(tmp_path, voters=3, base_port=base_port)
 
     layout = Layout.of(tmp_path, voters=3, base_port=65_530)
@@ -93,7 +93,7 @@ def test_ports_that_do_not_exist_are_refused(tmp_path: Path, base_port: int) -> 
         (b'{"version": 1}', "does not describe a quorum: "),
         (b'{"version": 1, "clusterId": "c", "ports": {"x": 1}}', "does not describe a quorum: "),
         (b'{"version": 2, "clusterId": "c", "ports": {"1": 1}}', "does not describe a quorum: "),
-        (b'{"version": 3, "clusterId": "c", "ports": {}}', "has version 3; known are 1 to 2"),
+        (b'{"version": 3, "clusterId": "c", "ports": {}}', "has version 3, expected 1 to 2"),
     ],
 )
 def test_directory_that_is_no_quorums_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
@@ -124,7 +124,7 @@ def test_voter_reads_its_configuration_as_it_was_meant_in_a_directory_of_any_nam
 def test_directory_with_a_comma_is_refused(tmp_path: Path) -> None:
     layout = Layout(data_dir=tmp_path / "a,b", cluster_id="c", ports={ONE: 9093}, voter_ports={ONE: 9094})
 
-    with pytest.raises(ConfigError, match=r"^log\.dirs=.*/a,b/node-1/log: allowed is one directory"):
+    with pytest.raises(ConfigError, match=r"^log\.dirs=.*/a,b/node-1/log: expected one directory"):
         check_properties(voter_properties(layout, ONE, {}))
 
 
@@ -132,5 +132,5 @@ def test_directory_with_a_comma_is_refused(tmp_path: Path) -> None:
 def test_setting_that_is_the_quorums_own_is_refused(tmp_path: Path, key: str) -> None:
     layout = Layout.of(tmp_path, voters=1, base_port=None)
 
-    with pytest.raises(ConfigError, match=f"^{key}=7: not allowed among the settings"):
+    with pytest.raises(ConfigError, match=f"^{key}=7: expected other settings"):
         voter_properties(layout, ONE, {key: 7})

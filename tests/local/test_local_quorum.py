@@ -65,7 +65,7 @@ def test_voter_that_is_killed_is_started_again(
     with quorum.client() as client:
         appenders.check(read_all(client))
     log = data_dir / f"node-{leader}" / "node.log"
-    assert f"voter {leader} ended and is started again: exit code -9; its log is {log}" in caplog.messages
+    assert f"voter exited and is restarted: exit code -9; node_id={leader} log={log}" in caplog.messages
 
 
 def test_voter_is_started_again_as_soon_as_the_machine_allows_it(
@@ -77,7 +77,7 @@ def test_voter_is_started_again_as_soon_as_the_machine_allows_it(
         config.unlink()
         config.mkdir()
         os.kill(pid, signal.SIGKILL)
-        refused = f"voter 1 cannot be started: cannot rename {config}.tmp: Is a directory; this is tried again"
+        refused = f"cannot start voter 1: cannot rename {config}.tmp: Is a directory; this is tried again"
         eventually(lambda: refused in caplog.messages, "it cannot be started")
 
         config.rmdir()
@@ -131,7 +131,7 @@ def test_voter_that_does_not_stop_is_killed(
     quorum.stop()
 
     assert quorum.pids == {}
-    assert caplog.messages == ["voter 1 does not stop and is killed"]
+    assert caplog.messages == ["voter did not stop in time and is killed: node_id=1"]
 
 
 def test_voters_are_not_interrupted_with_their_parent(quorum: LocalQuorum) -> None:
@@ -208,7 +208,7 @@ def test_quorum_without_a_leader_says_what_its_voters_said(tmp_path: Path, monke
     with pytest.raises(QuorumUnavailableError) as refused:
         LocalQuorum.start(tmp_path, voters=2, settings={"controller.quorum.election.timeout.ms": 60_000})
 
-    said = r"no leader within 0\.5 s; what the voters said last: voter 1: .*; voter 2: .*"
+    said = r"no leader within 0\.5 s; last lines of the voters' logs: voter 1: .*; voter 2: .*"
     assert re.fullmatch(said, str(refused.value))
     assert set(psutil.Process().children()) <= children, "none is left behind"
     assert_is_free(tmp_path)
@@ -218,7 +218,7 @@ def test_setting_that_a_voter_would_refuse_is_told_before_it_runs(tmp_path: Path
     with pytest.raises(ConfigError) as refused:
         LocalQuorum.start(tmp_path, voters=1, settings={"max.connections": "none"})
 
-    assert str(refused.value) == "max.connections=none: allowed are 1 to 2147483647"
+    assert str(refused.value) == "max.connections=none: expected 1 to 2147483647"
     assert not (tmp_path / "node-1").exists()
     assert_is_free(tmp_path)
 
@@ -261,7 +261,7 @@ def test_everything_in_a_data_directory_is_its_owners_alone(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("voters", [0, -1])
 def test_quorum_has_at_least_one_voter(tmp_path: Path, voters: int) -> None:
-    with pytest.raises(ConfigError, match=f"^voters={voters}: allowed are whole numbers of 1 or more$"):
+    with pytest.raises(ConfigError, match=f"^voters={voters}: expected a whole number of 1 or more$"):
         LocalQuorum.start(tmp_path, voters=voters)
 
 
@@ -331,5 +331,5 @@ def test_python_without_assertions_is_refused(tmp_path: Path) -> None:
         words = parent.stderr.read().decode()
 
         assert parent.wait() == 1
-    assert "python -O drops the assertions that keep a node from doing harm: run it without" in words
+    assert "python -O removes assertions that a node needs for safety: run it without -O" in words
     assert list(tmp_path.iterdir()) == []

@@ -1,58 +1,58 @@
-"""The bytes of a file in memory, and what of them would outlive a power cut."""
+"""The bytes of a file in memory, and what a power cut would leave of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 Draw = Callable[[int], int]
-"""Dice: draw(n) is one of 0 .. n-1."""
+"""draw(n) returns one of 0 .. n-1."""
 
 
 class CachedBytes:
-    """The bytes of one file, whatever names it has: those in the cache, which readers see, and those on the platter.
+    """The bytes of one file, whatever names it has: those in the cache, which readers see, and those on the disk.
 
     Args:
-        data: what the file holds.
-        is_flushed: whether that is on the platter.
+        data: the bytes of the file.
+        is_flushed: whether they are on the disk.
 
     Attributes:
         data: what readers see.
     """
 
-    __slots__ = ("_cut_to", "_flushed_before_cut", "_flushed_bytes", "data")
+    __slots__ = ("_flushed_before_truncation", "_flushed_bytes", "_truncated_to", "data")
 
     def __init__(self, data: bytes = b"", *, is_flushed: bool = False) -> None:
         self.data = bytearray(data)
         self._flushed_bytes = len(data) if is_flushed else 0
-        # Set while a cut into flushed bytes is not flushed itself: the platter still holds what was there before.
-        self._flushed_before_cut: bytes | None = None
-        self._cut_to = 0
+        # Set while a truncation of flushed bytes is not flushed itself: the disk still has the bytes from before.
+        self._flushed_before_truncation: bytes | None = None
+        self._truncated_to = 0
 
     def truncate(self, size_bytes: int) -> None:
-        """Cut what readers see; the platter keeps what it has until the next flush."""
-        if self._flushed_before_cut is not None:
-            self._cut_to = min(self._cut_to, size_bytes)
+        """Truncate what readers see; the disk keeps its bytes until the next flush."""
+        if self._flushed_before_truncation is not None:
+            self._truncated_to = min(self._truncated_to, size_bytes)
         elif size_bytes < self._flushed_bytes:
-            self._flushed_before_cut = bytes(self.data[: self._flushed_bytes])
-            self._cut_to = size_bytes
+            self._flushed_before_truncation = bytes(self.data[: self._flushed_bytes])
+            self._truncated_to = size_bytes
         del self.data[size_bytes:]
 
     def flush(self) -> None:
-        """Put what readers see on the platter."""
+        """Write what readers see to the disk."""
         self._flushed_bytes = len(self.data)
-        self._flushed_before_cut = None
+        self._flushed_before_truncation = None
 
     def after_crash(self, draw: Draw | None) -> CachedBytes:
         """Return the file as it is found after a power cut.
 
         Args:
-            draw: dice for how much of the unflushed got to the platter by itself; None for nothing.
+            draw: decides how much of what was not flushed is on the disk; None for nothing.
         """
         kept_bytes = self._flushed_bytes
-        if self._flushed_before_cut is not None:
+        if self._flushed_before_truncation is not None:
             if draw is None or draw(2):
-                return CachedBytes(self._flushed_before_cut, is_flushed=True)
-            kept_bytes = self._cut_to
+                return CachedBytes(self._flushed_before_truncation, is_flushed=True)
+            kept_bytes = self._truncated_to
         lost_bytes = len(self.data) - kept_bytes
         filler = b""
         if draw is not None and lost_bytes:

@@ -1,12 +1,11 @@
 """Files in memory that fail and lose power as a disk does: they replace `raft.storage.disk` in tests and the simulator.
 
-Each file keeps apart what is on the platter and what is only in the cache, each folder likewise for its names. A power
-cut (`crash`) leaves what was flushed, and of the rest as much as the dice say: the first few names, the first few
-bytes, sometimes zeros where bytes should be, as file systems do that make room before they write. A killed process
-(`kill`) loses nothing. Faults can be planted on any call (`fail`), the power can be cut before any call
-(`cut_power_before`), bits can be flipped.
+Each file has its bytes on the disk and its bytes in the cache, and so has each folder for its names. A power cut
+(`crash`) leaves what was flushed, and of the rest as much as `draw` says: the first names, the first bytes, sometimes
+zeros in place of bytes, as on file systems that allocate before they write. A killed process (`kill`) loses nothing. A
+test can make any call fail (`fail`), cut the power before any call (`cut_power_before`), and flip bits.
 
-The same calls and the same dice give the same bytes.
+The same calls and the same draws give the same bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from tests.memory_files.cached_bytes import CachedBytes, Draw
 
 
 class PowerCutError(Exception):
-    """The machine is off. Not a StorageError: nobody on it is left to handle it."""
+    """The machine is off. It is no StorageError, because no process is left to handle it."""
 
 
 class Call(StrEnum):
@@ -42,7 +41,7 @@ class Call(StrEnum):
 
 @dataclass(slots=True, kw_only=True)
 class _Fault:
-    """A refusal to come: after `calls_left` more calls of this kind."""
+    """An error to come, after `calls_left` more calls of this kind."""
 
     call: Call
     calls_left: int
@@ -51,9 +50,9 @@ class _Fault:
 
 
 class MemoryFiles:
-    """The files of one machine. They outlive its crashes; open files and locks do not.
+    """The files of one machine. They survive its crashes; open files and locks do not.
 
-    As on a disk, two threads may make, rename and remove files of one folder, and flush its names, at the same time.
+    As on a disk, two threads may create, rename and remove files of one folder, and flush its names, at the same time.
     """
 
     def __init__(self) -> None:
@@ -143,20 +142,20 @@ class MemoryFiles:
         Args:
             call: which kind of call.
             nth: 1 is the next.
-            reason: what the system says, as errno.EIO or errno.ENOSPC.
-            written_bytes: for WRITE, how many bytes still get into the file.
+            reason: the error of the system, such as errno.EIO or errno.ENOSPC.
+            written_bytes: for WRITE, how many bytes are written nevertheless.
         """
         self._faults.append(_Fault(call=call, calls_left=nth - 1, reason=reason, written_bytes=written_bytes))
 
     def cut_power_before(self, nth: int) -> None:
-        """Turn the machine off in place of the nth changing call from now on: that call and all later ones raise."""
+        """Turn the machine off in place of the nth changing call from now on: that call and all later calls raise."""
         self._calls_until_power_cut = nth - 1
 
     def crash(self, draw: Draw | None = None) -> None:
-        """Cut the power, if it still is on, and start again, with what was on the platter.
+        """Cut the power, if it is on, and start again with what is on the disk.
 
         Args:
-            draw: dice for what of the unflushed is there nevertheless; None keeps nothing that was not flushed.
+            draw: decides how much of what was not flushed is on the disk; None for nothing.
         """
         for folder in sorted(self._unflushed_names):
             changes = self._unflushed_names[folder]
@@ -169,9 +168,9 @@ class MemoryFiles:
         self.kill()
 
     def kill(self) -> None:
-        """End the process and start again: the machine keeps its cache, but open files are dead and locks are free.
+        """End the process and start again: the machine keeps its cache, but open files are closed and locks released.
 
-        Planted faults and power cuts are gone.
+        Errors and power cuts that were to come do not come.
         """
         self._locks.clear()
         self._faults.clear()
@@ -180,22 +179,28 @@ class MemoryFiles:
         self.starts += 1
 
     def flip_bit(self, name: str, position: int, bit: int = 0) -> None:
-        """Damage one bit of a file, in the cache and on the disk."""
+        """Change one bit of a file, in the cache and on the disk."""
         content = self._content(name)
         content.data[position] ^= 1 << bit
 
     def put(self, name: str, data: bytes) -> None:
-        """Place a file, flushed, as somebody else may have left it."""
+        """Add a file that is on the disk, as another program may have left it."""
         content = CachedBytes(data, is_flushed=True)
         self._files[name] = self._files_on_disk[name] = content
 
     def lose(self, name: str) -> None:
-        """Make a file vanish, as by an operator's hand."""
+        """Remove a file, as an operator does."""
         del self._files[name]
         self._files_on_disk.pop(name, None)
 
     def begin(self, call: Call, name: str, written_bytes: Callable[[int], None] | None = None) -> None:
-        """Count a changing call, and let the power cut and the planted faults have their way."""
+        """Count a changing call; raise if the power is to be cut now, or the call is to fail.
+
+        Args:
+            call: its kind.
+            name: of the file or folder.
+            written_bytes: writes as many bytes as a failing call still writes.
+        """
         self.check_power()
         if self._calls_until_power_cut is not None:
             if self._calls_until_power_cut == 0:
@@ -232,7 +237,7 @@ class MemoryFiles:
 
 
 class MemoryFile:
-    """An open file of `MemoryFiles`; dead once the machine has crashed."""
+    """An open file of `MemoryFiles`; it raises after a crash of the machine."""
 
     def __init__(self, files: MemoryFiles, name: str, content: CachedBytes) -> None:
         self._files = files

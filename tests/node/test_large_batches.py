@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from datasource.answers import read_answer
 from datasource.options import ReadOptions
+from datasource.responses import read_response
 from raft.records.batch import build_batch, read_records
 from raft.records.record import Record
 from raft.records.split import split_batches
@@ -45,7 +45,7 @@ def test_batch_larger_than_all_limits_reaches_followers_clients_and_spark(tmp_pa
 
     (read,) = split_batches(records)
     options = ReadOptions.of({"kraft.bootstrap.servers": "localhost:1"})
-    (rows,) = read_answer(options, records, Offset(0), Offset(1))
+    (rows,) = read_response(options, records, Offset(0), Offset(1))
     assert read.payload == batch
     assert [record.value == VALUE for record in read_records(read.payload)] == [True]
     assert rows.column("value")[0].as_py() == VALUE

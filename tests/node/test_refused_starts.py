@@ -89,7 +89,7 @@ def test_directory_of_another_node_or_cluster_is_refused(
 
     assert isinstance(error, ConfigError)
     meta = Path(properties["log.dirs"]) / "meta.properties"
-    assert str(error) == f"{meta} says {key}={stored}; the configuration says {key}={other}"
+    assert str(error) == f"{meta} has {key}={stored}, expected {key}={other} as configured"
 
 
 def test_node_without_a_cluster_id_keeps_that_of_its_directory(properties: Properties) -> None:
@@ -114,7 +114,7 @@ def test_damage_below_the_recovery_point_is_refused_with_file_and_byte(propertie
 
     assert isinstance(error, CorruptBatchError)
     assert str(error).startswith(f"{path} is damaged at byte ")
-    assert "had been flushed, so this is no torn end of a write and records are lost" in str(error)
+    assert "was flushed, so this is not the torn end of a write and records are lost" in str(error)
     assert path.read_bytes() == whole[:400] + b"\xff" + whole[401:], "nothing is touched"
 
 
@@ -181,7 +181,7 @@ def test_python_without_assertions_is_refused(properties: Properties, tmp_path: 
         exit_code = node.start().wait()
 
     assert exit_code == 1
-    assert node.words == ("kraft: python -O drops the assertions that keep a node from doing harm: run it without\n")
+    assert node.words == ("kraft: python -O removes assertions that a node needs for safety: run it without -O\n")
 
 
 def test_voter_that_is_none_any_more_says_so(tmp_path: Path) -> None:

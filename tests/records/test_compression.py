@@ -94,7 +94,7 @@ def test_gzip_reads_what_comes_out_in_several_parts(size: int) -> None:
     assert decompress(Compression.GZIP, data, max_bytes=size + 7) == bytes(size) + b"the end"
     with pytest.raises(DecompressedTooLargeError):
         decompress(Compression.GZIP, data, max_bytes=size + 6)
-    with pytest.raises(DecodeError, match="cut short"):
+    with pytest.raises(DecodeError, match="is incomplete"):
         decompress(Compression.GZIP, data[:-1])
 
 
@@ -179,7 +179,7 @@ def test_snappy_refuses_data_when_framing_is_broken(data: bytes) -> None:
 
 
 def test_snappy_refuses_block_before_it_takes_the_memory_that_is_claimed() -> None:
-    with pytest.raises(DecodeError, match="7 bytes claims 4294967295"):
+    with pytest.raises(DecodeError, match="7 bytes with an impossible decompressed size of 4294967295"):
         decompress(Compression.SNAPPY, b"\xff\xff\xff\xff\x0fab", max_bytes=1 << 40)
 
 

@@ -58,7 +58,7 @@ def test_header_is_read_where_it_stands_when_other_bytes_surround_it() -> None:
 
 @pytest.mark.parametrize("length", range(len(BATCH) - 1, -1, -977))
 def test_header_is_refused_when_the_batch_is_cut_short(length: int) -> None:
-    with pytest.raises(DecodeError, match="cut short"):
+    with pytest.raises(DecodeError, match="is incomplete"):
         read_header(BATCH[:length])
 
 

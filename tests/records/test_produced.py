@@ -128,7 +128,7 @@ BAD_KEY = bytes([20, 0, 0, 0, 1, 1, 2, 4, 0xC3, 0x28, 1])
         pytest.param(
             with_field(BATCH, 21, ">h", Compression.ZSTD),
             ErrorCode.INVALID_RECORD,
-            "compressed records: broken data",
+            "compressed records: malformed data",
             id="not what its codec says",
         ),
         pytest.param(

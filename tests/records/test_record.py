@@ -93,7 +93,7 @@ def test_reader_refuses_record_when_form_is_broken(section: bytes) -> None:
 def test_reader_refuses_records_when_offsets_do_not_rise() -> None:
     twice = write_record(Record(value=b"v"), offset_delta=0, base_timestamp_ms=0) * 2
 
-    with pytest.raises(DecodeError, match="offset delta 0 after 0"):
+    with pytest.raises(DecodeError, match="offset delta 0, expected one after 0"):
         read(twice, count=2, last_delta=1)
 
 

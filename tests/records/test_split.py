@@ -71,7 +71,7 @@ def test_good_prefix_ends_before_a_gap() -> None:
     prefix = split_good_prefix(FIRST + THIRD)
 
     assert prefix.batches == (as_batch(FIRST),)
-    assert "offset 13 where 12 was next" in str(prefix.damage)
+    assert "offset 13, expected 12" in str(prefix.damage)
 
 
 def test_good_prefix_is_everything_when_nothing_is_wrong() -> None:

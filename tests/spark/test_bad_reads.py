@@ -1,4 +1,4 @@
-"""Reads that cannot be: the exception names what is wrong and what is allowed, at the place where it can be known."""
+"""Reads that cannot be: the exception names what is wrong and what is expected, at the place where it can be known."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOBODY = {SERVERS: "127.0.0.1:1", **FAST}
 def test_option_is_refused_when_the_dataframe_is_made(spark: SparkSession) -> None:
     refusals: list[tuple[DataFrameReader | DataStreamReader, dict[str, str], str]] = [
         (spark.read, {"startingOffset": "1"}, "unknown option startingoffset: did you mean startingOffsets?"),
-        (spark.readStream, {"startingOffsets": "abc"}, "startingOffsets=abc: allowed are earliest, latest and offsets"),
+        (spark.readStream, {"startingOffsets": "abc"}, "startingOffsets=abc: expected earliest, latest or an offset"),
         (spark.read, {"startingOffsets": "5", "endingOffsets": "3"}, "startingOffsets=5 is after endingOffsets=3"),
         (spark.readStream, {SERVERS: ""}, "option kraft.bootstrap.servers must be given: host:port,..."),
     ]
@@ -47,7 +47,10 @@ def test_batch_is_refused_at_its_first_use_when_the_quorum_has_to_be_asked(frame
         ),
         ({"startingTimestamp": 1 << 52}, f"ConfigError: startingTimestamp={1 << 52}: no record is as young as that"),
         ({"startingTimestamp": 9**15, "endingOffsets": 0}, "no record is as young as that"),
-        ({"startingOffsets": "latest"}, "ConfigError: startingOffsets=latest: a batch that starts at the end is empty"),
+        (
+            {"startingOffsets": "latest"},
+            "ConfigError: startingOffsets=latest is for streams only",
+        ),
         ({"kraft.cluster.id": "J8qFJ5vSQ_WmUo0zCbbnZg"}, "expected J8qFJ5vSQ_WmUo0zCbbnZg"),
         (NOBODY, "QuorumUnavailableError: no leader found within 700 ms: 127.0.0.1:1: Connection refused"),
     ]
@@ -68,7 +71,7 @@ def test_stream_that_skips_the_check_of_its_options_is_refused_with_their_messag
     with pytest.raises(StreamingQueryException) as refusal:
         delivered.run()
 
-    assert "ConfigError: startingOffsets=abc: allowed are earliest, latest and offsets" in str(refusal.value)
+    assert "ConfigError: startingOffsets=abc: expected earliest, latest or an offset" in str(refusal.value)
     assert "UnboundLocalError" not in str(refusal.value)
 
 
@@ -82,7 +85,7 @@ def test_batch_with_columns_of_the_users_own_is_refused(frames: Frames) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"endingOffsets": "5"}, "ConfigError: endingOffsets: a stream has no end; allowed for batches only"),
+        ({"endingOffsets": "5"}, "ConfigError: endingOffsets is for batch reads only: a stream has no end"),
         ({"startingOffsets": "999999"}, "ConfigError: startingOffsets=999999 lies past the end: committed are 0 to "),
         (NOBODY, "QuorumUnavailableError: no leader found within 700 ms: 127.0.0.1:1: Connection refused"),
         ({"kraft.cluster.id": "J8qFJ5vSQ_WmUo0zCbbnZg"}, "expected J8qFJ5vSQ_WmUo0zCbbnZg"),

@@ -28,17 +28,17 @@ def nothing_is_written(frames: Frames) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("schema", "row", "message"),
     [
-        ("value int", (1,), "column value has type int; allowed are binary and string"),
-        ("key bigint, value string", (1, "x"), "column key has type bigint; allowed are binary and string"),
+        ("value int", (1,), "column value has type int; expected binary or string"),
+        ("key bigint, value string", (1, "x"), "column key has type bigint; expected binary or string"),
         (
             "headers map<string,string>, value string",
             ({}, "x"),
-            f"column headers has type map<string,string>; allowed is {HEADERS}",
+            f"column headers has type map<string,string>; expected {HEADERS}",
         ),
         (
             "topic string, value string",
             ("t", "x"),
-            "column topic has no place in a record; allowed are value, key and headers",
+            "column topic has no place in a record; expected value, key or headers",
         ),
         ("key string", ("k",), "column value is missing; columns are key"),
         (f"headers {HEADERS}, value string", ([(None, b"h")], "x"), "a header, or the key of one, is null"),
@@ -76,7 +76,7 @@ def test_write_is_refused_when_its_options_cannot_be(frames: Frames) -> None:
 @pytest.mark.parametrize(
     ("mode", "message"),
     [
-        ("overwrite", 'mode("overwrite"): a log is only appended to; allowed is mode("append")'),
+        ("overwrite", 'mode("overwrite"): a log is only appended to; expected mode("append")'),
         ("ignore", 'cannot be written in the "Ignore" mode'),
         ("errorifexists", 'cannot be written in the "ErrorIfExists" mode'),
     ],
@@ -91,10 +91,10 @@ def test_batch_is_refused_when_it_does_more_than_append(frames: Frames, mode: st
 @pytest.mark.parametrize(
     ("mode", "columns", "options", "message"),
     [
-        ("complete", "value", {}, 'outputMode("complete"): a log is only appended to; allowed is outputMode("append")'),
+        ("complete", "value", {}, 'outputMode("complete"): a log is only appended to; expected outputMode("append")'),
         ("update", "value", {}, "kraft does not support Update mode"),
-        ("append", "length(value) value", {}, "column value has type int; allowed are binary and string"),
-        ("append", "value", {"txnAppId": "a", "txnVersion": 1}, "txnAppId: a stream has its own, the query's id"),
+        ("append", "length(value) value", {}, "column value has type int; expected binary or string"),
+        ("append", "value", {"txnAppId": "a", "txnVersion": 1}, "txnAppId is for batch writes and foreachBatch only"),
     ],
     ids=["complete", "update", "column", "key of the user's"],
 )

@@ -42,15 +42,15 @@ def test_epochs_are_none_when_nothing_was_written(content: bytes | None) -> None
     ("content", "reason"),
     [
         pytest.param("1\n0\n", "version '1'", id="other version"),
-        pytest.param("0\n", "nothing announced", id="no count"),
-        pytest.param("0\n2\n1 0\n", "2 announced, 1 entries", id="fewer than announced"),
-        pytest.param("0\n1\n1 0\n2 5\n", "1 announced, 2 entries", id="more than announced"),
-        pytest.param("0\n1\n1\n", "malformed line '1'", id="a word missing"),
-        pytest.param("0\n1\n1 0 0\n", "malformed line", id="a word too many"),
-        pytest.param("0\n1\none 0\n", "'one' is no number", id="a word for a number"),
-        pytest.param("0\n1\n-1 0\n", "'-1' is no number", id="negative"),
-        pytest.param(f"0\n1\n{'9' * 5000} 0\n", "is no number", id="longer than any"),
-        pytest.param("0\n1\n1_0 0\n", "'1_0' is no number", id="underscore"),
+        pytest.param("0\n", "0 entries, but the second line says None", id="no count"),
+        pytest.param("0\n2\n1 0\n", "1 entries, but the second line says 2", id="fewer than announced"),
+        pytest.param("0\n1\n1 0\n2 5\n", "2 entries, but the second line says 1", id="more than announced"),
+        pytest.param("0\n1\n1\n", "line '1' has 1 words, expected 2", id="a word missing"),
+        pytest.param("0\n1\n1 0 0\n", "line '1 0 0' has 3 words, expected 2", id="a word too many"),
+        pytest.param("0\n1\none 0\n", "'one' is not a number", id="a word for a number"),
+        pytest.param("0\n1\n-1 0\n", "'-1' is not a number", id="negative"),
+        pytest.param(f"0\n1\n{'9' * 5000} 0\n", "is not a number", id="longer than any"),
+        pytest.param("0\n1\n1_0 0\n", "'1_0' is not a number", id="underscore"),
         pytest.param("0\n2\n2 0\n1 5\n", "does not rise", id="epoch falls"),
         pytest.param("0\n2\n1 5\n2 5\n", "does not rise", id="offset stays"),
     ],
@@ -94,7 +94,7 @@ def test_recovery_point_is_refused_when_malformed() -> None:
     files = MemoryFiles()
     files.put("recovery-point", b"0\n1\n__cluster_metadata 0 many\n")
 
-    with pytest.raises(StorageError, match="'many' is no number"):
+    with pytest.raises(StorageError, match="'many' is not a number"):
         point(files)
 
 

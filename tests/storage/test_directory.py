@@ -192,7 +192,7 @@ def test_directory_is_refused_when_another_node_has_it_open(files: Files) -> Non
 def test_directory_is_refused_and_not_kept_locked_when_of_somebody_else(files: Files, who: ReplicaIdentity) -> None:
     opened(files).close()
 
-    with pytest.raises(ConfigError, match="the configuration says"):
+    with pytest.raises(ConfigError, match="as configured"):
         opened(files, who)
 
     opened(files).close()
@@ -207,7 +207,7 @@ def test_directory_is_refused_when_it_holds_the_log_of_another_topic(files: File
 
     with pytest.raises(
         ConfigError,
-        match=r"holds the log __cluster_metadata-0; the configuration says other-0, .*set raft.topic.name=__c",
+        match=r"has the log __cluster_metadata-0, expected other-0 as configured: set raft.topic.name=__c",
     ):
         opened(files, replace(identity(), topic="other"))
 

@@ -130,7 +130,7 @@ def test_folder_that_others_may_enter_stays_as_it_is_with_one_warning(
 
     assert mode_of(root) == 0o755
     assert [record.getMessage() for record in caplog.records] == [
-        f"directory {root} is open to other users: mode=0755; 'chmod 700 {root}' makes it private"
+        f"directory {root} is open to other users, 'chmod 700 {root}' makes it private: mode=0755"
     ]
 
 

@@ -62,7 +62,7 @@ def test_directory_is_refused_with_both_names_when_of_another_node() -> None:
     files = MemoryFiles()
     claim(files, node_id=1)
 
-    with pytest.raises(ConfigError, match=r"memory:/meta.properties says node.id=1; the configuration says node.id=2"):
+    with pytest.raises(ConfigError, match=r"memory:/meta.properties has node.id=1, expected node.id=2 as configured"):
         claim(files, node_id=2)
 
 
@@ -70,7 +70,7 @@ def test_directory_is_refused_with_both_names_when_of_another_cluster() -> None:
     files = MemoryFiles()
     claim(files, cluster_id="ours")
 
-    with pytest.raises(ConfigError, match=r"cluster.id=ours; the configuration says cluster.id=theirs"):
+    with pytest.raises(ConfigError, match=r"cluster.id=ours, expected cluster.id=theirs as configured"):
         claim(files, cluster_id="theirs")
 
 
@@ -136,7 +136,7 @@ def test_partition_is_refused_with_both_names_when_of_another_topic() -> None:
     files = MemoryFiles()
     files.put("partition.metadata", b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAg")
 
-    with pytest.raises(ConfigError, match=f"AAAAAAAAAAAAAAAAAAAAAg; the configuration says {TOPIC_ID}"):
+    with pytest.raises(ConfigError, match=f"AAAAAAAAAAAAAAAAAAAAAg, expected {TOPIC_ID} as configured"):
         claim_partition(files, "partition.metadata", TOPIC_ID)
 
 
@@ -145,5 +145,5 @@ def test_partition_is_refused_when_its_file_is_malformed(text: str) -> None:
     files = MemoryFiles()
     files.put("partition.metadata", text.encode())
 
-    with pytest.raises(StorageError, match="does not hold"):
+    with pytest.raises(StorageError, match="is malformed"):
         claim_partition(files, "partition.metadata", TOPIC_ID)

@@ -183,17 +183,17 @@ def test_read_names_file_and_byte_when_the_disk_changed_under_our_feet() -> None
         log.read(Offset(2), max_bytes=1000, end_offset=Offset(3))
 
 
-def test_read_does_not_wait_for_ever_when_the_file_shrank_under_our_feet() -> None:
+def test_read_does_not_wait_for_ever_when_the_file_became_shorter() -> None:
     files = MemoryFiles()
     log = open_log(files, tail_bytes=NO_TAIL)
     log.append(batches([1] * 3))
     files.open(FIRST_SEGMENT).truncate(SMALL + 40)
-    with pytest.raises(CorruptBatchError, match="cut short: 40 bytes are left"):
+    with pytest.raises(CorruptBatchError, match="batch is incomplete: 40 bytes are left"):
         log.read(Offset(1), max_bytes=1000, end_offset=Offset(3))
 
     files.open(FIRST_SEGMENT).truncate(SMALL + 10)
 
-    with pytest.raises(CorruptBatchError, match="10 bytes are no batch"):
+    with pytest.raises(CorruptBatchError, match="10 bytes are not a batch"):
         log.read(Offset(2), max_bytes=1000, end_offset=Offset(3))
 
 
@@ -298,7 +298,7 @@ def test_epoch_checkpoint_is_made_right_when_the_log_is_opened(
 
     assert log.epochs == epochs((1, 0), (2, 1))
     assert files.read(f"{DIRECTORY}/leader-epoch-checkpoint") == b"0\n2\n1 0\n2 1\n"
-    assert ("written anew" in caplog.text) == (stale == b"garbage")
+    assert ("written again" in caplog.text) == (stale == b"garbage")
 
 
 @pytest.mark.parametrize("end", range(11))
@@ -373,7 +373,7 @@ def test_nothing_is_written_any_more_when_a_write_failed(reason: int) -> None:
     calls = files.calls.total()
 
     for act in (lambda: log.append([batch(1)]), log.flush, lambda: log.truncate(Offset(0))):
-        with pytest.raises(StorageError, match="no more writes after an error: cannot write"):
+        with pytest.raises(StorageError, match="the log takes no writes after an error: cannot write"):
             act()
     log.close()
 
@@ -391,7 +391,7 @@ def test_flush_is_never_tried_again_when_it_failed() -> None:
         log.flush()
     flushes = files.calls[Call.FLUSH]
 
-    with pytest.raises(StorageError, match="no more writes"):
+    with pytest.raises(StorageError, match="the log takes no writes"):
         log.flush()
     log.close()
 

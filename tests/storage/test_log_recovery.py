@@ -166,7 +166,7 @@ def test_node_refuses_to_start_when_a_bit_flipped_below_the_recovery_point(damag
 
     with pytest.raises(
         CorruptBatchError,
-        match=f"{name} is damaged at byte {position}: .*ends at offset {damaged}, but all below 7 had been flushed",
+        match=f"{name} is damaged at byte {position}: .*ends at offset {damaged}, but everything below 7 was flushed",
     ):
         open_log(files)
 
@@ -233,7 +233,7 @@ def test_node_refuses_to_start_when_a_flushed_segment_is_missing(lost: int) -> N
     files.lose(segment(lost))
     names = files.names_in(DIRECTORY)
 
-    with pytest.raises(CorruptBatchError, match="but all below 7 had been flushed"):
+    with pytest.raises(CorruptBatchError, match="but everything below 7 was flushed"):
         open_log(files)
 
     assert files.names_in(DIRECTORY) == names, "nothing is touched"
@@ -254,7 +254,7 @@ def test_node_refuses_to_start_when_the_whole_log_is_missing() -> None:
     for base_offset in (0, 3, 6):
         files.lose(segment(base_offset))
 
-    with pytest.raises(CorruptBatchError, match="ends at offset 0, but all below 7"):
+    with pytest.raises(CorruptBatchError, match="ends at offset 0, but everything below 7"):
         open_log(files)
 
 
@@ -262,7 +262,7 @@ def test_node_refuses_to_start_when_the_log_is_an_older_copy() -> None:
     files = machine(known_flushed=7, segment_bytes=1 << 20)
     files.put(FIRST_SEGMENT, files.read(FIRST_SEGMENT)[: 4 * SMALL])
 
-    with pytest.raises(CorruptBatchError, match="ends at offset 4, but all below 7"):
+    with pytest.raises(CorruptBatchError, match="ends at offset 4, but everything below 7"):
         open_log(files)
 
 

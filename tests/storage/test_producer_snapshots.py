@@ -75,8 +75,8 @@ def sealed(body: bytes) -> bytes:
         pytest.param(b"\0\2" + encode_producer_snapshot(image())[2:], "of version 2, expected 1", id="version"),
         pytest.param(sealed(struct.pack(">i", 5)), "with 5 producers in 10 bytes", id="count"),
         pytest.param(sealed(struct.pack(">i", -1)), "with -1 producers", id="negative count"),
-        pytest.param(sealed(struct.pack(">i", 0)), "of Kafka's, which says too little", id="Kafka's own"),
-        pytest.param(sealed(struct.pack(">i4sh", 0, b"KSPK", 2) + bytes(16)), "second part is of version 2", id="ours"),
+        pytest.param(sealed(struct.pack(">i", 0)), "of Kafka, without the part", id="Kafka's own"),
+        pytest.param(sealed(struct.pack(">i4sh", 0, b"KSPK", 2) + bytes(16)), "second part has version 2", id="ours"),
         pytest.param(sealed(struct.pack(">i4shqq", 0, b"KSPK", 1, -1, -1) + b"?"), "1 bytes behind", id="more"),
         pytest.param(sealed(struct.pack(">i4sh", 0, b"KSPK", 1)), "cut short", id="ours cut short"),
     ],
@@ -166,7 +166,7 @@ def test_damaged_snapshot_is_passed_over_with_a_warning(damaged: int, caplog: py
 
     assert table.image(Offset(12)) == table_of([batch.header for batch in WRITTEN]).image(Offset(12))
     assert len(caplog.records) == damaged
-    assert "is not used: producer snapshot with checksum" in caplog.text
+    assert "is ignored: producer snapshot with checksum" in caplog.text
 
 
 @pytest.mark.rule("LOG-22")

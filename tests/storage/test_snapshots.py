@@ -125,7 +125,7 @@ def test_damage_behind_a_snapshot_is_found_as_ever() -> None:
     install(files)
     files.flip_bit(f"{PARTITION}/{500:020d}.log", 30)
 
-    with pytest.raises(CorruptBatchError, match="so this is no torn end of a write"):
+    with pytest.raises(CorruptBatchError, match="so this is not the torn end of a write"):
         opened(files)
 
 

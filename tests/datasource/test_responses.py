@@ -1,4 +1,4 @@
-"""Fetch answers with batches that no reader can read: named, or passed over, and the others delivered."""
+"""Fetch responses with batches that no reader can read: named, or passed over, and the others delivered."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import logging
 import pyarrow as pa
 import pytest
 
-from datasource.answers import read_answer
 from datasource.options import ReadOptions
 from datasource.planning import DataLossError
+from datasource.responses import read_response
 from raft.records.batch import build_batch
 from raft.records.compression import Compression, compress
 from raft.records.control import leader_change_batch
@@ -29,7 +29,7 @@ def at(offset: int, *values: bytes) -> bytes:
 def read(records: bytes, *, start: int = 0, end: int = EVERYTHING, **options: str) -> tuple[list[bytes], int]:
     """Return the values, and where to go on."""
     given = {"kraft.bootstrap.servers": "localhost:1", "failOnDataLoss": "false"} | options
-    rows = read_answer(ReadOptions.of(given), records, Offset(start), Offset(end))
+    rows = read_response(ReadOptions.of(given), records, Offset(start), Offset(end))
     values: list[bytes] = []
     while True:
         try:
@@ -79,7 +79,7 @@ def test_damaged_batch_is_passed_over_with_a_warning(
 @pytest.mark.parametrize(("damaged", "cause"), DAMAGED)
 def test_damaged_batch_ends_the_query_after_the_rows_before_it(damaged: bytes, cause: str) -> None:
     options = ReadOptions.of({"kraft.bootstrap.servers": "localhost:1"})
-    rows = read_answer(options, at(0, b"a", b"b") + damaged + at(4, b"c"), Offset(0), EVERYTHING)
+    rows = read_response(options, at(0, b"a", b"b") + damaged + at(4, b"c"), Offset(0), EVERYTHING)
     delivered: list[pa.RecordBatch] = []
 
     with pytest.raises(DataLossError, match=f"cannot read offsets 2 to 3: {cause}.* set failOnDataLoss to false"):
@@ -96,7 +96,7 @@ def test_damaged_batch_ends_the_query_after_the_rows_before_it(damaged: bytes, c
         pytest.param(flipped(at(2, b"?", b"?"), 26), 90, id="nothing tells where it ends"),
     ],
 )
-def test_reading_goes_on_behind_a_damaged_batch_when_it_is_the_last_of_its_answer(
+def test_reading_goes_on_behind_a_damaged_batch_when_it_is_the_last_of_its_response(
     damaged: bytes, next_offset: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert read(at(0, b"a", b"b") + damaged, end=90) == ([b"a", b"b"], next_offset)
@@ -138,7 +138,7 @@ def test_batch_that_goes_back_is_damaged(caplog: pytest.LogCaptureFixture) -> No
         pytest.param(with_field(at(0, b"a"), ">b", 16, 1)[:-1] + b"?", id="another magic"),
     ],
 )
-def test_answer_without_a_whole_batch_loses_all_that_was_asked_for(
+def test_response_without_a_whole_batch_loses_all_that_was_asked_for(
     records: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert read(records, end=9)[0] == []
@@ -147,7 +147,7 @@ def test_answer_without_a_whole_batch_loses_all_that_was_asked_for(
     assert "cannot read offsets 0 to " in warning.getMessage()
 
 
-def test_batch_that_is_cut_off_at_the_end_is_left_for_the_next_answer() -> None:
+def test_batch_that_is_cut_off_at_the_end_is_left_for_the_next_response() -> None:
     assert read(at(0, b"a") + GARBAGE + at(4, b"c")[:-1]) == ([b"a"], 4)
 
 

@@ -1,6 +1,7 @@
-"""The rows of a fetch answer. A batch that cannot be read is data loss; those before it and behind it are delivered.
+"""The rows of a fetch response. A batch that cannot be read is data loss; the batches before and after it are read.
 
-A log may hold batches that no reader can read: leaders have not always looked at what they took, and disks fail.
+A log may hold batches that no reader can read: leaders did not always check the records that they appended, and disks
+fail.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ Rows = Generator[pa.RecordBatch, None, Offset]
 _DAMAGE = (CorruptBatchError, DecodeError)
 
 
-def read_answer(options: ReadOptions, records: bytes, start: Offset, end: Offset) -> Rows:
-    """Yield the rows of a fetch answer between two offsets; return the offset to read from next.
+def read_response(options: ReadOptions, records: bytes, start: Offset, end: Offset) -> Rows:
+    """Yield the rows of a fetch response between two offsets; return the offset to read from next.
 
     Args:
         options: of the read.
-        records: batches one after the other, the last one perhaps cut off; not empty.
+        records: batches one after the other, the last one perhaps partial; not empty.
         start: rows before it are left out.
         end: rows at it and after it are left out.
 
@@ -47,7 +48,7 @@ def read_answer(options: ReadOptions, records: bytes, start: Offset, end: Offset
             yield record_batch
             offset = Offset(record_batch.column("offset")[-1].as_py() + 1)
     except _DAMAGE:
-        # One by one, to find which it is.
+        # The batches are read one by one, to find the one that is damaged.
         return (yield from _one_by_one(options, records, offset, end))
 
 
@@ -72,8 +73,8 @@ def _decoded(options: ReadOptions, records: bytes, start: Offset, end: Offset) -
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
-    """The bytes of one batch, as far as its length can be believed."""
+class _BatchBytes:
+    """The bytes that a response has for one batch, by the length in its header, which may be wrong."""
 
     data: bytes
 
@@ -91,7 +92,7 @@ class _Piece:
 
     @property
     def claimed_end(self) -> Offset | None:
-        """The end offset, if the header can be believed: its checksum is right, or two of its fields agree on it."""
+        """The end offset, if its checksum is right or two fields of the header agree on it; None otherwise."""
         fields = HEADER.unpack_from(self.data)
         base_offset, last_offset_delta, record_count = fields[0], fields[6], fields[-1]
         if last_offset_delta >= 0 and (record_count == last_offset_delta + 1 or self.has_right_checksum):
@@ -99,43 +100,43 @@ class _Piece:
         return None
 
 
-def _pieces(records: bytes) -> Iterator[_Piece]:
-    """Yield the batches of an answer by their lengths; one that is cut off at the end only if there is no other."""
+def _split(records: bytes) -> Iterator[_BatchBytes]:
+    """Yield the batches of a response by their lengths; a partial one at the end only if it is the first."""
     position = 0
     while len(records) - position >= HEADER.size:
         size = LENGTH_END + HEADER.unpack_from(records, position)[1]
         if size > len(records) - position and position > 0:
             return
         data = records[position : position + size] if size >= HEADER.size else records[position:]
-        yield _Piece(data)
+        yield _BatchBytes(data)
         position += len(data)
 
 
 def _one_by_one(options: ReadOptions, records: bytes, offset: Offset, end: Offset) -> Rows:
-    pieces = list(_pieces(records))
-    if not pieces:
+    batches = list(_split(records))
+    if not batches:
         data_loss(options, f"cannot read offsets {offset} to {end}: {len(records)} bytes are not a batch")
         return end
     reached = Offset(0)
-    for piece, following in zip(pieces, [*pieces[1:], None], strict=True):
+    for batch, following in zip(batches, [*batches[1:], None], strict=True):
         if offset >= end:
             break
         try:
-            if piece.base_offset < reached:
-                raise DecodeError(f"batch at offset {piece.base_offset}: the one before it ends at {reached}")
-            reached = yield from _decoded(options, piece.data, offset, end)
+            if batch.base_offset < reached:
+                raise DecodeError(f"batch at offset {batch.base_offset}: the one before it ends at {reached}")
+            reached = yield from _decoded(options, batch.data, offset, end)
         except _DAMAGE as error:
-            reached = _end_of_damage(piece, following, end)
+            reached = _end_of_damage(batch, following, end)
             if reached > offset:
-                lost_from = max(offset, piece.base_offset)
+                lost_from = max(offset, batch.base_offset)
                 data_loss(options, f"cannot read offsets {lost_from} to {min(reached, end) - 1}: {error}")
         offset = Offset(max(offset, reached))
     return offset
 
 
-def _end_of_damage(piece: _Piece, following: _Piece | None, end: Offset) -> Offset:
-    """Where to go on behind a batch that cannot be read; `end` if nothing tells."""
-    if following is not None and following.base_offset > piece.base_offset and following.has_right_checksum:
+def _end_of_damage(batch: _BatchBytes, following: _BatchBytes | None, end: Offset) -> Offset:
+    """Return the offset after a batch that cannot be read; `end` if neither it nor the next batch tells."""
+    if following is not None and following.base_offset > batch.base_offset and following.has_right_checksum:
         return following.base_offset
-    claimed_end = piece.claimed_end
+    claimed_end = batch.claimed_end
     return end if claimed_end is None else claimed_end
