@@ -29,7 +29,7 @@ LONGEST_WAIT_MS = 60_000
 """Longest time for which a fetch is parked: its client may have disconnected unnoticed."""
 
 MAX_MIN_BYTES = 1 << 20
-"""Upper bound of a fetch's `min_bytes`: with so many bytes it gets a response, even if it asks for more."""
+"""Upper bound of a fetch's `min_bytes`: with so many bytes it gets a response, even if `min_bytes` is higher."""
 
 
 def client_fetch(context: Context, caller: Caller, request: wire.FetchRequest, version: int, respond: Respond) -> None:

@@ -14,7 +14,7 @@ BATCH_PLAN_TAG = 10_000
 class BatchPlanRequest(Message):
     """The start of a batch, and how many records it may hold.
 
-    `start_offset` is -1 where no plan is asked for. `max_records` counts data records, -1 for any number; `end_offset`
+    `start_offset` is -1 where no plan is requested. `max_records` counts data records, -1 for any number; `end_offset`
     is the latest end allowed, -1 for any.
     """
 
