@@ -1,4 +1,4 @@
-"""A quorum of two whose other voter is the test: it follows and so commits, or it leads."""
+"""A quorum of two nodes. The test is the other voter, as follower or as leader."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.node.harness.wire import Wire
 US = 1
 OTHER = 2
 PATIENT = {"controller__quorum__fetch__timeout__ms": "30000", "controller__quorum__request__timeout__ms": "30000"}
-"""The test takes its time without losing its leader or its follower."""
+"""Timeouts so long that a slow test loses neither leader nor follower."""
 
 QUICK = {"controller__quorum__election__timeout__ms": "20"}
 """The test grants every vote at once."""

@@ -1,4 +1,4 @@
-"""The other voter of a quorum of two, played by the test: it answers what the test tells it to answer."""
+"""The other voter of a quorum of two, played by the test, which chooses its responses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OURS = TopicPartition(topic_name=TOPIC, topic_id=TOPIC_ID)
 
 Asked = TypeVar("Asked")
 Answer = core.Response | bytes | None
-"""A response; bytes to send as they are; None for silence."""
+"""A response; bytes to send as they are; None for no response."""
 
 Play = Callable[[core.Request], Answer]
 
@@ -108,30 +108,30 @@ class _Line(asyncio.Protocol):
         for frame in self._frames.receive(data):
             received = decode_request(frame)
             assert isinstance(received, ReceivedRequest), "the node asks what there is"
-            self._transport.write(self._answer(received))
+            self._transport.write(self._respond(received))
 
-    def _answer(self, received: ReceivedRequest) -> bytes:
+    def _respond(self, received: ReceivedRequest) -> bytes:
         version = received.header.request_api_version
-        answer: Any
+        response: Any
         if isinstance(received.message, ApiVersionsRequest):
-            answer = self._peer.versions(version)
+            response = self._peer.versions(version)
         else:
             request = request_from_wire(received.message, version, OURS)
             assert not isinstance(request, core.UnknownPartitionRequest), "nodes ask about their one partition"
             self._peer.asked.append(request)
-            answer = _to_wire(received.message, self._peer.play(request), version)
-        if isinstance(answer, bytes):
-            return answer
-        return encode_response(answer, version, correlation_id=received.header.correlation_id)
+            response = _to_wire(received.message, self._peer.play(request), version)
+        if isinstance(response, bytes):
+            return response
+        return encode_response(response, version, correlation_id=received.header.correlation_id)
 
 
-def _to_wire(request: Message, answer: Answer, version: int) -> Message | bytes:
-    if answer is None:
+def _to_wire(request: Message, response: Answer, version: int) -> Message | bytes:
+    if response is None:
         return b""
-    if isinstance(answer, bytes):
-        return answer
-    records = b"".join(batch.payload for batch in getattr(answer, "batches", ()))
-    return response_to_wire(request, answer, records, OURS, version)
+    if isinstance(response, bytes):
+        return response
+    records = b"".join(batch.payload for batch in getattr(response, "batches", ()))
+    return response_to_wire(request, response, records, OURS, version)
 
 
 def serving_all() -> ApiVersionsResponse:
