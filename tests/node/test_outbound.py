@@ -114,16 +114,16 @@ def test_requests_wait_for_the_versions_and_get_responses_in_order(caller: Calle
     caller.send(12, VOTE_REQUEST)
 
     assert caller.wait_for_responses(3) == [(10, GRANTED), (11, GRANTED), (12, GRANTED)]
-    assert peer.asked[0] == VOTE_REQUEST
+    assert peer.received[0] == VOTE_REQUEST
     assert caller.failed == []
 
 
 @pytest.mark.rule("COMPAT-4")
 def test_versions_are_requested_again_in_version_0_when_a_node_supports_no_other(caller: Caller, peer: Peer) -> None:
-    asked: list[int] = []
+    requested_versions: list[int] = []
 
     def versions(version: int) -> bytes | ApiVersionsResponse:
-        asked.append(version)
+        requested_versions.append(version)
         if version:
             refusal = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=())
             return encode_response(refusal, 0, correlation_id=0)
@@ -134,7 +134,7 @@ def test_versions_are_requested_again_in_version_0_when_a_node_supports_no_other
     caller.connect()
 
     assert caller.wait_for_responses(1) == [(1, GRANTED)]
-    assert asked == [4, 0]
+    assert requested_versions == [4, 0]
 
 
 @pytest.mark.parametrize("refuses_controllers", [True, False])
@@ -152,7 +152,7 @@ def test_voter_sends_no_request_to_a_controller_of_a_kafka_cluster(
 
     if refuses_controllers:
         assert caller.wait_for_failures(2) == [(1, Failure.KAFKA_CONTROLLER), (2, Failure.KAFKA_CONTROLLER)]
-        assert peer.asked == []
+        assert peer.received == []
     else:
         assert caller.wait_for_responses(2) == [(1, GRANTED), (2, GRANTED)]
     caller.close()
@@ -170,9 +170,9 @@ def test_highest_version_that_both_know_is_used(
     caller.connect()
     caller.wait_for_responses(1)
 
-    (asked,) = peer.asked
-    assert isinstance(asked, core.VoteRequest)
-    assert asked.voter == known_voter, "version 0 cannot say whom it asks"
+    (request,) = peer.received
+    assert isinstance(request, core.VoteRequest)
+    assert request.voter == known_voter, "version 0 has no field for the voter"
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_requests_without_a_response_fail_when_the_node_disconnects(caller: Call
     peer.play = lambda _request: None
     caller.send(1, VOTE_REQUEST)
     caller.connect()
-    peer.wait_until_asked(core.VoteRequest)
+    peer.wait_for_requests(core.VoteRequest)
     caller.send(2, VOTE_REQUEST)
 
     peer.hang_up()
@@ -223,7 +223,7 @@ def test_requests_without_a_response_fail_when_the_connection_is_dropped(caller:
     peer.play = lambda _request: None
     caller.send(1, VOTE_REQUEST)
     caller.connect()
-    peer.wait_until_asked(core.VoteRequest)
+    peer.wait_for_requests(core.VoteRequest)
 
     caller.close()
     caller.close()
@@ -240,7 +240,7 @@ def test_connection_dropped_before_it_stands_is_not_used(thread: LoopThread, pee
 
     assert caller.failed == [(1, Failure.DISCONNECTED)]
     eventually(lambda: not peer.has_connections, "it is closed")
-    assert peer.asked == []
+    assert peer.received == []
 
 
 @pytest.mark.parametrize(
@@ -290,19 +290,19 @@ def test_connection_is_closed_when_the_node_refuses_api_versions(
 
 @pytest.mark.rule("COMPAT-4")
 def test_connection_is_closed_when_the_node_supports_no_version_of_api_versions(caller: Caller, peer: Peer) -> None:
-    asked: list[int] = []
+    requested_versions: list[int] = []
 
     def versions(version: int) -> bytes:
-        asked.append(version)
+        requested_versions.append(version)
         refusal = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=())
-        return encode_response(refusal, 0, correlation_id=len(asked) - 1)
+        return encode_response(refusal, 0, correlation_id=len(requested_versions) - 1)
 
     peer.versions = versions
     caller.send(1, VOTE_REQUEST)
     caller.connect()
 
     assert caller.wait_for_failures(1) == [(1, Failure.DISCONNECTED)]
-    assert asked == [4, 0]
+    assert requested_versions == [4, 0]
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_two_of_three_go_on_and_the_third_catches_up(tmp_path: Path) -> None:
         nodes.start(away)
 
         wait_until_all_have(nodes, [b"a", b"b"])
-        assert nodes.leader() == leader, "nobody was disturbed"
+        assert nodes.leader() == leader, "no election took place"
 
 
 def test_another_leads_when_the_leader_stops_and_nothing_is_lost(tmp_path: Path) -> None:

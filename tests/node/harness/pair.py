@@ -62,7 +62,7 @@ class Pair:
         version = api.versions.highest
         with self.wire() as wire:
             answer = response_from_wire(wire.ask(request_to_wire(request, OURS, version), version, api.response))
-        assert not isinstance(answer, core.FetchSnapshotResponse), "that was not asked"
+        assert not isinstance(answer, core.FetchSnapshotResponse), "the test requests no snapshot"
         return answer
 
     def follow(self, offset: int, *, epoch: int | None = None, max_wait_ms: int = 0) -> core.Response:
@@ -108,7 +108,7 @@ def leading_pair(directory: Path, **overrides: str) -> Iterator[Pair]:
     configurations = voters_properties(directory, voters=2, **PATIENT | QUICK | overrides)
     with NodesInProcess(configurations) as nodes, Peer(nodes.thread, nodes.endpoint(OTHER), friendly) as peer:
         nodes.start(US)
-        peer.wait_until_asked(core.BeginQuorumEpochRequest)
+        peer.wait_for_requests(core.BeginQuorumEpochRequest)
         yield Pair(nodes, peer)
 
 
