@@ -1,4 +1,4 @@
-"""Nodes for tests that only ask: one for all tests of a file."""
+"""Nodes that all tests of a file share."""
 
 from __future__ import annotations
 

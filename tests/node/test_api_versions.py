@@ -1,4 +1,4 @@
-"""ApiVersions: what a node says that it serves."""
+"""ApiVersions: the APIs and versions that a node announces."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ SERVED = {
 @pytest.mark.rule("COMPAT-1")
 def test_node_names_what_it_serves(alone: NodesInProcess, version: int) -> None:
     with alone.wire(1) as wire:
-        answer = wire.ask(ApiVersionsRequest(), version, ApiVersionsResponse)
+        response = wire.ask(ApiVersionsRequest(), version, ApiVersionsResponse)
 
-    assert answer.error_code == ErrorCode.NONE
-    assert {(api.api_key, api.min_version, api.max_version) for api in answer.api_keys} == SERVED
-    assert {api.api_key for api in answer.api_keys} == set(APIS)
+    assert response.error_code == ErrorCode.NONE
+    assert {(api.api_key, api.min_version, api.max_version) for api in response.api_keys} == SERVED
+    assert {api.api_key for api in response.api_keys} == set(APIS)
     assert PRODUCE.versions.lowest == 3, "what librdkafka must not hear"
 
 
@@ -51,14 +51,14 @@ def test_node_names_its_feature_to_clients_that_survive_it(
     alone: NodesInProcess, version: int, features: tuple[SupportedFeature, ...]
 ) -> None:
     with alone.wire(1) as wire:
-        answer = wire.ask(ApiVersionsRequest(), version, ApiVersionsResponse)
+        response = wire.ask(ApiVersionsRequest(), version, ApiVersionsResponse)
 
-    assert answer.supported_features == features
+    assert response.supported_features == features
 
 
 @pytest.mark.parametrize("version", [5, 99, -1])
 @pytest.mark.rule("COMPAT-4")
-def test_node_answers_an_unknown_version_in_the_oldest_form_and_goes_on(alone: NodesInProcess, version: int) -> None:
+def test_node_responds_in_version_0_when_the_version_is_unknown(alone: NodesInProcess, version: int) -> None:
     header = (18).to_bytes(2, "big") + version.to_bytes(2, "big", signed=True) + (77).to_bytes(4, "big")
     request = header + b"\x00\x04test\x00 and what only the future knows"
     with alone.wire(1) as wire:

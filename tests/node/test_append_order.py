@@ -35,7 +35,7 @@ def test_appends_of_a_connection_keep_their_order_when_one_takes_long_to_check(a
     with alone.wire(1) as wire:
         for batch in (large, *small, compressed):
             wire.send(produce_request(batch), 9)
-        responses = [produced(wire.answer(ProduceResponse)) for _ in range(4)]
+        responses = [produced(wire.receive(ProduceResponse)) for _ in range(4)]
 
     start = responses[0].base_offset
     assert [response.error_code for response in responses] == [ErrorCode.NONE] * 4
@@ -58,7 +58,7 @@ def test_node_serves_other_connections_while_it_checks_a_compressed_batch(
         first.send(produce_request(compressed), 9)
         by_second = produced(second.ask(produce_request(batch_of(b"v")), 9, ProduceResponse))
         may_end.set()
-        by_first = produced(first.answer(ProduceResponse))
+        by_first = produced(first.receive(ProduceResponse))
 
     assert (by_second.error_code, by_first.error_code) == (ErrorCode.NONE, ErrorCode.NONE)
     assert by_first.base_offset == by_second.base_offset + 1

@@ -1,4 +1,4 @@
-"""Plans of a client's next batch, in the tagged field of OffsetForLeaderEpoch that is this project's own."""
+"""Plans of a client's next batch, in this project's tagged field of OffsetForLeaderEpoch."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def place(pair: Pair, offset: int, batch: bytes) -> LogPlace:
     return LogPlace(offset=offset, epoch=pair.epoch, checksum=read_stored_header(batch).checksum)
 
 
-def test_plan_says_the_bounds_and_what_lies_before_both_places(written: Pair) -> None:
+def test_plan_has_the_bounds_and_the_records_before_both_positions(written: Pair) -> None:
     with written.wire() as wire:
         plan = plan_of(wire, BatchPlanRequest(start_offset=2))
 
@@ -88,20 +88,20 @@ def test_plan_that_starts_past_what_is_committed_has_bounds_only(written: Pair) 
     assert plan == BatchPlan(log_start_offset=0, high_watermark=4)
 
 
-def test_nothing_is_planned_unasked_or_for_several_partitions(written: Pair) -> None:
+def test_node_plans_no_batch_without_a_request_or_for_several_partitions(written: Pair) -> None:
     once = epoch_end_request(1, plan=BatchPlanRequest(start_offset=0))
     with written.wire() as wire:
         unasked = epoch_end(wire.ask(epoch_end_request(1), NEWEST, OffsetForLeaderEpochResponse))
         twice = wire.ask(replace(once, topics=once.topics * 2), NEWEST, OffsetForLeaderEpochResponse)
 
-    answered = [unasked, *(partition for topic in twice.topics for partition in topic.partitions)]
-    assert [partition.batch_plan for partition in answered] == [BatchPlan()] * 3
-    assert [partition.end_offset for partition in answered] == [4] * 3
+    partitions = [unasked, *(partition for topic in twice.topics for partition in topic.partitions)]
+    assert [partition.batch_plan for partition in partitions] == [BatchPlan()] * 3
+    assert [partition.end_offset for partition in partitions] == [4] * 3
 
 
 def test_plan_is_refused_with_the_epoch(written: Pair) -> None:
     request = epoch_end_request(1, epoch=written.epoch + 1, plan=BatchPlanRequest(start_offset=0))
     with written.wire() as wire:
-        answer = epoch_end(wire.ask(request, NEWEST, OffsetForLeaderEpochResponse))
+        response = epoch_end(wire.ask(request, NEWEST, OffsetForLeaderEpochResponse))
 
-    assert (answer.error_code, answer.batch_plan) == (ErrorCode.UNKNOWN_LEADER_EPOCH, BatchPlan())
+    assert (response.error_code, response.batch_plan) == (ErrorCode.UNKNOWN_LEADER_EPOCH, BatchPlan())

@@ -1,4 +1,4 @@
-"""What a node writes down of its log while it runs: recovery point, high watermark, table of writers."""
+"""The checkpoints of a running node: recovery point, high watermark, table of writers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOPIC = "__cluster_metadata"
 PARTITION = f"{TOPIC}-0"
 
 
-def written_down(log_dir: Path) -> tuple[Offset, Offset]:
+def checkpoints(log_dir: Path) -> tuple[Offset, Offset]:
     """Recovery point and high watermark, as the disk says."""
     files = DiskFiles(log_dir)
     point = RecoveryPoint(files, f"{PARTITION}/{RECOVERY_POINT_NAME}", topic=TOPIC, partition=0)
@@ -40,7 +40,7 @@ def test_checkpoints_reach_the_end_of_the_log_when_nothing_more_is_appended(tmp_
                 end = Offset(client.append(batch_of(b"a", b"b")).base_offset + 2)
 
         eventually(
-            lambda: {written_down(Path(each["log.dirs"])) for each in configurations.values()} == {(end, end)},
+            lambda: {checkpoints(Path(each["log.dirs"])) for each in configurations.values()} == {(end, end)},
             "the checkpoints of all three say everything",
         )
 

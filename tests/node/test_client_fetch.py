@@ -1,4 +1,4 @@
-"""Fetch of clients: whole batches, only committed ones, at once or as soon as there are some."""
+"""Fetch of clients: whole and committed batches, at once or as soon as there are some."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def test_client_reads_what_is_committed(alone: NodesInProcess, version: int) -> 
     node = alone.running[1]
 
     with alone.wire(1) as wire:
-        answer = wire.ask(fetch_request(start), version, FetchResponse)
+        response = wire.ask(fetch_request(start), version, FetchResponse)
 
-    partition = fetched(answer)
+    partition = fetched(response)
     assert values_in(partition.records) == [b"a", b"b", b"c"]
     assert (partition.error_code, partition.high_watermark) == (ErrorCode.NONE, start + 3)
     assert partition.last_stable_offset == start + 3
     assert partition.log_start_offset == (0 if version >= 5 else -1)
-    assert answer.session_id == 0, "no fetch sessions are kept"
+    assert response.session_id == 0, "no fetch sessions are kept"
     epoch = LeaderIdAndEpoch(leader_id=1, leader_epoch=node.core.epoch)
     assert partition.current_leader == (epoch if version >= FIRST_WITH_LEADER else LeaderIdAndEpoch())
 
@@ -142,14 +142,14 @@ def test_client_waits_for_the_next_commit(alone: NodesInProcess) -> None:
         is_silent_before = wire.is_silent(for_s=0.1)
         append(alone, b"new")
 
-        partition = fetched(wire.answer(FetchResponse))
+        partition = fetched(wire.receive(FetchResponse))
 
     assert is_silent_before
     assert values_in(partition.records) == [b"new"]
 
 
 @pytest.mark.rule("CLIENT-2")
-def test_client_gets_nothing_when_nothing_comes_in_time(alone: NodesInProcess) -> None:
+def test_client_gets_no_records_when_none_is_committed_in_time(alone: NodesInProcess) -> None:
     end = append(alone, b"old") + 1
     started_s = time.monotonic()
 
@@ -169,7 +169,7 @@ def test_client_waits_until_there_is_enough(alone: NodesInProcess) -> None:
         append(alone, b"2" * 100)
         append(alone, b"3" * 100)
 
-        partition = fetched(wire.answer(FetchResponse))
+        partition = fetched(wire.receive(FetchResponse))
 
     assert is_silent_before
     assert values_in(partition.records) == [b"1" * 100, b"2" * 100, b"3" * 100]
@@ -217,7 +217,7 @@ def test_client_never_sees_what_is_not_committed(uncommitted: Pair, version: int
 
 @pytest.mark.parametrize("version", [version for version in FETCH.versions if version >= 12])
 @pytest.mark.rule("CLIENT-10")
-def test_client_that_asks_as_an_observer_does_is_a_client(uncommitted: Pair, version: int) -> None:
+def test_client_is_served_as_a_client_when_its_fetch_looks_like_an_observers(uncommitted: Pair, version: int) -> None:
     start, epoch = uncommitted.high_watermark or 0, uncommitted.epoch
     request = fetch_request(start, epoch=epoch, last_fetched_epoch=epoch, cluster_id=CLUSTER_ID)
 
@@ -246,7 +246,7 @@ def test_client_between_high_watermark_and_log_end_waits_for_the_commit(leading:
         leading.commit()
 
         assert is_silent_before
-        assert values_in(fetched(wire.answer(FetchResponse)).records) == [b"a", b"b"]
+        assert values_in(fetched(wire.receive(FetchResponse)).records) == [b"a", b"b"]
 
 
 @pytest.mark.rule("CLIENT-4")
@@ -258,22 +258,22 @@ def test_client_of_a_leader_without_a_high_watermark_waits_and_gets_nothing(lead
 
 
 @pytest.mark.rule("FETCH-12", "GEN-4")
-def test_client_that_waits_hears_of_the_end_of_the_reign(leading: Pair) -> None:
+def test_waiting_client_gets_an_error_when_the_leader_is_replaced(leading: Pair) -> None:
     end = leading.commit()
     with leading.wire() as wire:
         wire.send(fetch_request(end, max_wait_ms=LONG_MS), NEWEST)
         assert wire.is_silent(for_s=0.1)
         leading.announce_itself(epoch=leading.epoch + 1)
 
-        answer = wire.answer(FetchResponse)
+        response = wire.receive(FetchResponse)
 
-    assert fetched(answer).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
-    assert fetched(answer).current_leader == LeaderIdAndEpoch(leader_id=2, leader_epoch=leading.epoch)
-    assert [(node.node_id, node.port) for node in answer.node_endpoints] == [(2, leading.nodes.endpoint(2).port)]
+    assert fetched(response).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert fetched(response).current_leader == LeaderIdAndEpoch(leader_id=2, leader_epoch=leading.epoch)
+    assert [(node.node_id, node.port) for node in response.node_endpoints] == [(2, leading.nodes.endpoint(2).port)]
 
 
 @pytest.mark.rule("CLIENT-1")
-def test_client_whose_log_leaves_ours_hears_where(uncommitted: Pair) -> None:
+def test_client_gets_the_diverging_epoch_when_its_log_diverges(uncommitted: Pair) -> None:
     request = fetch_request(1, last_fetched_epoch=uncommitted.epoch - 1)
 
     with uncommitted.wire() as wire:
@@ -283,23 +283,23 @@ def test_client_whose_log_leaves_ours_hears_where(uncommitted: Pair) -> None:
     assert partition.diverging_epoch == EpochEndOffset(epoch=uncommitted.epoch - 1, end_offset=0)
 
 
-def test_several_partitions_are_answered_together(alone: NodesInProcess) -> None:
+def test_response_has_all_partitions_of_the_request(alone: NodesInProcess) -> None:
     start = append(alone, b"ours")
     ours, other = fetch_request(start), fetch_request(0, partition=1)
 
     with alone.wire(1) as wire:
-        answer = wire.ask(replace(ours, topics=(*other.topics, *ours.topics)), NEWEST, FetchResponse)
+        response = wire.ask(replace(ours, topics=(*other.topics, *ours.topics)), NEWEST, FetchResponse)
 
-    codes = [partition.error_code for topic in answer.responses for partition in topic.partitions]
+    codes = [partition.error_code for topic in response.responses for partition in topic.partitions]
     assert codes == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NONE]
-    assert values_in(answer.responses[1].partitions[0].records) == [b"ours"]
+    assert values_in(response.responses[1].partitions[0].records) == [b"ours"]
 
 
-def test_client_that_asks_for_nothing_gets_that_after_its_time(alone: NodesInProcess) -> None:
+def test_client_gets_an_empty_response_after_max_wait_when_it_names_no_partition(alone: NodesInProcess) -> None:
     started_s = time.monotonic()
 
     with alone.wire(1) as wire:
-        answer = wire.ask(replace(fetch_request(0, max_wait_ms=100), topics=()), NEWEST, FetchResponse)
+        response = wire.ask(replace(fetch_request(0, max_wait_ms=100), topics=()), NEWEST, FetchResponse)
 
     assert time.monotonic() - started_s >= 0.09
-    assert (answer.error_code, answer.responses) == (ErrorCode.NONE, ())
+    assert (response.error_code, response.responses) == (ErrorCode.NONE, ())

@@ -1,4 +1,4 @@
-"""Which connection has to go when there are too many, and what it takes to find it."""
+"""Which connection is dropped when there are too many, and the cost of finding it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CALLER = Caller(listener=Endpoint("localhost", 9093), for_clients=None, address=
 
 @dataclass(eq=False)
 class Stub:
-    """As much of an inbound connection as its registry looks at."""
+    """The part of an inbound connection that the registry uses."""
 
     name: str
     last_progress_s: float
@@ -70,7 +70,7 @@ def test_connection_that_matters_least_makes_room(open_ones: list[Stub], dropped
     assert [stub.name for stub in open_ones if stub.is_closing and stub not in before] == [dropped]
 
 
-def test_new_one_goes_when_all_others_are_voters() -> None:
+def test_new_connection_is_dropped_when_all_others_are_voters() -> None:
     connections = registry(1)
     open_all(connections, Stub("voter", 1, True, is_peer=True))
     new = Stub("new", 10)

@@ -1,4 +1,4 @@
-"""Consumer groups and transactions, which there are none of: clients are told so instead of being kept waiting."""
+"""Consumer groups and transactions are not supported: the client's call ends with an error."""
 
 from __future__ import annotations
 
@@ -24,12 +24,21 @@ def find(
     asked = {"coordinator_keys": keys} if version >= FIRST_WITH_SEVERAL_KEYS else {"key": keys[0]}
     request = FindCoordinatorRequest(key_type=key_type, **asked)
     with nodes.wire(1) as wire:
-        answer = wire.ask(request, version, FindCoordinatorResponse)
+        response = wire.ask(request, version, FindCoordinatorResponse)
     if version < FIRST_WITH_SEVERAL_KEYS:
-        return [(keys[0], answer.node_id, answer.host, answer.port, answer.error_code, answer.error_message or None)]
+        return [
+            (
+                keys[0],
+                response.node_id,
+                response.host,
+                response.port,
+                response.error_code,
+                response.error_message or None,
+            )
+        ]
     return [
         (found.key, found.node_id, found.host, found.port, found.error_code, found.error_message)
-        for found in answer.coordinators
+        for found in response.coordinators
     ]
 
 
@@ -57,18 +66,18 @@ def test_other_coordinators_are_refused_in_words(
     assert words in (message or "")
 
 
-def test_each_of_several_keys_is_answered_once(alone: NodesInProcess) -> None:
+def test_response_has_each_of_several_keys_once(alone: NodesInProcess) -> None:
     found = find(alone, FIRST_WITH_SEVERAL_KEYS, "a", "b", "a")
 
     assert [key for key, *_ in found] == ["a", "b"]
 
 
 @pytest.mark.parametrize("version", [*JOIN_GROUP.versions])
-def test_nobody_joins_a_group(alone: NodesInProcess, version: int) -> None:
+def test_node_refuses_to_join_a_group(alone: NodesInProcess, version: int) -> None:
     request = JoinGroupRequest(
         group_id="mine", session_timeout_ms=10_000, member_id="", protocol_type="consumer", protocols=()
     )
     with alone.wire(1) as wire:
-        answer = wire.ask(request, version, JoinGroupResponse)
+        response = wire.ask(request, version, JoinGroupResponse)
 
-    assert (answer.error_code, answer.members) == (ErrorCode.UNSUPPORTED_VERSION, ())
+    assert (response.error_code, response.members) == (ErrorCode.UNSUPPORTED_VERSION, ())

@@ -1,4 +1,4 @@
-"""Nodes that are killed in the middle of their work: what was acknowledged is there, once and in order."""
+"""Nodes that are killed under load: every acknowledged record is there, once and in order."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _kill_and_restart(node: NodeProcess, appenders: Appenders) -> None:
 
 
 @pytest.mark.rule("END-1", "END-11")
-def test_leader_that_is_asked_to_stop_has_a_successor_within_a_second(trio: Trio) -> None:
+def test_leader_has_a_successor_within_a_second_when_it_is_stopped(trio: Trio) -> None:
     with Appenders(trio.client) as appenders:
         appenders.wait_for_progress()
         old = trio.leader()

@@ -1,4 +1,4 @@
-"""DescribeQuorum: how far each replica is, told by the leader alone."""
+"""DescribeQuorum: the leader describes the progress of each replica."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def describe(pair: Pair, version: int, *, topic: str = TOPIC, partition: int = 0
         return wire.ask(DescribeQuorumRequest(topics=(asked,)), version, DescribeQuorumResponse)
 
 
-def sole_partition(answer: DescribeQuorumResponse) -> DescribeQuorumResponsePartition:
-    ((partition,),) = (topic.partitions for topic in answer.topics)
+def sole_partition(response: DescribeQuorumResponse) -> DescribeQuorumResponsePartition:
+    ((partition,),) = (topic.partitions for topic in response.topics)
     return partition
 
 
@@ -47,10 +47,10 @@ def is_now(timestamp_ms: int) -> bool:
 def test_leader_describes_its_quorum(leading: Pair, version: int) -> None:
     end = leading.commit()
 
-    answer = describe(leading, version)
+    response = describe(leading, version)
 
-    partition = sole_partition(answer)
-    assert (answer.error_code, partition.error_code) == (ErrorCode.NONE, ErrorCode.NONE)
+    partition = sole_partition(response)
+    assert (response.error_code, partition.error_code) == (ErrorCode.NONE, ErrorCode.NONE)
     assert (partition.leader_id, partition.leader_epoch) == (1, leading.epoch)
     assert partition.high_watermark == end
     assert [(state.replica_id, state.log_end_offset) for state in partition.current_voters] == [(1, end), (2, end)]
@@ -62,12 +62,12 @@ def test_leader_describes_its_quorum(leading: Pair, version: int) -> None:
 
 
 @EVERY_VERSION
-def test_answer_names_where_the_voters_listen(leading: Pair, version: int) -> None:
-    answer = describe(leading, version)
+def test_response_has_the_endpoints_of_the_voters(leading: Pair, version: int) -> None:
+    response = describe(leading, version)
 
     named = [
         (node.node_id, listener.name, listener.host, listener.port)
-        for node in answer.nodes
+        for node in response.nodes
         for listener in node.listeners
     ]
     places = [(node_id, leading.nodes.endpoint(node_id)) for node_id in (1, 2)]

@@ -1,4 +1,4 @@
-"""A disk that refuses: that node stops at once and says why, and the rest of the quorum goes on."""
+"""A node whose disk reports an error stops with that error, and the rest of the quorum continues."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def limit_files(node: NodeProcess, size_bytes: int) -> None:
 
 @pytest.mark.parametrize("whose", ["leader", "follower"])
 @pytest.mark.rule("LOG-17")
-def test_node_whose_log_cannot_be_written_stops_and_the_rest_goes_on(trio: Trio, whose: str) -> None:
+def test_node_stops_and_the_quorum_continues_when_its_log_cannot_be_written(trio: Trio, whose: str) -> None:
     full = trio.leader() if whose == "leader" else trio.follower()
     limit_files(full, full.segment.stat().st_size + FULL_BYTES)
     words_before = len(full.words)
@@ -47,7 +47,7 @@ def test_node_whose_log_cannot_be_written_stops_and_the_rest_goes_on(trio: Trio,
 
 
 @pytest.mark.rule("LOG-17", "STATE-5")
-def test_node_whose_vote_cannot_be_stored_stops(trio: Trio) -> None:
+def test_node_stops_when_its_vote_cannot_be_stored(trio: Trio) -> None:
     broken = trio.follower()
     in_the_way = broken.segment.parent / "quorum-state.tmp"
     in_the_way.mkdir()

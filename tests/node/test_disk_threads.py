@@ -1,4 +1,4 @@
-"""The threads that touch the disk: their order, their sharing of flushes, and how they end."""
+"""The threads that use the disk: the order of jobs, the sharing of flushes, and how the threads end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATIENCE_S = 5.0
 
 
 class Loop:
-    """Stands for the node's scheduler: keeps what is posted until it is run."""
+    """A scheduler that keeps posted actions until the test runs them."""
 
     def __init__(self) -> None:
         self._posted: queue.Queue[Action] = queue.Queue()
@@ -100,7 +100,7 @@ def disk(loop: Loop) -> Iterator[Disk]:
     disk.stop()
 
 
-def test_result_that_is_met_with_an_error_keeps_no_other_from_those_who_wait(loop: Loop, disk: Disk) -> None:
+def test_later_results_are_reported_when_one_callback_raises(loop: Loop, disk: Disk) -> None:
     broken = RuntimeError("broken")
     told: list[int] = []
     may_begin = threading.Event()
@@ -120,7 +120,7 @@ def test_result_that_is_met_with_an_error_keeps_no_other_from_those_who_wait(loo
     assert loop.failures == [broken]
 
 
-def test_disk_does_jobs_in_order_and_tells_the_loop(loop: Loop, disk: Disk) -> None:
+def test_disk_does_jobs_in_order_and_reports_their_results(loop: Loop, disk: Disk) -> None:
     log: list[str] = []
     told: list[str] = []
 
@@ -131,7 +131,7 @@ def test_disk_does_jobs_in_order_and_tells_the_loop(loop: Loop, disk: Disk) -> N
     assert told == ["record"]
 
 
-def test_jobs_that_can_wait_come_after_the_others_one_at_a_time(loop: Loop, disk: Disk) -> None:
+def test_jobs_that_can_wait_are_done_one_at_a_time_after_the_others(loop: Loop, disk: Disk) -> None:
     done: list[str] = []
     gate = threading.Event()
 
@@ -149,7 +149,7 @@ def test_jobs_that_can_wait_come_after_the_others_one_at_a_time(loop: Loop, disk
     assert done == ["urgent 1", "later 1", "urgent 2", "later 2", "told of 2"]
 
 
-def test_results_of_jobs_that_waited_together_come_together(loop: Loop, disk: Disk) -> None:
+def test_results_are_reported_together_when_their_jobs_waited_together(loop: Loop, disk: Disk) -> None:
     told: list[int] = []
     gate = threading.Event()
     disk.jobs.put(lambda: gate.wait(PATIENCE_S))
@@ -194,7 +194,7 @@ def test_disk_does_nothing_after_a_refusal(loop: Loop, disk: Disk) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_broken_invariant_on_the_disk_is_told_and_shown(loop: Loop, disk: Disk) -> None:
+def test_broken_invariant_in_a_job_is_reported_and_raised(loop: Loop, disk: Disk) -> None:
     def write() -> None:
         raise AssertionError("batch at offset 5, 4 is next")
 
@@ -206,7 +206,7 @@ def test_broken_invariant_on_the_disk_is_told_and_shown(loop: Loop, disk: Disk) 
 
 
 class SlowDisk:
-    """A disk whose flushes end when the test says so."""
+    """A disk whose flushes end when the test lets them."""
 
     def __init__(self) -> None:
         self.begun: queue.Queue[None] = queue.Queue()
@@ -224,7 +224,7 @@ def order(number: int) -> FlushLog:
     return FlushLog(number=number, end_offset=Offset(number * 10))
 
 
-def test_orders_that_come_during_a_flush_share_the_next(loop: Loop) -> None:
+def test_orders_during_a_flush_share_the_next_flush(loop: Loop) -> None:
     slow_disk, flushed = SlowDisk(), list[FlushLog]()
     disk = Disk(loop, flush=slow_disk.flush, flushed=flushed.append)
     disk.start()
@@ -300,7 +300,7 @@ def test_flush_is_not_tried_again_after_a_refusal(loop: Loop) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_broken_invariant_in_a_flush_is_told_and_shown(loop: Loop) -> None:
+def test_broken_invariant_in_a_flush_is_reported_and_raised(loop: Loop) -> None:
     def flush() -> None:
         raise AssertionError("broken")
 
@@ -335,12 +335,12 @@ def test_checkpoints_are_written_after_the_last_flush_although_no_other_follows(
     assert not loop.failures
 
 
-def test_checkpoints_are_written_again_without_a_flush_until_they_say_everything(loop: Loop) -> None:
-    answers = iter([False, False, True])
+def test_checkpoints_are_written_again_until_they_are_complete(loop: Loop) -> None:
+    responses = iter([False, False, True])
     written: queue.Queue[bool] = queue.Queue()
 
     def write_checkpoints() -> bool:
-        is_complete = next(answers)
+        is_complete = next(responses)
         written.put(is_complete)
         return is_complete
 

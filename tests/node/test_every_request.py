@@ -1,4 +1,4 @@
-"""Every request that is well-formed is answered, in every version, whatever its fields say; and the node lives on."""
+"""Every well-formed request gets a response, in every version and with any values, and the node keeps running."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ LIKELY: dict[str, st.SearchStrategy[object]] = {
     "cluster_id": st.sampled_from([CLUSTER_ID, "other"]),
     "replica_epoch": _FEW_NUMBERS,
     "replica_id": st.sampled_from([-2, -1, 1, 5]),
-    # A leader of an epoch that nobody elected would halt the node, as it should: rule GEN-12.
+    # A leader of an epoch without an election would halt the node, as it should: rule GEN-12.
     "leader_id": st.just(-1),
     "max_wait_ms": st.integers(-1, 20),
     "timeout_ms": st.integers(-1, 20),
-    # With 0 there is no answer.
+    # With 0 there is no response.
     "acks": st.sampled_from([-1, 1, 2]),
 }
 """Values near what the node knows, so that a request gets past the first check."""
 
 
 @pytest.mark.parametrize(("api", "version"), EDITIONS, ids=[f"{api.name}-v{version}" for api, version in EDITIONS])
-def test_request_is_answered(alone: NodesInProcess, api: Api[Any, Any], version: int) -> None:
+def test_request_gets_a_response(alone: NodesInProcess, api: Api[Any, Any], version: int) -> None:
     @settings(FEW, max_examples=15)
     @given(messages(api.request, version, LIKELY))
     def ask(request: Any) -> None:

@@ -1,4 +1,4 @@
-"""What a follower serves to clients: all that it knows to be committed, and no word of the rest."""
+"""A follower serves to clients what it knows to be committed, and nothing above that."""
 
 from __future__ import annotations
 
@@ -71,17 +71,17 @@ def test_client_at_the_end_waits_at_a_follower_too(follower: Pair) -> None:
 @pytest.mark.parametrize("version", [4, 18])
 @pytest.mark.parametrize("offset", [3, 4, 1_000])
 @pytest.mark.rule("CLIENT-3")
-def test_follower_does_not_say_out_of_range(follower: Pair, version: int, offset: int) -> None:
+def test_follower_sends_no_out_of_range_above_its_high_watermark(follower: Pair, version: int, offset: int) -> None:
     with follower.wire() as wire:
-        answer = wire.ask(fetch_request(offset, max_wait_ms=5_000), version, FetchResponse)
+        response = wire.ask(fetch_request(offset, max_wait_ms=5_000), version, FetchResponse)
 
-    assert fetched(answer).error_code == ErrorCode.OFFSET_NOT_AVAILABLE
+    assert fetched(response).error_code == ErrorCode.OFFSET_NOT_AVAILABLE
     if version == 18:
-        assert fetched(answer).current_leader == LeaderIdAndEpoch(leader_id=2, leader_epoch=5)
-        assert [node.node_id for node in answer.node_endpoints] == [2]
+        assert fetched(response).current_leader == LeaderIdAndEpoch(leader_id=2, leader_epoch=5)
+        assert [node.node_id for node in response.node_endpoints] == [2]
 
 
-def test_follower_says_out_of_range_before_the_log(follower: Pair) -> None:
+def test_follower_sends_out_of_range_before_its_log(follower: Pair) -> None:
     with follower.wire() as wire:
         partition = fetched(wire.ask(fetch_request(-5), 18, FetchResponse))
 

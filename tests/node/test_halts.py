@@ -1,4 +1,4 @@
-"""A node that stops itself because going on could break what the quorum promised, and a leader that sends damage."""
+"""A node that halts to protect committed records, and a leader that sends damaged records."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def announcement(leader: int) -> BeginQuorumEpochRequest:
 
 
 @pytest.mark.rule("GEN-12", "SCENARIO-22")
-def test_node_that_hears_of_two_leaders_in_one_epoch_stops_and_says_so(tmp_path: Path) -> None:
+def test_node_stops_with_an_error_when_one_epoch_has_two_leaders(tmp_path: Path) -> None:
     properties = voters_properties(tmp_path)[1]
     with NodeProcess(properties, tmp_path / "process").start() as node:
         node.wait_until_serving()
@@ -48,7 +48,7 @@ def test_node_that_hears_of_two_leaders_in_one_epoch_stops_and_says_so(tmp_path:
 
 
 @pytest.mark.rule("FETCH-24")
-def test_replica_that_gets_damaged_records_says_so_and_asks_again(tmp_path: Path) -> None:
+def test_replica_logs_damaged_records_and_fetches_again(tmp_path: Path) -> None:
     leader = voters_properties(tmp_path, voters=1)[1]
     observer = node_properties(
         tmp_path / "observer",
@@ -73,7 +73,7 @@ def test_replica_that_gets_damaged_records_says_so_and_asks_again(tmp_path: Path
         eventually(lambda: watching.segment.stat().st_size == len(good), "all of it, once it is whole again")
 
 
-def test_client_that_waits_for_more_is_given_damaged_records_at_once_and_the_node_goes_on(tmp_path: Path) -> None:
+def test_waiting_client_gets_damaged_records_at_once_and_the_node_continues(tmp_path: Path) -> None:
     with NodeProcess(voters_properties(tmp_path, voters=1)[1], tmp_path / "process").start() as node:
         node.wait_until_serving()
         with client_of(node) as client:
@@ -81,10 +81,10 @@ def test_client_that_waits_for_more_is_given_damaged_records_at_once_and_the_nod
                 client.append(batch_of(*[b"x" * 1000] * 100))
             _write_byte(node.segment, 300, b"\xff")
             with Wire(node.endpoint) as wire:
-                answer = wire.ask(fetch_request(1, min_bytes=1 << 30, max_wait_ms=DAY_MS), 12, FetchResponse)
+                response = wire.ask(fetch_request(1, min_bytes=1 << 30, max_wait_ms=DAY_MS), 12, FetchResponse)
             client.append(batch_of(b"goes on"))
 
-    (partition,) = answer.responses[0].partitions
+    (partition,) = response.responses[0].partitions
     assert len(partition.records or b"") > 100_000
     assert "Traceback" not in node.words
 

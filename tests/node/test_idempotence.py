@@ -1,4 +1,4 @@
-"""Writers that repeat themselves: idempotent producers, and the keys of keyed writes."""
+"""Repeated appends: idempotent producers, and the keys of keyed writes."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def append(
 def test_every_node_hands_out_producer_ids(three: NodesInProcess, version: int, node_id: int) -> None:
     request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
     with three.wire(node_id) as wire:
-        answers = [wire.ask(request, version, InitProducerIdResponse) for _ in range(3)]
+        responses = [wire.ask(request, version, InitProducerIdResponse) for _ in range(3)]
 
-    assert all((answer.error_code, answer.producer_epoch) == (ErrorCode.NONE, 0) for answer in answers)
-    ids = [answer.producer_id for answer in answers]
+    assert all((response.error_code, response.producer_epoch) == (ErrorCode.NONE, 0) for response in responses)
+    ids = [response.producer_id for response in responses]
     assert all(0 <= producer_id < 1 << 61 for producer_id in ids)
     assert len(set(ids)) == len(ids)
 
@@ -47,13 +47,13 @@ def test_every_node_hands_out_producer_ids(three: NodesInProcess, version: int, 
 def test_transactional_producer_gets_no_id(alone: NodesInProcess, version: int) -> None:
     request = InitProducerIdRequest(transactional_id="mine", transaction_timeout_ms=1000)
     with alone.wire(1) as wire:
-        answer = wire.ask(request, version, InitProducerIdResponse)
+        response = wire.ask(request, version, InitProducerIdResponse)
 
-    assert (answer.error_code, answer.producer_id, answer.producer_epoch) == (ErrorCode.INVALID_REQUEST, -1, -1)
+    assert (response.error_code, response.producer_id, response.producer_epoch) == (ErrorCode.INVALID_REQUEST, -1, -1)
 
 
 @pytest.mark.rule("CLIENT-8")
-def test_repeated_batch_is_answered_with_its_old_offset(alone: NodesInProcess) -> None:
+def test_repeated_batch_gets_its_first_offset(alone: NodesInProcess) -> None:
     with alone.wire(1) as wire:
         batches = [append(wire, 1001, sequence) for sequence in (0, 2, 4, 6, 8)]
         repeated = [append(wire, 1001, sequence) for sequence in (8, 0, 4)]
@@ -108,7 +108,7 @@ def test_repeated_batch_waits_for_the_commit_of_the_first(leading: Pair) -> None
         is_silent_before = second.is_silent(for_s=0.2)
         leading.commit()
 
-        offsets = [produced(wire.answer(ProduceResponse)).base_offset for wire in (first, second)]
+        offsets = [produced(wire.receive(ProduceResponse)).base_offset for wire in (first, second)]
 
     assert is_silent_before
     assert offsets == [start, start]
@@ -147,7 +147,7 @@ def test_other_rows_under_a_written_key_are_refused_with_what_is_there(leading: 
         second.send(write(b"a", b"c"), version)
         is_silent_before = second.is_silent(for_s=0.2)
         leading.commit()
-        written, refused = (produced(wire.answer(ProduceResponse)) for wire in (first, second))
+        written, refused = (produced(wire.receive(ProduceResponse)) for wire in (first, second))
         repeated = produced(second.ask(write(b"b", b"a"), version, ProduceResponse))
 
     assert is_silent_before, "what is there may still be cut off"

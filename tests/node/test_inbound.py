@@ -1,4 +1,4 @@
-"""Connections to a node that answers when it is told to: what waits for what, what is freed when, who has to go."""
+"""Inbound connections: the order of responses, the bounds on requests, and which connections are dropped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LISTENER = Endpoint("localhost", 9093, "CONTROLLER")
 
 
 class Socket(asyncio.Transport):
-    """What a connection is written to, and whether it is read from."""
+    """The bytes that a connection has written, and whether it reads."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,8 +39,8 @@ class Socket(asyncio.Transport):
         self._written = b""
 
     @property
-    def answered(self) -> list[int]:
-        """Correlation ids of the answers, as they were written."""
+    def responded(self) -> list[int]:
+        """Correlation ids of the responses, in the order of the writes."""
         return [int.from_bytes(frame[:4], "big") for frame in FrameReader(KIB).receive(self._written)]
 
     def writelines(self, list_of_data: Iterable[Any]) -> None:
@@ -76,7 +76,7 @@ class Node:
 
 
 class Connection:
-    """A connection to a node that answers when it is told to."""
+    """A connection to a node that responds when the test says so."""
 
     def __init__(self, node: Node, refuses: Callable[[int], bool] = lambda _number: False) -> None:
         self.socket = Socket()
@@ -97,8 +97,8 @@ class Connection:
     def receive(self, data: bytes) -> None:
         self.inbound.data_received(data)
 
-    async def answer_all(self) -> None:
-        """Answer what is under way, and what is begun then."""
+    async def respond_to_all(self) -> None:
+        """Respond to all requests, also to those that begin meanwhile."""
         while self.under_way:
             self.under_way.pop(0)(ProduceResponse(responses=()))
             await asyncio.sleep(0)
@@ -114,7 +114,7 @@ def append_frame(number: int, size_bytes: int) -> bytes:
     return encode_request(produce_request(bytes(size_bytes)), 9, correlation_id=number, client_id="client")
 
 
-def test_large_append_takes_nothing_of_the_budget_while_it_waits_behind_others() -> None:
+def test_large_append_does_not_count_while_it_waits_behind_others() -> None:
     async def play() -> list[list[int]]:
         node = Node(request_bytes=2 * LARGE_BYTES)
         other = Connection(node)
@@ -127,28 +127,28 @@ def test_large_append_takes_nothing_of_the_budget_while_it_waits_behind_others()
             other.receive(append_frame(number, LARGE_BYTES))
 
         for connection in [*pipelining, other, *pipelining]:
-            await connection.answer_all()
+            await connection.respond_to_all()
         for connection in pipelining:
-            assert connection.socket.is_read, "the rest may come"
+            assert connection.socket.is_read, "the node reads the rest"
             connection.receive(large[KIB:])
-            await connection.answer_all()
-        return [connection.socket.answered for connection in [other, *pipelining]]
+            await connection.respond_to_all()
+        return [connection.socket.responded for connection in [other, *pipelining]]
 
     everything = list(range(MAX_UNDER_WAY + 2))
     assert asyncio.run(play()) == [[0, 1], everything, everything]
 
 
-def test_answers_keep_the_order_of_requests_when_the_budget_lets_the_next_one_in() -> None:
+def test_responses_keep_the_order_of_requests_when_the_budget_is_free_again() -> None:
     async def play() -> list[int]:
         connection = Connection(Node(request_bytes=KIB), refuses=lambda number: number == 2)
         connection.receive(append_frame(1, 2 * KIB) + append_frame(2, 10))
-        await connection.answer_all()
-        return connection.socket.answered
+        await connection.respond_to_all()
+        return connection.socket.responded
 
     assert asyncio.run(play()) == [1, 2]
 
 
-def test_answers_given_in_one_turn_of_the_loop_leave_in_one_write() -> None:
+def test_responses_of_one_turn_of_the_loop_are_sent_in_one_write() -> None:
     async def play() -> Socket:
         connection = Connection(Node())
         connection.receive(b"".join(append_frame(number, 10) for number in range(3)))
@@ -158,19 +158,19 @@ def test_answers_given_in_one_turn_of_the_loop_leave_in_one_write() -> None:
         return connection.socket
 
     socket = asyncio.run(play())
-    assert (socket.answered, socket.writes) == ([0, 1, 2], 1)
+    assert (socket.responded, socket.writes) == ([0, 1, 2], 1)
 
 
-@pytest.mark.parametrize("ending", ["answered", "abandoned"])
-def test_request_is_freed_with_its_answer_and_not_only_by_the_collector(ending: str) -> None:
+@pytest.mark.parametrize("ending", ["responded", "abandoned"])
+def test_request_is_freed_without_the_collector_after_its_response(ending: str) -> None:
     async def play() -> int:
         connection = Connection(Node())
         connection.receive(b"".join(append_frame(number, 10) for number in range(50)))
         for respond in connection.under_way:
             respond.when_gone(lambda respond=respond: connection.under_way.append(respond))  # type: ignore[misc]
         del respond
-        if ending == "answered":
-            await connection.answer_all()
+        if ending == "responded":
+            await connection.respond_to_all()
         else:
             connection.inbound.connection_lost(None)
         connection.under_way.clear()
@@ -184,20 +184,20 @@ def test_request_is_freed_with_its_answer_and_not_only_by_the_collector(ending: 
         gc.enable()
 
 
-def test_announced_size_takes_nothing_from_others() -> None:
+def test_announced_size_does_not_count_against_other_connections() -> None:
     async def play() -> list[int]:
         node = Node(request_bytes=LARGE_BYTES, large_bytes=LARGE_BYTES)
         for _ in range(100):
             Connection(node).receive(append_frame(1, 50 * LARGE_BYTES)[:12])
         honest = Connection(node)
         honest.receive(append_frame(1, LARGE_BYTES))
-        await honest.answer_all()
-        return honest.socket.answered
+        await honest.respond_to_all()
+        return honest.socket.responded
 
     assert asyncio.run(play()) == [1]
 
 
-def test_only_the_oldest_large_frame_is_read_on_while_too_much_has_come() -> None:
+def test_only_the_oldest_large_frame_is_read_while_too_much_is_received() -> None:
     async def play() -> tuple[list[bool], list[bool], list[list[int]]]:
         node = Node(large_bytes=LARGE_BYTES)
         connections = [Connection(node) for _ in range(3)]
@@ -211,16 +211,16 @@ def test_only_the_oldest_large_frame_is_read_on_while_too_much_has_come() -> Non
         for connection in connections[1:]:
             connection.receive(frame[400 * KIB :])
         for connection in connections:
-            await connection.answer_all()
-        return reads_before, reads_after, [connection.socket.answered for connection in connections]
+            await connection.respond_to_all()
+        return reads_before, reads_after, [connection.socket.responded for connection in connections]
 
-    before, after, answered = asyncio.run(play())
+    before, after, responded = asyncio.run(play())
     assert before == [True, False, False]
     assert after == [True, True, False]
-    assert answered == [[1], [1], [1]]
+    assert responded == [[1], [1], [1]]
 
 
-def test_frame_that_holds_up_others_and_does_not_go_on_is_dropped() -> None:
+def test_connection_is_dropped_when_its_frame_delays_others_and_makes_no_progress() -> None:
     async def play() -> list[list[bool]]:
         node = Node(large_bytes=LARGE_BYTES)
         stalled, slow, waiting = (Connection(node) for _ in range(3))
@@ -241,14 +241,14 @@ def test_frame_that_holds_up_others_and_does_not_go_on_is_dropped() -> None:
         return [first, second, third]
 
     assert asyncio.run(play()) == [
-        [False],  # as long as nobody needs the room
+        [False],  # as long as no other frame waits
         [True, False, False],
         [True, True, False],  # 200 KiB in a second; the third was not read meanwhile
     ]
 
 
 @pytest.mark.parametrize("come", [3, 8, 100_000])
-def test_large_request_that_is_no_append_is_refused_as_soon_as_that_can_be_seen(come: int) -> None:
+def test_large_request_is_refused_as_soon_as_its_api_is_known_not_to_be_produce(come: int) -> None:
     async def play() -> bool:
         connection = Connection(Node())
         topics = tuple(MetadataRequestTopic(name=f"topic-{number}") for number in range(9_000))

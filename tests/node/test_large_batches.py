@@ -1,4 +1,4 @@
-"""Batches larger than the limits that nodes have now, committed in the days of larger ones, are read by everyone."""
+"""Batches that were committed under larger limits are read by followers, clients and Spark under smaller ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIMITS = {
     "queued__max__request__bytes": "10000",
     "controller__quorum__fetch__max__bytes": "10000",
 }
-"""What the nodes are set up for now. Only sizes are small here: what an answer may have is no setting."""
+"""The limits of the nodes. The size of a response has no setting."""
 
 VALUE = bytes(3 << 20)
 

@@ -1,4 +1,4 @@
-"""Requests that a node forwards to the leader: in the version of the client, once for all that send the same one."""
+"""Requests that a node forwards to the leader, in the version of the client; equal requests are sent once."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Leader:
     """Serves DescribeQuorum up to a version, and counts its connections and requests."""
 
     def __init__(self, highest_version: int, *, garbage: bytes | None = None) -> None:
-        self._versions = ApiVersionsResponse(
+        self._api_versions = ApiVersionsResponse(
             error_code=0,
             api_keys=(ApiVersion(api_key=DESCRIBE_QUORUM.key, min_version=0, max_version=highest_version),),
         )
         self._garbage = garbage
         self.connections = 0
-        self.asked: list[int] = []
+        self.versions: list[int] = []
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
@@ -42,14 +42,14 @@ class Leader:
             for frame in frames.receive(data):
                 request = decode_request(frame)
                 assert isinstance(request, ReceivedRequest)
-                writer.write(self._answer(request))
+                writer.write(self._respond(request))
         writer.close()
 
-    def _answer(self, request: ReceivedRequest) -> bytes:
+    def _respond(self, request: ReceivedRequest) -> bytes:
         header = request.header
-        response: Message = self._versions
+        response: Message = self._api_versions
         if not isinstance(request.message, ApiVersionsRequest):
-            self.asked.append(header.request_api_version)
+            self.versions.append(header.request_api_version)
             if self._garbage is not None:
                 return self._garbage
             response = RESPONSE
@@ -86,7 +86,7 @@ def test_relay_forwards_a_request_in_the_version_of_the_client(version: int) -> 
         async with listening(leader) as endpoint:
             assert await forwarded(LeaderRelay(), endpoint, version) == [RESPONSE]
 
-        assert leader.asked == [version]
+        assert leader.versions == [version]
 
     asyncio.run(run())
 
@@ -97,7 +97,7 @@ def test_relay_sends_the_same_request_once_and_others_on_the_same_connection() -
         async with listening(leader) as endpoint:
             assert await forwarded(LeaderRelay(), endpoint, 2, 1, 2, 0) == [RESPONSE] * 4
 
-        assert leader.asked == [2, 1, 0]
+        assert leader.versions == [2, 1, 0]
         assert leader.connections == 1
 
     asyncio.run(run())
@@ -109,7 +109,7 @@ def test_relay_forwards_nothing_in_a_version_that_the_leader_does_not_support() 
         async with listening(leader) as endpoint:
             assert await forwarded(LeaderRelay(), endpoint, 2, 1) == [None, RESPONSE]
 
-        assert leader.asked == [1]
+        assert leader.versions == [1]
 
     asyncio.run(run())
 

@@ -1,4 +1,4 @@
-"""Connections that are used badly: each ends alone, and costs a bounded amount of memory."""
+"""Misbehaving connections: each is dropped without effect on others, and takes bounded memory."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_request_that_is_no_append_is_read_up_to_64_kib(small: NodesInProcess) -
         assert wire.is_closed_by_node()
 
 
-def test_request_may_come_byte_by_byte(small: NodesInProcess) -> None:
+def test_request_is_accepted_byte_by_byte(small: NodesInProcess) -> None:
     with small.wire(1) as wire:
         for byte in encode_request(ApiVersionsRequest(), 0, correlation_id=5, client_id=None):
             wire.send_bytes(bytes([byte]))
@@ -128,7 +128,7 @@ def test_half_a_frame_and_then_silence_ends_the_connection(small: NodesInProcess
         assert wire.is_closed_by_node()
 
 
-def test_idle_connection_ends_and_one_that_waits_for_its_answer_does_not(tmp_path: Path) -> None:
+def test_idle_connection_is_dropped_unless_it_waits_for_a_response(tmp_path: Path) -> None:
     configurations = voters_properties(tmp_path, voters=1, connections__max__idle__ms="20000")
     with NodesInProcess(configurations) as nodes:
         nodes.start().wait_for_leader()
@@ -161,7 +161,7 @@ def test_fetch_waits_a_minute_at_most(alone: NodesInProcess, request_: FetchRequ
         alone.thread.jump(61)
 
         assert is_silent_at_first
-        wire.answer(FetchResponse)
+        wire.receive(FetchResponse)
 
 
 @pytest.mark.parametrize(
@@ -201,9 +201,9 @@ def test_replica_gets_no_more_at_once_than_the_node_itself_would_take(
                 wire.ask(produce_request(batch_of(b"x" * 9_000)), 9, ProduceResponse)
             everything = fetch_request(1, epoch=1, last_fetched_epoch=1, max_bytes=(1 << 31) - 1)
 
-            answer = fetched(wire.ask(replace(everything, replica_id=9), 12, FetchResponse))
+            response = fetched(wire.ask(replace(everything, replica_id=9), 12, FetchResponse))
 
-    assert len(batches_in(answer.records)) == 2, "20,000 bytes, of 36,000"
+    assert len(batches_in(response.records)) == 2, "20,000 bytes, of 36,000"
 
 
 def test_connection_that_was_quiet_for_longest_makes_room_for_a_new_one(small: NodesInProcess) -> None:
@@ -276,7 +276,7 @@ def test_connection_has_a_hundred_requests_under_way_at_most(tmp_path: Path) -> 
         pair.wait_for_log_end(start + 150)
         pair.commit()
 
-        offsets = [produced(wire.answer(ProduceResponse)).base_offset for _ in range(150)]
+        offsets = [produced(wire.receive(ProduceResponse)).base_offset for _ in range(150)]
 
     assert is_silent_before
     assert end_before == start + 100
@@ -301,14 +301,14 @@ def test_node_reads_no_more_while_too_many_bytes_wait(tmp_path: Path) -> None:
             is_silent_before = wires[0].is_silent(for_s=0.2)
             begun = core.log.end_offset - start
 
-        offsets = [produced(wire.answer(ProduceResponse)).base_offset for wire in wires for _ in range(20)]
+        offsets = [produced(wire.receive(ProduceResponse)).base_offset for wire in wires for _ in range(20)]
 
     assert is_silent_before
     assert begun <= 12, "10,000 bytes, and the one that goes past them"
     assert sorted(offsets) == [*range(start, start + 80)]
 
 
-def test_followers_are_heard_while_too_many_bytes_wait(tmp_path: Path) -> None:
+def test_followers_are_served_while_the_request_budget_is_exhausted(tmp_path: Path) -> None:
     with (
         leading_pair(tmp_path, queued__max__request__bytes="10000", message__max__bytes="10000") as pair,
         pair.wire() as wire,
@@ -319,14 +319,14 @@ def test_followers_are_heard_while_too_many_bytes_wait(tmp_path: Path) -> None:
         eventually(lambda: pair.log_end > start + 5, "some are begun")
         begun = pair.log_end
 
-        # The follower's fetch is what lets the appends be answered: it must not wait behind them.
+        # The appends are committed by the follower's fetch, so it must not wait behind them.
         def all_are_begun() -> bool:
             pair.commit()
             return pair.log_end == start + 20
 
         eventually(all_are_begun, "all are begun")
         pair.commit()
-        offsets = [produced(wire.answer(ProduceResponse)).base_offset for _ in range(20)]
+        offsets = [produced(wire.receive(ProduceResponse)).base_offset for _ in range(20)]
 
     assert begun < start + 20
     assert offsets == [*range(start, start + 20)]
@@ -349,12 +349,12 @@ def test_connection_that_the_node_does_not_read_is_not_dropped_for_that(tmp_path
                 nodes.thread.jump(LOOK_AROUND_S)
                 assert wire.is_silent(for_s=0.2), "it waits for the disk, not for the other side"
 
-            offsets = [produced(wire.answer(ProduceResponse)).base_offset for _ in range(2)]
+            offsets = [produced(wire.receive(ProduceResponse)).base_offset for _ in range(2)]
 
     assert offsets == [1, 2]
 
 
-def test_large_frame_that_has_come_waits_for_the_appends_before_it(tmp_path: Path) -> None:
+def test_large_frame_waits_for_the_appends_before_it(tmp_path: Path) -> None:
     large = produce_request(batch_of(b"x" * 299_900), timeout_ms=600_000)
     configurations = voters_properties(
         tmp_path, voters=1, queued__max__request__bytes="300000", message__max__bytes="300000"
@@ -369,7 +369,7 @@ def test_large_frame_that_has_come_waits_for_the_appends_before_it(tmp_path: Pat
             assert second.is_silent(for_s=0.2)
             assert is_served_beside(nodes)
 
-        offsets = [produced(wire.answer(ProduceResponse)).base_offset for wire in (first, second)]
+        offsets = [produced(wire.receive(ProduceResponse)).base_offset for wire in (first, second)]
 
     assert offsets == [1, 2]
 
@@ -396,7 +396,7 @@ def test_half_frames_of_many_connections_are_bounded_together(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("max_bytes", [1 << 18, (1 << 31) - 1])
-def test_client_that_reads_no_answers_costs_a_bounded_amount_of_memory(tmp_path: Path, max_bytes: int) -> None:
+def test_client_takes_bounded_memory_when_it_does_not_read_responses(tmp_path: Path, max_bytes: int) -> None:
     (properties,) = voters_properties(tmp_path, voters=1).values()
     with NodeProcess(properties, tmp_path / "process").start() as node:
         node.wait_until_serving()
@@ -409,14 +409,14 @@ def test_client_that_reads_no_answers_costs_a_bounded_amount_of_memory(tmp_path:
             highest_bytes = _ask_and_never_read(deaf, process, max_bytes)
             is_other_served = _is_another_served(node.endpoint)
 
-    # One answer of at most 8 MiB, several times while it is put together.
+    # One response of at most 8 MiB, several times while it is encoded.
     assert highest_bytes - before_bytes < 64 << 20
     assert is_other_served
 
 
 @pytest.mark.parametrize("codec", [Compression.GZIP, Compression.ZSTD])
 @pytest.mark.rule("CLIENT-6")
-def test_refused_batches_that_decompress_to_too_much_leave_no_memory_behind(tmp_path: Path, codec: Compression) -> None:
+def test_refused_batches_that_decompress_to_too_much_free_their_memory(tmp_path: Path, codec: Compression) -> None:
     bomb = build_batch([Record(value=bytes(65 << 20))], compression=codec)
     (properties,) = voters_properties(tmp_path, voters=1).values()
     with NodeProcess(properties, tmp_path / "process").start() as node:
@@ -424,10 +424,10 @@ def test_refused_batches_that_decompress_to_too_much_leave_no_memory_behind(tmp_
         process = psutil.Process(node.pid)
         before_bytes = process.memory_info().rss
         with Wire(node.endpoint) as wire:
-            answers = [produced(wire.ask(produce_request(bomb), 9, ProduceResponse)) for _ in range(8)]
+            responses = [produced(wire.ask(produce_request(bomb), 9, ProduceResponse)) for _ in range(8)]
         grown_bytes = process.memory_info().rss - before_bytes
 
-    assert {answer.error_code for answer in answers} == {ErrorCode.MESSAGE_TOO_LARGE}
+    assert {response.error_code for response in responses} == {ErrorCode.MESSAGE_TOO_LARGE}
     assert grown_bytes < 160 << 20, "of 8 times 64 MiB that were decompressed one after the other"
 
 

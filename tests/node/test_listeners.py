@@ -1,4 +1,4 @@
-"""A listener for voters and one for clients: who may ask what where, and where each is told to go."""
+"""A listener for voters and one for clients: which requests each accepts, and which endpoints its responses have."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def state_of(nodes: NodesInProcess) -> list[object]:
 
 
 @pytest.mark.parametrize(
-    ("request_", "version", "answer"),
+    ("request_", "version", "response"),
     [
         pytest.param(VOTE, 1, vote.VoteResponse, id="Vote"),
         pytest.param(BEGIN, 0, begin.BeginQuorumEpochResponse, id="BeginQuorumEpoch"),
@@ -114,12 +114,12 @@ def state_of(nodes: NodesInProcess) -> list[object]:
 )
 @pytest.mark.rule("CALLER-1")
 def test_request_in_a_voters_name_is_refused_on_the_listener_for_clients(
-    trio: NodesInProcess, request_: Message, version: int, answer: type[Message]
+    trio: NodesInProcess, request_: Message, version: int, response: type[Message]
 ) -> None:
     before = state_of(trio)
 
     with Wire(for_clients(trio, 1)) as wire:
-        refusal = wire.ask(request_, version, answer)
+        refusal = wire.ask(request_, version, response)
 
     assert getattr(refusal, "error_code", None) == REFUSED
     assert state_of(trio) == before
@@ -132,19 +132,19 @@ def test_observer_may_fetch_on_the_listener_for_clients(trio: NodesInProcess) ->
     request = replace(fetch_request(0, epoch=epoch, last_fetched_epoch=0), replica_id=9)
 
     with Wire(for_clients(trio, leader)) as wire:
-        answer = wire.ask(request, 12, FetchResponse)
+        response = wire.ask(request, 12, FetchResponse)
 
-    assert fetched(answer).error_code == ErrorCode.NONE
+    assert fetched(response).error_code == ErrorCode.NONE
 
 
 @pytest.mark.parametrize("listener_of", [for_voters, for_clients])
-def test_nodes_are_named_by_the_listener_of_the_kind_that_was_asked(
+def test_nodes_have_the_endpoints_of_the_listener_that_received_the_request(
     trio: NodesInProcess, listener_of: Callable[[NodesInProcess, int], Endpoint]
 ) -> None:
     expected = {node_id: listener_of(trio, node_id) for node_id in trio.running}
     partition = quorum.DescribeQuorumRequestPartition(partition_index=0)
     topic = quorum.DescribeQuorumRequestTopic(topic_name=TOPIC, partitions=(partition,))
-    for node_id in trio.running:  # the leader answers by itself, the others ask it
+    for node_id in trio.running:  # the leader responds itself, the others forward the request
         with Wire(listener_of(trio, node_id)) as wire:
             metadata = wire.ask(MetadataRequest(topics=None), 9, MetadataResponse)
             described = wire.ask(quorum.DescribeQuorumRequest(topics=(topic,)), 2, quorum.DescribeQuorumResponse)
@@ -157,7 +157,7 @@ def test_nodes_are_named_by_the_listener_of_the_kind_that_was_asked(
         }
 
 
-def test_client_that_asks_a_follower_is_led_to_the_leaders_listener_for_clients(trio: NodesInProcess) -> None:
+def test_follower_names_the_leaders_listener_for_clients(trio: NodesInProcess) -> None:
     leader = trio.wait_for_leader()
     follower = next(node_id for node_id in trio.running if node_id != leader)
 
@@ -209,27 +209,27 @@ def test_voters_at_their_addresses_form_a_quorum(tmp_path: Path) -> None:
 class Resolver(asyncio.SelectorEventLoop):
     """A loop whose names have the addresses that a test says, look-up by look-up."""
 
-    answers: list[str | OSError]
+    results: list[str | OSError]
 
     async def getaddrinfo(self, *_args: object, **_kwargs: object) -> list[object]:  # type: ignore[override]
-        answer = self.answers.pop(0)
-        if isinstance(answer, OSError):
-            raise answer
-        return [(2, 1, 6, "", (answer, 9093))]
+        response = self.results.pop(0)
+        if isinstance(response, OSError):
+            raise response
+        return [(2, 1, 6, "", (response, 9093))]
 
 
-def test_what_was_looked_up_last_counts_while_a_look_up_fails() -> None:
+def test_last_addresses_count_while_a_host_cannot_be_resolved() -> None:
     async def play() -> list[tuple[bool, bool]]:
         addresses = VoterAddresses({NodeId(1): Endpoint("one", 9093)})
         await addresses.open()
         seen = []
         for _ in range(3):
             seen.append((addresses.has(NodeId(1), "10.0.0.1"), addresses.has(NodeId(1), "10.0.0.2")))
-            if Resolver.answers:
+            if Resolver.results:
                 await addresses._resolve()
         await addresses.close()
         return seen
 
-    Resolver.answers = ["10.0.0.1", OSError("the name server is down"), "10.0.0.2"]
+    Resolver.results = ["10.0.0.1", OSError("the name server is down"), "10.0.0.2"]
     with asyncio.Runner(loop_factory=Resolver) as runner:
         assert runner.run(play()) == [(True, False), (True, False), (False, True)]

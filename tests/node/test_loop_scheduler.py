@@ -1,4 +1,4 @@
-"""The event loop as a scheduler: when actions run, and what becomes of one that is posted too late."""
+"""The event loop as a scheduler: when actions run, and an action that is posted after the loop is closed."""
 
 from __future__ import annotations
 

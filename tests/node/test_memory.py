@@ -1,4 +1,4 @@
-"""A node's memory while a million records go through it."""
+"""A node's memory while a million records are appended and fetched."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_memory_stays_flat_over_a_million_records(tmp_path: Path) -> None:
 def _usual_bytes(process: psutil.Process, client: Client, records: int) -> float:
     """Append records and read the whole log, round after round; return the memory that there mostly was.
 
-    A single look may come while the allocator still holds what an answer was made of.
+    A single measurement may include the memory of a response that was just sent.
     """
     seen_bytes: list[int] = []
     for _ in range(records // ROUND):
@@ -74,7 +74,7 @@ WITHOUT_COLLECTOR = (sys.executable, "-c", "import gc; gc.disable(); from raft.c
 LARGE_BYTES = 4 << 20
 
 
-def test_large_appends_and_answers_that_nobody_reads_are_freed_without_the_collector(tmp_path: Path) -> None:
+def test_large_appends_and_unread_responses_are_freed_without_the_collector(tmp_path: Path) -> None:
     (properties,) = voters_properties(tmp_path, voters=1).values()
     large = batch_of(b"x" * LARGE_BYTES)
     with (
@@ -96,5 +96,5 @@ def test_large_appends_and_answers_that_nobody_reads_are_freed_without_the_colle
 
         grown_bytes = process.memory_info().rss - before_bytes
 
-    # 30 appends and as many answers are 240 MiB.
+    # 30 appends and as many responses are 240 MiB.
     assert grown_bytes < 80 << 20

@@ -25,8 +25,8 @@ def metadata(
         return wire.ask(MetadataRequest(topics=topics), version, MetadataResponse)
 
 
-def sole_topic(answer: MetadataResponse) -> MetadataResponseTopic:
-    (topic,) = answer.topics
+def sole_topic(response: MetadataResponse) -> MetadataResponseTopic:
+    (topic,) = response.topics
     return topic
 
 
@@ -34,14 +34,14 @@ def sole_topic(answer: MetadataResponse) -> MetadataResponseTopic:
 def test_node_names_all_nodes_and_its_topic(three: NodesInProcess, version: int) -> None:
     leader = three.wait_for_leader()
 
-    answer = metadata(three, () if version == 0 else None, version)
+    response = metadata(three, () if version == 0 else None, version)
 
-    assert [(broker.node_id, broker.host, broker.port) for broker in answer.brokers] == [
+    assert [(broker.node_id, broker.host, broker.port) for broker in response.brokers] == [
         (node_id, three.endpoint(node_id).host, three.endpoint(node_id).port) for node_id in (1, 2, 3)
     ]
-    assert answer.controller_id == (leader if version >= 1 else -1)
-    assert answer.cluster_id == (CLUSTER_ID if version >= 2 else None)
-    topic = sole_topic(answer)
+    assert response.controller_id == (leader if version >= 1 else -1)
+    assert response.cluster_id == (CLUSTER_ID if version >= 2 else None)
+    topic = sole_topic(response)
     assert (topic.name, topic.error_code) == (TOPIC, ErrorCode.NONE)
     assert topic.topic_id == (TOPIC_ID if version >= 10 else ZERO_UUID)
     (partition,) = topic.partitions
@@ -55,33 +55,33 @@ def test_node_names_all_nodes_and_its_topic(three: NodesInProcess, version: int)
 def test_every_node_names_the_leader(three: NodesInProcess, of_node: int) -> None:
     leader = three.wait_for_leader()
 
-    answer = metadata(three, None, METADATA.versions.highest, of_node=of_node)
+    response = metadata(three, None, METADATA.versions.highest, of_node=of_node)
 
-    assert answer.controller_id == leader
-    assert sole_topic(answer).partitions[0].leader_id == leader
+    assert response.controller_id == leader
+    assert sole_topic(response).partitions[0].leader_id == leader
 
 
 @pytest.mark.parametrize("version", [version for version in METADATA.versions if version >= 1])
-def test_client_that_asks_for_no_topic_gets_the_nodes_alone(three: NodesInProcess, version: int) -> None:
-    answer = metadata(three, (), version)
+def test_client_gets_only_the_nodes_when_it_requests_no_topic(three: NodesInProcess, version: int) -> None:
+    response = metadata(three, (), version)
 
-    assert answer.topics == ()
-    assert len(answer.brokers) == 3
+    assert response.topics == ()
+    assert len(response.brokers) == 3
 
 
 @pytest.mark.parametrize("version", [*METADATA.versions])
 def test_topic_is_found_by_its_name(three: NodesInProcess, version: int) -> None:
-    answer = metadata(three, (MetadataRequestTopic(name=TOPIC),), version)
+    response = metadata(three, (MetadataRequestTopic(name=TOPIC),), version)
 
-    assert (sole_topic(answer).name, sole_topic(answer).error_code) == (TOPIC, ErrorCode.NONE)
-    assert len(sole_topic(answer).partitions) == 1
+    assert (sole_topic(response).name, sole_topic(response).error_code) == (TOPIC, ErrorCode.NONE)
+    assert len(sole_topic(response).partitions) == 1
 
 
 @pytest.mark.parametrize("version", [*METADATA.versions])
 def test_unknown_name_is_no_topic(three: NodesInProcess, version: int) -> None:
-    answer = metadata(three, (MetadataRequestTopic(name="other"),), version)
+    response = metadata(three, (MetadataRequestTopic(name="other"),), version)
 
-    assert answer.topics == (
+    assert response.topics == (
         MetadataResponseTopic(
             error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name="other", topic_id=ZERO_UUID, partitions=()
         ),
@@ -99,32 +99,32 @@ def test_unknown_name_is_no_topic(three: NodesInProcess, version: int) -> None:
 def test_topic_is_found_by_its_id(
     three: NodesInProcess, version: int, topic_id: Uuid, error: ErrorCode, name: str | None
 ) -> None:
-    answer = metadata(three, (MetadataRequestTopic(topic_id=topic_id, name=None),), version)
+    response = metadata(three, (MetadataRequestTopic(topic_id=topic_id, name=None),), version)
 
-    topic = sole_topic(answer)
+    topic = sole_topic(response)
     assert (topic.topic_id, topic.error_code, topic.name) == (topic_id, error, name)
 
 
 @pytest.mark.parametrize("version", [10, 11])
 @pytest.mark.parametrize("topic_id", [TOPIC_ID, OTHER_TOPIC_ID])
-def test_topic_is_not_found_by_its_id_in_versions_whose_answer_needs_a_name(
+def test_topic_is_not_found_by_id_in_versions_whose_response_needs_a_name(
     three: NodesInProcess, version: int, topic_id: Uuid
 ) -> None:
-    answer = metadata(three, (MetadataRequestTopic(topic_id=topic_id, name=None),), version)
+    response = metadata(three, (MetadataRequestTopic(topic_id=topic_id, name=None),), version)
 
-    topic = sole_topic(answer)
+    topic = sole_topic(response)
     assert (topic.topic_id, topic.error_code, topic.name) == (topic_id, ErrorCode.INVALID_REQUEST, "")
 
 
-def test_several_topics_are_answered_one_by_one(three: NodesInProcess) -> None:
+def test_response_has_each_of_several_topics(three: NodesInProcess) -> None:
     asked = (MetadataRequestTopic(name="other"), MetadataRequestTopic(name=TOPIC))
 
-    answer = metadata(three, asked, METADATA.versions.highest)
+    response = metadata(three, asked, METADATA.versions.highest)
 
-    assert [topic.name for topic in answer.topics] == ["other", TOPIC]
+    assert [topic.name for topic in response.topics] == ["other", TOPIC]
 
 
-def test_node_that_knows_no_leader_says_so(following: Pair) -> None:
+def test_node_responds_without_a_leader_when_it_knows_none(following: Pair) -> None:
     # A pre-vote of a later epoch ends the reign of the leader that was known.
     following.ask(
         core.VoteRequest(
@@ -136,10 +136,10 @@ def test_node_that_knows_no_leader_says_so(following: Pair) -> None:
         )
     )
 
-    answer = metadata(following.nodes, None, METADATA.versions.highest)
+    response = metadata(following.nodes, None, METADATA.versions.highest)
 
-    partition = sole_topic(answer).partitions[0]
-    assert answer.controller_id == partition.leader_id == -1
+    partition = sole_topic(response).partitions[0]
+    assert response.controller_id == partition.leader_id == -1
     assert partition.error_code == ErrorCode.LEADER_NOT_AVAILABLE
 
 
@@ -151,10 +151,14 @@ def test_cluster_is_its_nodes_and_its_leader(three: NodesInProcess, version: int
     request = DescribeClusterRequest(include_cluster_authorized_operations=False, endpoint_type=asked_type)
 
     with three.wire(2) as wire:
-        answer = wire.ask(request, version, DescribeClusterResponse)
+        response = wire.ask(request, version, DescribeClusterResponse)
 
-    assert (answer.error_code, answer.endpoint_type, answer.cluster_id) == (ErrorCode.NONE, asked_type, CLUSTER_ID)
-    assert answer.controller_id == leader
-    assert [(broker.broker_id, broker.port) for broker in answer.brokers] == [
+    assert (response.error_code, response.endpoint_type, response.cluster_id) == (
+        ErrorCode.NONE,
+        asked_type,
+        CLUSTER_ID,
+    )
+    assert response.controller_id == leader
+    assert [(broker.broker_id, broker.port) for broker in response.brokers] == [
         (node_id, three.endpoint(node_id).port) for node_id in (1, 2, 3)
     ]

@@ -1,4 +1,4 @@
-"""ListOffsets and OffsetForLeaderEpoch: where the committed log begins and ends."""
+"""ListOffsets and OffsetForLeaderEpoch: offsets of the committed log by position, time and epoch."""
 
 from __future__ import annotations
 
@@ -138,17 +138,17 @@ def test_other_topics_have_no_offsets(alone: NodesInProcess, version: int, topic
 
 
 @pytest.mark.parametrize("timestamp", [LARGEST, 0])
-def test_partition_that_is_asked_about_twice_is_refused(alone: NodesInProcess, timestamp: int) -> None:
+def test_partition_is_refused_when_it_is_named_twice(alone: NodesInProcess, timestamp: int) -> None:
     once = list_offsets_request(timestamp)
     with alone.wire(1) as wire:
-        answer = wire.ask(replace(once, topics=once.topics * 2), NEWEST, ListOffsetsResponse)
+        response = wire.ask(replace(once, topics=once.topics * 2), NEWEST, ListOffsetsResponse)
 
-    assert [topic.name for topic in answer.topics] == [TOPIC, TOPIC]
-    errors = [partition.error_code for topic in answer.topics for partition in topic.partitions]
+    assert [topic.name for topic in response.topics] == [TOPIC, TOPIC]
+    errors = [partition.error_code for topic in response.topics for partition in topic.partitions]
     assert errors == [ErrorCode.INVALID_REQUEST] * 2
 
 
-def test_meaning_that_nobody_knows_is_refused(alone: NodesInProcess) -> None:
+def test_unknown_special_timestamp_is_refused(alone: NodesInProcess) -> None:
     with alone.wire(1) as wire:
         assert offset_of(wire, -99).error_code == ErrorCode.INVALID_REQUEST
 
@@ -180,7 +180,7 @@ def test_epoch_has_no_end_while_the_high_watermark_is_unknown(leading: Pair, ver
 
 
 @EPOCH_VERSIONS
-def test_follower_knows_no_ends_of_epochs(following: Pair, version: int) -> None:
+def test_follower_does_not_serve_the_end_offsets_of_epochs(following: Pair, version: int) -> None:
     with following.wire() as wire:
         end = epoch_end(wire.ask(epoch_end_request(0), version, OffsetForLeaderEpochResponse))
 

@@ -1,4 +1,4 @@
-"""Connections to other nodes: versions first, answers in order, and every request's fate told once."""
+"""Connections to other nodes: versions first, responses in order, and one result for each request."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Caller:
         self._thread = thread
         self._endpoint = endpoint
         self._refuses_controllers = refuses_controllers
-        self.answered: list[tuple[int, core.IncomingResponse]] = []
+        self.responses: list[tuple[int, core.IncomingResponse]] = []
         self.failed: list[tuple[int, Failure]] = []
         self.connection = thread.look(self._make)
 
@@ -62,12 +62,12 @@ class Caller:
     def close(self) -> None:
         self._thread.look(self.connection.close)
 
-    def wait_for_answers(self, count: int) -> list[tuple[int, core.IncomingResponse]]:
-        eventually(lambda: len(self.answered) >= count, f"{count} answers in {self.answered} {self.failed}")
-        return self.answered
+    def wait_for_responses(self, count: int) -> list[tuple[int, core.IncomingResponse]]:
+        eventually(lambda: len(self.responses) >= count, f"{count} responses in {self.responses} {self.failed}")
+        return self.responses
 
     def wait_for_failures(self, count: int) -> list[tuple[int, Failure]]:
-        eventually(lambda: len(self.failed) >= count, f"{count} failures in {self.answered} {self.failed}")
+        eventually(lambda: len(self.failed) >= count, f"{count} failures in {self.responses} {self.failed}")
         return self.failed
 
     def _make(self) -> OutboundConnection:
@@ -76,7 +76,7 @@ class Caller:
             client_id="test",
             max_frame_bytes=10_000,
             refuses_controllers=self._refuses_controllers,
-            on_response=lambda number, response: self.answered.append((number, response)),
+            on_response=lambda number, response: self.responses.append((number, response)),
             failed=lambda number, failure: self.failed.append((number, failure)),
         )
 
@@ -107,23 +107,23 @@ def serving(key: int, lowest: int, highest: int) -> ApiVersionsResponse:
     )
 
 
-def test_requests_wait_for_the_versions_and_are_answered_in_order(caller: Caller, peer: Peer) -> None:
+def test_requests_wait_for_the_versions_and_get_responses_in_order(caller: Caller, peer: Peer) -> None:
     caller.send(10, VOTE_REQUEST)
     caller.send(11, PRE_VOTE_REQUEST)
     caller.connect()
     caller.send(12, VOTE_REQUEST)
 
-    assert caller.wait_for_answers(3) == [(10, GRANTED), (11, GRANTED), (12, GRANTED)]
-    assert peer.asked[0] == VOTE_REQUEST
+    assert caller.wait_for_responses(3) == [(10, GRANTED), (11, GRANTED), (12, GRANTED)]
+    assert peer.received[0] == VOTE_REQUEST
     assert caller.failed == []
 
 
 @pytest.mark.rule("COMPAT-4")
-def test_node_that_knows_only_the_oldest_versions_is_asked_again_in_those(caller: Caller, peer: Peer) -> None:
-    asked: list[int] = []
+def test_versions_are_requested_again_in_version_0_when_a_node_supports_no_other(caller: Caller, peer: Peer) -> None:
+    requested_versions: list[int] = []
 
     def versions(version: int) -> bytes | ApiVersionsResponse:
-        asked.append(version)
+        requested_versions.append(version)
         if version:
             refusal = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=())
             return encode_response(refusal, 0, correlation_id=0)
@@ -133,13 +133,13 @@ def test_node_that_knows_only_the_oldest_versions_is_asked_again_in_those(caller
     caller.send(1, VOTE_REQUEST)
     caller.connect()
 
-    assert caller.wait_for_answers(1) == [(1, GRANTED)]
-    assert asked == [4, 0]
+    assert caller.wait_for_responses(1) == [(1, GRANTED)]
+    assert requested_versions == [4, 0]
 
 
 @pytest.mark.parametrize("refuses_controllers", [True, False])
 @pytest.mark.rule("ERROR-7")
-def test_controller_of_a_kafka_cluster_is_asked_nothing_by_a_voter(
+def test_voter_sends_no_request_to_a_controller_of_a_kafka_cluster(
     thread: LoopThread, peer: Peer, refuses_controllers: bool
 ) -> None:
     feature = SupportedFeature(name="metadata.version", min_version=7, max_version=30)
@@ -152,9 +152,9 @@ def test_controller_of_a_kafka_cluster_is_asked_nothing_by_a_voter(
 
     if refuses_controllers:
         assert caller.wait_for_failures(2) == [(1, Failure.KAFKA_CONTROLLER), (2, Failure.KAFKA_CONTROLLER)]
-        assert peer.asked == []
+        assert peer.received == []
     else:
-        assert caller.wait_for_answers(2) == [(1, GRANTED), (2, GRANTED)]
+        assert caller.wait_for_responses(2) == [(1, GRANTED), (2, GRANTED)]
     caller.close()
 
 
@@ -168,11 +168,11 @@ def test_highest_version_that_both_know_is_used(
     peer.versions = lambda _version: serving(VOTE.key, 0, highest)
     caller.send(1, VOTE_REQUEST)
     caller.connect()
-    caller.wait_for_answers(1)
+    caller.wait_for_responses(1)
 
-    (asked,) = peer.asked
-    assert isinstance(asked, core.VoteRequest)
-    assert asked.voter == known_voter, "version 0 cannot say whom it asks"
+    (request,) = peer.received
+    assert isinstance(request, core.VoteRequest)
+    assert request.voter == known_voter, "version 0 has no field for the voter"
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_highest_version_that_both_know_is_used(
     ],
 )
 @pytest.mark.rule("COMPAT-2", "PREVOTE-18")
-def test_request_that_no_common_version_can_say_fails_at_once(
+def test_request_fails_at_once_when_no_common_version_can_express_it(
     caller: Caller, peer: Peer, versions: ApiVersionsResponse, request_: core.Request
 ) -> None:
     peer.versions = lambda _version: versions
@@ -195,7 +195,7 @@ def test_request_that_no_common_version_can_say_fails_at_once(
     assert not caller.connection.is_closed
 
 
-def test_requests_fail_when_nobody_listens(thread: LoopThread) -> None:
+def test_requests_fail_when_no_node_listens(thread: LoopThread) -> None:
     caller = Caller(thread, Endpoint(HOST, free_ports(1)[0]))
     caller.send(1, VOTE_REQUEST)
     caller.send(2, VOTE_REQUEST)
@@ -206,11 +206,11 @@ def test_requests_fail_when_nobody_listens(thread: LoopThread) -> None:
     assert caller.connection.is_closed
 
 
-def test_requests_without_an_answer_fail_when_the_node_goes_away(caller: Caller, peer: Peer) -> None:
+def test_requests_without_a_response_fail_when_the_node_disconnects(caller: Caller, peer: Peer) -> None:
     peer.play = lambda _request: None
     caller.send(1, VOTE_REQUEST)
     caller.connect()
-    peer.wait_until_asked(core.VoteRequest)
+    peer.wait_for_requests(core.VoteRequest)
     caller.send(2, VOTE_REQUEST)
 
     peer.hang_up()
@@ -219,11 +219,11 @@ def test_requests_without_an_answer_fail_when_the_node_goes_away(caller: Caller,
     assert caller.connection.is_closed
 
 
-def test_requests_without_an_answer_fail_when_the_connection_is_dropped(caller: Caller, peer: Peer) -> None:
+def test_requests_without_a_response_fail_when_the_connection_is_dropped(caller: Caller, peer: Peer) -> None:
     peer.play = lambda _request: None
     caller.send(1, VOTE_REQUEST)
     caller.connect()
-    peer.wait_until_asked(core.VoteRequest)
+    peer.wait_for_requests(core.VoteRequest)
 
     caller.close()
     caller.close()
@@ -240,20 +240,20 @@ def test_connection_dropped_before_it_stands_is_not_used(thread: LoopThread, pee
 
     assert caller.failed == [(1, Failure.DISCONNECTED)]
     eventually(lambda: not peer.has_connections, "it is closed")
-    assert peer.asked == []
+    assert peer.received == []
 
 
 @pytest.mark.parametrize(
-    ("answer", "complaint"),
+    ("response", "complaint"),
     [
         pytest.param((20_000).to_bytes(4, "big"), "a frame of 20000 bytes", id="too large"),
         pytest.param(encode_response(serving_all(), 4, correlation_id=99), "a response to request 99", id="of another"),
     ],
 )
-def test_answer_that_is_none_ends_the_connection(
-    caller: Caller, peer: Peer, answer: bytes, complaint: str, caplog: pytest.LogCaptureFixture
+def test_connection_is_closed_when_the_node_sends_invalid_data(
+    caller: Caller, peer: Peer, response: bytes, complaint: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    peer.versions = lambda _version: answer
+    peer.versions = lambda _version: response
     caller.send(1, VOTE_REQUEST)
     caller.connect()
 
@@ -262,18 +262,20 @@ def test_answer_that_is_none_ends_the_connection(
     assert any(complaint in message for message in caplog.messages)
 
 
-def test_answer_to_nothing_ends_the_connection(caller: Caller, peer: Peer, caplog: pytest.LogCaptureFixture) -> None:
-    answer = encode_response(vote_response_to_wire(GRANTED, OURS, 2), 2, correlation_id=1)
-    peer.play = lambda _request: answer + answer
+def test_connection_is_closed_when_a_response_has_no_request(
+    caller: Caller, peer: Peer, caplog: pytest.LogCaptureFixture
+) -> None:
+    response = encode_response(vote_response_to_wire(GRANTED, OURS, 2), 2, correlation_id=1)
+    peer.play = lambda _request: response + response
     caller.connect()
     caller.send(1, VOTE_REQUEST)
     eventually(lambda: caller.connection.is_closed, "it is closed")
 
-    assert caller.answered == [(1, GRANTED)]
+    assert caller.responses == [(1, GRANTED)]
     assert any("a response, but no request is in flight" in message for message in caplog.messages)
 
 
-def test_node_that_refuses_to_tell_its_versions_is_left(
+def test_connection_is_closed_when_the_node_refuses_api_versions(
     caller: Caller, peer: Peer, caplog: pytest.LogCaptureFixture
 ) -> None:
     peer.versions = lambda _version: ApiVersionsResponse(error_code=31, api_keys=())
@@ -287,31 +289,31 @@ def test_node_that_refuses_to_tell_its_versions_is_left(
 
 
 @pytest.mark.rule("COMPAT-4")
-def test_node_that_knows_no_version_of_api_versions_is_left(caller: Caller, peer: Peer) -> None:
-    asked: list[int] = []
+def test_connection_is_closed_when_the_node_supports_no_version_of_api_versions(caller: Caller, peer: Peer) -> None:
+    requested_versions: list[int] = []
 
     def versions(version: int) -> bytes:
-        asked.append(version)
+        requested_versions.append(version)
         refusal = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=())
-        return encode_response(refusal, 0, correlation_id=len(asked) - 1)
+        return encode_response(refusal, 0, correlation_id=len(requested_versions) - 1)
 
     peer.versions = versions
     caller.send(1, VOTE_REQUEST)
     caller.connect()
 
     assert caller.wait_for_failures(1) == [(1, Failure.DISCONNECTED)]
-    assert asked == [4, 0]
+    assert requested_versions == [4, 0]
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
         pytest.param(encode_response(VoteResponse(error_code=0, topics=()), 2, correlation_id=1), id="of nothing"),
         pytest.param(b"\x00\x00\x00\x08\x00\x00\x00\x01\x00\x00\x00\x7f", id="rubbish"),
     ],
 )
-def test_request_whose_answer_cannot_be_read_fails(caller: Caller, peer: Peer, answer: bytes) -> None:
-    peer.play = lambda _request: answer
+def test_request_fails_when_its_response_cannot_be_decoded(caller: Caller, peer: Peer, response: bytes) -> None:
+    peer.play = lambda _request: response
     caller.connect()
     caller.send(1, VOTE_REQUEST)
 
@@ -348,5 +350,5 @@ def test_requests_to_an_endpoint_that_cannot_be_fail(thread: LoopThread, endpoin
         (ValueError("[Errno 111]"), False),
     ],
 )
-def test_refusal_is_told_from_other_failures_to_connect(error: Exception, refused: bool) -> None:
+def test_refused_connection_is_distinguished_from_other_failures(error: Exception, refused: bool) -> None:
     assert is_refusal(error) is refused

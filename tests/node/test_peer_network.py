@@ -1,4 +1,4 @@
-"""Whom a node has connections to, and what becomes of those that are no longer wanted."""
+"""The connections of a node to other nodes, and attempts to connect that are cancelled."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def network(submitted: list[Event]) -> PeerNetwork:
         pytest.param(lambda peers: peers.close(), id="every node"),
     ],
 )
-def test_network_gives_up_connecting_when_the_connection_is_dropped(drop: Any) -> None:
+def test_network_stops_connecting_when_the_connection_is_dropped(drop: Any) -> None:
     world = SilentWorld()
     submitted: list[Event] = []
 
@@ -66,7 +66,7 @@ def test_network_gives_up_connecting_when_the_connection_is_dropped(drop: Any) -
         assert submitted == [RequestFailed(number=7, failure=Failure.DISCONNECTED)]
 
 
-def test_network_goes_on_connecting_to_others_when_one_is_dropped() -> None:
+def test_network_continues_connecting_to_others_when_one_is_dropped() -> None:
     world = SilentWorld()
 
     async def connect_to_two() -> None:

@@ -1,4 +1,4 @@
-"""What replicas ask beside elections and fetches, and whom a node does not listen to."""
+"""Requests of replicas: which a node accepts, and what it responds to FetchSnapshot and UpdateRaftVoter."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ _FAR = OffsetAndEpoch(epoch=Epoch(900), offset=Offset(900))
 def test_node_of_another_cluster_is_refused_and_changes_nothing(leading: Pair, request_: core.Request) -> None:
     epoch = leading.epoch
 
-    answer = leading.ask(request_)
+    response = leading.ask(request_)
 
-    assert answer == core.RequestRefused(error=ErrorCode.INCONSISTENT_CLUSTER_ID)
+    assert response == core.RequestRefused(error=ErrorCode.INCONSISTENT_CLUSTER_ID)
     assert leading.epoch == epoch
     assert leading.is_leading
 
@@ -96,21 +96,21 @@ def test_replica_sees_what_is_not_committed(uncommitted: Pair, version: int) -> 
     )
 
     with uncommitted.wire() as wire:
-        answer = wire.ask(as_replica, version, FetchResponse)
+        response = wire.ask(as_replica, version, FetchResponse)
 
-    assert answer.error_code == ErrorCode.NONE
-    assert answer.responses[0].partitions[0].records
+    assert response.error_code == ErrorCode.NONE
+    assert response.responses[0].partitions[0].records
 
 
 @pytest.mark.parametrize("version", range(4, 12))
 @pytest.mark.rule("COMPAT-3")
 def test_replica_of_an_old_version_is_refused(uncommitted: Pair, version: int) -> None:
     with uncommitted.wire() as wire:
-        answer = wire.ask(replace(fetch_request(0), replica_id=2), version, FetchResponse)
+        response = wire.ask(replace(fetch_request(0), replica_id=2), version, FetchResponse)
 
-    codes = [partition.error_code for topic in answer.responses for partition in topic.partitions]
+    codes = [partition.error_code for topic in response.responses for partition in topic.partitions]
     # Before version 7 there is no place for an error of the whole request.
-    assert (answer.error_code, codes) == ((42, []) if version >= 7 else (0, [42]))
+    assert (response.error_code, codes) == ((42, []) if version >= 7 else (0, [42]))
 
 
 def snapshot_request(
@@ -147,10 +147,10 @@ EVERY_VERSION = pytest.mark.parametrize("version", [*FETCH_SNAPSHOT.versions])
 @pytest.mark.parametrize("cluster_id", [CLUSTER_ID, None])
 @pytest.mark.rule("FETCH-18")
 def test_leader_has_no_snapshots(leading: Pair, version: int, cluster_id: str | None) -> None:
-    answer = ask_snapshot(leading, version, snapshot_request(leading, cluster_id=cluster_id))
+    response = ask_snapshot(leading, version, snapshot_request(leading, cluster_id=cluster_id))
 
-    assert answer.error_code == ErrorCode.NONE
-    assert answer.topics[0].partitions == (
+    assert response.error_code == ErrorCode.NONE
+    assert response.topics[0].partitions == (
         FetchSnapshotResponsePartition(
             index=0,
             error_code=ErrorCode.SNAPSHOT_NOT_FOUND,
@@ -177,10 +177,12 @@ def test_leader_has_no_snapshots(leading: Pair, version: int, cluster_id: str | 
 def test_first_fault_of_a_snapshot_request_counts(
     following: Pair, version: int, later: int, topic: str, error: ErrorCode
 ) -> None:
-    answer = ask_snapshot(following, version, snapshot_request(following, topic=topic, later=later))
+    response = ask_snapshot(following, version, snapshot_request(following, topic=topic, later=later))
 
-    assert answer.topics[0].partitions[0].error_code == error
-    assert answer.topics[0].partitions[0].current_leader == LeaderIdAndEpoch(leader_id=2, leader_epoch=following.epoch)
+    assert response.topics[0].partitions[0].error_code == error
+    assert response.topics[0].partitions[0].current_leader == LeaderIdAndEpoch(
+        leader_id=2, leader_epoch=following.epoch
+    )
 
 
 @EVERY_VERSION
@@ -198,9 +200,9 @@ def test_snapshot_request_of_another_form_is_refused_as_a_whole(
 ) -> None:
     request = snapshot_request(leading, cluster_id=cluster_id, partitions=partitions, topic="other", later=3)
 
-    answer = ask_snapshot(leading, version, request)
+    response = ask_snapshot(leading, version, request)
 
-    assert (answer.error_code, answer.topics) == (error, ())
+    assert (response.error_code, response.topics) == (error, ())
 
 
 def update_voter(pair: Pair, *, cluster_id: str | None = CLUSTER_ID) -> UpdateRaftVoterResponse:
@@ -218,7 +220,7 @@ def update_voter(pair: Pair, *, cluster_id: str | None = CLUSTER_ID) -> UpdateRa
 
 @pytest.mark.parametrize("cluster_id", [CLUSTER_ID, None])
 @pytest.mark.rule("COMPAT-7")
-def test_leader_thanks_a_java_voter(leading: Pair, cluster_id: str | None) -> None:
+def test_leader_acknowledges_the_update_of_a_java_voter(leading: Pair, cluster_id: str | None) -> None:
     place = leading.nodes.endpoint(1)
 
     assert update_voter(leading, cluster_id=cluster_id) == UpdateRaftVoterResponse(

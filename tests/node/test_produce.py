@@ -1,4 +1,4 @@
-"""Produce: what is appended, what is refused, and when it is answered."""
+"""Produce: what is appended, what is refused, and when the response is sent."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_batch_is_appended_and_acknowledged_with_its_offset(alone: NodesInProces
 
 
 @pytest.mark.rule("CLIENT-6")
-def test_producer_that_wants_no_answer_gets_none(alone: NodesInProcess) -> None:
+def test_producer_gets_no_response_when_acks_is_0(alone: NodesInProcess) -> None:
     start = log_end(alone)
     with alone.wire(1) as wire:
         silent = produce_request(batch_of(b"quiet"), acks=0)
@@ -163,48 +163,48 @@ def test_transaction_is_refused(alone: NodesInProcess, version: int) -> None:
 
 
 @pytest.mark.rule("CLIENT-6")
-def test_several_partitions_get_their_own_answers(alone: NodesInProcess) -> None:
+def test_each_of_several_partitions_has_its_own_response(alone: NodesInProcess) -> None:
     request = produce_request(batch_of(b"one"))
     both = replace(request, topic_data=(*request.topic_data, *produce_request(GOOD, partition=1).topic_data))
     with alone.wire(1) as wire:
-        answer = wire.ask(both, NEWEST, ProduceResponse)
+        response = wire.ask(both, NEWEST, ProduceResponse)
 
-    codes = [partition.error_code for topic in answer.responses for partition in topic.partition_responses]
+    codes = [partition.error_code for topic in response.responses for partition in topic.partition_responses]
     assert codes == [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
 
-def test_request_about_nothing_is_answered_with_nothing(alone: NodesInProcess) -> None:
+def test_request_without_partitions_gets_an_empty_response(alone: NodesInProcess) -> None:
     with alone.wire(1) as wire:
-        answer = wire.ask(replace(produce_request(None), topic_data=()), NEWEST, ProduceResponse)
+        response = wire.ask(replace(produce_request(None), topic_data=()), NEWEST, ProduceResponse)
 
-    assert answer.responses == ()
+    assert response.responses == ()
 
 
 @pytest.mark.parametrize("version", [*PRODUCE.versions])
 @pytest.mark.rule("CLIENT-6")
 def test_follower_names_the_leader(following: Pair, version: int) -> None:
     with following.wire() as wire:
-        answer = wire.ask(produce_request(GOOD), version, ProduceResponse)
+        response = wire.ask(produce_request(GOOD), version, ProduceResponse)
 
-    refused = produced(answer)
+    refused = produced(response)
     assert (refused.error_code, refused.base_offset) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
     leader = following.nodes.endpoint(2)
     if version >= FIRST_WITH_LEADER:
         assert refused.current_leader == LeaderIdAndEpoch(leader_id=2, leader_epoch=following.epoch)
-        assert [(node.node_id, node.host, node.port) for node in answer.node_endpoints] == [
+        assert [(node.node_id, node.host, node.port) for node in response.node_endpoints] == [
             (2, leader.host, leader.port)
         ]
     else:
         assert refused.current_leader == LeaderIdAndEpoch()
-        assert answer.node_endpoints == ()
+        assert response.node_endpoints == ()
 
 
 @pytest.mark.rule("CLIENT-6", "CLIENT-12")
 def test_follower_reads_nothing_of_what_is_not_for_it(following: Pair) -> None:
     with following.wire() as wire:
-        answer = wire.ask(produce_request(b"no batch at all"), PRODUCE.versions.highest, ProduceResponse)
+        response = wire.ask(produce_request(b"no batch at all"), PRODUCE.versions.highest, ProduceResponse)
 
-    assert produced(answer).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert produced(response).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 @pytest.mark.rule("HW-6", "CLIENT-6")
@@ -216,7 +216,7 @@ def test_batch_is_acknowledged_only_when_it_is_committed(leading: Pair) -> None:
         is_silent_before = wire.is_silent(for_s=0.2)
         leading.commit()
 
-        acknowledged = produced(wire.answer(ProduceResponse))
+        acknowledged = produced(wire.receive(ProduceResponse))
 
     assert is_silent_before
     assert (acknowledged.error_code, acknowledged.base_offset) == (ErrorCode.NONE, start)
@@ -236,21 +236,21 @@ def test_batch_that_is_not_committed_in_time_is_not_forgotten(leading: Pair, tim
 
 
 @pytest.mark.rule("CLIENT-6", "LOG-8")
-def test_leader_that_is_replaced_answers_what_waits_with_not_leader(leading: Pair) -> None:
+def test_waiting_appends_get_not_leader_when_the_leader_is_replaced(leading: Pair) -> None:
     start = leading.commit()
     with leading.wire() as wire:
         wire.send(produce_request(GOOD), NEWEST)
         leading.wait_for_log_end(start + 1)
         leading.announce_itself(epoch=leading.epoch + 1)
 
-        answer = wire.answer(ProduceResponse)
+        response = wire.receive(ProduceResponse)
 
-    assert produced(answer).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
-    assert produced(answer).current_leader == LeaderIdAndEpoch(leader_id=2, leader_epoch=leading.epoch)
-    assert [node.node_id for node in answer.node_endpoints] == [2]
+    assert produced(response).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert produced(response).current_leader == LeaderIdAndEpoch(leader_id=2, leader_epoch=leading.epoch)
+    assert [node.node_id for node in response.node_endpoints] == [2]
 
 
-def test_requests_sent_ahead_are_answered_in_their_order(leading: Pair) -> None:
+def test_pipelined_requests_get_responses_in_order(leading: Pair) -> None:
     start = leading.commit()
     with leading.wire() as wire:
         for at in range(20):
@@ -262,8 +262,8 @@ def test_requests_sent_ahead_are_answered_in_their_order(leading: Pair) -> None:
 
         offsets = []
         for _ in range(20):
-            offsets.append(produced(wire.answer(ProduceResponse)).base_offset)
-            wire.answer(MetadataResponse)
+            offsets.append(produced(wire.receive(ProduceResponse)).base_offset)
+            wire.receive(MetadataResponse)
 
     assert is_silent_before, "Metadata must not overtake Produce"
     assert offsets == [*range(start, start + 20)]

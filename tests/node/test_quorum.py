@@ -71,7 +71,7 @@ def test_two_of_three_go_on_and_the_third_catches_up(tmp_path: Path) -> None:
         nodes.start(away)
 
         wait_until_all_have(nodes, [b"a", b"b"])
-        assert nodes.leader() == leader, "nobody was disturbed"
+        assert nodes.leader() == leader, "no election took place"
 
 
 def test_another_leads_when_the_leader_stops_and_nothing_is_lost(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_all_nodes_restart_with_all_that_was_acknowledged(tmp_path: Path) -> Non
 
 
 @pytest.mark.rule("END-1", "END-11", "END-14")
-def test_leader_that_leaves_hands_over_within_a_second(tmp_path: Path) -> None:
+def test_another_voter_leads_within_a_second_when_the_leader_shuts_down(tmp_path: Path) -> None:
     with NodesInProcess(voters_properties(tmp_path, controller__quorum__fetch__timeout__ms="30000")) as nodes:
         old = nodes.start().wait_for_leader()
         append(nodes, b"a")
@@ -121,7 +121,7 @@ def test_leader_that_leaves_hands_over_within_a_second(tmp_path: Path) -> None:
 
 @pytest.mark.rule("END-14")
 @pytest.mark.parametrize("voters", [1, 3])
-def test_node_that_nobody_needs_leaves_at_once(tmp_path: Path, voters: int) -> None:
+def test_node_shuts_down_at_once_when_it_is_not_leader(tmp_path: Path, voters: int) -> None:
     with NodesInProcess(voters_properties(tmp_path, voters=voters)) as nodes:
         leader = nodes.start().wait_for_leader()
         leaving = leader if voters == 1 else min(node_id for node_id in nodes.running if node_id != leader)
@@ -169,9 +169,7 @@ def test_node_catches_up_when_a_batch_is_larger_than_it_would_take_itself(tmp_pa
 
 
 @pytest.mark.rule("CLUSTERID-2", "CLUSTERID-3", "CLUSTERID-5")
-def test_voter_of_another_cluster_disturbs_nobody_and_is_told_of(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_voter_of_another_cluster_is_refused_and_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     configurations = voters_properties(tmp_path)
     configurations[3]["cluster.id"] = "another-cluster"
     with caplog.at_level(logging.WARNING), NodesInProcess(configurations) as nodes:
@@ -231,7 +229,7 @@ def test_deposed_leader_cuts_what_was_not_committed(leading: Pair) -> None:
             wire.send(produce_request(batch_of(b"lost", producer_id=5, sequence=sequence)), 9)
         leading.wait_for_log_end(start + 3)
         leading.announce_itself(epoch=epoch)
-        codes = [produced(wire.answer(ProduceResponse)).error_code for _ in range(3)]
+        codes = [produced(wire.receive(ProduceResponse)).error_code for _ in range(3)]
         eventually(lambda: leading.log_end == start + 1 and not leading.is_leading, "one record of the new leader")
 
     assert codes == [ErrorCode.NOT_LEADER_OR_FOLLOWER] * 3
@@ -242,7 +240,7 @@ def test_deposed_leader_cuts_what_was_not_committed(leading: Pair) -> None:
 
 
 @pytest.mark.rule("FETCH-17", "SCENARIO-26")
-def test_leader_that_nobody_follows_resigns(tmp_path: Path) -> None:
+def test_leader_resigns_when_no_voter_follows_it(tmp_path: Path) -> None:
     with NodesInProcess(voters_properties(tmp_path)) as nodes:
         leader = nodes.start().wait_for_leader()
         for node_id in [node_id for node_id in nodes.running if node_id != leader]:

@@ -1,4 +1,4 @@
-"""Starts that are refused, with one line that says why, and starts that mend what a crash left."""
+"""Starts that are refused with one line of error, and starts that repair what a crash has left."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_python_without_assertions_is_refused(properties: Properties, tmp_path: 
     assert node.words == ("kraft: python -O removes assertions that a node needs for safety: run it without -O\n")
 
 
-def test_voter_that_is_none_any_more_says_so(tmp_path: Path) -> None:
+def test_start_is_refused_when_the_node_is_no_longer_a_voter(tmp_path: Path) -> None:
     both = voters_properties(tmp_path, voters=1)[1]
     run_once(both)
     other = both | {"controller.quorum.voters": "2@127.0.0.1:1"}

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for the core's requests and responses, with all that the newest version can say."""
+"""Hypothesis strategies for the core's requests and responses, with all fields of the newest version."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ fetch_requests = st.builds(
     high_watermark=st.none() | offsets,
     wants_high_watermark=st.just(True),
 )
-"""As our own replicas ask: they always want to hear of a higher high watermark."""
+"""As our own replicas fetch: they always request a response when the high watermark advances."""
 
 _one_endpoint = st.lists(st.builds(Endpoint, st.text(max_size=10), st.integers(0, 65_535)), max_size=1).map(tuple)
 

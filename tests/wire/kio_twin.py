@@ -1,4 +1,4 @@
-"""The same message as kio has it: kio was written by others from Kafka's files, and is the second opinion here."""
+"""The same message in kio, an independent implementation that is generated from Kafka's message files."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_headers_have_the_versions_that_kio_gives_them(api: Api[Any, Any]) -> No
 
 
 @pytest.mark.rule("COMPAT-4")
-def test_flexible_versions_have_the_newer_headers_but_api_versions_answers_never() -> None:
+def test_flexible_versions_have_the_newer_headers_except_api_versions_responses() -> None:
     assert (FETCH.request_header_version(11), FETCH.response_header_version(11)) == (1, 0)
     assert (FETCH.request_header_version(12), FETCH.response_header_version(12)) == (2, 1)
     assert (VOTE.request_header_version(0), VOTE.response_header_version(0)) == (2, 1)

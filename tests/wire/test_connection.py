@@ -41,7 +41,7 @@ def sole_header(connection: Connection[str]) -> RequestHeader:
 
 
 @pytest.mark.rule("COMPAT-1")
-def test_connection_asks_for_versions_first() -> None:
+def test_connection_sends_api_versions_first() -> None:
     (hello,) = requests_in(Connection[str](client_id="me", max_frame_bytes=MAX_FRAME_BYTES).data_to_send())
 
     assert hello.message == ApiVersionsRequest(
@@ -71,7 +71,7 @@ def test_connection_sends_the_highest_version_that_both_support(highest: int, ve
     assert sole_header(connection).request_api_version == version
 
 
-def test_connection_sends_the_version_that_the_caller_wants() -> None:
+def test_connection_sends_the_version_that_the_caller_chooses() -> None:
     connection = ready(3, 9)
 
     connection.send_request(MetadataRequest(topics=None), tag="a", version=3)

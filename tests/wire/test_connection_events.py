@@ -1,4 +1,4 @@
-"""What a connection makes of a node's bytes: one table of (state, bytes, events), however the bytes are cut."""
+"""The events of a connection: one table of (state, bytes, events), with the bytes split at every position."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_connection_waits_for_more_when_bytes_are_cut_at_any_length(row: Row) ->
 
 @MANY
 @given(st.sampled_from(sorted(ROWS)), st.lists(st.integers(0, 200)))
-def test_connection_gives_the_same_events_however_bytes_are_cut(name: str, cuts: list[int]) -> None:
+def test_connection_returns_the_same_events_wherever_the_bytes_are_split(name: str, cuts: list[int]) -> None:
     row = ROWS[name]
     ends = [*sorted(cuts), len(row.data)]
     pieces = [row.data[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]

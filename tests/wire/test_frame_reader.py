@@ -1,4 +1,4 @@
-"""Cutting a stream into frames."""
+"""Splitting a stream into frames."""
 
 import tracemalloc
 
@@ -31,7 +31,7 @@ def test_reader_hands_out_the_same_frames_however_the_stream_is_cut(contents: li
     assert received == contents
 
 
-def test_reader_tells_the_size_of_the_frame_that_comes_as_soon_as_it_is_known() -> None:
+def test_reader_has_the_announced_size_as_soon_as_it_is_received() -> None:
     reader = FrameReader(100)
     sizes = []
 

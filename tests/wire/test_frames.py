@@ -52,7 +52,7 @@ def test_response_arrives_as_it_was_sent(api: Api[Any, Any], version: int) -> No
     assert decode_response(content_of(frame), api, version) == (77, response)
 
 
-def test_request_may_come_without_client_id() -> None:
+def test_request_is_decoded_without_a_client_id() -> None:
     frame = encode_request(ApiVersionsRequest(), 0, correlation_id=1, client_id=None)
 
     received = decode_request(content_of(frame))
@@ -73,7 +73,7 @@ def test_request_may_come_without_client_id() -> None:
     ],
 )
 @pytest.mark.rule("COMPAT-4")
-def test_request_that_we_do_not_serve_still_shows_whom_to_answer(key: int, version: int) -> None:
+def test_unsupported_request_has_its_correlation_id(key: int, version: int) -> None:
     start = key.to_bytes(2, "big", signed=True) + version.to_bytes(2, "big", signed=True) + bytes((0, 0, 1, 2))
 
     received = decode_request(start + b"a body of unknown form")
@@ -109,7 +109,7 @@ def test_request_shorter_than_any_header_is_refused(length: int) -> None:
 
 
 @pytest.mark.rule("COMPAT-2")
-def test_pre_vote_is_not_sent_to_a_voter_that_knows_none() -> None:
+def test_pre_vote_is_not_sent_in_a_version_without_pre_votes() -> None:
     partition = VoteRequestPartition(
         partition_index=0, replica_epoch=5, replica_id=1, last_offset_epoch=5, last_offset=9, pre_vote=True
     )

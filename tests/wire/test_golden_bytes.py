@@ -1,4 +1,4 @@
-"""Frames and records as Apache Kafka's message files prescribe and its programs fill them, spelt out byte by byte."""
+"""Frames and records as Apache Kafka's message files prescribe and its programs fill them, byte by byte."""
 
 import pytest
 

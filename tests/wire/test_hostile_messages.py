@@ -1,4 +1,4 @@
-"""Whatever a peer sends, it is read as a message or refused with DecodeError, at no great cost."""
+"""Any bytes from another node are decoded or refused with DecodeError, at bounded cost."""
 
 import random
 import tracemalloc

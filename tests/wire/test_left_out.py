@@ -1,4 +1,4 @@
-"""What drafts of the KIPs had and nobody speaks now, and what ordinary partitions may ignore (rules OUT, COMPAT-9)."""
+"""Fields of drafts that no released version has, and fields that ordinary partitions ignore (rules OUT, COMPAT-9)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_pre_vote_is_a_field_of_the_vote_and_no_request_of_its_own() -> None:
 
 
 @pytest.mark.rule("PREVOTE-20")
-def test_answer_to_a_pre_vote_does_not_say_that_it_is_one() -> None:
+def test_response_to_a_pre_vote_has_no_field_for_it() -> None:
     assert "pre_vote" not in field_names(VoteResponse.__struct__)
 
 
@@ -71,7 +71,7 @@ class OnePartition(Message):
 
 
 @pytest.mark.rule("COMPAT-9")
-def test_reader_of_ordinary_partitions_ignores_what_a_quorum_says_of_its_leader() -> None:
+def test_client_of_ordinary_partitions_ignores_the_fields_of_a_quorum() -> None:
     plain = FetchResponsePartition(partition_index=7, error_code=0, high_watermark=5, records=b"")
     telling = replace(
         plain,

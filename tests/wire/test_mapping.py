@@ -1,4 +1,4 @@
-"""What replicas ask and answer, from the core to the bytes of every version and back."""
+"""Requests and responses of replicas, from the core to the bytes of every version and back."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def without_directory(key: ReplicaKey) -> ReplicaKey:
 @pytest.mark.parametrize("version", [*VOTE.versions])
 @MANY
 @given(values.vote_requests)
-def test_vote_request_arrives_with_all_that_its_version_can_say(version: int, request: core.VoteRequest) -> None:
+def test_vote_request_keeps_all_fields_of_its_version(version: int, request: core.VoteRequest) -> None:
     assume(version >= 2 or not request.pre_vote)
     expected = request
     if version == 0:
@@ -79,7 +79,7 @@ def test_vote_request_arrives_with_all_that_its_version_can_say(version: int, re
 @pytest.mark.parametrize("version", [*BEGIN_QUORUM_EPOCH.versions])
 @MANY
 @given(values.begin_requests)
-def test_announcement_arrives_with_all_that_its_version_can_say(
+def test_begin_quorum_epoch_request_keeps_all_fields_of_its_version(
     version: int, request: core.BeginQuorumEpochRequest
 ) -> None:
     expected = request if version >= 1 else replace(request, voter=None, leader=replace(request.leader, endpoints=()))
@@ -91,7 +91,7 @@ def test_announcement_arrives_with_all_that_its_version_can_say(
 @MANY
 @given(values.end_requests)
 @pytest.mark.rule("END-3")
-def test_resignation_arrives_with_all_that_its_version_can_say(
+def test_end_quorum_epoch_request_keeps_all_fields_of_its_version(
     version: int, request: core.EndQuorumEpochRequest
 ) -> None:
     expected = request
@@ -105,7 +105,7 @@ def test_resignation_arrives_with_all_that_its_version_can_say(
 @pytest.mark.parametrize("version", range(FIRST_FETCH_OF_REPLICAS, FETCH.versions.highest + 1))
 @MANY
 @given(values.fetch_requests)
-def test_fetch_of_a_replica_arrives_with_all_that_its_version_can_say(version: int, request: core.FetchRequest) -> None:
+def test_fetch_of_a_replica_keeps_all_fields_of_its_version(version: int, request: core.FetchRequest) -> None:
     received = sent(request, version)
 
     assert isinstance(received, core.FetchRequest)
@@ -128,7 +128,7 @@ def test_fetch_of_a_replica_arrives_with_all_that_its_version_can_say(version: i
 @MANY
 @given(data=st.data())
 @pytest.mark.rule("GEN-4")
-def test_answer_to_a_replica_arrives_with_all_that_its_version_can_say(
+def test_response_to_a_replica_keeps_all_fields_of_its_version(
     api: AnyApi, responses: SearchStrategy[Any], data: st.DataObject
 ) -> None:
     version = data.draw(st.sampled_from(list(api.versions)))
@@ -143,9 +143,7 @@ def test_answer_to_a_replica_arrives_with_all_that_its_version_can_say(
 @MANY
 @given(values.fetch_responses)
 @pytest.mark.rule("GEN-4", "FETCH-10")
-def test_answer_to_a_fetch_arrives_with_all_that_its_version_can_say(
-    version: int, response: core.FetchResponse
-) -> None:
+def test_response_to_a_fetch_keeps_all_fields_of_its_version(version: int, response: core.FetchResponse) -> None:
     can_name_endpoints = version >= 16 and response.leader.leader_id is not None
     expected = response if can_name_endpoints else replace(response, leader=replace(response.leader, endpoints=()))
 
@@ -164,7 +162,7 @@ def test_batches_of_a_fetch_arrive_up_to_the_first_damaged_one() -> None:
     assert [batch.payload for batch in received.batches] == batches[:2]
 
 
-def test_answer_names_one_place_of_the_leader() -> None:
+def test_response_has_one_endpoint_of_the_leader() -> None:
     places = (Endpoint("a", 1), Endpoint("b", 2))
     leader = LeaderAndEpoch(epoch=Epoch(3), leader_id=NodeId(1), endpoints=places)
     response = core.VoteResponse(leader=leader)
@@ -196,7 +194,7 @@ def test_refusal_of_a_whole_request_arrives_without_a_partition(api: AnyApi, ver
 
 @pytest.mark.rule("COMPAT-2")
 @pytest.mark.parametrize("version", [0, 1])
-def test_pre_vote_is_not_said_in_a_version_without_pre_votes(version: int) -> None:
+def test_pre_vote_is_not_encoded_in_a_version_without_pre_votes(version: int) -> None:
     request = core.VoteRequest(
         cluster_id=None,
         epoch=Epoch(1),

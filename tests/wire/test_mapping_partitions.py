@@ -1,4 +1,4 @@
-"""Which partition a message is about, and the forms of what is unknown."""
+"""The partition that a message names, and values that are unknown."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _of_other_partition(topic: Any) -> tuple[Any, ...]:
     ],
 )
 @pytest.mark.rule("GEN-2")
-def test_request_that_is_not_about_our_one_partition_says_only_its_cluster(
+def test_request_for_another_partition_keeps_only_its_cluster_id(
     request_: core.Request, version: int, change: Change
 ) -> None:
     message: Any = request_to_wire(request_, OURS, version)
@@ -148,7 +148,7 @@ def test_client_is_no_replica() -> None:
         replica_fetch_from_wire(message, 12, OURS)
 
 
-def test_what_a_client_leaves_out_is_unknown() -> None:
+def test_value_is_unknown_when_a_client_leaves_it_out() -> None:
     partition = fetch.FetchRequestPartition(partition=0, fetch_offset=7, partition_max_bytes=100)
     message = fetch.FetchRequest(max_wait_ms=-1, min_bytes=0, max_bytes=50, topics=())
 
@@ -157,7 +157,7 @@ def test_what_a_client_leaves_out_is_unknown() -> None:
     )
 
 
-def test_client_gets_the_smaller_of_its_two_sizes_and_says_its_epochs() -> None:
+def test_client_fetch_has_the_smaller_of_two_sizes_and_its_epochs() -> None:
     partition = fetch.FetchRequestPartition(
         partition=0, fetch_offset=7, partition_max_bytes=10, current_leader_epoch=0, last_fetched_epoch=4
     )
@@ -169,7 +169,7 @@ def test_client_gets_the_smaller_of_its_two_sizes_and_says_its_epochs() -> None:
 
 
 @pytest.mark.parametrize("version", [4, 11])
-def test_answer_to_an_old_client_says_nothing_that_its_version_lacks(version: int) -> None:
+def test_response_has_no_field_that_the_clients_version_lacks(version: int) -> None:
     response = core.FetchResponse(
         leader=LeaderAndEpoch(epoch=Epoch(3), leader_id=NodeId(1)),
         diverging=OffsetAndEpoch(epoch=Epoch(2), offset=Offset(9)),
@@ -215,7 +215,7 @@ def test_divergence_and_snapshot_are_set_when_both_parts_are(end: int, epoch: in
         pytest.param(fetch.FetchResponse(responses=()), id="Fetch"),
     ],
 )
-def test_answer_without_a_partition_and_without_an_error_is_none(message: Message) -> None:
+def test_response_is_refused_without_a_partition_and_an_error(message: Message) -> None:
     with pytest.raises(DecodeError, match="a response with 0 partitions, expected 1"):
         response_from_wire(message)
 

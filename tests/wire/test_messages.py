@@ -35,7 +35,7 @@ def test_message_is_unchanged_after_encode_and_decode(message_class: type[Messag
 
 
 @every_edition
-def test_message_has_the_bytes_and_the_meaning_that_kio_gives_it(message_class: type[Message], version: int) -> None:
+def test_message_has_the_same_bytes_and_values_as_in_kio(message_class: type[Message], version: int) -> None:
     twin_class = kio_class(message_class, version)
 
     @FEW

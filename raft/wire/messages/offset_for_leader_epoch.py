@@ -67,7 +67,7 @@ class OffsetForLeaderEpochRequestTopic(Message):
 
 @message(api_key=23, versions="2-4", flexible="4+")
 class OffsetForLeaderEpochRequest(Message):
-    """Requests the end offsets of epochs; `replica_id` is -1 for a client, -2 for a debugging client."""
+    """Requests the end offsets of epochs; `replica_id` is -1 for a client, -2 for one that reads uncommitted data."""
 
     replica_id: int = field(INT32, versions="3+", default=-2, ignorable=True)
     topics: tuple[OffsetForLeaderEpochRequestTopic, ...] = field(array(OffsetForLeaderEpochRequestTopic))

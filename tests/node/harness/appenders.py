@@ -1,4 +1,4 @@
-"""Clients that append without pause while nodes come and go, and the proof that nothing was lost or doubled."""
+"""Clients that append while nodes stop and start, and the check that no record is lost or duplicated."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def records_of(batches: Iterable[Batch]) -> list[Record]:
 
 def with_codec(batch: bytes, codec: int) -> bytes:
     """The batch with another compression codec written in its header, its checksum right."""
-    assert codec not in set(Compression), "a codec that nobody knows"
+    assert codec not in set(Compression), "an unknown codec"
     return resealed(batch, attributes=int.from_bytes(batch[21:23], "big") & ~0x07 | codec)
 
 

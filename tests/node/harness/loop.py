@@ -1,4 +1,4 @@
-"""Nodes in this process: all on one event loop, in a thread of its own, so that tests can block."""
+"""Nodes in this process, on one event loop in its own thread, so that tests can block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A quorum of two whose other voter is the test: it follows and so commits, or it leads."""
+"""A quorum of two nodes. The test is the other voter, as follower or as leader."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.node.harness.wire import Wire
 US = 1
 OTHER = 2
 PATIENT = {"controller__quorum__fetch__timeout__ms": "30000", "controller__quorum__request__timeout__ms": "30000"}
-"""The test takes its time without losing its leader or its follower."""
+"""Timeouts so long that a slow test loses neither leader nor follower."""
 
 QUICK = {"controller__quorum__election__timeout__ms": "20"}
 """The test grants every vote at once."""
@@ -62,7 +62,7 @@ class Pair:
         version = api.versions.highest
         with self.wire() as wire:
             answer = response_from_wire(wire.ask(request_to_wire(request, OURS, version), version, api.response))
-        assert not isinstance(answer, core.FetchSnapshotResponse), "that was not asked"
+        assert not isinstance(answer, core.FetchSnapshotResponse), "the test requests no snapshot"
         return answer
 
     def follow(self, offset: int, *, epoch: int | None = None, max_wait_ms: int = 0) -> core.Response:
@@ -108,7 +108,7 @@ def leading_pair(directory: Path, **overrides: str) -> Iterator[Pair]:
     configurations = voters_properties(directory, voters=2, **PATIENT | QUICK | overrides)
     with NodesInProcess(configurations) as nodes, Peer(nodes.thread, nodes.endpoint(OTHER), friendly) as peer:
         nodes.start(US)
-        peer.wait_until_asked(core.BeginQuorumEpochRequest)
+        peer.wait_for_requests(core.BeginQuorumEpochRequest)
         yield Pair(nodes, peer)
 
 

@@ -1,4 +1,4 @@
-"""The other voter of a quorum of two, played by the test: it answers what the test tells it to answer."""
+"""The other voter of a quorum of two, played by the test, which chooses its responses."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from tests.node.harness.waiting import eventually
 
 OURS = TopicPartition(topic_name=TOPIC, topic_id=TOPIC_ID)
 
-Asked = TypeVar("Asked")
+Sent = TypeVar("Sent")
 Answer = core.Response | bytes | None
-"""A response; bytes to send as they are; None for silence."""
+"""A response; bytes to send as they are; None for no response."""
 
 Play = Callable[[core.Request], Answer]
 
 
 class Peer:
-    """Listens where the node under test looks for the other voter.
+    """Listens on the endpoint of the other voter.
 
     Args:
-        thread: whose loop it runs on.
-        endpoint: where it listens.
-        play: answers a request of the node; called on the loop.
+        thread: the thread of its event loop.
+        endpoint: the endpoint to listen on.
+        play: returns the response to a request of the node; called on the event loop.
     """
 
     def __init__(self, thread: LoopThread, endpoint: Endpoint, play: Play) -> None:
@@ -43,7 +43,7 @@ class Peer:
         self.endpoint = endpoint
         self.play = play
         self.versions: Callable[[int], bytes | ApiVersionsResponse] = lambda _version: serving_all()
-        self.asked: list[core.Request] = []
+        self.received: list[core.Request] = []
         self.connections = 0
         self._open: set[asyncio.Transport] = set()
 
@@ -70,13 +70,13 @@ class Peer:
 
         self._thread.look(close_all)
 
-    def wait_until_asked(self, request: type[Asked], *, times: int = 1) -> list[Asked]:
-        """Wait until the node has asked so many requests of a kind, and return all of them."""
-        eventually(lambda: len(self._asked(request)) >= times, f"{times} {request.__name__} in {self.asked}")
-        return self._asked(request)
+    def wait_for_requests(self, request: type[Sent], *, times: int = 1) -> list[Sent]:
+        """Wait until the node has sent so many requests of a class, and return all of them."""
+        eventually(lambda: len(self._received(request)) >= times, f"{times} {request.__name__} in {self.received}")
+        return self._received(request)
 
-    def _asked(self, request: type[Asked]) -> list[Asked]:
-        return [asked for asked in self.asked if isinstance(asked, request)]
+    def _received(self, request: type[Sent]) -> list[Sent]:
+        return [each for each in self.received if isinstance(each, request)]
 
     async def _listen(self) -> asyncio.Server:
         loop = asyncio.get_running_loop()
@@ -107,31 +107,31 @@ class _Line(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         for frame in self._frames.receive(data):
             received = decode_request(frame)
-            assert isinstance(received, ReceivedRequest), "the node asks what there is"
-            self._transport.write(self._answer(received))
+            assert isinstance(received, ReceivedRequest), "the node sends supported requests"
+            self._transport.write(self._respond(received))
 
-    def _answer(self, received: ReceivedRequest) -> bytes:
+    def _respond(self, received: ReceivedRequest) -> bytes:
         version = received.header.request_api_version
-        answer: Any
+        response: Any
         if isinstance(received.message, ApiVersionsRequest):
-            answer = self._peer.versions(version)
+            response = self._peer.versions(version)
         else:
             request = request_from_wire(received.message, version, OURS)
-            assert not isinstance(request, core.UnknownPartitionRequest), "nodes ask about their one partition"
-            self._peer.asked.append(request)
-            answer = _to_wire(received.message, self._peer.play(request), version)
-        if isinstance(answer, bytes):
-            return answer
-        return encode_response(answer, version, correlation_id=received.header.correlation_id)
+            assert not isinstance(request, core.UnknownPartitionRequest), "nodes name their one partition"
+            self._peer.received.append(request)
+            response = _to_wire(received.message, self._peer.play(request), version)
+        if isinstance(response, bytes):
+            return response
+        return encode_response(response, version, correlation_id=received.header.correlation_id)
 
 
-def _to_wire(request: Message, answer: Answer, version: int) -> Message | bytes:
-    if answer is None:
+def _to_wire(request: Message, response: Answer, version: int) -> Message | bytes:
+    if response is None:
         return b""
-    if isinstance(answer, bytes):
-        return answer
-    records = b"".join(batch.payload for batch in getattr(answer, "batches", ()))
-    return response_to_wire(request, answer, records, OURS, version)
+    if isinstance(response, bytes):
+        return response
+    records = b"".join(batch.payload for batch in getattr(response, "batches", ()))
+    return response_to_wire(request, response, records, OURS, version)
 
 
 def serving_all() -> ApiVersionsResponse:
@@ -146,7 +146,7 @@ def serving_all() -> ApiVersionsResponse:
 
 
 def friendly(request: core.Request) -> Answer:
-    """Vote for whoever asks, hear every announcement, know no records."""
+    """Grant every vote, accept every leader, and have no records."""
     no_leader = LeaderAndEpoch(epoch=Epoch(max(request.epoch, 0)))
     match request:
         case core.VoteRequest():

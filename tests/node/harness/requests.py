@@ -1,4 +1,4 @@
-"""The requests of clients about our partition, and the part of their answers that is about it."""
+"""Requests of clients for our partition, and its part of their responses."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def produce_request(
     )
 
 
-def produced(answer: produce.ProduceResponse) -> produce.ProduceResponsePartition:
+def produced(response: produce.ProduceResponse) -> produce.ProduceResponsePartition:
     """What became of the one batch."""
-    ((partition,),) = (topic.partition_responses for topic in answer.responses)
+    ((partition,),) = (topic.partition_responses for topic in response.responses)
     return partition
 
 
@@ -66,9 +66,9 @@ def fetch_request(
     )
 
 
-def fetched(answer: fetch.FetchResponse) -> fetch.FetchResponsePartition:
+def fetched(response: fetch.FetchResponse) -> fetch.FetchResponsePartition:
     """What there was in the one partition."""
-    ((partition,),) = (topic.partitions for topic in answer.responses)
+    ((partition,),) = (topic.partitions for topic in response.responses)
     return partition
 
 
@@ -84,9 +84,9 @@ def list_offsets_request(
     )
 
 
-def listed(answer: list_offsets.ListOffsetsResponse) -> list_offsets.ListOffsetsResponsePartition:
+def listed(response: list_offsets.ListOffsetsResponse) -> list_offsets.ListOffsetsResponsePartition:
     """The one offset."""
-    ((partition,),) = (topic.partitions for topic in answer.topics)
+    ((partition,),) = (topic.partitions for topic in response.topics)
     return partition
 
 
@@ -109,8 +109,8 @@ def epoch_end_request(
 
 
 def epoch_end(
-    answer: offset_for_leader_epoch.OffsetForLeaderEpochResponse,
+    response: offset_for_leader_epoch.OffsetForLeaderEpochResponse,
 ) -> offset_for_leader_epoch.OffsetForLeaderEpochResponsePartition:
     """The one end."""
-    ((partition,),) = (topic.partitions for topic in answer.topics)
+    ((partition,),) = (topic.partitions for topic in response.topics)
     return partition

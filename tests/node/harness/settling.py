@@ -1,4 +1,4 @@
-"""Waiting for a quorum to come to rest."""
+"""Waiting until a quorum is idle."""
 
 from __future__ import annotations
 

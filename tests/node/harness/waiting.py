@@ -1,4 +1,4 @@
-"""Waiting for something to become true, instead of sleeping and hoping."""
+"""Waiting until a condition is true."""
 
 from __future__ import annotations
 

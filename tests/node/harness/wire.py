@@ -1,4 +1,4 @@
-"""A connection to a node that speaks the protocol by hand: any API, any version, any bytes."""
+"""A connection to a node on which a test sends any API, any version and any bytes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from raft.types import Endpoint
 from raft.wire.apis import APIS, Api
 from raft.wire.frames import decode_response, encode_request
 
-Answer = TypeVar("Answer", bound=Message)
+Response = TypeVar("Response", bound=Message)
 
 PATIENCE_S = 10.0
 
 
 class Wire:
-    """One socket. Requests may be sent ahead of their answers, which are taken in the order of the requests."""
+    """One socket. Requests may be pipelined; their responses are received in the order of the requests."""
 
     def __init__(self, endpoint: Endpoint, *, receive_buffer_bytes: int | None = None) -> None:
         self._socket = socket.socket()
@@ -30,7 +30,7 @@ class Wire:
             self._socket.close()
             raise
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._asked: list[tuple[Api[Message, Message], int, int]] = []
+        self._in_flight: list[tuple[Api[Message, Message], int, int]] = []
         self._next_correlation_id = 0
 
     def __enter__(self) -> Self:
@@ -41,22 +41,22 @@ class Wire:
     ) -> None:
         self._socket.close()
 
-    def ask(self, request: Message, version: int, answer: type[Answer]) -> Answer:
-        """Send a request and return its answer, which is of this class."""
+    def ask(self, request: Message, version: int, response_class: type[Response]) -> Response:
+        """Send a request and return its response, which is of this class."""
         self.send(request, version)
-        return self.answer(answer)
+        return self.receive(response_class)
 
     def send(self, request: Message, version: int) -> None:
-        """Send a request, and expect an answer to it later."""
+        """Send a request whose response is received later."""
         api = APIS[request.__schema__.api_key or 0]
-        self._asked.append((api, version, self._next_correlation_id))
+        self._in_flight.append((api, version, self._next_correlation_id))
         self.send_bytes(encode_request(request, version, correlation_id=self._next_correlation_id, client_id="test"))
         self._next_correlation_id += 1
 
     def send_with_half_of_another(self, request: Message, version: int) -> None:
-        """Send a request, and in the same breath the first half of another one."""
+        """Send a request and the first half of another one in one write."""
         api = APIS[request.__schema__.api_key or 0]
-        self._asked.append((api, version, self._next_correlation_id))
+        self._in_flight.append((api, version, self._next_correlation_id))
         frame = encode_request(request, version, correlation_id=self._next_correlation_id, client_id="test")
         self._next_correlation_id += 1
         self.send_bytes(frame + frame[: len(frame) // 2])
@@ -65,17 +65,17 @@ class Wire:
         """Send bytes as they are."""
         self._socket.sendall(data)
 
-    def answer(self, answer: type[Answer]) -> Answer:
-        """Take the answer to the oldest request that has none yet."""
-        api, version, expected_id = self._asked.pop(0)
+    def receive(self, response_class: type[Response]) -> Response:
+        """Receive the response to the oldest request without one."""
+        api, version, expected_id = self._in_flight.pop(0)
         correlation_id, message = decode_response(self.frame(), api, version)
-        assert correlation_id == expected_id, "answers come in the order of their requests"
-        assert isinstance(message, answer)
+        assert correlation_id == expected_id, "responses have the order of their requests"
+        assert isinstance(message, response_class)
         return message
 
     def forget_oldest(self) -> None:
-        """Expect no answer to the oldest request that has none yet."""
-        self._asked.pop(0)
+        """Expect no response to the oldest request without one."""
+        self._in_flight.pop(0)
 
     def first_bytes(self) -> bytes:
         """Take what comes first of the next answer, and not the rest."""
