@@ -62,30 +62,32 @@ def _check_move(state: State) -> None:
 def _check_role(role: Role, config: CoreConfig) -> None:
     """What a role says, by itself: it is one that this node can have."""
     match role:
-        case Follower():
-            _check_follower(role, config)
-        case Unattached():
-            _check_is_led_by_another(role, config)
-            _check_deadline(role.election_deadline_ms, is_voter=config.is_voter)
+        case Follower() | Unattached():
+            _check_led_by_another(role, config)
         case Prospective() | Candidate():
             _check_round(role, config)
         case Leader():
-            _check_is_leader(role, config)
+            _check_leads(role, config)
             assert role.voted_key == config.replica, f"leader of epoch {role.epoch} with a vote for {role.voted_key}"
         case Resigned():
-            _check_is_leader(role, config)
+            _check_leads(role, config)
             others = config.voters.others(config.node_id)
             assert role.unacknowledged.issubset(others), f"{sorted(role.unacknowledged)} are not all other voters"
         case _:
             assert_never(role)
 
 
-def _check_follower(role: Follower, config: CoreConfig) -> None:
+def _check_led_by_another(role: Follower | Unattached, config: CoreConfig) -> None:
+    """A voter starts an election after a while without a leader. An observer never does, and has no deadline."""
     is_voter = config.is_voter
-    _check_is_led_by_another(role, config)
-    _check_deadline(role.fetch_deadline_ms, is_voter=is_voter)
-    assert role.leader_endpoints, f"the address of leader {role.leader_id} is unknown"
-    assert role.loading is None or not is_voter, "a voter loads a snapshot"
+    assert role.leader_id != config.node_id, f"{type(role).__name__} in epoch {role.epoch}, whose leader is this node"
+    if isinstance(role, Follower):
+        deadline_ms = role.fetch_deadline_ms
+        assert role.leader_endpoints, f"the address of leader {role.leader_id} is unknown"
+        assert role.loading is None or not is_voter, "a voter loads a snapshot"
+    else:
+        deadline_ms = role.election_deadline_ms
+    assert (deadline_ms is not None) is is_voter, f"voter: {is_voter}, deadline: {deadline_ms}"
 
 
 def _check_round(role: Prospective | Candidate, config: CoreConfig) -> None:
@@ -101,15 +103,6 @@ def _check_round(role: Prospective | Candidate, config: CoreConfig) -> None:
         assert not tally.is_lost, f"Prospective, but {tally} is lost"
 
 
-def _check_deadline(deadline_ms: int | None, *, is_voter: bool) -> None:
-    """A voter starts an election after a while without a leader. An observer never does, and has no deadline."""
-    assert (deadline_ms is not None) is is_voter, f"voter: {is_voter}, deadline: {deadline_ms}"
-
-
-def _check_is_led_by_another(role: Unattached | Follower, config: CoreConfig) -> None:
-    assert role.leader_id != config.node_id, f"{type(role).__name__} in epoch {role.epoch}, whose leader is this node"
-
-
-def _check_is_leader(role: Leader | Resigned, config: CoreConfig) -> None:
+def _check_leads(role: Leader | Resigned, config: CoreConfig) -> None:
     assert config.is_voter, f"{type(role).__name__}, but not a voter"
     assert role.leader_id == config.node_id, f"{type(role).__name__} in epoch {role.epoch} of leader {role.leader_id}"
