@@ -225,7 +225,7 @@ class Engine:
         if finished.handed_over:
             _logger.info("node %s: shut down", self.core.node_id)
         else:
-            _logger.info("node %s: shutdown timed out before another voter became leader", self.core.node_id)
+            _logger.info("node %s: shut down before another voter became leader", self.core.node_id)
 
     def _log_role_change(self, change: RoleChanged) -> None:
         _logger.info(

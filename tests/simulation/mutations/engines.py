@@ -36,12 +36,12 @@ def engine_does_not_wait_for_a_stored_election_state(patch: pytest.MonkeyPatch) 
 def response_to_another_request(patch: pytest.MonkeyPatch) -> None:
     """When two requests wait, the one that came first gets the response to the other one."""
 
-    def reply_to_the_first(self: Engine, order: SendResponse) -> None:
+    def respond_to_the_first(self: Engine, order: SendResponse) -> None:
         if order.request_id in self._waiting:
             first = min(self._waiting)
             self._waiting.pop(first)(replace(order, request_id=first))
 
-    patch.setattr(Engine, "_reply", reply_to_the_first)
+    patch.setattr(Engine, "_respond", respond_to_the_first)
 
 
 @mutation(breaks=("FETCH-12",), caught_by=("WaitingRequestsAreKnown",))

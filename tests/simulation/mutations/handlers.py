@@ -36,7 +36,7 @@ def fetch_handler_reads_past_the_high_watermark(patch: pytest.MonkeyPatch) -> No
             object.__setattr__(read, "end_offset", self._context.engine.core.log.end_offset)
         on_response(self, order)
 
-    patch.setattr(_ClientFetch, "_on_reply", read_more)
+    patch.setattr(_ClientFetch, "_on_response", read_more)
 
 
 @mutation(breaks=("CLIENT-2",), caught_by=("Recovers",))
