@@ -108,7 +108,7 @@ class Onlooker(Observer):
                 self._sightings.count(Sight.PRE_VOTES_AFTER_REFUSALS, "refuses connections" in change.reason)
             case Resigned():
                 self._sightings.count(Sight.LED_BEFORE_CRASH, is_start)
-                self._sightings.count(Sight.QUORUM_LOST, "check quorum" in change.reason)
+                self._sightings.count(Sight.QUORUM_LOST, "check-quorum" in change.reason)
                 self._sightings.count(Sight.RESIGNED_ON_REQUEST, isinstance(step.event, ResignRequested))
             case _:
                 pass
