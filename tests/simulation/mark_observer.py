@@ -103,7 +103,7 @@ class MarkObserver(Observer):
                 self._marks.count(Mark.PRE_VOTES_AFTER_REFUSALS, "refuses connections" in change.reason)
             case Resigned():
                 self._marks.count(Mark.LED_BEFORE_CRASH, is_start)
-                self._marks.count(Mark.QUORUM_LOST, "check quorum" in change.reason)
+                self._marks.count(Mark.QUORUM_LOST, "check-quorum" in change.reason)
                 self._marks.count(Mark.RESIGNED_ON_REQUEST, isinstance(step.event, ResignRequested))
             case _:
                 pass
