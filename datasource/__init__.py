@@ -1,15 +1,15 @@
-"""The PySpark data source "kraft": streams and batches, in and out.
+"""The PySpark data source "kraft": reads and writes, as streams and as batches.
 
-options        what users write, checked
+options        the options of users, checked
 offsets        the offsets in a checkpoint
-schema         columns read and written
-planning       which offsets a batch reads
-reading        records of a range, as Arrow, on executors
-writing        rows of a write, as one append, from executors to the leader
-stream_reader, batch_reader, stream_writer, batch_writer    what Spark calls
+schema         the columns of reads and writes
+planning       the offsets of a read, and its tasks
+reading        the records of a range as Arrow, on executors
+writing        the rows of a write as one append, from executors to the leader
+stream_reader, batch_reader, stream_writer, batch_writer    the interfaces that Spark calls
 
-Spark starts a Python process for each kind of step: looking a source up, making it, planning a read or a write,
-planning a stream's batches, tasks, commits. Most of them handle no records. So `reading` and `writing`, and with them
+Spark starts a Python process for each kind of step: to find a source, to create it, to plan a read, a write or the
+batches of a stream, to run tasks, to commit. Most of them handle no records. So `reading` and `writing`, which import
 the column kernels and Arrow's compute functions, are imported where they are called.
 """
 

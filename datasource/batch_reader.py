@@ -1,4 +1,4 @@
-"""Batch reads: a backfill of all or part of the log."""
+"""Batch reads of the log, or of a part of it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class KraftBatchReader(DataSourceReader):
         self._options = options
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Resolve start and end, and cut what lies between into tasks.
+        """Find the start and the end of the read, and split the range into tasks.
 
         Raises:
-            ConfigError: an offset past the end, or a start after the end.
-            QuorumUnavailableError: no leader in time.
+            ConfigError: an offset is after the end of the log, or the start is after the end.
+            QuorumUnavailableError: no leader responded in time.
         """
         options = self._options
         client = client_for(options.client)
@@ -33,13 +33,13 @@ class KraftBatchReader(DataSourceReader):
         start = resolve_start(client, options, options.starting_offsets, default=Place.EARLIEST)
         end = resolve_end(client, options)
         if end is not None and start > end:
-            raise ConfigError(f"the read would start at offset {start}, after its end at {end}")
+            raise ConfigError(f"the read starts at offset {start}, expected a start up to its end at {end}")
         ranges = split(start, end, options, committed=committed, cluster_id=client.cluster_id or "", epoch=client.epoch)
         return [RangePartition(log_range) for log_range in ranges]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read one task's part."""
-        from datasource.reading import read_range  # only tasks need it: see the package
+        """Read the part of one task."""
+        from datasource.reading import read_range  # Only tasks need it: see the package.
 
         assert isinstance(partition, RangePartition), "as planned"
         return read_range(self._options, partition.log_range)

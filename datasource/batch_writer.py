@@ -1,4 +1,4 @@
-"""Batch writes: one append, once, under a key of the write's own or the user's (`txnAppId`, `txnVersion`)."""
+"""Batch writes: each is one append under a random key, or under the user's key (`txnAppId`, `txnVersion`)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from datasource.task_rows import TaskRows
 from raft.client import WriteKey
 
 _CONFLICT_REMEDY = (
-    "txnAppId and txnVersion name one write: give another application, or a query with a new checkpoint, a txnAppId of "
-    "its own, and each of several writes of one foreachBatch too."
+    "txnAppId and txnVersion identify one write: use another txnAppId for another application, for a query with a new "
+    "checkpoint, and for each of several writes in one foreachBatch."
 )
 
 
 class KraftBatchWriter(DataSourceArrowWriter):
     """Collects the rows of a DataFrame and appends them.
 
-    Spark pickles it once for tasks and commit alike, so the key made here is the same for all.
+    Spark pickles it once for the tasks and the commit, so all of them have the key that is made here.
     """
 
     def __init__(self, options: WriteOptions) -> None:
@@ -30,7 +30,7 @@ class KraftBatchWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Collect the rows of one task."""
-        from datasource.writing import collect_rows  # not needed to plan a write: see the package
+        from datasource.writing import collect_rows  # Planning does not need it: see the package.
 
         return collect_rows(iterator, self._options.client.max_request_bytes, None)
 
@@ -38,7 +38,7 @@ class KraftBatchWriter(DataSourceArrowWriter):
         """Append the rows of all tasks.
 
         Raises:
-            RaftError: they cannot be appended; nothing is written.
+            RaftError: they cannot be appended; nothing was written.
         """
         from datasource.writing import append_rows
 
@@ -53,4 +53,4 @@ class KraftBatchWriter(DataSourceArrowWriter):
         )
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Nothing was written before the commit, so nothing is to be undone."""
+        """Do nothing, because nothing is written before the commit."""

@@ -1,4 +1,4 @@
-"""The files in a query's checkpoint, wherever it lies: on this machine, or in a store that Arrow can open."""
+"""The files in the checkpoint of a query: on this machine, or in a store that Arrow can open."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from urllib.parse import unquote, urlsplit
 
 
 class CheckpointFolder(ABC):
-    """A folder of small files. An `OSError` of any method says that the folder cannot be used from here."""
+    """A folder of small files. Any method raises `OSError` if the folder cannot be used from this process."""
 
     @abstractmethod
     def read(self, name: str) -> bytes | None:
-        """Return the content of a file; None if there is no such file."""
+        """Return the content of a file; None if it does not exist."""
 
     @abstractmethod
     def write(self, name: str, content: bytes) -> None:
-        """Return when the file is stored with this content; no reader ever sees a part of it."""
+        """Replace the content of a file atomically, and return when it is stored."""
 
 
 def open_folder(location: str) -> CheckpointFolder:
@@ -27,7 +27,7 @@ def open_folder(location: str) -> CheckpointFolder:
         location: a path, or a URI.
 
     Raises:
-        OSError: there is nothing here that can open such a location.
+        OSError: this process cannot open such a location.
     """
     parts = urlsplit(location)
     if parts.scheme in ("", "file"):
@@ -42,15 +42,15 @@ class LocalFolder(CheckpointFolder):
         self._path = path
 
     def read(self, name: str) -> bytes | None:
-        """Return the content of a file; None if there is no such file."""
+        """Return the content of a file; None if it does not exist."""
         try:
             return (self._path / name).read_bytes()
         except FileNotFoundError:
             return None
 
     def write(self, name: str, content: bytes) -> None:
-        """Return when the file is on the disk with this content."""
-        # Begins with a dot, as Hadoop's own temporary files do: Spark passes over such names.
+        """Replace the content of a file atomically, and return when it is on the disk."""
+        # Spark ignores names that begin with a dot, as those of Hadoop's temporary files do.
         temporary = self._path / f".{name}.{os.getpid()}.tmp"
         try:
             with temporary.open("wb") as file:
@@ -73,17 +73,17 @@ class ArrowFolder(CheckpointFolder):
     def __init__(self, location: str) -> None:
         from pyarrow import fs
 
-        # Hadoop has names of its own for stores that Arrow knows by others.
+        # Hadoop and Arrow have different schemes for some stores.
         for hadoops, arrows in (("s3a://", "s3://"), ("s3n://", "s3://"), ("abfss://", "abfs://")):
             location = arrows + location.removeprefix(hadoops) if location.startswith(hadoops) else location
         try:
             self._files, self._path = fs.FileSystem.from_uri(location)
-        except ValueError as error:  # Arrow's word for a scheme that it does not know
+        except ValueError as error:  # Arrow does not know the scheme.
             raise OSError(str(error)) from error
         self._missing = fs.FileType.NotFound
 
     def read(self, name: str) -> bytes | None:
-        """Return the content of a file; None if there is no such file."""
+        """Return the content of a file; None if it does not exist."""
         path = f"{self._path}/{name}"
         if self._files.get_file_info(path).type == self._missing:
             return None
@@ -91,7 +91,7 @@ class ArrowFolder(CheckpointFolder):
             return bytes(stream.read())
 
     def write(self, name: str, content: bytes) -> None:
-        """Return when the file is stored with this content."""
+        """Replace the content of a file atomically, and return when it is stored."""
         temporary = f"{self._path}/.{name}.{os.getpid()}.tmp"
         with self._files.open_output_stream(temporary) as stream:
             stream.write(content)

@@ -1,8 +1,8 @@
-"""Where the next micro-batch starts and ends, and whether the log is still the one of the checkpoint.
+"""Plans the next micro-batch, and checks that the log is still the one of the checkpoint.
 
-Committed records never change and are never removed. So a log that ends before the checkpoint, whose epochs differ
-from it, or whose last batch before it has another checksum, is another log, or one that lost committed records. That is
-data loss: `failOnDataLoss` decides whether it ends the query or is skipped with a warning.
+Committed records never change and are never removed. A log that ends before the checkpoint, has other epochs, or has
+another checksum in the last batch before it, is another log or has lost committed records. This is data loss:
+`failOnDataLoss` decides whether the query ends, or goes on with a warning.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from raft.types import Epoch, Offset, OffsetAndEpoch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchLimits:
-    """How much of the log a micro-batch may hold.
+    """The limits of a micro-batch.
 
     Fields:
-        max_rows: most rows; None for any number.
-        counts_control_records: whether control records are rows of the read.
-        target: with AvailableNow, where the log ended when the query started; None otherwise.
+        max_rows: most rows; None for no limit.
+        counts_control_records: whether the read has control records as rows.
+        target: with AvailableNow, the end of the log at the start of the query; None otherwise.
     """
 
     max_rows: int | None = None
@@ -33,13 +33,13 @@ class BatchLimits:
     target: Offset | None = None
 
     def end_offset(self, start: Offset) -> Offset | None:
-        """Latest end of a batch that starts there, as far as offsets alone tell; None for any."""
+        """Return the latest end of a batch from `start`, as far as offsets tell without a count; None for no limit."""
         if self.max_rows is None or not self.counts_control_records:
             return self.target
         return self.without_counting(start)
 
     def without_counting(self, start: Offset) -> Offset | None:
-        """The same if every offset is taken for a row, as where the leader cannot tell control records apart."""
+        """Return the latest end of a batch from `start` if every offset is a row: for leaders that do not count."""
         bounds = [self.target] if self.target is not None else []
         if self.max_rows is not None:
             bounds.append(Offset(start + self.max_rows))
@@ -48,23 +48,23 @@ class BatchLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MicroBatch:
-    """Where a micro-batch starts and ends."""
+    """Start and end of a micro-batch."""
 
     start: LogPlace
     end: LogPlace
 
 
 def first_batch(client: Client, start: Offset, limits: BatchLimits) -> MicroBatch:
-    """Plan a batch that has no checkpoint before it.
+    """Plan the first batch of a query.
 
     Args:
         client: of the quorum.
-        start: where to start; moved into the committed log where it lies outside.
+        start: where it starts; an offset outside of the committed log is moved to its start or end.
         limits: of the batch.
 
     Raises:
         DataLossError: the log ends before the target.
-        QuorumUnavailableError: no answer in time.
+        QuorumUnavailableError: no leader responded in time.
     """
     plan = _ask(client, start, client.epoch, limits)
     _require_target(plan, limits)
@@ -76,7 +76,7 @@ def first_batch(client: Client, start: Offset, limits: BatchLimits) -> MicroBatc
 
 
 def next_batch(client: Client, options: ReadOptions, reached: Reached, limits: BatchLimits) -> MicroBatch:
-    """Plan the batch after the last one; it starts where that one ended, unless the log there is not what it was.
+    """Plan the batch after the last one. It starts where that one ended, unless the log has changed there.
 
     Args:
         client: of the quorum.
@@ -85,15 +85,15 @@ def next_batch(client: Client, options: ReadOptions, reached: Reached, limits: B
         limits: of the batch.
 
     Raises:
-        DataLossError: the log is not what it was, and `failOnDataLoss` is true; or it ends before the target.
-        ConfigError: it is another cluster's.
-        QuorumUnavailableError: no answer in time.
+        DataLossError: the log has changed, and `failOnDataLoss` is true; or it ends before the target.
+        ConfigError: the log belongs to another cluster.
+        QuorumUnavailableError: no leader responded in time.
     """
     plan = _plan_after(client, options, reached, limits)
     if reached.cluster_id != client.cluster_id:
         raise ConfigError(
-            f"the checkpoint is of cluster {reached.cluster_id}, the quorum is cluster {client.cluster_id}: "
-            "a new query, with a new checkpoint, can read it"
+            f"the quorum has cluster id {client.cluster_id}, expected {reached.cluster_id} as in the checkpoint: "
+            "start a new query with a new checkpoint to read it"
         )
     _require_target(plan, limits)
     loss = _find_loss(plan, reached.point)
@@ -109,10 +109,10 @@ def _ask(client: Client, start: Offset, epoch: Epoch, limits: BatchLimits) -> Ba
 
 
 def _plan_after(client: Client, options: ReadOptions, reached: Reached, limits: BatchLimits) -> BatchPlan:
-    """Ask for the plan; where the log ends before the checkpoint, again, for as long as a call may take.
+    """Request the plan; if the log ends before the checkpoint, request it again, for as long as a call may take.
 
-    A leader that was cut off gives out an old end until it resigns, and its epoch may well be that of the last record
-    read, which a later leader has committed.
+    A leader behind a partition returns an old end until it resigns. Its epoch may be that of the last record read,
+    because a later leader committed that record.
     """
     patience = Patience(options.client)
     point = reached.point
@@ -130,19 +130,22 @@ def _plan_after(client: Client, options: ReadOptions, reached: Reached, limits: 
 
 
 def _require_target(plan: BatchPlan, limits: BatchLimits) -> None:
-    """Refuse to end an AvailableNow query before its target, whatever `failOnDataLoss` says, as Kafka's source does.
+    """Check that an AvailableNow query can reach its target; `failOnDataLoss` does not matter, as in Kafka's source.
 
-    To end there would look as if all that was available had been read.
+    If the query ended earlier, it would seem to have read everything that was available.
+
+    Raises:
+        DataLossError: the log ends before the target.
     """
     if limits.target is not None and plan.high_watermark < limits.target:
         raise DataLossError(
             f"the log ends at {plan.high_watermark}, but it ended at {limits.target} when this query with "
-            "Trigger.AvailableNow started: records are gone. Start the query again to read what is there"
+            "Trigger.AvailableNow started: records are lost. Start the query again to read the others"
         )
 
 
 def _end(client: Client, plan: BatchPlan, start: LogPlace, limits: BatchLimits) -> LogPlace:
-    """Where the batch ends: as the leader says, or counted in offsets where it does not."""
+    """Return the end of the batch: from the plan, or by counting offsets if the plan has none."""
     if plan.end is not None:
         return start if plan.end.offset <= start.offset else plan.end
     limit = limits.without_counting(start.offset)
@@ -154,14 +157,14 @@ def _end(client: Client, plan: BatchPlan, start: LogPlace, limits: BatchLimits) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Loss:
-    """What is gone, in words, and where a query that may lose data goes on."""
+    """What is lost, in words, and the offset at which a query that may lose data goes on."""
 
     message: str
     goes_on_at: Offset
 
 
 def _find_loss(plan: BatchPlan, point: LogPlace) -> _Loss | None:
-    """Compare the log with the checkpoint's place in it; None if nothing contradicts that it is the same log."""
+    """Compare the log with the point of the checkpoint; return None if it can be the same log."""
     if point.offset > plan.high_watermark:
         return _Loss(
             message=f"the log ends at {plan.high_watermark}, before the checkpoint's offset {point.offset}: "
@@ -181,48 +184,48 @@ def _find_loss(plan: BatchPlan, point: LogPlace) -> _Loss | None:
         at = "before that epoch" if shared is None else f"at offset {shared.offset} of epoch {shared.epoch}"
         return _Loss(
             message=f"the log is not the one of the checkpoint (offset {point.offset}, epoch {point.epoch}): "
-            f"it leaves it {at}",
+            f"they differ {at}",
             goes_on_at=Offset(min(point.offset, shared.offset if shared is not None else plan.log_start_offset)),
         )
     found = plan.start
     if found is None or point.checksum is None or found.checksum in (None, point.checksum):
         return None
-    # Where the two logs part is unknown. Going on at the same offset reads no row of the old log twice.
+    # The offset at which the logs differ is unknown. From the same offset on no row of the old log is read twice.
     return _Loss(
         message=f"the log is not the one of the checkpoint: the record batch before offset {point.offset} has checksum "
-        f"{found.checksum}, the checkpoint's has {point.checksum}; was the log replaced?",
+        f"{found.checksum}, expected {point.checksum}; was the log replaced?",
         goes_on_at=point.offset,
     )
 
 
 def _may_be_in(point: LogPlace, end: OffsetAndEpoch | None) -> bool:
-    """Whether a log has this place, as far as what its leader says of the end of the place's epoch tells."""
+    """Whether a log has this point, judging by the end of its epoch in the log."""
     if end is None:
         return False
     if end.epoch > point.epoch:
-        # A controller of Apache Kafka's keeps the ends of old epochs to itself and names a snapshot. Its last record is
-        # of a later epoch than the place's, so the place lies before it; more is not known.
+        # A controller of Apache Kafka does not return the ends of old epochs, but the end of a snapshot. The last
+        # record of the snapshot has a later epoch than the point, so the point lies before it; more is not known.
         return point.offset < end.offset
     return end.epoch == point.epoch and end.offset >= point.offset
 
 
 def epoch_before(client: Client, offset: Offset, at_least: Epoch) -> Epoch:
-    """Epoch of the record before `offset`; one question if it is `at_least`, else a search between there and now.
+    """Return the epoch of the record before `offset`: with one request if it is `at_least`, otherwise by a search.
 
-    Controllers of Apache Kafka tell of no epoch older than their oldest snapshot's: for a record of an older one, this
-    is that of the snapshot.
+    Controllers of Apache Kafka return no epoch before that of their oldest snapshot: for an older record, the result is
+    the epoch of the snapshot.
 
     Args:
         client: of the quorum.
-        offset: committed.
-        at_least: an epoch that the record is not older than.
+        offset: a committed offset.
+        at_least: the lowest epoch that the record can have.
     """
     if offset == 0:
         return Epoch(0)
     lowest, highest = at_least, client.epoch
-    asked = lowest  # most often nothing has changed, and the first question is the last
+    asked = lowest  # Most often the epoch has not changed, and the first request is the last.
     while lowest < highest:
-        assert lowest <= asked < highest, "each answer leaves less to ask"
+        assert lowest <= asked < highest, "each response narrows the range"
         end = client.end_of_epoch(asked)
         if end is not None and end.epoch <= asked and end.offset >= offset:
             highest = max(end.epoch, lowest)

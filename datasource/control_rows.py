@@ -1,4 +1,4 @@
-"""Control records as rows: what they say, in JSON."""
+"""Control records as rows, with their content in JSON."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from raft.types import Offset
 
 
 def with_control(record_batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Replace the mark of control rows by what they say, in JSON; their key and value are the protocol's own.
+    """Replace the column `is_control` by the column `control`: the content of control records in JSON.
+
+    Key and value of control records become null, because their form belongs to the protocol.
 
     Raises:
-        DecodeError: a control record that cannot be read.
+        DecodeError: a control record is malformed.
     """
     is_control = record_batch.column("is_control")
     columns = {name: record_batch.column(name) for name in record_batch.schema.names if name != "is_control"}
-    # Few rows are: only they become Python's.
+    # Only the control rows, which are few, become Python objects.
     rows = record_batch.select(["offset", "key", "value"]).filter(is_control).to_pylist()
-    said = pa.array([_control_json(row) for row in rows], pa.string())
-    columns["control"] = pc.replace_with_mask(pa.nulls(record_batch.num_rows, pa.string()), is_control, said)
+    content = pa.array([_control_json(row) for row in rows], pa.string())
+    columns["control"] = pc.replace_with_mask(pa.nulls(record_batch.num_rows, pa.string()), is_control, content)
     for name in ("key", "value"):
         columns[name] = pc.if_else(is_control, pa.scalar(None, pa.binary()), columns[name])
     return pa.RecordBatch.from_pydict(columns)

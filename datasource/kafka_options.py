@@ -1,7 +1,6 @@
-"""Options of Kafka's clients and of Spark's Kafka source that mean nothing here, and what stands in their place.
+"""Options of Kafka's clients and of Spark's Kafka source that do not exist here, each with the reason.
 
-Users who come from Kafka write them first. Such a name is refused with a reason, which a guess at a similar name of
-ours would not be.
+Users of Kafka try them first. The reason helps them more than the name of a similar option would.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ _REASONS: Mapping[str, str] = {
     **dict.fromkeys(("minOffsetsPerTrigger", "maxTriggerDelay", "maxBytesPerTrigger"), _NOT_YET),
     **dict.fromkeys(("fetch.min.bytes", "fetch.max.bytes", "fetch.max.wait.ms", "max.poll.records"), _FETCHES),
     **dict.fromkeys(("max.partition.fetch.bytes", "max.poll.interval.ms", "session.timeout.ms"), _FETCHES),
-    "auto.offset.reset": "startingOffsets says where a new query starts, and failOnDataLoss what happens to a query "
-    "whose records are gone",
-    "isolation.level": "only committed records are ever read",
+    "auto.offset.reset": "startingOffsets is the start of a new query, and failOnDataLoss decides about a query whose "
+    "records are lost",
+    "isolation.level": "only committed records are read",
     "acks": "a write is always acknowledged by a majority of the voters",
     "enable.idempotence": "every write is idempotent",
     "transactional.id": "every write is exactly once; txnAppId and txnVersion name a batch write",
@@ -45,10 +44,10 @@ _SECURITY_PREFIXES = ("ssl.", "sasl.")
 
 
 def why_not(option: str) -> str | None:
-    """Why an option of Kafka's is not one here; None for a name that is not Kafka's.
+    """Return why an option of Kafka does not exist here; None for a name that is not an option of Kafka.
 
     Args:
-        option: its name as the user wrote it, with or without `kafka.` or `kraft.` before it.
+        option: its name as the user wrote it, with or without the prefix `kafka.` or `kraft.`.
     """
     name = option.lower()
     prefix = next((prefix for prefix in _PREFIXES if name.startswith(prefix)), "")
@@ -58,5 +57,5 @@ def why_not(option: str) -> str | None:
     if name.startswith(_SECURITY_PREFIXES):
         return _NO_SECURITY
     if prefix == "kafka." or name == "bootstrap.servers":
-        return "options of this source's client begin with kraft., as kraft.bootstrap.servers does"
+        return "options of this source's client have the prefix kraft., such as kraft.bootstrap.servers"
     return None

@@ -1,17 +1,17 @@
-"""The offsets that Spark keeps in a checkpoint; an on-disk format, so each carries its version.
+"""The offsets that Spark stores in a checkpoint. They are an on-disk format, so each has a version.
 
-    where to begin     {"version": 2, "start": "earliest" | "latest" | N}
+    start of a query   {"version": 2, "start": "earliest" | "latest" | N}
     after a batch      {"version": 2, "clusterId": "...", "offset": N, "epoch": E, "checksum": C}
-                       N is the next offset, E the epoch of record N-1 (0 when N is 0; in a cluster of Apache
-                       Kafka's, the oldest snapshot's epoch if that is later), C the stored CRC-32C of the record batch
-                       that holds record N-1. The key is left out when the checksum is unknown, and when N is 0
-    and where that batch began, if that is not where the one before ended
+                       N is the next offset, E the epoch of record N-1 (0 if N is 0; in a cluster of Apache Kafka,
+                       the epoch of the oldest snapshot if that is later), C the stored CRC-32C of the record batch
+                       with record N-1. The checksum is left out if it is unknown, and if N is 0
+    with the start of the batch, if that is not the end of the one before
                        {..., "from": {"offset": S, "epoch": F, "checksum": D}}
 
 Version 1 is the same without checksums, and is still read.
 
-Spark compares offsets as text, so the order of the keys is part of the format. The first form is constant: Spark asks
-for it again and again, and what "latest" meant then must stay what it meant; the first end says it.
+Spark compares offsets as text, so the order of the keys is part of the format. The first form is constant, because
+Spark requests it several times; the offset of the first batch has the place that "latest" was.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ VERSION = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beginning:
-    """Where a new query is to begin; resolved when its first batch is planned."""
+    """The start of a new query, which is resolved when its first batch is planned."""
 
     start: Bound | None
 
     def to_json(self) -> dict[str, Any]:
-        """The form in the checkpoint. A start by timestamp has no place there: the options have it."""
+        """Return the form in the checkpoint. It does not have the timestamp of a start by timestamp; the options do."""
         start = self.start.value if isinstance(self.start, Place) else self.start
         return {"version": VERSION, "start": "timestamp" if start is None else start}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
-    """Where a batch ended, and in which cluster's log; `origin` is where it began, if it has to be said."""
+    """The end of a batch, and the cluster of its log; `origin` is its start if that is not the previous end."""
 
     cluster_id: str
     point: LogPlace
     origin: LogPlace | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The form in the checkpoint."""
+        """Return the form in the checkpoint."""
         text: dict[str, Any] = {
             "version": VERSION,
             "clusterId": self.cluster_id,
@@ -71,13 +71,12 @@ def read_offset(text: Mapping[str, Any]) -> Beginning | Reached:
     """Read an offset from a checkpoint.
 
     Raises:
-        ConfigError: it is of a later version, or no offset of ours; says so.
+        ConfigError: it has a later version, or is not an offset of this source.
     """
     version = text.get("version")
     if isinstance(version, int) and version > VERSION:
         raise ConfigError(
-            f"the checkpoint's offset has version {version}; this kraft-spark reads versions up to {VERSION}: upgrade "
-            "kraft-spark"
+            f"the checkpoint's offset has version {version}, expected at most {VERSION}: upgrade kraft-spark"
         )
     try:
         if "start" in text:
@@ -108,11 +107,11 @@ def _place(text: Mapping[str, Any]) -> LogPlace:
 
 def _whole(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{value!r} is no whole number of 0 or more")
+        raise ValueError(f"{value!r} is not a whole number of 0 or more")
     return value
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not a text")
     return value

@@ -1,4 +1,4 @@
-"""What users write as options: names, values and combinations, checked without the network."""
+"""The options of reads and writes: their names, values and combinations are checked without the network."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ _READ = (
 )
 _WRITE = ("txnAppId", "txnVersion", "failOnWriteConflict")
 _OF_SPARK = ("checkpointLocation", "queryName", "path", "owner", "provider")
-"""Names that Spark itself puts beside ours: of a sink, or of a table."""
+"""Options that Spark adds, for a sink or a table."""
 
 _LAST_MS = (1 << 63) - 1
 _PREFIX = "kraft."
 _LIKENESS = 0.65
-"""From which ratio of difflib's on a name is taken for a misspelt one: maxOffsets and maxOffsetsPerTrigger have 0.67,
-auto.offset.reset and startingOffsets, which have nothing to do with each other, 0.56."""
+"""The ratio of difflib from which on a name is taken for a misspelt option: maxOffsets and maxOffsetsPerTrigger have
+0.67, auto.offset.reset and startingOffsets, which differ, have 0.56."""
 
 
 def check_names(options: Options) -> None:
-    """Refuse names that are options neither of ours nor of Spark.
+    """Check that all names are options of this source or of Spark.
 
     Raises:
-        ConfigError: names the option, and says why it is none, which one was meant, or which ones there are.
+        ConfigError: a name is not an option; says why, or which option is similar, or which options exist.
     """
     known = {name.lower(): name for name in (*_CLIENT, *_READ, *_WRITE)}
     for name in options:
@@ -67,29 +67,29 @@ def check_names(options: Options) -> None:
             continue
         why = why_not(name)
         if why is not None:
-            raise ConfigError(f"option {name} is Kafka's and has no meaning here: {why}")
+            raise ConfigError(f"option {name} of Kafka does not exist here: {why}")
         meant = _nearest(lowered, known)
         hint = f"did you mean {meant}?" if meant else f"expected one of {', '.join(sorted(known.values()))}"
         raise ConfigError(f"unknown option {name}: {hint}")
 
 
 def _nearest(lowered: str, known: Mapping[str, str]) -> str | None:
-    """The option whose name is nearly this one; None if none is near enough to be worth a guess."""
-    # Without the prefix that many names share, which would make all of them seem near to each other.
+    """Return the option with the most similar name; None if no name is similar enough."""
+    # The prefix is removed, because it would make many names similar to each other.
     by_bare_name = {name.removeprefix(_PREFIX): spelt for name, spelt in known.items()}
     near = difflib.get_close_matches(lowered.removeprefix(_PREFIX), by_bare_name, n=1, cutoff=_LIKENESS)
     return by_bare_name[near[0]] if near else None
 
 
 class Place(Enum):
-    """A place in the log by its meaning."""
+    """The start or the end of the log."""
 
     EARLIEST = "earliest"
     LATEST = "latest"
 
 
 Bound = Place | int
-"""Where to start or end: a place, or an offset."""
+"""The start or end of a read: a place, or an offset."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,10 +97,14 @@ class ReadOptions:
     """The options of a read.
 
     Fields:
-        starting_offsets, ending_offsets: None when not given.
-        starting_timestamp_ms, ending_timestamp_ms: beat the offsets; None when not given.
-        latest_if_no_match: start at the end if no record is as young as `starting_timestamp_ms`; else that is an error.
-        fail_on_data_loss: whether records that are gone end the query, or are skipped with a warning.
+        client: settings of its client.
+        starting_offsets, ending_offsets: None if not given.
+        starting_timestamp_ms, ending_timestamp_ms: used instead of the offsets; None if not given.
+        latest_if_no_match: start at the end if no record has `starting_timestamp_ms` or later; otherwise that is an
+            error.
+        max_offsets_per_trigger, min_partitions, max_records_per_partition: None if not given.
+        fail_on_data_loss: whether lost records end the query, or are skipped with a warning.
+        include_headers, include_control_records: whether the read has these columns.
     """
 
     client: ClientSettings
@@ -118,10 +122,10 @@ class ReadOptions:
 
     @classmethod
     def of(cls, options: Options) -> ReadOptions:
-        """Check and convert.
+        """Return the options of a read.
 
         Raises:
-            ConfigError: a value or a combination that cannot be; says which, and what is expected.
+            ConfigError: a value or a combination of options is wrong; says which, and what is expected.
         """
         _refuse_names(options, _WRITE, "is for writes")
         read = cls(
@@ -144,7 +148,7 @@ class ReadOptions:
         return read
 
     def check_for_batch(self) -> None:
-        """Refuse what only a stream can do.
+        """Check that no option is for streams only.
 
         Raises:
             ConfigError: names the option.
@@ -155,7 +159,7 @@ class ReadOptions:
             raise ConfigError("startingOffsets=latest is for streams only: a batch read from the end is empty")
 
     def check_for_stream(self) -> None:
-        """Refuse what only a batch can do.
+        """Check that no option is for batches only.
 
         Raises:
             ConfigError: names the option.
@@ -170,10 +174,11 @@ class WriteOptions:
     """The options of a write.
 
     Fields:
-        key: the one that the user gives; None takes the query's or the write's own.
+        client: settings of its client.
+        key: the key that the user gives; None for that of the query or of the write.
         fail_on_write_conflict: whether a write whose key is in the log with other rows is an error, or counts as
             written, with a warning.
-        checkpoint_location, query_name: Spark's, of a stream; None when not given as options.
+        checkpoint_location, query_name: options of Spark, for a stream; None if not given.
     """
 
     client: ClientSettings
@@ -184,16 +189,16 @@ class WriteOptions:
 
     @classmethod
     def of(cls, options: Options) -> WriteOptions:
-        """Check and convert.
+        """Return the options of a write.
 
         Raises:
-            ConfigError: a value or a combination that cannot be; says which, and what is expected.
+            ConfigError: a value or a combination of options is wrong; says which, and what is expected.
         """
         _refuse_names(options, _READ, "is for reads")
         app_id = _get(options, "txnAppId", _not_empty, None)
         version = _get(options, "txnVersion", _at_least(0), None)
         if (app_id is None) != (version is None):
-            raise ConfigError("txnAppId and txnVersion go together: the writer's name, and the number of its write")
+            raise ConfigError("expected both txnAppId and txnVersion: name of the writer, and number of its write")
         try:
             key = WriteKey(app_id, version) if app_id is not None and version is not None else None
         except ValueError as error:
@@ -207,7 +212,7 @@ class WriteOptions:
         )
 
     def check_for_stream(self) -> None:
-        """Refuse what only a batch can do.
+        """Check that no option is for batches only.
 
         Raises:
             ConfigError: names the option.
@@ -219,7 +224,7 @@ class WriteOptions:
 def _client_settings(options: Options) -> ClientSettings:
     servers: tuple[Endpoint, ...] = _get(options, BOOTSTRAP_SERVERS, addresses, ())
     if not servers:
-        raise ConfigError(f"option {BOOTSTRAP_SERVERS} must be given: host:port,...")
+        raise ConfigError(f"option {BOOTSTRAP_SERVERS} is missing: expected host:port,...")
     return ClientSettings(
         bootstrap_servers=servers,
         cluster_id=_get(options, CLUSTER_ID, _not_empty, None),
@@ -230,7 +235,7 @@ def _client_settings(options: Options) -> ClientSettings:
 
 
 def _get(options: Options, name: str, parse: Parse[Value], default: Value) -> Value:
-    """Look an option up, in any case, and parse it under the name that is documented."""
+    """Return the parsed value of an option, whose name may be in upper or lower case; the default without one."""
     for given, value in options.items():
         if given.lower() == name.lower():
             return parse(name, value.strip())

@@ -1,4 +1,4 @@
-"""How long to wait for what is committed and does not come."""
+"""How long a read waits for committed records that no leader returns."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from raft.client import ClientSettings
 
 
 class Patience:
-    """Waits as long as a call may take: a leader that was elected just now may not know yet what is committed, and one
-    that was cut off may not have it, until it resigns.
+    """Waits for at most the time of a call.
+
+    A leader that was just elected may not know the high watermark yet, and a leader behind a partition may not have the
+    records, until it resigns.
 
     Args:
-        settings: of the client that is called.
+        settings: of the client.
     """
 
     def __init__(self, settings: ClientSettings) -> None:
@@ -21,14 +23,14 @@ class Patience:
         self.restart()
 
     def restart(self) -> None:
-        """Something came."""
+        """Start the time again, because records came."""
         self._deadline_s = time.monotonic() + self.timeout_s
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing came for a whole call's time."""
+        """Whether no records came for the time of a call."""
         return time.monotonic() >= self._deadline_s
 
     def pause(self) -> None:
-        """Sleep for as long as a client does before it tries again."""
+        """Sleep for the retry backoff of the client."""
         time.sleep(self._pause_s)

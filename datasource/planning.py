@@ -1,4 +1,4 @@
-"""Which offsets a read covers: where it starts, where it ends, and into how many tasks it is cut."""
+"""Plans a read: its start, its end, and its tasks."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _logger = logging.getLogger(__name__)
 
 
 class DataLossError(RaftError):
-    """Records that were there, or were to be read, are gone; and `failOnDataLoss` is true."""
+    """Records of the read are lost, and `failOnDataLoss` is true."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRange:
-    """What one task reads.
+    """The part of the log that one task reads.
 
     Fields:
-        start_offset, end_offset: half-open; without an end, up to what is committed when the task runs.
-        cluster_id: whose log it is.
-        epoch: one that the leader had reached when it was planned.
+        start_offset, end_offset: half-open; without an end, up to the high watermark when the task runs.
+        cluster_id: of the log.
+        epoch: a leader epoch that was reached when the range was planned.
     """
 
     start_offset: Offset
@@ -34,21 +34,31 @@ class LogRange:
 
 
 def data_loss(options: ReadOptions, message: str) -> None:
-    """Raise, or warn, as the option says.
+    """Report lost records: raise an error, or log a warning if `failOnDataLoss` is false.
+
+    Args:
+        options: of the read.
+        message: which records are lost, and why.
 
     Raises:
         DataLossError: `failOnDataLoss` is true.
     """
     if options.fail_on_data_loss:
-        raise DataLossError(f"{message}; set failOnDataLoss to false to go on with what is there")
-    _logger.warning("%s; going on with what is there", message)
+        raise DataLossError(f"{message}; set failOnDataLoss to false to read the other records")
+    _logger.warning("%s; the other records are read, because failOnDataLoss is false", message)
 
 
 def resolve_start(client: Client, options: ReadOptions, start: Bound | None, *, default: Place) -> Offset:
-    """Where a new query starts, now that the quorum can be asked.
+    """Return the offset at which a new query starts.
+
+    Args:
+        client: of the quorum.
+        options: of the read; a starting timestamp in them is used instead of `start`.
+        start: the start; None for the default.
+        default: the start if none is given.
 
     Raises:
-        ConfigError: an offset past the end, or a time that no record is as young as.
+        ConfigError: the offset is after the end of the log, or no record has the timestamp or a later one.
     """
     timestamp_ms = options.starting_timestamp_ms
     if timestamp_ms is not None:
@@ -58,8 +68,8 @@ def resolve_start(client: Client, options: ReadOptions, start: Bound | None, *, 
         if options.latest_if_no_match:
             return client.high_watermark()
         raise ConfigError(
-            f"startingTimestamp={timestamp_ms}: no record is as young as that; "
-            "startingOffsetsByTimestampStrategy=latest would start at the end"
+            f"startingTimestamp={timestamp_ms}: no record has this timestamp or a later one; "
+            "set startingOffsetsByTimestampStrategy=latest to start at the end"
         )
     match start if start is not None else default:
         case Place.EARLIEST:
@@ -73,17 +83,21 @@ def resolve_start(client: Client, options: ReadOptions, start: Bound | None, *, 
 def _existing(client: Client, options: ReadOptions, offset: Offset) -> Offset:
     first, end = client.log_start_offset(), client.high_watermark()
     if offset > end:
-        raise ConfigError(f"startingOffsets={offset} lies past the end: committed are {first} to {end}")
+        raise ConfigError(f"startingOffsets={offset} is after the end of the log, expected {first} to {end}")
     if offset < first:
-        data_loss(options, f"startingOffsets={offset} is gone: the log starts at {first}")
+        data_loss(options, f"startingOffsets={offset} is before the start of the log at {first}")
     return max(offset, first)
 
 
 def resolve_end(client: Client, options: ReadOptions) -> Offset | None:
-    """Where a batch ends; None for what is committed when it is read, as `latest` means.
+    """Return the end of a batch read; None for the high watermark when it is read, which `latest` means.
+
+    Args:
+        client: of the quorum.
+        options: of the read.
 
     Raises:
-        ConfigError: an offset past the end.
+        ConfigError: the offset is after the end of the log.
     """
     if options.ending_timestamp_ms is not None:
         found = client.find_offset(options.ending_timestamp_ms)
@@ -91,7 +105,8 @@ def resolve_end(client: Client, options: ReadOptions) -> Offset | None:
     if isinstance(options.ending_offsets, int):
         end = client.high_watermark()
         if options.ending_offsets > end:
-            raise ConfigError(f"endingOffsets={options.ending_offsets} lies past the end: committed is up to {end}")
+            given = f"endingOffsets={options.ending_offsets}"
+            raise ConfigError(f"{given} is after the end of the log, expected at most {end}")
         return Offset(options.ending_offsets)
     return None
 
@@ -99,15 +114,15 @@ def resolve_end(client: Client, options: ReadOptions) -> Offset | None:
 def split(
     start: Offset, end: Offset | None, options: ReadOptions, *, committed: Offset, cluster_id: str, epoch: Epoch
 ) -> list[LogRange]:
-    """Cut a range into tasks of about the same size, as `minPartitions` and `maxRecordsPerPartition` ask.
+    """Split a range into tasks of about the same size, by `minPartitions` and `maxRecordsPerPartition`.
 
     Args:
-        start: where it starts.
-        end: where it ends; None for what is committed when the last task runs.
+        start: its first offset.
+        end: its end; None for the high watermark when the last task runs.
         options: of the read.
-        committed: the end, as far as it is known now.
+        committed: the high watermark now.
         cluster_id: see `LogRange`.
-        epoch: see there too.
+        epoch: see `LogRange`.
     """
     last = committed if end is None else end
     size = max(last - start, 0)

@@ -1,11 +1,11 @@
-"""Spares each micro-batch the 40 ms of a delayed acknowledgement.
+"""Avoids the 40 ms of a delayed acknowledgement in each micro-batch.
 
-The JVM writes a task's command to its Python worker in several small pieces. By Nagle's algorithm it holds the last
-piece back until the one before is acknowledged, and Linux delays an acknowledgement by up to 40 ms where the receiver
-has nothing to send. The worker has read the command by the time that it restores our reader, and waits for the rest
-next: an acknowledgement that leaves at that moment lets the rest come at once.
+The JVM writes the command of a task to its Python worker in several small pieces. Nagle's algorithm delays the last
+piece until the one before is acknowledged, and Linux delays an acknowledgement by up to 40 ms if the receiver sends
+nothing. When the worker restores the reader it has read the command and waits for the rest next: an acknowledgement at
+that moment makes the JVM send the rest at once.
 
-Linux leaves the quick mode by itself, so this is called for each task. Other systems do not have the option.
+Linux ends its quick mode by itself, so this is called for each task. Other systems do not have the option.
 
 Source: tcp(7), TCP_QUICKACK.
 """
@@ -20,7 +20,7 @@ _OPEN_FILES = Path("/proc/self/fd")
 
 
 def acknowledge_now() -> None:
-    """Send the acknowledgements that are pending on this process's TCP connections; does nothing where that fails."""
+    """Send the pending acknowledgements of all TCP connections of this process; errors are ignored."""
     option = getattr(socket, "TCP_QUICKACK", None)
     if option is None:
         return
@@ -38,10 +38,10 @@ def _acknowledge(descriptor: int, option: int) -> None:
             return
         connection = socket.socket(fileno=descriptor)
     except OSError:
-        return  # closed meanwhile, as the one by which the folder was read
+        return  # It was closed, as the descriptor of the folder.
     try:
         connection.setsockopt(socket.IPPROTO_TCP, option, 1)
     except OSError:
-        pass  # not a TCP socket
+        pass  # It is not a TCP socket.
     finally:
-        connection.detach()  # not ours to close
+        connection.detach()  # Its owner closes it.

@@ -1,4 +1,4 @@
-"""The records of a range as Arrow record batches, read where Spark's tasks run."""
+"""Reads the records of a range as Arrow record batches, in Spark's tasks."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def read_range(options: ReadOptions, log_range: LogRange) -> Iterator[pa.RecordB
     """Yield the committed records of a range, in order.
 
     Raises:
-        QuorumUnavailableError: they could not be had within the time of a call.
-        DataLossError: they are gone, or cannot be decoded, and `failOnDataLoss` is true.
+        QuorumUnavailableError: no leader returned them within the time of a call.
+        DataLossError: they are lost, or cannot be decoded, and `failOnDataLoss` is true.
     """
     client = client_for(options.client, cluster_id=log_range.cluster_id, epoch=log_range.epoch)
     offset = log_range.start_offset
@@ -41,11 +41,11 @@ def read_range(options: ReadOptions, log_range: LogRange) -> Iterator[pa.RecordB
 def _fetch(
     client: Client, options: ReadOptions, offset: Offset, end: Offset, patience: Patience
 ) -> tuple[bytes, Offset]:
-    """Fetch from an offset on; b"" and where to go on, if records are gone and that is allowed.
+    """Fetch from an offset on; return the records and their offset, or b"" and the offset after lost records.
 
     Raises:
-        QuorumUnavailableError: no leader gave records within the time of a call.
-        DataLossError: the log does not have them any more, and `failOnDataLoss` is true.
+        QuorumUnavailableError: no leader returned records within the time of a call.
+        DataLossError: the log does not have the records, and `failOnDataLoss` is true.
     """
     while True:
         try:
@@ -63,15 +63,15 @@ def _fetch(
         if fetched.records:
             return fetched.records, offset
         if not patience.is_over:
-            continue  # the leader has waited for records already
+            continue  # The leader has waited for records already.
         if fetched.high_watermark is None or fetched.high_watermark > offset:
             raise QuorumUnavailableError(
-                f"offsets {offset} to {end} are committed, but no leader gave them within {patience.timeout_s:.0f} s"
+                f"offsets {offset} to {end} are committed, but no leader sent them within {patience.timeout_s:.0f} s"
             )
-        # The offset is the very end of the log, or lies in the part that is not committed: no error to the leader.
+        # The offset is the end of the log, or not committed. The leader returns no error for these.
         data_loss(
             options,
-            f"cannot read offsets {offset} to {end}: committed is up to {fetched.high_watermark}; "
+            f"cannot read offsets {offset} to {end}: the log is committed up to {fetched.high_watermark}; "
             "was the log replaced?",
         )
         return b"", end

@@ -11,10 +11,10 @@ from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailable
 
 
 class RefusedStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Stands in for a stream reader, and says at its first call why there is none.
+    """A stream reader that raises an error at its first call.
 
-    Were that said when the reader is to be made, Spark's runner would trip over the reader that is missing, and end
-    with an UnboundLocalError of its own.
+    If the error came when the reader is created, Spark's runner would use the missing reader, and end with an
+    UnboundLocalError of its own.
 
     Args:
         reason: the error to raise.
@@ -24,27 +24,27 @@ class RefusedStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._reason = reason
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Say why."""
+        """Raise the error."""
         self._refuse()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """Say why."""
+        """Raise the error."""
         self._refuse()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """Say why."""
+        """Raise the error."""
         self._refuse()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: ARG002, N802 - Spark's name
-        """Say why."""
+        """Raise the error."""
         self._refuse()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:  # noqa: ARG002
-        """Say why."""
+        """Raise the error."""
         self._refuse()
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        """Say why."""
+        """Raise the error."""
         self._refuse()
 
     def _refuse(self) -> NoReturn:

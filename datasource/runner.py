@@ -1,11 +1,11 @@
-"""The Python processes that Spark starts, and how they end when a query is stopped.
+"""Suppresses the traceback of Spark's Python processes when a query is stopped.
 
-Spark stops a step of a query by closing its socket, in the middle of whatever the step does. The process takes that for
-an error, fails at telling it through that very socket, and prints the traceback of a BrokenPipeError on the user's
-screen, though nothing is wrong. Two kinds of process do so, each in its own way:
+Spark stops a step of a query by closing its socket, whatever the step does. The process takes that for an error, fails
+to send the error through that socket, and prints the traceback of a BrokenPipeError, though nothing is wrong. Two kinds
+of processes do so:
 
     the planning side of a stream    the error ends the program
-    workers, forked from a daemon    the daemon's code prints it, when it flushes what is left to be sent
+    workers, forked from a daemon    the code of the daemon prints it, when it flushes its output
 
 Source: pyspark/sql/streaming/python_streaming_source_runner.py, main; pyspark/daemon.py, worker and manager.
 """
@@ -22,28 +22,28 @@ _DAEMON = "pyspark.daemon"
 
 
 def end_quietly() -> None:
-    """Leave out the traceback of a connection that Spark has closed. Does nothing in any other process."""
+    """Suppress the traceback of a connection that Spark has closed. Does nothing in other processes."""
     program = sys.modules["__main__"]
     name = getattr(program.__spec__, "name", None)
     if name == _RUNNER:
-        sys.excepthook = _leave_out_the_hangup
+        sys.excepthook = _suppress_closed_connection
     elif name == _DAEMON:
-        # This process is one worker: the daemon that it was forked from does not import this project.
+        # This process is a worker, because the daemon does not import this project.
         vars(program)["traceback"] = QuietTraceback()
 
 
-def _leave_out_the_hangup(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def _suppress_closed_connection(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     if not isinstance(error, ConnectionError):
         sys.__excepthook__(kind, error, trace)
 
 
 class QuietTraceback:
-    """The module `traceback`, but for connections that are closed: of these it prints nothing."""
+    """The module `traceback`, except that it prints nothing about closed connections."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(traceback, name)
 
     def print_exc(self) -> None:
-        """Print the exception that is being handled, if it is worth it."""
+        """Print the exception that is being handled, unless it is that of a closed connection."""
         if not isinstance(sys.exception(), ConnectionError):
             traceback.print_exc()

@@ -1,4 +1,4 @@
-"""The columns of a read, and those that a write may have.
+"""The columns of reads and writes.
 
 read    key binary, value binary, offset bigint, timestamp timestamp, epoch int
 [headers array<struct<key:string,value:binary>>]    with includeHeaders
@@ -27,7 +27,7 @@ _BYTES = ("binary", "string")
 
 
 def read_columns(options: ReadOptions) -> StructType:
-    """The columns of a read with these options; all may be null for Spark."""
+    """Return the columns of a read with these options; all of them are nullable."""
     columns = (
         StructType()
         .add("key", BinaryType())
@@ -44,16 +44,16 @@ def read_columns(options: ReadOptions) -> StructType:
 
 
 def check_written_columns(schema: StructType) -> None:
-    """Refuse columns that a record has no place for.
+    """Check the columns of a write.
 
     Raises:
-        ValueError: names the column, its type and what is expected.
+        ValueError: a column is unknown, given twice, missing, or has a wrong type; says what is expected.
     """
     repeated = [name for name in dict.fromkeys(schema.names) if schema.names.count(name) > 1]
     if repeated:
         raise ValueError(
-            f"column {repeated[0]} is there {schema.names.count(repeated[0])} times; a record has one of each: "
-            "value, key and headers. Select each column once"
+            f"column {repeated[0]} is given {schema.names.count(repeated[0])} times, expected value, key and headers "
+            "once each: select each column once"
         )
     for field in schema:
         if field.name in ("key", "value"):

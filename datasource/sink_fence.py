@@ -1,12 +1,12 @@
-"""The cluster that a streaming query writes to, kept in its checkpoint: another cluster is refused.
+"""Stores the cluster that a streaming query writes to in its checkpoint, so that another cluster is refused.
 
     <checkpointLocation>/kraft-sink.json      {"version": 1, "clusterId": "..."}
 
-Spark's checkpoint says which micro-batches of the input are written, and not where to. A query that is started again
-with the address of another quorum would go on there, and both logs would hold a part of the rows.
+Spark's checkpoint has the micro-batches that were written, but not the quorum. If a query were started again with the
+address of another quorum, it would go on there, and each log would have a part of the rows.
 
-The driver writes the file before the first append of a query, and compares it before each later one. A checkpoint
-without the file, as of an earlier version of this project, takes the cluster that is written to next.
+The driver writes the file before the first append of a query, and reads it before each later append. A checkpoint of an
+earlier version of this project has no file; it gets the cluster of the next append.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ FILE = "kraft-sink.json"
 VERSION = 1
 
 _SPARKS_FILE = "metadata"
-"""Spark writes the query's id into it before the first micro-batch."""
+"""Spark writes the id of the query into it before the first micro-batch."""
 
 _CONF = "spark.sql.streaming.checkpointLocation"
 
 _logger = logging.getLogger(__name__)
 _known: dict[tuple[str, str], str | None] = {}
-"""Cluster id by checkpoint and query, None where the checkpoint cannot be used: a process commits many batches."""
+"""Cluster id by checkpoint and query, because a process commits many batches; None if the checkpoint cannot be used."""
 
 
 def checkpoint_location(given: str | None, query_name: str | None, properties: Mapping[str, str]) -> str | None:
-    """Where a query keeps its checkpoint, as far as a task can tell; None if nothing says it.
+    """Return the checkpoint of a query, as far as a task knows it, or None.
 
     Args:
         given: the option `checkpointLocation` of the sink.
         query_name: the option `queryName`.
-        properties: of the task; Spark hands the settings of the session to its tasks this way.
+        properties: of the task; Spark passes the settings of the session to its tasks in them.
 
     Returns:
-        The option; without it, the query's folder in the setting's. A query without a name gets a new folder there at
-        each start, so it never goes on from an earlier one.
+        The option; without it, the folder of the query in the folder of the setting. A query without a name gets a new
+        folder there at each start, so it never continues.
 
     Source: Spark's ResolveWriteToStream.resolveCheckpointLocation.
     """
@@ -52,17 +52,17 @@ def checkpoint_location(given: str | None, query_name: str | None, properties: M
 
 
 def check_cluster(location: str, query_id: str, cluster_id: str) -> None:
-    """Return when the checkpoint says that this query writes to this cluster; call it before an append.
+    """Check, before an append, that a query writes to the cluster in its checkpoint; the first append stores it.
 
-    Where the checkpoint cannot be read or written from here, a warning says so, once, and the query goes on.
+    If this process cannot read or write the checkpoint, it logs a warning once, and the query goes on.
 
     Args:
         location: of the checkpoint.
         query_id: of the query.
-        cluster_id: of the quorum that is about to be written to.
+        cluster_id: of the quorum of the append.
 
     Raises:
-        ConfigError: the query has written to another cluster; or the file is not one of ours.
+        ConfigError: the query has written to another cluster; or the file is malformed.
     """
     key = (location, query_id)
     if key not in _known:
@@ -71,28 +71,33 @@ def check_cluster(location: str, query_id: str, cluster_id: str) -> None:
         except OSError as error:
             _known[key] = None
             _logger.warning(
-                "cannot keep the cluster id of query %s in its checkpoint %s: %s; should the query be started with "
-                "another quorum, nothing would stop it: set the option kraft.cluster.id=%s",
-                query_id,
-                location,
+                "cannot store the cluster id in the checkpoint: %s. To refuse another quorum when the query is started "
+                "again, set the option kraft.cluster.id=%s; query_id=%s checkpoint=%s",
                 error,
                 cluster_id,
+                query_id,
+                location,
             )
     fenced = _known[key]
     if fenced not in (None, cluster_id):
         raise ConfigError(
-            f"query {query_id} with checkpoint {location} has written to cluster {fenced}; the quorum at "
-            f"kraft.bootstrap.servers is cluster {cluster_id}. Give the servers of cluster {fenced}, or start a new "
+            f"the quorum at kraft.bootstrap.servers has cluster id {cluster_id}, expected {fenced}, to which query "
+            f"{query_id} with checkpoint {location} has written. Give the servers of cluster {fenced}, or start a new "
             "query with a new checkpoint. Nothing was written"
         )
 
 
 def _fence(folder: CheckpointFolder, query_id: str, cluster_id: str) -> str:
-    """The cluster that the checkpoint names; the one given where it names none yet, which is stored."""
+    """Return the cluster in the checkpoint; if there is none, store this one.
+
+    Raises:
+        ConfigError: the file is malformed.
+        OSError: the checkpoint cannot be used from this process.
+    """
     of_spark = folder.read(_SPARKS_FILE)
     if of_spark is None or query_id not in of_spark.decode(errors="replace"):
-        # As where Spark resolves a path without a scheme in a distributed file system.
-        raise FileNotFoundError(f"it is not the checkpoint of this query as seen from here: {_SPARKS_FILE}")
+        # Spark may resolve a path without a scheme in a distributed file system.
+        raise FileNotFoundError(f"this process finds no {_SPARKS_FILE} of this query there")
     content = folder.read(FILE)
     if content is not None:
         return read_fence(content)
@@ -104,15 +109,16 @@ def read_fence(content: bytes) -> str:
     """Return the cluster id in the file.
 
     Raises:
-        ConfigError: it is of a later version, or not a file of ours.
+        ConfigError: it has a later version, or is malformed.
     """
     try:
         text = json.loads(content)
         version, cluster_id = text["version"], text["clusterId"]
     except (ValueError, KeyError, TypeError) as error:
         raise ConfigError(
-            f"{FILE} in the checkpoint is damaged: {content[:100]!r}. Remove it if the query writes to the right quorum"
+            f"{FILE} in the checkpoint is malformed: {content[:100]!r}. Remove it if the query writes to the right "
+            "quorum"
         ) from error
     if version != VERSION or not isinstance(cluster_id, str):
-        raise ConfigError(f"{FILE} in the checkpoint has version {version}; this kraft-spark reads version {VERSION}")
+        raise ConfigError(f"{FILE} in the checkpoint has version {version}, expected {VERSION}: upgrade kraft-spark")
     return cluster_id

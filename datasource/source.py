@@ -1,4 +1,4 @@
-"""The entry: what Spark asks for by `format("kraft")`."""
+"""The data source that Spark creates for `format("kraft")`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from raft.errors import ConfigError
 
 
 class KraftDataSource(DataSource):
-    """Committed records of a KRaft quorum, as a stream and as a batch; and writes to it, exactly once.
+    """Reads committed records of a KRaft quorum, as a stream and as a batch, and writes records exactly once.
 
-    Options are checked when the DataFrame is made, without the network; see `datasource.options`.
+    Options are checked when the DataFrame is created, without the network; see `datasource.options`.
     """
 
     def __init__(self, options: Any) -> None:
@@ -29,24 +29,24 @@ class KraftDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The name to give to `format`."""
+        """Return the name for `format`."""
         return "kraft"
 
     def schema(self) -> StructType:
-        """The columns of a read; they are fixed, but for what options add."""
+        """Return the columns of a read: fixed columns, and those that options add."""
         return read_columns(ReadOptions.of(self.options))
 
     def reader(self, schema: StructType) -> KraftBatchReader:
-        """Make a batch reader."""
+        """Return a batch reader."""
         options = ReadOptions.of(self.options)
         options.check_for_batch()
         _check_schema(schema, options)
         return KraftBatchReader(options)
 
     def streamReader(self, schema: StructType) -> KraftStreamReader | RefusedStream:  # noqa: N802 - Spark's name
-        """Make a stream reader."""
+        """Return a stream reader."""
         try:
-            # Checked here too: a schema of the user's own, or a table's, stands in for the call of `schema`.
+            # Spark does not call `schema` if the user or a table gives a schema, so the options are checked here too.
             options = ReadOptions.of(self.options)
             options.check_for_stream()
             _check_schema(schema, options)
@@ -55,7 +55,7 @@ class KraftDataSource(DataSource):
         return KraftStreamReader(options)
 
     def writer(self, schema: StructType, overwrite: bool) -> KraftBatchWriter:
-        """Make a batch writer."""
+        """Return a batch writer."""
         if overwrite:
             raise ValueError('mode("overwrite"): a log is only appended to; expected mode("append")')
         options = WriteOptions.of(self.options)
@@ -63,7 +63,7 @@ class KraftDataSource(DataSource):
         return KraftBatchWriter(options)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> KraftStreamWriter:  # noqa: N802 - Spark's name
-        """Make a stream writer."""
+        """Return a stream writer."""
         if overwrite:
             raise ValueError('outputMode("complete"): a log is only appended to; expected outputMode("append")')
         options = WriteOptions.of(self.options)
@@ -73,7 +73,7 @@ class KraftDataSource(DataSource):
 
 
 def _check_schema(schema: StructType, options: ReadOptions) -> None:
-    """Refuse a schema of the user's own: the columns are what a log has."""
+    """Refuse a schema of the user, because the columns of a log are fixed."""
     fixed = read_columns(options)
     if [(field.name, field.dataType) for field in schema] != [(field.name, field.dataType) for field in fixed]:
-        raise ValueError(f"the kraft source has a fixed schema, {fixed.simpleString()}; leave out .schema(...)")
+        raise ValueError(f"the kraft source has a fixed schema, {fixed.simpleString()}: remove .schema(...)")

@@ -1,7 +1,9 @@
-"""Stream reads: committed records, batch after batch, up to the high watermark.
+"""Stream reads: committed records in micro-batches, up to the high watermark.
 
-Spark makes two of these for a query: one lives on the driver and plans, with a client of its own that remembers what it
-saw; another is pickled and reads on executors, with their processes' clients (`datasource.clients`).
+Spark has two readers for a query: one on the driver plans, with a client of its own; another one is pickled and reads
+on executors, with the clients of their processes (`datasource.clients`).
+
+A trigger that finds nothing new costs one request; one that finds something costs one more for each task.
 """
 
 from __future__ import annotations
@@ -31,9 +33,9 @@ from raft.types import Offset
 
 
 class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans micro-batches from the leader's high watermark, and reads them.
+    """Plans micro-batches up to the leader's high watermark, and reads them.
 
-    Elections and dead servers are ridden out inside the client: a call of Spark's that raises ends the query.
+    The client handles elections and failed servers, because an error of any call ends the query.
     """
 
     def __init__(self, options: ReadOptions) -> None:
@@ -43,28 +45,28 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._latest: dict[str, Any] | None = None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take on the state that was pickled: this is a task's worker, which waits for the JVM next."""
+        """Restore the pickled state. This process is the worker of a task, which waits for the JVM next."""
         self.__dict__.update(state)
         acknowledge_now()
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Where a new query begins, by its meaning: asked for again and again, it must not change."""
+        """Return the start of a new query. Spark calls this several times, so the result is constant."""
         if self._options.starting_timestamp_ms is not None:
             return Beginning(start=None).to_json()
         start = self._options.starting_offsets
         return Beginning(start=Place.LATEST if start is None else start).to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """How much of what there is a batch may take."""
+        """Return the limit of a micro-batch."""
         most = self._options.max_offsets_per_trigger
         return ReadAllAvailable() if most is None else ReadMaxRows(most)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """Remember the end as it is now: the query reads up to there and ends."""
+        """Remember the present end of the log, at which the query ends."""
         self._target = self._client().high_watermark()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Plan the end of the next batch; where nothing is new, it is `start` itself, to the letter."""
+        """Plan the next batch and return its end; `start` itself if there is nothing new."""
         begun = read_offset(start)
         client = self._client(begun)
         limits = BatchLimits(
@@ -90,17 +92,17 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._latest
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
-        """The newest end planned, for the query's progress."""
+        """Return the last planned end, for the progress of the query."""
         return self._latest
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """Cut a batch into tasks; a function of the two offsets alone, so that a replay reads the same."""
+        """Split a batch into tasks. The result depends on the two offsets only, so a replay reads the same records."""
         begun, reached = read_offset(start), read_offset(end)
         if not isinstance(reached, Reached):
-            raise ConfigError(f"a batch cannot end at {end}")
+            raise ConfigError(f"a batch cannot end at {end}: expected an offset after a batch")
         origin = reached.origin or (begun.point if isinstance(begun, Reached) else None)
         if origin is None:
-            raise ConfigError(f"a batch from {start} to {end} does not say where it starts")
+            raise ConfigError(f"the offset {end} has no start of its batch, expected one after {start}")
         point = reached.point
         if origin.offset >= point.offset:
             return []
@@ -115,23 +117,23 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [RangePartition(log_range) for log_range in ranges]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read one task's part."""
-        from datasource.reading import read_range  # only tasks need it: see the package
+        """Read the part of one task."""
+        from datasource.reading import read_range  # Only tasks need it: see the package.
 
         assert isinstance(partition, RangePartition), "as planned"
         return read_range(self._options, partition.log_range)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Nothing hangs on it: the log keeps what was read."""
+        """Do nothing: the log keeps the records."""
 
     def stop(self) -> None:
-        """Close the connections of the planning side."""
+        """Close the connections of the driver's reader."""
         if self._own_client is not None:
             self._own_client.close()
         end_quietly()
 
     def _client(self, begun: Beginning | Reached | None = None) -> Client:
-        """The client of the planning side; it knows at least the epoch that the query has reached."""
+        """Return the client of the driver's reader; it knows the epoch that the query has reached."""
         client = self._own_client = self._own_client or Client(self._options.client)
         if isinstance(begun, Reached) and begun.point.epoch > client.epoch:
             client.start_over(cluster_id=client.cluster_id, epoch=begun.point.epoch)

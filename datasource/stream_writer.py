@@ -1,7 +1,7 @@
-"""Stream writes: each micro-batch is one append, once, under the key (query id, batch id).
+"""Stream writes: each micro-batch is one append under the key (query id, batch id).
 
-Spark makes a writer anew in two processes for every micro-batch, one that writes and one that commits; what the second
-needs to know comes in the messages of the first.
+Spark creates two writers in two processes for every micro-batch: one writes and one commits. The messages of the first
+one have what the second one needs.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from raft.client import WriteKey
 from raft.errors import RaftError
 
 _QUERY_ID = "sql.streaming.queryId"
-"""Spark's name for the query's id, which outlives restarts from the same checkpoint."""
+"""Spark's property with the id of the query, which stays the same after a restart from the same checkpoint."""
 
 _CONFLICT_REMEDY = (
-    "A checkpoint that was copied, or set back, gives the keys of one query to the rows of another: start this query "
-    "with a new checkpointLocation."
+    "A checkpoint that was copied, or restored to an older state, gives the keys of written rows to other rows: start "
+    "this query with a new checkpointLocation."
 )
 
 
@@ -35,12 +35,12 @@ class KraftStreamWriter(DataSourceStreamArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Collect the rows of one task."""
-        from datasource.writing import collect_rows  # not needed to plan a write: see the package
+        from datasource.writing import collect_rows  # Planning does not need it: see the package.
 
         context = TaskContext.get()
         query_id = context.getLocalProperty(_QUERY_ID) if context is not None else None
         if context is None or query_id is None:
-            raise RaftError("Spark does not say which query this is; without its id a write cannot be exactly once")
+            raise RaftError("Spark gave the task no query id, which a write needs to be exactly once")
         options = self._options
         location = checkpoint_location(options.checkpoint_location, options.query_name, context._localProperties or {})
         query = Query(query_id=query_id, checkpoint_location=location)
@@ -50,8 +50,8 @@ class KraftStreamWriter(DataSourceStreamArrowWriter):
         """Append the rows of all tasks under the key of this micro-batch.
 
         Raises:
-            ConfigError: the query has written to another cluster so far.
-            RaftError: they cannot be appended; the query ends, and its restart tries the same batch again.
+            ConfigError: the query has written to another cluster before.
+            RaftError: they cannot be appended; the query ends, and its restart writes the same batch again.
         """
         from datasource.writing import append_rows
 
@@ -60,7 +60,7 @@ class KraftStreamWriter(DataSourceStreamArrowWriter):
         if not queries:
             return
         (query,) = queries
-        assert query is not None, "every task has said it"
+        assert query is not None, "every task of a stream has it"
         append_rows(
             self._options,
             WriteKey(query.query_id, batchId),
@@ -71,4 +71,4 @@ class KraftStreamWriter(DataSourceStreamArrowWriter):
         )
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        """Nothing was written before the commit, so nothing is to be undone."""
+        """Do nothing, because nothing is written before the commit."""

@@ -1,4 +1,4 @@
-"""What a task hands to the driver: its rows, and which query they belong to."""
+"""The message of a task to the driver: its rows and their query."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class Query:
     """The streaming query that writes.
 
     Fields:
-        query_id: its id, which outlives restarts from the same checkpoint.
-        checkpoint_location: see `datasource.sink_fence`; None where nothing says it.
+        query_id: its id, which stays the same after a restart from the same checkpoint.
+        checkpoint_location: see `datasource.sink_fence`; None if it is unknown.
     """
 
     query_id: str
@@ -22,12 +22,13 @@ class Query:
 
 @dataclass
 class TaskRows(WriterCommitMessage):
-    """The rows of one task, as an Arrow stream; None instead when they alone are more than a write may hold.
+    """The rows of one task.
 
     Fields:
-        row_count: rows of the task.
-        size_bytes: what they take in a record batch.
-        query: the streaming one that writes; None in a batch write.
+        rows: an Arrow stream; None if the rows of this task alone are too large for a write.
+        row_count: number of rows.
+        size_bytes: their size in a record batch.
+        query: the streaming query; None in a batch write.
     """
 
     rows: bytes | None

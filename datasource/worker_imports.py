@@ -1,8 +1,8 @@
-"""Spares Spark's Python workers the walk through everything that they have imported.
+"""Excludes the imported modules of Spark's Python workers from garbage collections.
 
-Spark runs `gc.collect()` in a worker after each task. With PySpark, Arrow and this project imported, there are some
-hundred thousand objects to look at, which took 17 % of a worker's time in a backfill, and more where tasks are short.
-What is imported stays for the life of the process: the collector need not look at it again.
+Spark runs `gc.collect()` in a worker after each task. With PySpark, Arrow and this project there are some hundred
+thousand objects to examine, which took 17 % of a worker's time in a batch read of the whole log, and more with short
+tasks. Imported modules stay for the life of the process, so the collector need not examine them again.
 
 Source: pyspark/daemon.py, manager; gc.freeze.
 """
@@ -19,16 +19,16 @@ _LATE_MODULES = {
     "pyspark.sql.worker.commit_data_source_write": ("datasource.writing",),
     "pyspark.sql.worker.python_streaming_sink_runner": ("datasource.writing",),
 }
-"""What each kind of worker is going to import when it is called, by the name that Spark's daemon is started with."""
+"""The modules that each kind of worker imports later, by the name with which Spark's daemon is started."""
 
 
 def settle_imports(arguments: Sequence[str]) -> None:
-    """Import what this worker needs, and leave all objects that there are then out of later collections.
+    """Import the modules that this worker needs, and exclude all objects from later collections.
 
-    Does nothing but in Spark's Python workers: a program of the user's decides for itself how its memory is managed.
+    It does nothing in other processes than Spark's Python workers, because a program decides about its own memory.
 
     Args:
-        arguments: of the process's command line.
+        arguments: of the command line of the process.
     """
     if os.environ.get("SPARK_PYTHON_RUNTIME") != "PYTHON_WORKER":
         return

@@ -1,8 +1,7 @@
-"""A write: rows travel from the tasks to the driver, and from there to the leader as one record batch.
+"""Writes rows: the tasks send them to the driver, and the driver appends them as one record batch.
 
-The batch carries the key of the write in its header, so that rows and key are one thing on disk, and the leader knows
-a write that comes again. So a write is there once and whole, or not at all, whatever is repeated: tasks, commits,
-drivers.
+The header of the batch has the key of the write, so rows and key are stored together, and the leader recognizes a write
+that is repeated. So a write is appended once and whole, or not at all, if tasks, commits or drivers are repeated.
 """
 
 from __future__ import annotations
@@ -28,19 +27,19 @@ BATCH_HEADER_BYTES = HEADER.size
 
 
 class WriteTooLargeError(RaftError):
-    """A write that does not fit into one record batch; nothing of it was written."""
+    """A write does not fit into one record batch; nothing was written."""
 
 
 class WriteConflictError(RaftError):
-    """The key of a write is in the log already, with other rows; nothing was written now."""
+    """The key of a write is in the log with other rows; nothing was written."""
 
 
 def collect_rows(record_batches: Iterable[pa.RecordBatch], max_bytes: int, query: Query | None) -> TaskRows:
-    """Take in the rows of one task; past the limit they are only measured, so that the message can say how large it is.
+    """Collect the rows of one task. Beyond the limit they are only measured, for the error message.
 
     Args:
-        record_batches: the task's rows.
-        max_bytes: most that a write may hold.
+        record_batches: the rows of the task.
+        max_bytes: largest size of a write.
         query: see `TaskRows`.
     """
     output = pa.BufferOutputStream()
@@ -50,7 +49,7 @@ def collect_rows(record_batches: Iterable[pa.RecordBatch], max_bytes: int, query
         if not record_batch.num_rows:
             continue
         row_count += record_batch.num_rows
-        # A little less than the truth, as offsets grow; the driver, which has all rows, knows it to the byte.
+        # The size is a little too low, because offset deltas grow. The driver has all rows and computes the exact size.
         size_bytes += encoded_size(record_batch) - BATCH_HEADER_BYTES
         if size_bytes > max_bytes:
             continue
@@ -71,22 +70,22 @@ def append_rows(
     conflict_remedy: str,
     query: Query | None = None,
 ) -> None:
-    """Append the rows of all tasks, in their order, under the key of the write; no rows append nothing.
+    """Append the rows of all tasks, in their order, under the key of the write; without rows, append nothing.
 
     Args:
         options: of the write.
         key: of the write.
-        tasks: what the tasks collected.
+        tasks: the rows of the tasks.
         what: the write in words, for messages.
         conflict_remedy: what to do if other rows were written under this key.
-        query: the streaming one that writes; its checkpoint must not name another cluster.
+        query: the streaming query; None for a batch write.
 
     Raises:
-        ConfigError: the query has written to another cluster so far.
-        WriteTooLargeError: it does not fit into one record batch.
+        ConfigError: the query has written to another cluster before.
+        WriteTooLargeError: the rows do not fit into one record batch.
         WriteConflictError: other rows were written under this key, and `failOnWriteConflict` is true.
-        QuorumUnavailableError: no leader took it in time; asked again, it is still written once.
-        RaftError: the quorum is not one of this project's nodes.
+        QuorumUnavailableError: no leader responded in time; the rows are written once if the write is repeated.
+        RaftError: the nodes of the quorum are not of this project.
     """
     row_count = sum(task.row_count for task in tasks)
     if not row_count:
@@ -116,7 +115,7 @@ def append_rows(
             raise _too_large(what, row_count, len(batch), "the node's message.max.bytes") from error
         if error.code != ErrorCode.DUPLICATE_RESOURCE:
             raise
-        conflict = f"{what} is in the log already with other rows ({error}); nothing was written now"
+        conflict = f"{what} is in the log with other rows ({error}); nothing was written"
         if options.fail_on_write_conflict:
             raise WriteConflictError(
                 f"{conflict}. {conflict_remedy} If the rows of a write may differ when it is repeated, because they "
@@ -127,7 +126,7 @@ def append_rows(
         return
     if appended.is_superseded:
         _logger.warning(
-            "%s is not written: a newer write of %s is in the log already (version above %s); it counts as done",
+            "%s is not written, because a newer write is in the log; it counts as done: writer_id=%s version=%s",
             what,
             key.writer_id,
             key.version,
@@ -147,16 +146,16 @@ def _size_of(tasks: Iterable[TaskRows]) -> int:
 
 def _too_large(what: str, row_count: int, size_bytes: int, limit: str) -> WriteTooLargeError:
     return WriteTooLargeError(
-        f"{what} has {row_count} rows and about {size_bytes} bytes, more than one record batch may hold: the limit is "
-        f"{limit}. Raise both kraft.max.request.size here and message.max.bytes on the nodes. A batch that is already "
-        "planned keeps its size when it is replayed, so only a higher limit frees the query; limits at the source, "
-        "such as maxOffsetsPerTrigger, help later batches only. Nothing was written."
+        f"{what} has {row_count} rows and about {size_bytes} bytes, expected at most {limit}. Raise both "
+        "kraft.max.request.size here and message.max.bytes on the nodes. A batch that is already planned has the same "
+        "size when it is replayed, so the query needs a higher limit; limits at the source, such as "
+        "maxOffsetsPerTrigger, change later batches only. Nothing was written."
     )
 
 
 def _require_keyed_writes(client: Client) -> None:
     if not client.supports_keyed_writes():
         raise RaftError(
-            f"cluster {client.cluster_id} is no quorum of kraft-spark: its nodes would not know a write that comes "
-            "again, so nothing is written to it; it can only be read"
+            f"cluster {client.cluster_id} is not a quorum of kraft-spark and can only be read: its nodes do not "
+            "recognize repeated writes. Nothing was written"
         )

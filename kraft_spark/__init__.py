@@ -1,11 +1,11 @@
-"""What Spark applications import: a quorum beside the driver, and msgpack columns.
+"""The package for Spark applications: a quorum beside the driver, and msgpack columns.
 
     from kraft_spark import QuorumService, from_msgpack, to_msgpack
 
 The data source itself needs no import: `spark.readStream.format("kraft")`.
 
-Imported before the first session of the program, it makes Spark's workers run this Python, unless the environment
-variables `PYSPARK_PYTHON` or `PYSPARK_DRIVER_PYTHON` name one.
+If it is imported before the first session of the program, Spark's workers run this Python, unless the environment
+variable `PYSPARK_PYTHON` or `PYSPARK_DRIVER_PYTHON` names another one.
 """
 
 import os

@@ -1,18 +1,18 @@
-"""Columns to and from msgpack, used as Spark's `to_avro` and `from_avro` are.
+"""Converts columns to msgpack and back, like Spark's `to_avro` and `from_avro`.
 
 Spark                     msgpack
-struct, map               map; a struct's field names are the keys, a map's keys are of a simple type
+struct, map               map; the keys are the field names of a struct; the keys of a map have a simple type
 array                     array
 string, binary            str, bin
 byte, short, int, long    integer
 float, double             float 64
 boolean, null             boolean, nil
-timestamp                 timestamp extension (type -1), nanoseconds kept as far as Spark has them: microseconds
+timestamp                 timestamp extension (type -1), with microseconds, the precision of Spark
 date                      str: 2026-11-21, in the years 1 to 9999
 decimal                   str: 12.50
 
-Other types are refused by name. Numbers of other writers are taken where the schema's type holds them: integers as
-double, float or decimal; a double as a float, rounded.
+Other types are refused. Numbers of other writers are accepted if they fit the type in the schema: integers as double,
+float or decimal; a double as a float, rounded.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ Mode = Literal["FAILFAST", "PERMISSIVE"]
 
 
 def to_msgpack(data: Column | str) -> Column:
-    """Pack a column, row by row; null stays null.
+    """Pack each row of a column; null stays null.
 
-    A column of a type that is not in the module's table fails the query, and so does a date after the year 9999.
+    A type that is not in the module's table ends the query with an error, and so does a date after the year 9999.
 
     Args:
-        data: a column of any type in the module's table; most often a struct.
+        data: a column of a type in the module's table; most often a struct.
 
     Returns:
         A binary column.
@@ -47,25 +47,25 @@ def to_msgpack(data: Column | str) -> Column:
     def convert(column: pa.Array) -> pa.Array:
         return pack(column)
 
-    # The result is called to_msgpack(data), as that of `to_avro` is.
+    # The name of the result is to_msgpack(data), like that of `to_avro`.
     convert.__name__ = "to_msgpack"
     packed: Column = arrow_udf(convert, returnType=BinaryType())(_column(data))  # type: ignore[call-overload]  # stubs lack pa
     return packed
 
 
 def from_msgpack(data: Column | str, schema: DataType | str, mode: Mode = "FAILFAST") -> Column:
-    """Unpack a binary column.
+    """Unpack each row of a binary column; null stays null.
 
-    Fields that the schema does not have are dropped; those that the bytes do not have are null.
+    Fields that the schema does not have are dropped; fields that the bytes do not have are null.
 
     Args:
-        data: a binary column; null stays null.
+        data: a binary column.
         schema: the type of the result, as a type or as DDL ("name string, size bigint").
-        mode: what bytes do that are no msgpack, or do not fit the schema (another type, a number out of its range, no
-            value for a field that is `not null`): FAILFAST ends the query, PERMISSIVE gives null for the whole row.
+        mode: what happens if the bytes are not msgpack or do not fit the schema (another type, a number out of range,
+            no value for a field that is `not null`): FAILFAST ends the query, PERMISSIVE returns null for the row.
 
     Raises:
-        ValueError: the mode is none of the two, or a type in the schema has no form in msgpack.
+        ValueError: the mode is unknown, or a type in the schema has no form in msgpack.
     """
     if mode not in ("FAILFAST", "PERMISSIVE"):
         raise ValueError(f"mode {mode}: expected FAILFAST or PERMISSIVE")

@@ -1,4 +1,4 @@
-"""From an Arrow column to msgpack: every leaf column is turned into Python values at once, then rows are packed."""
+"""Packs an Arrow column: each leaf column is converted to Python values at once, then the rows are packed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LAST_DAY = (datetime.date.max - _1970).days
 
 
 def pack(column: pa.Array) -> pa.Array:
-    """Pack a column, row by row; null stays null.
+    """Return the packed rows of a column; null stays null.
 
     Raises:
         ValueError: its type, or a value, has no form in msgpack; says which.
@@ -39,7 +39,7 @@ def pack(column: pa.Array) -> pa.Array:
 
 
 def _values(column: pa.Array, data_type: DataType) -> list[Any]:
-    """What is to be packed, one for each row."""
+    """Return the value to pack for each row."""
     match data_type:
         case StructType():
             fields = [_values(child, field.dataType) for child, field in zip(column.flatten(), data_type, strict=True)]
@@ -56,7 +56,7 @@ def _values(column: pa.Array, data_type: DataType) -> list[Any]:
                 None if slot is None else dict(zip(keys[slot], items[slot], strict=True)) for slot in _slots(column)
             ]
         case TimestampType():
-            # Not by way of datetime, which ends with the year 9999.
+            # datetime is not used, because it ends with the year 9999.
             return [None if micros is None else _timestamp(micros) for micros in column.cast(pa.int64()).to_pylist()]
         case DateType():
             _check_days(column.cast(pa.int32()))
@@ -68,7 +68,7 @@ def _values(column: pa.Array, data_type: DataType) -> list[Any]:
 
 
 def _slots(column: pa.Array) -> list[slice | None]:
-    """Where the items of each row lie in the column of all items; None for a null."""
+    """Return the positions of each row's items in the column of all items; None for a null."""
     offsets = column.offsets.to_pylist()
     valid = column.is_valid().to_pylist()
     return [
@@ -91,6 +91,4 @@ def _check_days(days: pa.Array) -> None:
     first, last = pc.min_max(days).as_py().values()
     if first is not None and (first < _FIRST_DAY or last > _LAST_DAY):
         outside = first if first < _FIRST_DAY else last
-        raise ValueError(
-            f"the date {outside} days from 1970 has no form in msgpack: the years of its text are 1 to 9999"
-        )
+        raise ValueError(f"the date {outside} days from 1970 has no form in msgpack, expected a year of 1 to 9999")

@@ -1,4 +1,4 @@
-"""A quorum as a service of the driver: it lives as long as the Spark application, and its data longer."""
+"""A quorum as a service of the driver: it runs as long as the Spark application; its data stays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LOOK_S = 0.5
 
 
 class QuorumService:
-    """Voters beside a Spark application's driver, each in a process of its own.
+    """Voters beside the driver of a Spark application, each in a process of its own.
 
         with QuorumService.start(spark, voters=3, data_dir="metadata") as quorum:
             changes = (
@@ -33,13 +33,14 @@ class QuorumService:
                 .load()
             )
 
-    A voter that dies is started again. All are stopped when the application ends, however it ends: by `spark.stop()`,
-    at the end of the program, or because the driver is killed. The data directory stays, and the next start recovers
-    what is in it. The voters listen on loopback: for executors on other machines, run nodes with `kraft serve`.
+    A voter that exits is started again. All voters are stopped when the application ends, in whatever way: by
+    `spark.stop()`, at the end of the program, or because the driver is killed. The data directory stays, and the next
+    start goes on with its data. The voters listen on loopback: for executors on other machines, run nodes with
+    `kraft serve`.
 
     Args:
         quorum: the voters, started.
-        is_over: whether the application has ended; asked now and then.
+        is_over: returns whether the application has ended; called twice a second.
     """
 
     _running: ClassVar[RunningServices[QuorumService]] = RunningServices()
@@ -62,27 +63,27 @@ class QuorumService:
         base_port: int | None = None,
         settings: Mapping[str, str | int] | None = None,
     ) -> Self:
-        """Start the voters and return once they have a leader.
+        """Start the voters, and return when they have a leader.
 
-        Where this process runs a quorum on the directory already, as after a notebook's cell is run again, that one is
-        returned: the same object.
+        If this process runs a quorum on the directory already, for example when a cell of a notebook is run again, the
+        same object is returned.
 
-        Warns when Spark's Python workers run another Python than this program, which may have no kraft-spark; and when
+        It warns if Spark's Python workers run another Python than this program, which may lack kraft-spark, and if
         executors may be on other machines, which do not reach the voters.
 
         Args:
-            spark: the application that the quorum lives with.
-            voters: how many; an odd number, as a majority decides.
+            spark: a session of the application that the quorum runs with.
+            voters: number of voters; odd, because a majority decides.
             data_dir: a directory on this machine, for this quorum alone.
-            base_port: first of the consecutive ports on loopback; None picks free ones.
-            settings: further keys of the nodes' configuration, such as `message.max.bytes`.
+            base_port: first of the consecutive ports on loopback; None chooses free ports.
+            settings: more properties of the nodes, such as `message.max.bytes`.
 
         Raises:
-            ConfigError: the directory is in use or holds another number of voters, this process runs a quorum on it
-                with other arguments, a setting is wrong, a voter does not start, or the application is over or runs
-                elsewhere (Spark Connect).
-            StorageError: the disk refuses.
-            QuorumUnavailableError: the voters found no leader within 30 s.
+            ConfigError: the directory is in use or has another number of voters, this process runs a quorum on it with
+                other arguments, a setting is wrong, a voter does not start, or the application is over or runs in
+                another process (Spark Connect).
+            StorageError: the disk returned an error.
+            QuorumUnavailableError: the voters elected no leader within 30 s.
         """
         application = SparkApplication(spark)
         if not application.is_local:
@@ -113,7 +114,7 @@ class QuorumService:
 
     @property
     def bootstrap_servers(self) -> str:
-        """What to give as `kraft.bootstrap.servers`."""
+        """The value for the option `kraft.bootstrap.servers`."""
         return self._quorum.bootstrap_servers
 
     @property
@@ -123,47 +124,47 @@ class QuorumService:
 
     @property
     def pids(self) -> dict[int, int]:
-        """Node ids and processes of the voters that run now."""
+        """Node ids and process ids of the voters that run now."""
         return {int(node_id): pid for node_id, pid in self._quorum.pids.items()}
 
     def leader_id(self) -> int:
-        """Node id of the present leader.
+        """Return the node id of the present leader.
 
         Raises:
-            QuorumUnavailableError: there is none for 10 s.
+            QuorumUnavailableError: there was no leader for 10 s.
         """
         with self._quorum.client() as client:
             return int(client.describe_quorum().leader_id)
 
     def stop(self) -> None:
-        """Return when the voters have ended, whoever stops them; a further call does nothing."""
+        """Stop the voters, and return when they have exited; another call waits and does nothing else."""
         self._is_stopped.set()
         self._quorum.stop()
-        # Not before: should this be interrupted, the end of the program finishes it.
+        # This comes last: if `stop` is interrupted, it is called again at the end of the program.
         atexit.unregister(self.stop)
         self._running.forget(self)
 
     def _is_usable(self) -> bool:
-        """Whether this quorum may be given out again; it stops first if its application is over."""
+        """Return whether this quorum may be returned by `start` again; stop it if its application is over."""
         if not self._is_stopped.is_set() and not self._is_over():
             return True
         self.stop()
         return False
 
     def _stop_with_application(self) -> None:
-        """Ask now and then whether the application still runs.
+        """Stop the quorum when the application has ended.
 
-        A SparkListener would be told, but it would be called back from the JVM for every task and stage besides.
+        A SparkListener would learn that too, but the JVM would call it for every task and stage.
         """
         while not self._is_stopped.wait(_LOOK_S):
             if self._is_over():
-                _logger.info("the Spark application has ended; the voters stop")
+                _logger.info("the Spark application has ended; the voters are stopped")
                 self.stop()
 
 
 def _warn_of_distant_executors() -> None:
     warnings.warn(
         "the voters of QuorumService listen on 127.0.0.1, and the executors of this application may be on other "
-        "machines: their tasks would find no leader. For those, run nodes on hosts that they reach, with kraft serve.",
+        "machines, where their tasks find no leader. Run nodes on hosts that the executors reach, with kraft serve.",
         stacklevel=3,
     )

@@ -1,4 +1,4 @@
-"""The quorums that this process runs, by data directory: a notebook's cell that is run again finds its own."""
+"""The quorums that this process runs, by data directory: a cell of a notebook that is run again gets its quorum."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Service = TypeVar("Service")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartArguments:
-    """What a quorum was started with, as far as another start must agree."""
+    """The arguments of a start, which must be equal for another start on the same directory."""
 
     voters: int
     base_port: int | None
@@ -26,7 +26,7 @@ class StartArguments:
 
 
 class RunningServices(Generic[Service]):
-    """Services by the directory that each has for itself. Starts are serialised, whatever threads they come from."""
+    """Services by their directories. Starts from several threads run one after the other."""
 
     def __init__(self) -> None:
         self._by_directory: dict[Path, tuple[StartArguments, Service]] = {}
@@ -43,13 +43,13 @@ class RunningServices(Generic[Service]):
         """Return the service that runs on a directory, or start one.
 
         Args:
-            data_dir: the directory, however it is spelt.
-            arguments: what the service is to be started with.
-            start: starts it.
-            is_usable: whether one that runs may be given out; if not, another one is started.
+            data_dir: the directory, by any path.
+            arguments: of the start.
+            start: starts the service.
+            is_usable: whether a service that runs may be returned; if not, another one is started.
 
         Raises:
-            ConfigError: one runs with other arguments; says with which.
+            ConfigError: one runs with other arguments; names them.
         """
         directory = data_dir.resolve()
         with self._starting:
@@ -57,8 +57,8 @@ class RunningServices(Generic[Service]):
             if known is not None and is_usable(known[1]):
                 if known[0] != arguments:
                     raise ConfigError(
-                        f"this process runs a quorum on {data_dir} already, with {known[0]}; asked for was "
-                        f"{arguments}. Give the same arguments to get that one, or call its stop() first"
+                        f"this process runs a quorum on {data_dir} with {known[0]}, which is not {arguments}: give the "
+                        "same arguments to get that quorum, or call its stop() first"
                     )
                 return known[1]
             service = start()
@@ -66,7 +66,7 @@ class RunningServices(Generic[Service]):
             return service
 
     def forget(self, service: Service) -> None:
-        """Forget a service that has stopped; one that is not known here is none of them."""
+        """Remove a service that has stopped, if it is known."""
         with self._starting:
             self._by_directory = {
                 directory: known for directory, known in self._by_directory.items() if known[1] is not service

@@ -1,4 +1,4 @@
-"""A Spark application as its driver sees it: whether it is over, and which Pythons Spark runs for it."""
+"""The Spark application of a session: whether it has ended, and which Pythons Spark runs for it."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ class SparkApplication:
     """The application of a session.
 
     Args:
-        spark: a session of this process; its application runs.
+        spark: a session of this process whose application runs.
 
     Raises:
-        ConfigError: the application runs elsewhere (Spark Connect), or is over.
+        ConfigError: the application runs in another process (Spark Connect), or has ended.
     """
 
     def __init__(self, spark: SparkSession) -> None:
         if not hasattr(spark, "_jvm"):
-            raise ConfigError("QuorumService needs a classic SparkSession: its driver is this process")
+            raise ConfigError("QuorumService needs a classic SparkSession, whose driver is this process")
         self._python_context = spark.sparkContext
         java_context = self._python_context._jsc
         if java_context is None or java_context.sc().isStopped():
-            raise ConfigError("QuorumService needs a SparkSession that runs: this one is stopped")
+            raise ConfigError("QuorumService needs a SparkSession that is not stopped")
         self._context = java_context.sc()
 
     def is_over(self) -> bool:
-        """Whether the application has ended, or its JVM has."""
+        """Return whether the application, or its JVM, has ended."""
         try:
             return bool(self._context.isStopped())
         except (Py4JError, OSError):
@@ -37,14 +37,14 @@ class SparkApplication:
 
     @property
     def is_local(self) -> bool:
-        """Whether its executors are on this machine for certain."""
+        """Whether its executors are on this machine."""
         return str(self._context.master()).startswith("local")
 
     def worker_pythons(self) -> list[WorkerPython]:
-        """The Pythons that Spark runs for it: first the one that plans reads and writes, then that of functions.
+        """Return the Pythons that Spark runs for it: the one that plans reads and writes, and the one of functions.
 
-        The first comes from the environment that the JVM was started with, whatever `spark.pyspark.python` says, and
-        whatever this program has set since.
+        The first one comes from the environment with which the JVM was started, independent of `spark.pyspark.python`
+        and of later changes by this program.
 
         Source: Spark's PythonUtils.defaultPythonExec; PySpark's SparkContext.pythonExec.
         """

@@ -1,7 +1,7 @@
-"""From msgpack to an Arrow column: bytes are unpacked row by row, and each value is fitted to the schema or refused.
+"""Unpacks a column of msgpack. The values of each row are converted to the types of the schema, or refused.
 
-What fits a type is decided once for each column, as a tree of functions, one for each node of the schema. Such a
-function takes what msgpack found and returns that from which Arrow makes a value of the type.
+The conversion is built once for each column as a tree of functions, one for each node of the schema. A function takes a
+value of msgpack and returns a value from which Arrow makes one of the type.
 """
 
 from __future__ import annotations
@@ -54,26 +54,26 @@ _LARGEST_FLOAT = (2 - 2**-23) * 2.0**127
 
 
 def unpack(column: pa.Array, data_type: DataType, *, is_permissive: bool) -> pa.Array:
-    """Unpack a column of bytes; null stays null.
+    """Return the unpacked rows of a column of bytes; null stays null.
 
     Args:
         column: the bytes.
-        data_type: one that has a form in msgpack.
-        is_permissive: make null of bytes that do not fit the type.
+        data_type: a type with a form in msgpack.
+        is_permissive: return null for bytes that do not fit the type.
 
     Raises:
-        ValueError: bytes do not fit, and it is not permissive; names the field and what is wrong with it.
+        ValueError: bytes do not fit, and it is not permissive; names the field and the reason.
     """
     fit = _fit(data_type, is_nullable=True)
 
     def value(packed: bytes) -> Any:
         try:
-            # Keys may be of any type, and arrays become tuples because Python's dicts take those as keys.
+            # Keys may have any type; arrays become tuples, which can be keys of a dict.
             return fit(msgpack.unpackb(packed, strict_map_key=False, use_list=False))
         except (ValueError, TypeError) as error:
             if is_permissive:
                 return None
-            # Some of msgpack's errors have no words but their name.
+            # Some errors of msgpack have no message.
             reason = str(error) or type(error).__name__
             raise ValueError(f"these bytes are not {data_type.simpleString()} in msgpack: {reason}") from error
 
@@ -82,9 +82,9 @@ def unpack(column: pa.Array, data_type: DataType, *, is_permissive: bool) -> pa.
 
 
 def _fit(data_type: DataType, *, is_nullable: bool) -> _Fit:
-    """The function for values of a type.
+    """Return the function for values of a type.
 
-    It raises TypeError for a value of another type, ValueError for one that does not fit.
+    The function raises TypeError for a value of another type, ValueError for one that does not fit.
     """
     fit = _fit_present(data_type)
 
@@ -92,7 +92,7 @@ def _fit(data_type: DataType, *, is_nullable: bool) -> _Fit:
         if value is not None:
             return fit(value)
         if not is_nullable:
-            raise ValueError("nothing, where null is not allowed")
+            raise ValueError("found no value, expected one that is not null")
         return None
 
     return fit_any
@@ -105,7 +105,7 @@ def _fit_present(data_type: DataType) -> _Fit:
         case MapType():
             key = _fit(data_type.keyType, is_nullable=False)
             item = _fit(data_type.valueType, is_nullable=data_type.valueContainsNull)
-            # By way of a dict: keys that msgpack tells apart can become one here, as times within a microsecond do.
+            # A dict removes keys that become equal here, such as timestamps within one microsecond.
             return lambda value: list({key(k): item(v) for k, v in _expect(value, dict).items()}.items())
         case ArrayType():
             element = _fit(data_type.elementType, is_nullable=data_type.containsNull)
@@ -148,7 +148,7 @@ def _struct(data_type: StructType) -> _Fit:
 
 def _decimal(data_type: DecimalType) -> _Fit:
     smallest = decimal.Decimal((0, (1,), -data_type.scale))
-    # With this much precision the check below is exact: no number of the type has more digits.
+    # With this precision the check below is exact, because no number of the type has more digits.
     context = decimal.Context(prec=data_type.precision, traps=[decimal.InvalidOperation, decimal.Inexact])
 
     def fit(value: Any) -> decimal.Decimal:

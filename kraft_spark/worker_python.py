@@ -1,4 +1,4 @@
-"""The Python that Spark's workers run: whether it is the one of this program, which has kraft-spark."""
+"""Checks whether Spark's workers run the Python of this program, which has kraft-spark."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _WAIT_S = 10.0
-_SAY_WHO_YOU_ARE = "import sys; print(sys.prefix); print(*sys.version_info[:2], sep='.')"
+_PRINT_PREFIX_AND_VERSION = "import sys; print(sys.prefix); print(*sys.version_info[:2], sep='.')"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerPython:
-    """A Python as Spark starts it.
+    """A Python that Spark starts.
 
     Fields:
         command: its path, or its name on the PATH.
-        variable: the environment variable that can name another.
-        path: the PATH on which Spark looks for it; None where there is none.
-        runs_here: whether it is on this machine in any case; executors have machines of their own.
+        variable: the environment variable that can name another one.
+        path: the PATH on which Spark looks for it; None if there is none.
+        runs_here: whether it runs on this machine; executors may run on others.
     """
 
     command: str
@@ -31,10 +31,10 @@ class WorkerPython:
     runs_here: bool = True
 
     def difference(self) -> str | None:
-        """What it is, if its packages are others than this program's; None if they are the same.
+        """Return what it is if it has other packages than this program; None if it has the same.
 
-        Paths do not tell: one environment has its Python by several names, and the Pythons of many environments are
-        links to the same file. So it is asked, unless it is started as this one was.
+        Paths do not tell, because an environment has several names for its Python, and the Pythons of many environments
+        are links to the same file. So the Python is run, unless its path is that of this program.
         """
         found = shutil.which(self.command, path=self.path)
         if found is None:
@@ -43,7 +43,7 @@ class WorkerPython:
             return None
         try:
             asked = subprocess.run(  # noqa: S603 - what Spark runs too
-                [found, "-c", _SAY_WHO_YOU_ARE], capture_output=True, text=True, timeout=_WAIT_S, check=True
+                [found, "-c", _PRINT_PREFIX_AND_VERSION], capture_output=True, text=True, timeout=_WAIT_S, check=True
             )
             prefix, version = asked.stdout.splitlines()
         except (OSError, ValueError, subprocess.SubprocessError):
@@ -53,37 +53,37 @@ class WorkerPython:
 
 
 def choose_this_python(environment: MutableMapping[str, str], *, has_started: bool) -> None:
-    """Make Spark's workers run the Python of this program, unless something else says which they run.
+    """Make Spark's workers run the Python of this program, unless another one is configured.
 
-    Spark would take `python3` of the PATH. In a virtual environment that was not activated that is another Python, and
-    Spark then says no more than that it does not find the data source.
+    Spark takes `python3` of the PATH. In a virtual environment that is not activated this is another Python, and
+    Spark's error is only that it does not find the data source.
 
     Args:
-        environment: of this process; the JVM inherits it when it is started.
-        has_started: whether the JVM has been started, so that its environment is settled.
+        environment: of this process; the JVM inherits it at its start.
+        has_started: whether the JVM was started, so that its environment cannot change any more.
     """
-    says_which = any(variable in environment for variable in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"))
-    # spark-submit starts the JVM first and tells its child the port. A worker of Spark's runs a chosen Python already.
+    is_configured = any(variable in environment for variable in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"))
+    # spark-submit starts the JVM first and passes its port to this process. A worker of Spark runs a chosen Python.
     is_child_of_spark = any(name.startswith(("PYSPARK_GATEWAY_", "PYTHON_WORKER_FACTORY_")) for name in environment)
-    if sys.executable and not (has_started or says_which or is_child_of_spark):
+    if sys.executable and not (has_started or is_configured or is_child_of_spark):
         environment["PYSPARK_PYTHON"] = sys.executable
 
 
 def warn_of_another_python(pythons: Iterable[WorkerPython], *, stack_level: int) -> None:
-    """Warn if Spark's workers do without this program's packages; once, of the first Python that is another.
+    """Warn if Spark's workers have other packages than this program; once, about the first such Python.
 
     Args:
-        pythons: what Spark runs.
-        stack_level: whose call the warning is about; 1 is the caller.
+        pythons: the Pythons that Spark runs.
+        stack_level: of the call that the warning names; 1 is the caller.
     """
     for python in pythons:
         difference = python.difference()
         if difference is not None:
             warnings.warn(
                 f"Spark's Python workers run {python.command}, {difference}; this program runs {sys.executable}. "
-                "Where the workers have no kraft-spark, or another version, Spark says that it does not find the data "
-                f"source kraft, or worse. Set the environment variable {python.variable}={sys.executable} before the "
-                "first session of the program is made.",
+                "If the workers have no kraft-spark, or another version, Spark does not find the data source kraft, or "
+                f"fails later. Set the environment variable {python.variable}={sys.executable} before the first "
+                "session of the program is created.",
                 stacklevel=stack_level + 1,
             )
             return

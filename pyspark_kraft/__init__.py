@@ -1,4 +1,4 @@
-"""Found by Spark at its first look for a data source: makes `format("kraft")` known without registering."""
+"""Spark imports this package at its first look for a data source, so `format("kraft")` needs no registration."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if _hidden is None:
     end_quietly()
 
     class DefaultSource(KraftDataSource):
-        """The data source, by a name that Spark's workers find in any working directory."""
+        """The data source, with a name that Spark's workers find in any working directory."""
 
 else:
 
     class DefaultSource(DataSource):  # type: ignore[no-redef]  # one of the two, by what is imported
-        """Stands for the data source where a module of the user's hides a package of it, and says so."""
+        """Raises an error in place of the data source if a module of the user hides a package of this project."""
 
         def __init__(self, options: Any) -> None:
             super().__init__(options)
@@ -43,7 +43,7 @@ else:
 
         @classmethod
         def name(cls) -> str:
-            """The name to give to `format`."""
+            """Return the name for `format`."""
             return "kraft"
 
 

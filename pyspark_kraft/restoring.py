@@ -1,7 +1,7 @@
-"""Pickles of the objects that Spark sends to its workers, such that this package is imported first where they arrive.
+"""Pickles the objects that Spark sends to its workers so that this package is imported first in the worker.
 
-Pickle names a class by its module. Where Spark's workers look for `datasource`, they may find the user's; this package
-finds this project's own (`pyspark_kraft.own_packages`).
+Pickle names a class by its module. A worker that imports `datasource` may find a module of the user; this package finds
+the one of this project (`pyspark_kraft.own_packages`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,14 @@ from pyspark_kraft.own_packages import load_own_packages
 
 
 def restore(module: str, name: str) -> Any:
-    """Make an object of a class of this project's, without its state.
+    """Return an object of a class of this project, without its state.
+
+    Args:
+        module: of the class.
+        name: of the class.
 
     Raises:
-        ImportError: a module of the user's that is imported already hides a package of this project's.
+        ImportError: a module of the user hides a package of this project.
     """
     hidden = load_own_packages()
     if hidden is not None:
@@ -27,7 +31,7 @@ def restore(module: str, name: str) -> Any:
 
 
 def restore_through_here(*classes: type) -> None:
-    """Have objects of these classes pickled as a call of `restore`; pickle adds their state afterwards."""
+    """Make pickle store objects of these classes as a call of `restore`; pickle restores their state afterwards."""
     for cls in classes:
         copyreg.pickle(cls, _reduce)
 

@@ -1,6 +1,6 @@
-"""Many Kafka record batches to Arrow record batches and back, by columns: no Python object a record.
+"""Converts Kafka record batches to Arrow record batches and back by columns, without a Python object for each record.
 
-Data's way out is `decode`, its way in `encode_batch`; `encoded_size` says beforehand how large a batch would be.
+`decode` reads, `encode_batch` writes; `encoded_size` returns the size of a batch in advance.
 """
 
 from datasource.columns.decode import Decoded, decode

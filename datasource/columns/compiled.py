@@ -1,4 +1,4 @@
-"""The kernel in C, through ctypes: nothing but a library beside this file, which any Python may load."""
+"""The kernel in C, called through ctypes: a library beside this file that any version of Python can load."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ LIBRARY = library_beside(__file__, "kernel")
 
 
 class CompiledKernel:
-    """The port `Kernel`, carried out by the library. ctypes releases the interpreter's lock meanwhile.
+    """The port `Kernel`, implemented by the library. ctypes releases the interpreter's lock during a call.
 
     Args:
-        library: the shared library that `build_kernel.py` made of `kernel.c`.
+        library: the shared library that `build_kernel.py` compiled from `kernel.c`.
 
     Raises:
-        OSError: the library is not there, or is not one for this machine.
-        ValueError: it was built from another version of `kernel.c`.
+        OSError: the library does not exist, or is not for this machine.
+        ValueError: it was compiled from another version of `kernel.c`.
     """
 
     name = COMPILED
@@ -59,7 +59,7 @@ class CompiledKernel:
         return self._write_columns(decoding)
 
     def _write_columns(self, decoding: Decoding) -> list[pa.Array]:
-        """Make room for what was counted, and have it filled."""
+        """Allocate buffers of the counted sizes, and let the library fill them."""
         rows = decoding.row_count
         key, value = decoding.key.make_room(rows), decoding.value.make_room(rows)
         offsets, timestamps, epochs = (pa.allocate_buffer(size * rows) for size in (8, 8, 4))

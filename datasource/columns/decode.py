@@ -1,4 +1,4 @@
-"""From the bytes of a fetch response to Arrow record batches, one call a response."""
+"""Decodes a fetch response into Arrow record batches."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from raft.records.header import COMPRESSION_MASK, CONTROL
 from raft.types import Offset
 
 DEFAULT_MAX_ARROW_BYTES = 128 << 20
-"""Most records, in bytes, that become one Arrow record batch; its offsets are int32, so never near 2 GiB."""
+"""Most bytes of records in one Arrow record batch; its offsets are int32, so it must stay far below 2 GiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoded:
-    """What a fetch response holds.
+    """The content of a fetch response.
 
     Fields:
-        next_offset: the offset after its last whole batch, wanted or not: where to fetch next; None if there is none.
-        record_batches: the wanted rows in the order of their offsets. Decoded, and decompressed, when asked for, so
-            that memory is needed for one record batch at a time, not for all; to be iterated once.
+        next_offset: the offset after its last whole batch, from which to fetch next; None if it has no whole batch.
+        record_batches: the rows of the range in the order of their offsets; can be iterated once. Each record batch is
+            decompressed and decoded when it is taken, so only one is in memory at a time.
     """
 
     next_offset: Offset | None
@@ -48,24 +48,23 @@ def decode(
 ) -> Decoded:
     """Decode the records of a fetch response by columns, as `read_schema(headers=..., control=...)`.
 
-    The checksum of every batch is compared. A batch that is cut off at the end is left out silently: responses are
-    cut like that. Rows are copies; nothing of `data` is kept.
+    The checksum of every batch is checked. A partial batch at the end is ignored, because leaders limit responses to a
+    size. Rows are copies; `data` is not kept.
 
     Args:
-        data: batches one after the other, as Fetch returns them.
+        data: batches one after the other, from a fetch response.
         start_offset: rows before it are left out.
         end_offset: rows at it and after it are left out.
         headers: with the column `headers`.
-        control: with control records as rows, and the column `is_control`, which tells them apart; without, they are
-            left out.
-        max_decompressed_bytes: most that one compressed batch may hold.
-        max_arrow_bytes: most bytes of records in one record batch; a single batch that has more is not cut.
+        control: with control records as rows, and the column `is_control`; otherwise they are left out.
+        max_decompressed_bytes: limit on the decompressed size of one batch.
+        max_arrow_bytes: most bytes of records in one record batch; a larger batch is not split.
         kernel: for tests; None takes `load_kernel()`.
 
     Raises:
         CorruptBatchError: a batch has a wrong checksum.
-        DecodeError: here or while iterating, a batch or one of its records is malformed, holds more than allowed, or
-            has a timestamp that Spark cannot express. Errors name the offset.
+        DecodeError: here or while iterating, a batch or one of its records is malformed, exceeds a limit, or has a
+            timestamp that Spark cannot represent. Names the offset.
     """
     assert max(max_arrow_bytes, max_decompressed_bytes) < 1 << 31, "Arrow's offsets have 32 bits"
     batches, next_offset = walk_batches(data)
@@ -103,7 +102,7 @@ def _record_batches(
 def _parts(
     data: bytes, batches: Batches, max_arrow_bytes: int, max_decompressed_bytes: int
 ) -> Iterator[tuple[bytes, Batches]]:
-    """Yield what becomes one record batch each: bytes of records, not compressed, and the batches that point there."""
+    """Yield the parts that become one record batch each: decompressed records, and the batches that point to them."""
     is_compressed = batches["attributes"] & COMPRESSION_MASK != 0
     size = int((batches["records_end"] - batches["records_start"]).sum())
     if not is_compressed.any() and size <= max_arrow_bytes:
@@ -124,7 +123,7 @@ def _parts(
 
 
 def _section(data: bytes, batch: np.void, max_decompressed_bytes: int) -> bytes | memoryview:
-    """Return the records of one batch, decompressed if they have to be."""
+    """Return the records of one batch, decompressed."""
     section = memoryview(data)[batch["records_start"] : batch["records_end"]]
     codec = int(batch["attributes"]) & COMPRESSION_MASK
     if not codec:
@@ -136,7 +135,7 @@ def _section(data: bytes, batch: np.void, max_decompressed_bytes: int) -> bytes 
 
 
 def _joined(sections: list[bytes | memoryview], batches: Batches) -> tuple[bytes, Batches]:
-    """Lay the records of some batches one after the other, and point the batches there."""
+    """Join the records of some batches, and return them with batches that point to them."""
     sizes = np.array([len(section) for section in sections], np.int64)
     batches["records_end"] = np.cumsum(sizes)
     batches["records_start"] = batches["records_end"] - sizes
@@ -144,16 +143,16 @@ def _joined(sections: list[bytes | memoryview], batches: Batches) -> tuple[bytes
 
 
 def _with_text_keys(record_batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the record batch with header keys that are UTF-8: what is not becomes U+FFFD, as in Java's clients.
+    """Return the record batch with valid UTF-8 in header keys: invalid bytes become U+FFFD, as in Java's clients.
 
-    Of an encoded surrogate each byte becomes one, as everywhere in Python; Java puts one for all three.
+    Each byte of an encoded surrogate becomes one U+FFFD, as everywhere in Python; in Java all three become one.
     """
     headers = record_batch.column("headers")
     keys = headers.values.field("key")
     try:
         keys.validate(full=True)
     except pa.ArrowInvalid:
-        # Not cast: the kernel has written the bytes of a string column unchecked, and a view shows them as they are.
+        # The kernel does not check the bytes of a string column. A view returns them unchanged, a cast would fail.
         mended = [key.decode(errors="replace") for key in keys.view(pa.binary()).to_pylist()]
         list_offsets = headers.offsets.buffers()[1]
         column = header_lists(list_offsets, pa.array(mended, pa.string()), headers.values.field("value"))

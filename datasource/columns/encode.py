@@ -1,4 +1,4 @@
-"""From Arrow record batches to the bytes of one Kafka record batch (magic v2), as Produce takes it."""
+"""Encodes Arrow record batches as one Kafka record batch (magic v2), for Produce."""
 
 from __future__ import annotations
 
@@ -19,13 +19,17 @@ from raft.records.header import CHECKED_FROM, HEADER, LENGTH_END, MAGIC
 CHECKSUM = struct.Struct(">I")
 
 MAX_BATCH_BYTES = 2**31 - 1 + LENGTH_END
-"""What the length in the header can say."""
+"""The largest batch whose length fits into the header."""
 
 
 def encoded_size(record_batches: RecordBatches, *, kernel: Kernel | None = None) -> int:
-    """Return the exact size of the batch that `encode_batch` makes of these rows, without making it.
+    """Return the exact size of the batch that `encode_batch` returns for these rows.
 
-    It is what a leader compares with `message.max.bytes`: the whole batch, header included.
+    A leader compares this size, with the header, with `message.max.bytes`.
+
+    Args:
+        record_batches: see `encode_batch`.
+        kernel: see `encode_batch`.
 
     Raises:
         TypeError, ValueError: the rows cannot be written; see `Rows.of`.
@@ -43,23 +47,23 @@ def encode_batch(
     max_bytes: int,
     kernel: Kernel | None = None,
 ) -> bytes:
-    """Make one record batch of all rows, in their order.
+    """Return one record batch with all rows, in their order.
 
     Args:
-        record_batches: one or more rows; columns as `Rows.of` takes them. Chunks are not copied together.
-        producer_id: with producer_epoch and base_sequence the key of the write; None for a write without.
+        record_batches: one or more rows, with columns as in `Rows.of`.
+        producer_id: with producer_epoch and base_sequence the key of the write; None for a write without a key.
         producer_epoch: -1 for none.
         base_sequence: -1 for none.
-        timestamp_ms: time of every record: all timestamp deltas are 0, as Java's Raft readers want it (LOG-4).
-        max_bytes: largest batch that the quorum takes.
+        timestamp_ms: timestamp of every record: Java's Raft readers expect timestamp deltas of 0 (LOG-4).
+        max_bytes: largest size of the batch.
         kernel: for tests; None takes `load_kernel()`.
 
     Returns:
-        The batch, not compressed. Its base offset is 0 and its epoch -1: the leader writes its own there.
+        The batch, not compressed. Its base offset is 0 and its epoch -1; the leader replaces both.
 
     Raises:
-        RequestError: MESSAGE_TOO_LARGE, before anything is made; says how large it would be.
-        TypeError, ValueError: the rows cannot be written; see `Rows.of`. There are none.
+        RequestError: MESSAGE_TOO_LARGE, with the size of the batch.
+        TypeError, ValueError: there are no rows, or they cannot be written; see `Rows.of`.
     """
     kernel = kernel or load_kernel()
     chunks = list(chunks_of(record_batches))
@@ -69,9 +73,9 @@ def encode_batch(
     sizes = _sizes(chunks, kernel)
     size = HEADER.size + sum(sizes)
     if size > min(max_bytes, MAX_BATCH_BYTES):
-        reason = f"{row_count} rows make a batch of {size} bytes; at most {max_bytes} are allowed"
+        reason = f"{row_count} rows make a batch of {size} bytes, expected at most {max_bytes}"
         raise RequestError(ErrorCode.MESSAGE_TOO_LARGE, reason)
-    # Memory of Arrow's pool, which keeps it: fresh memory would cost several times the encoding.
+    # Arrow's pool has this memory already. New memory would take several times as long as the encoding.
     batch = np.frombuffer(pa.allocate_buffer(size), np.uint8)
     position, offset_delta = HEADER.size, 0
     for rows, chunk_size in zip(chunks, sizes, strict=True):
@@ -84,7 +88,7 @@ def encode_batch(
 
 
 def _write_header(batch: memoryview, *, row_count: int, timestamp_ms: int, writer: tuple[int, int, int]) -> None:
-    """Write the header of a batch whose records are in place; `writer` is its three fields about the producer."""
+    """Write the header of a batch whose records are in place; `writer` has its three producer fields."""
     HEADER.pack_into(
         batch,
         0,
@@ -92,7 +96,7 @@ def _write_header(batch: memoryview, *, row_count: int, timestamp_ms: int, write
         len(batch) - LENGTH_END,
         UNPLACED_EPOCH,
         MAGIC,
-        0,  # checksum, which comes last
+        0,  # checksum, which is written last
         0,  # attributes
         row_count - 1,
         timestamp_ms,
@@ -104,7 +108,7 @@ def _write_header(batch: memoryview, *, row_count: int, timestamp_ms: int, write
 
 
 def _sizes(chunks: Sequence[Rows], kernel: Kernel) -> list[int]:
-    """Return how many bytes each chunk takes as records, its first row right behind the last one before it."""
+    """Return the size of each chunk as records; offset deltas go on from chunk to chunk."""
     sizes = []
     offset_delta = 0
     for rows in chunks:

@@ -1,6 +1,6 @@
-"""What a kernel does: the loops that run once a record. `compiled` does it in C, `fallback` in Python.
+"""The port `Kernel`: the loops over single records. `compiled` implements it in C, `fallback` in Python.
 
-Both give the same answers, and the tests hold them against each other; `load` chooses.
+Both give the same results and errors, and the tests compare them; `load` chooses one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from raft.errors import DecodeError
 
 
 class Outcome(IntEnum):
-    """How a walk over records ends; the numbers are those of `kernel.c`."""
+    """The outcome of a call; the numbers are those of `kernel.c`."""
 
     DONE = 0
     RECORD_MALFORMED = -1
@@ -30,43 +30,60 @@ class Outcome(IntEnum):
 
 REASONS = {
     Outcome.RECORD_MALFORMED: "it is malformed",
-    Outcome.OFFSETS_DISORDERED: "its offset is not after the one before it and inside of the batch",
-    Outcome.TIMESTAMP_OVERFLOW: "its timestamp is beyond what Spark can express, which is 64 bits of microseconds",
+    Outcome.OFFSETS_DISORDERED: "its offset is not higher than the one before, or lies outside the batch",
+    Outcome.TIMESTAMP_OVERFLOW: "its timestamp does not fit into 64 bits of microseconds, which Spark has",
 }
 
 
 def refused_record(outcome: Outcome, *, base_offset: int, index: int) -> DecodeError:
-    """Return the error for record number `index` of the batch at `base_offset`."""
+    """Return the error for a record.
+
+    Args:
+        outcome: why it is refused.
+        base_offset: of its batch.
+        index: of the record in the batch.
+    """
     return DecodeError(f"batch at offset {base_offset}, record {index}: {REASONS[outcome]}")
 
 
 class Kernel(Protocol):
-    """The port. Outputs are copies: they share no memory with the inputs."""
+    """Decodes and encodes records. Outputs are copies and share no memory with the inputs."""
 
     name: str
 
     def decode(
         self, data: bytes, batches: Batches, *, start_offset: int, end_offset: int, headers: bool
     ) -> list[pa.Array]:
-        """Turn the records at start_offset <= offset < end_offset into the columns of `read_schema(headers=headers)`.
+        """Return the records at start_offset <= offset < end_offset as the columns of `read_schema(headers=headers)`.
 
         Args:
-            data: what `records_start` and `records_end` of the batches point into, and never outside.
+            data: the bytes that `records_start` and `records_end` of the batches point into, and never outside.
             batches: not compressed, and less than 2 GiB together. Their `row_count` is set.
             start_offset: records before it are left out.
             end_offset: records at it and after it are left out.
-            headers: whether the column of headers is wanted.
+            headers: whether to return the column of headers.
 
         Raises:
-            DecodeError: a record of any of the batches, wanted or not, is malformed; a wanted one has a timestamp
-                that cannot be expressed.
+            DecodeError: a record of any of the batches is malformed, or one in the range has a timestamp that does not
+                fit.
         """
         ...
 
     def encoded_size(self, rows: Rows, *, first_offset_delta: int) -> int:
-        """Return the exact size in bytes of the rows as records, the first one with this offset delta."""
+        """Return the exact size in bytes of the rows as records.
+
+        Args:
+            rows: the rows.
+            first_offset_delta: offset delta of the first row.
+        """
         ...
 
     def encode(self, rows: Rows, *, first_offset_delta: int, output: npt.NDArray[np.uint8]) -> None:
-        """Write the rows as records to `output`, which has exactly the size that `encoded_size` said."""
+        """Write the rows as records.
+
+        Args:
+            rows: the rows.
+            first_offset_delta: offset delta of the first row.
+            output: has exactly the size that `encoded_size` returns.
+        """
         ...

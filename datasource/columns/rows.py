@@ -1,9 +1,9 @@
-"""Rows to write, as the kernels take them: the columns of one Arrow record batch, checked and made plain.
+"""Rows to write: the columns of one Arrow record batch, checked and in a plain form for the kernels.
 
 column   type
 value    binary or string, or the large, view, fixed-size or dictionary form of one; null makes a tombstone
 key      likewise; optional
-headers  list or large list of struct<key: string, value: binary>; optional; a null list is no headers
+headers  list or large list of struct<key: string, value: binary>; optional; a null list has no headers
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ PLAIN_TYPES = (pa.binary(), pa.string(), pa.large_binary(), pa.large_string())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """The columns of one record batch; None for one that is not there.
+    """The columns of one record batch; a missing column is None.
 
     Fields:
-        row_count: rows in every column.
+        row_count: number of rows.
         value, key: binary, string, or the large form of one.
-        header_lists: list or large list, one element a header; its offsets point into the next two.
+        header_lists: list or large list with an element for each header; its offsets point into the next two.
         header_keys, header_values: children of the lists, as long as their struct.
     """
 
@@ -40,15 +40,15 @@ class Rows:
 
     @classmethod
     def of(cls, record_batch: pa.RecordBatch) -> Rows:
-        """Check the columns of a record batch and take them, without copying what is plain already.
+        """Check the columns of a record batch and return them; plain columns are not copied.
 
         Raises:
-            TypeError: a column is missing, unknown, or of a type that cannot be written.
-            ValueError: a header, or the key of one, is null; a key is not UTF-8; an array is not valid Arrow.
+            TypeError: a column is missing or unknown, or has a type that cannot be written.
+            ValueError: a header or its key is null; a key is not UTF-8; an array is not valid Arrow.
         """
         unknown = [name for name in record_batch.schema.names if name not in COLUMNS]
         if unknown or "value" not in record_batch.schema.names:
-            raise TypeError(f"columns {record_batch.schema.names}: value is needed, key and headers are allowed")
+            raise TypeError(f"columns {record_batch.schema.names}: expected value, and perhaps key and headers")
         columns = dict(zip(record_batch.schema.names, record_batch.columns, strict=True))
         value = _plain_binary("value", columns["value"])
         key = _plain_binary("key", columns["key"]) if "key" in columns else None
@@ -66,7 +66,7 @@ class Rows:
 
 
 def chunks_of(record_batches: RecordBatches) -> Iterator[Rows]:
-    """Take rows as Spark's writers and pyarrow hand them over: one `Rows` for each chunk that is not empty."""
+    """Return a `Rows` for each chunk that is not empty, in the forms that Spark's writers and pyarrow have."""
     if isinstance(record_batches, pa.Table):
         record_batches = record_batches.to_batches()
     elif isinstance(record_batches, pa.RecordBatch):
@@ -75,7 +75,7 @@ def chunks_of(record_batches: RecordBatches) -> Iterator[Rows]:
 
 
 def _plain_binary(name: str, array: pa.Array) -> pa.Array:
-    """Return `array` as an array of offsets and bytes."""
+    """Return an array in a form with offsets and bytes."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if pa.types.is_fixed_size_binary(array.type) or pa.types.is_null(array.type) or pa.types.is_binary_view(array.type):
@@ -83,28 +83,28 @@ def _plain_binary(name: str, array: pa.Array) -> pa.Array:
     if pa.types.is_string_view(array.type):
         array = array.cast(pa.string())
     if array.type not in PLAIN_TYPES:
-        raise TypeError(f"{name} is {array.type}: binary or string is needed")
+        raise TypeError(f"{name} is {array.type}, expected binary or string")
     array.validate()
     return array
 
 
 def _checked_headers(lists: pa.Array) -> pa.Array:
-    """Return the lists of headers, after a look at every header that a row has."""
-    needed = "list<struct<key: string, value: binary>> is needed"
+    """Check every header of the rows, and return the lists of headers."""
+    expected = "expected list<struct<key: string, value: binary>>"
     is_list = pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)
     if not is_list or not pa.types.is_struct(lists.type.value_type):
-        raise TypeError(f"headers is {lists.type}: {needed}")
+        raise TypeError(f"headers is {lists.type}, {expected}")
     element = lists.type.value_type
     if sorted(field.name for field in element) != ["key", "value"]:
-        raise TypeError(f"headers is {lists.type}: {needed}")
+        raise TypeError(f"headers is {lists.type}, {expected}")
     if element.field("key").type not in (pa.string(), pa.large_string()):
-        raise TypeError(f"headers is {lists.type}: {needed}")
+        raise TypeError(f"headers is {lists.type}, {expected}")
     lists.validate()
-    # Only these belong to a row: a list's child may have more, before, after and in between.
+    # The child of a list may have elements that belong to no row; `flatten` leaves them out.
     reachable = lists.flatten()
     keys = reachable.field("key")
     if reachable.null_count or keys.null_count:
-        raise ValueError("a header, or the key of one, is null")
-    # Readers refuse a key that is not UTF-8, so one that came into the log would block them for good.
+        raise ValueError("a header, or the key of one, is null: expected headers with keys")
+    # Some readers refuse a key that is not UTF-8, and would never read beyond it in the log.
     keys.validate(full=True)
     return lists

@@ -1,14 +1,14 @@
-"""The Arrow schema of rows read from the log, equal to what Spark makes of the data source's schema.
+"""The Arrow schema of rows from the log. Spark makes the same of the data source's schema.
 
     key        binary                                         null for a record without key
     value      binary                                         null for a record without value
     offset     int64
     timestamp  timestamp[us, tz=UTC]
-    epoch      int32                                          leader epoch the record was appended in
-    headers    list<element: struct<key: string, value: binary>>    on demand; null for a record without headers
-    is_control bool                                           on demand; whether the row is a control record
+    epoch      int32                                          leader epoch in which the record was appended
+    headers    list<element: struct<key: string, value: binary>>    optional; null for a record without headers
+    is_control bool                                           optional; whether the row is a control record
 
-Every field is nullable, because Spark's are: it refuses a first record batch whose schema is not exactly its own.
+Every field is nullable, because those of Spark are: it refuses a record batch with another schema than its own.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def read_schema(*, headers: bool = False, control: bool = False) -> pa.Schema:
 
     Args:
         headers: with the column `headers`.
-        control: with the column `is_control`, which is not Spark's: the reader turns it into its own.
+        control: with the column `is_control`, which the reader replaces before Spark gets the rows.
     """
     fields = list(_ALWAYS)
     if headers:
@@ -47,12 +47,12 @@ def read_schema(*, headers: bool = False, control: bool = False) -> pa.Schema:
 def header_lists(list_offsets: pa.Buffer, keys: pa.Array, values: pa.Array) -> pa.Array:
     """Return the column `headers` from its parts.
 
-    A record without headers gets null and not an empty list, as from Spark's Kafka source (KafkaRecordToRowConverter).
+    A record without headers has null and not an empty list, as in Spark's Kafka source (KafkaRecordToRowConverter).
 
     Args:
-        list_offsets: int32, one more than rows: where each row's headers begin in `keys` and `values`.
-        keys: string, one a header.
-        values: binary, one a header.
+        list_offsets: int32, one more than rows: the start of each row's headers in `keys` and `values`.
+        keys: string, one for each header.
+        values: binary, one for each header.
     """
     structs = pa.StructArray.from_arrays([keys, values], fields=list(HEADER_TYPE))
     offsets = np.frombuffer(list_offsets, np.int32)

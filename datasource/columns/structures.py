@@ -1,7 +1,7 @@
-"""The structures that `kernel.c` and `compiled` share, and how Arrow's buffers get into them.
+"""The structures that `kernel.c` and `compiled` share, filled from Arrow's buffers.
 
-Every call takes one structure: ctypes converts arguments one by one, which for two dozen of them would cost more than
-the call itself. A structure holds addresses only; whoever fills it keeps what they point at alive.
+Every call has one structure as argument, because ctypes converts arguments one by one, and two dozen of them would take
+longer than the call. A structure has addresses only; its owner keeps the buffers alive.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ KERNEL_VERSION = 1
 """Version of these structures; `kernel.c` has the same."""
 
 WIDE_TYPES = (pa.large_binary(), pa.large_string())
-"""Types of values with 64-bit offsets."""
+"""Types with 64-bit offsets."""
 
 
 class BinaryOutput(ctypes.Structure):
@@ -29,7 +29,7 @@ class BinaryOutput(ctypes.Structure):
     )
 
     def make_room(self, length: int) -> list[pa.Buffer | None]:
-        """Make buffers for `length` values of `byte_count` bytes; return them in Arrow's order."""
+        """Allocate buffers for `length` values of `byte_count` bytes, and return them in Arrow's order."""
         validity = zeroed((length + 7) // 8) if self.null_count else None
         offsets = offsets_room(length)
         data = pa.allocate_buffer(self.byte_count)
@@ -78,7 +78,7 @@ class ColumnInput(ctypes.Structure):
 
     @classmethod
     def of(cls, array: pa.Array | None) -> ColumnInput:
-        """Describe a plain column of `Rows`; None, a column that is not there, is one of nulls."""
+        """Return the structure of a plain column of `Rows`; a missing column, None, becomes a column of nulls."""
         if array is None or len(array) == 0:
             return cls()
         validity, offsets, data = array.buffers()[:3]
@@ -88,7 +88,7 @@ class ColumnInput(ctypes.Structure):
         if array.type in WIDE_TYPES or pa.types.is_large_list(array.type):
             column.has_wide_offsets = True
         if isinstance(array, pa.ListArray | pa.LargeListArray):
-            # The third buffer is the child's.
+            # The third buffer belongs to the child.
             column.data_size = len(array.values)
         elif data is not None:
             column.data, column.data_size = data.address, data.size
@@ -113,14 +113,14 @@ class Encoding(ctypes.Structure):
 
 
 def offsets_room(length: int) -> pa.Buffer:
-    """Make a buffer for the int32 offsets of `length` values, the first of which is zero already."""
+    """Allocate a buffer for the int32 offsets of `length` values; the first offset is zero already."""
     buffer = pa.allocate_buffer(4 * (length + 1))
     ctypes.memset(buffer.address, 0, 4)
     return buffer
 
 
 def zeroed(size: int) -> pa.Buffer:
-    """Make a buffer of `size` zero bytes."""
+    """Allocate a buffer of `size` zero bytes."""
     buffer = pa.allocate_buffer(size)
     ctypes.memset(buffer.address, 0, size)
     return buffer

@@ -1,7 +1,7 @@
-"""The walk over the record batches of a fetch response: their headers, and their checksums.
+"""Reads the headers of the record batches in a fetch response, and checks their checksums.
 
-Their layout is drawn in `raft.records.header`. This walk makes a table of them instead of objects, because small
-batches are the rule in a metadata log and their headers a good part of the work.
+The layout of a header is in `raft.records.header`. The result is a table instead of objects, because most batches of a
+metadata log are small, and their headers are a large part of the work.
 """
 
 from __future__ import annotations
@@ -34,23 +34,21 @@ BATCH = np.dtype(
         )
     ]
 )
-"""One batch to decode, laid out as the kernel's `struct batch`. `row_count` is what decoding found in it."""
+"""One batch to decode, in the layout of `struct batch` of the kernel. Decoding sets `row_count`."""
 
 Batches: TypeAlias = np.ndarray[tuple[int], np.dtype[Any]]
 """A table of `BATCH`."""
 
 
 def walk_batches(data: bytes) -> tuple[Batches, Offset | None]:
-    """Find the whole batches in `data`, one after the other from its first byte on, and check each.
-
-    A batch that is cut off at the end, as fetch responses have it, ends the walk silently.
+    """Return the whole batches in `data`, after a check of each; a partial batch at the end is ignored.
 
     Returns:
-        The batches, and the offset after the last one; None if there is not one whole batch.
+        The batches, and the offset after the last one; None if there is no whole batch.
 
     Raises:
         CorruptBatchError: a checksum is wrong.
-        DecodeError: the header of a batch cannot be, or its offsets begin before the end of the batch before it.
+        DecodeError: a header is malformed, or a batch begins before the end of the one before it.
     """
     view = memoryview(data)
     rows = []
@@ -61,14 +59,16 @@ def walk_batches(data: bytes) -> tuple[Batches, Offset | None]:
         base_timestamp_ms, max_timestamp_ms, record_count = header[7], header[8], header[-1]
         end = start + LENGTH_END + length
         if length < HEADER.size - LENGTH_END or magic != MAGIC:
-            raise DecodeError(f"batch at offset {base_offset}: length {length} and magic {magic} are no batch of v2")
+            raise DecodeError(
+                f"batch at offset {base_offset}: length {length} and magic {magic}, expected magic {MAGIC}"
+            )
         if end > len(view):
             break
         if crc32c(view[start + CHECKED_FROM : end]) != checksum:
             raise CorruptBatchError(f"batch at offset {base_offset}, byte {start} of the response: wrong checksum")
         if min(last_offset_delta, record_count) < 0 or base_offset + last_offset_delta >= MAX_OFFSET:
             counts = f"last offset delta {last_offset_delta} and record count {record_count}"
-            raise DecodeError(f"batch at offset {base_offset}: {counts} cannot be")
+            raise DecodeError(f"batch at offset {base_offset}: {counts} are impossible")
         if base_offset < next_offset:
             raise DecodeError(f"batch at offset {base_offset}: the one before it ends at {next_offset}")
         place = (start + HEADER.size, end, record_count, base_offset, last_offset_delta)

@@ -42,7 +42,7 @@ TOO_LATE_MS = 2**63 // 1000 + 1
     ],
 )
 def test_decoder_refuses_timestamps_that_spark_cannot_express(kernel: Kernel, batch: bytes) -> None:
-    with pytest.raises(DecodeError, match=r"batch at offset 7, record [01]: its timestamp is beyond"):
+    with pytest.raises(DecodeError, match=r"batch at offset 7, record [01]: its timestamp does not fit"):
         decoded_rows(decode_all(batch, kernel))
 
 

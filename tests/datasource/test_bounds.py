@@ -53,9 +53,13 @@ def test_read_starts_there(given: dict[str, Any], default: Place, expected: int)
     ("given", "message"),
     [
         pytest.param(
-            {"startingOffsets": 6}, "startingOffsets=6 lies past the end: committed are 0 to 5", id="past the end"
+            {"startingOffsets": 6}, "startingOffsets=6 is after the end of the log, expected 0 to 5", id="past the end"
         ),
-        pytest.param({"startingTimestamp": 41}, "startingTimestamp=41: no record is as young as that", id="too young"),
+        pytest.param(
+            {"startingTimestamp": 41},
+            "startingTimestamp=41: no record has this timestamp",
+            id="too young",
+        ),
     ],
 )
 def test_start_that_is_not_there_is_refused(given: dict[str, Any], message: str) -> None:
@@ -66,12 +70,12 @@ def test_start_that_is_not_there_is_refused(given: dict[str, Any], message: str)
 
 
 def test_start_that_is_gone_is_data_loss(caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(DataLossError, match="startingOffsets=1 is gone: the log starts at 3"):
+    with pytest.raises(DataLossError, match="startingOffsets=1 is before the start of the log at 3"):
         start_of(options(startingOffsets=1), log_start=3)
 
     with caplog.at_level(logging.WARNING):
         assert start_of(options(startingOffsets=1, failOnDataLoss="false"), log_start=3) == 3
-    assert "startingOffsets=1 is gone" in caplog.text
+    assert "startingOffsets=1 is before the start of the log at 3" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -90,5 +94,5 @@ def test_read_ends_there(given: dict[str, Any], expected: int | None) -> None:
 
 
 def test_end_past_the_end_is_refused() -> None:
-    with pytest.raises(ConfigError, match="endingOffsets=6 lies past the end: committed is up to 5"):
+    with pytest.raises(ConfigError, match="endingOffsets=6 is after the end of the log, expected at most 5"):
         resolve_end(client(), options(endingOffsets=6))

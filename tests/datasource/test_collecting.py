@@ -82,6 +82,6 @@ def test_write_with_a_task_past_the_limit_is_refused_before_anybody_is_asked() -
 
     size_bytes = 61 + sum(task.size_bytes for task in tasks)
     assert f"batch 7 of query q has 2 rows and about {size_bytes} bytes" in str(refusal.value)
-    assert "the limit is 150 (kraft.max.request.size)" in str(refusal.value)
+    assert "expected at most 150 (kraft.max.request.size)" in str(refusal.value)
     assert "Raise both kraft.max.request.size here and message.max.bytes on the nodes" in str(refusal.value)
     assert "Nothing was written" in str(refusal.value)

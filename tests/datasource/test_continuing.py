@@ -77,7 +77,7 @@ LOST = [
     pytest.param(
         [1, 1, 2, 2, 2], 0, reached(4, 1), "not the one of the checkpoint (offset 4, epoch 1)", (2, 1), id="epoch ended"
     ),
-    pytest.param([1, 1, 5, 5], 0, reached(3, 3), "it leaves it at offset 2 of epoch 1", (2, 1), id="epoch never was"),
+    pytest.param([1, 1, 5, 5], 0, reached(3, 3), "they differ at offset 2 of epoch 1", (2, 1), id="epoch never was"),
     pytest.param([2, 2, 2], 0, reached(2, 1), "(offset 2, epoch 1)", (0, 0), id="all epochs are later"),
     pytest.param(
         [1] * 9, 6, reached(4, 1), "offsets 4 to 6 are gone: the log starts at 6", (6, 1), id="beginning is gone"
@@ -114,7 +114,7 @@ def test_batch_goes_on_with_a_warning_when_it_may_lose_data(
 
 @pytest.mark.parametrize("fail_on_data_loss", [True, False])
 def test_batch_of_another_cluster_is_refused_whatever_the_option_says(fail_on_data_loss: bool) -> None:
-    with pytest.raises(ConfigError, match=f"checkpoint is of cluster other, the quorum is cluster {CLUSTER_ID}"):
+    with pytest.raises(ConfigError, match=f"has cluster id {CLUSTER_ID}, expected other as in the checkpoint"):
         next_start([1, 1], reached(1, 1, cluster_id="other"), options(fail_on_data_loss=fail_on_data_loss))
 
 
@@ -155,7 +155,7 @@ def test_batch_starts_where_the_last_one_ended_though_controllers_have_snapshots
     ("offset", "epoch", "starts_at_snapshot", "message", "goes_on_at"),
     [
         pytest.param(9, 1, False, "the log is not the one of the checkpoint", (8, 5), id="snapshot is of later epochs"),
-        pytest.param(6, 4, False, "it leaves it at offset 6 of epoch 3", (6, 3), id="epoch never was"),
+        pytest.param(6, 4, False, "they differ at offset 6 of epoch 3", (6, 3), id="epoch never was"),
         pytest.param(4, 1, True, "offsets 4 to 6 are gone", (6, 3), id="beginning is gone"),
     ],
 )
@@ -222,7 +222,7 @@ def test_end_before_the_checkpoint_is_believed_after_the_time_of_a_call() -> Non
 def test_end_before_the_checkpoint_is_believed_at_once_of_another_cluster() -> None:
     client = Ends(Log(epochs=[4] * 90))
 
-    with pytest.raises(ConfigError, match="the checkpoint is of cluster other"):
+    with pytest.raises(ConfigError, match="expected other as in the checkpoint"):
         next_batch(client, options(), reached(100, 4, cluster_id="other"), BatchLimits())
 
     assert client.asked == 1
@@ -239,7 +239,7 @@ def test_longer_log_of_the_same_epoch_is_known_by_the_checksum_of_the_batch_befo
     with pytest.raises(DataLossError) as refusal:
         next_batch(client, options(), reached(4, 1, 13), BatchLimits())
 
-    assert "the record batch before offset 4 has checksum 23, the checkpoint's has 13" in str(refusal.value)
+    assert "the record batch before offset 4 has checksum 23, expected 13" in str(refusal.value)
     assert "set failOnDataLoss to false" in str(refusal.value)
 
 
@@ -252,7 +252,7 @@ def test_log_of_other_checksums_is_read_on_from_the_checkpoint_when_data_may_be_
         batch = next_batch(client, options(fail_on_data_loss=False), reached(4, 1, 13), BatchLimits())
 
     assert batch == MicroBatch(start=place(4, 1, 23), end=place(6, 1, 25))
-    assert "has checksum 23, the checkpoint's has 13" in caplog.text
+    assert "has checksum 23, expected 13" in caplog.text
 
 
 @pytest.mark.parametrize(

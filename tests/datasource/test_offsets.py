@@ -68,7 +68,7 @@ def test_offset_of_version_1_is_read_without_checksums(text: dict[str, Any], off
 
 
 def test_offset_of_a_later_version_is_refused_with_both_versions() -> None:
-    with pytest.raises(ConfigError, match="offset has version 3; this kraft-spark reads versions up to 2"):
+    with pytest.raises(ConfigError, match="offset has version 3, expected at most 2"):
         read_offset({"version": 3, "start": "earliest", "more": True})
 
 

@@ -74,7 +74,7 @@ class Shorter:
 def test_range_is_lost_when_the_log_ends_where_it_begins(monkeypatch: pytest.MonkeyPatch, end: int) -> None:
     monkeypatch.setattr(reading, "client_for", lambda *_, **__: Shorter(end))
 
-    with pytest.raises(DataLossError, match=f"cannot read offsets 7 to 9: committed is up to {end}; was the log repl"):
+    with pytest.raises(DataLossError, match=f"cannot read offsets 7 to 9: the log is committed up to {end}"):
         list(read_range(ReadOptions.of(OPTIONS), RANGE))
 
     assert list(read_range(ReadOptions.of(OPTIONS | {"failOnDataLoss": "false"}), RANGE)) == []
@@ -87,5 +87,5 @@ def test_range_is_not_lost_when_its_end_is_committed_or_unknown(
 ) -> None:
     monkeypatch.setattr(reading, "client_for", lambda *_, **__: Shorter(end))
 
-    with pytest.raises(QuorumUnavailableError, match="offsets 7 to 9 are committed, but no leader gave them"):
+    with pytest.raises(QuorumUnavailableError, match="offsets 7 to 9 are committed, but no leader sent them"):
         list(read_range(ReadOptions.of(OPTIONS | {"failOnDataLoss": fails}), RANGE))

@@ -49,7 +49,7 @@ LATE = build_batch([Record(value=b"late", timestamp_ms=TOO_LATE_MS)] * 2, base_o
 BOMB = sealed(at(2, b"?", b"?")[: HEADER.size] + compress(Compression.ZSTD, bytes((64 << 20) + 1)))
 DAMAGED = [
     pytest.param(GARBAGE, "batch at offset 2, record 0: it is malformed", id="garbage"),
-    pytest.param(LATE, "batch at offset 2, record 0: its timestamp is beyond what Spark can express", id="late"),
+    pytest.param(LATE, "batch at offset 2, record 0: its timestamp does not fit into 64 bits", id="late"),
     pytest.param(with_field(BOMB, ">h", 21, Compression.ZSTD), "batch at offset 2: more than 67108864", id="bomb"),
     pytest.param(with_field(at(2, b"?", b"?"), ">h", 21, 7), "batch at offset 2: unknown compression", id="codec"),
     pytest.param(flipped(at(2, b"?", b"?"), -1), "batch at offset 2, byte 0 of the response: wrong", id="a bit"),

@@ -96,7 +96,7 @@ def test_columns_of_a_record_are_taken(schema: StructType) -> None:
         (StructType(), "column value is missing; columns are none"),
         (
             StructType().add("value", TEXT).add("key", TEXT).add("value", TEXT),
-            "column value is there 2 times; a record has one of each: value, key and headers. Select each column once",
+            "column value is given 2 times, expected value, key and headers once each: select each column once",
         ),
     ],
     ids=["value", "key", "headers", "unknown", "no value", "no column", "twice"],

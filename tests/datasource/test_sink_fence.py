@@ -59,8 +59,7 @@ def test_first_cluster_is_kept_and_another_one_is_refused(
         check_cluster(location, QUERY_ID, "second")
 
     assert (checkpoint / FILE).read_text() == '{"version": 1, "clusterId": "first"}'
-    assert "has written to cluster first" in str(refusal.value)
-    assert "is cluster second" in str(refusal.value)
+    assert "has cluster id second, expected first" in str(refusal.value)
     assert sorted(path.name for path in checkpoint.iterdir()) == [FILE, "metadata"], "nothing else is left"
 
 
@@ -77,7 +76,7 @@ def test_checkpoint_that_cannot_be_seen_from_here_is_named_once_and_the_query_go
         check_cluster(location, QUERY_ID, "second")
 
     (record,) = caplog.records
-    assert f"in its checkpoint {location}" in record.getMessage()
+    assert f"checkpoint={location}" in record.getMessage()
     assert "set the option kraft.cluster.id=first" in record.getMessage()
 
 
@@ -85,16 +84,16 @@ def test_checkpoint_of_another_query_is_left_alone(checkpoint: Path, caplog: pyt
     check_cluster(str(checkpoint), "another query", "first")
 
     assert not (checkpoint / FILE).exists()
-    assert "it is not the checkpoint of this query as seen from here" in caplog.text
+    assert "this process finds no metadata of this query there" in caplog.text
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "is damaged: b''. Remove it if the query writes to the right quorum"),
-        (b"[1]", "is damaged"),
-        (b'{"version": 1}', "is damaged"),
-        (b'{"version": 2, "clusterId": "x"}', "has version 2; this kraft-spark reads version 1"),
+        (b"", "is malformed: b''. Remove it if the query writes to the right quorum"),
+        (b"[1]", "is malformed"),
+        (b'{"version": 1}', "is malformed"),
+        (b'{"version": 2, "clusterId": "x"}', "has version 2, expected 1"),
         (b'{"version": 1, "clusterId": 5}', "has version 1"),
     ],
 )

@@ -24,7 +24,7 @@ def test_stream_gets_a_reader() -> None:
 @pytest.mark.parametrize(
     ("options", "schema", "kind", "message"),
     [
-        pytest.param({}, COLUMNS, ConfigError, "kraft.bootstrap.servers must be given", id="table without options"),
+        pytest.param({}, COLUMNS, ConfigError, "kraft.bootstrap.servers is missing", id="table without options"),
         pytest.param(SERVERS | {"startingOffsets": "abc"}, COLUMNS, ConfigError, "startingOffsets=abc", id="value"),
         pytest.param(SERVERS | {"txnAppId": "a"}, COLUMNS, ConfigError, "txnAppId is for writes", id="of writes"),
         pytest.param(SERVERS | {"endingOffsets": "5"}, COLUMNS, ConfigError, "a stream has no end", id="of batches"),
@@ -55,5 +55,5 @@ def test_stream_is_refused_at_its_first_call_and_not_before(
 def test_column_that_is_there_twice_is_refused_before_any_row_is_read(method: str) -> None:
     twice = StructType().add("value", BinaryType()).add("value", BinaryType())
 
-    with pytest.raises(ValueError, match="column value is there 2 times"):
+    with pytest.raises(ValueError, match="column value is given 2 times"):
         getattr(KraftDataSource(SERVERS), method)(schema=twice, overwrite=False)

@@ -90,10 +90,9 @@ def test_batch_write_of_other_rows_names_its_key_and_the_way_out(
 
     producer_id = WriteKey("app", 7).producer_id
     assert str(refusal.value).startswith(
-        "the write with txnAppId=app and txnVersion=7 is in the log already with other rows (DUPLICATE_RESOURCE: "
+        "the write with txnAppId=app and txnVersion=7 is in the log with other rows (DUPLICATE_RESOURCE: "
         f"version 7 of producer id {producer_id} was written at offset 0 with record count 2; the batch that came has "
-        f"{difference}); nothing was written now. txnAppId and txnVersion name one write: give another application, "
-        "or a query with a new checkpoint, a txnAppId of its own"
+        f"{difference}); nothing was written. txnAppId and txnVersion identify one write: use another txnAppId for"
     )
     assert "set failOnWriteConflict to false" in str(refusal.value)
     assert len(leader.log) == 1
@@ -106,7 +105,7 @@ def test_stream_of_other_rows_names_its_batch_and_the_way_out(leader: LeaderInMe
     with pytest.raises(WriteConflictError) as refusal:
         write_stream("a", "x")
 
-    assert str(refusal.value).startswith("batch 7 of query a query is in the log already with other rows (DUPLICATE_")
+    assert str(refusal.value).startswith("batch 7 of query a query is in the log with other rows (DUPLICATE_")
     assert "start this query with a new checkpointLocation" in str(refusal.value)
     assert len(leader.log) == 1
 
@@ -122,5 +121,5 @@ def test_conflict_counts_as_written_with_a_warning_where_the_option_says_so(
     assert len(leader.log) == 1
     (warning,) = caplog.records
     assert warning.levelno == logging.WARNING
-    assert warning.getMessage().startswith("batch 7 of query a query is in the log already with other rows (DUPLICATE_")
+    assert warning.getMessage().startswith("batch 7 of query a query is in the log with other rows (DUPLICATE_")
     assert warning.getMessage().endswith("it counts as done, because failOnWriteConflict is false")

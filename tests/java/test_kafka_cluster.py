@@ -219,7 +219,7 @@ def test_spark_writes_nothing_to_a_cluster(spark: SparkSession, cluster: KafkaCl
         before = client.high_watermark()
         rows = spark.createDataFrame([("v",)], "value string")
 
-        with pytest.raises(Exception, match="is no quorum of kraft-spark"):
+        with pytest.raises(Exception, match="is not a quorum of kraft-spark"):
             rows.write.format("kraft").option("kraft.bootstrap.servers", str(cluster.controller)).mode("append").save()
 
         assert client.high_watermark() == before

@@ -143,7 +143,7 @@ def test_row_that_does_not_fit_ends_the_query_and_is_named_when_none_may_be_bad(
     with pytest.raises(PythonException) as refusal:
         unpacked(spark, [GOOD, BAD["misses what must be there"]], SCHEMA, "FAILFAST")
 
-    reason = "these bytes are not struct<x:int,inner:struct<must:int>> in msgpack: inner: must: nothing, where null is"
+    reason = "these bytes are not struct<x:int,inner:struct<must:int>> in msgpack: inner: must: found no value"
     assert reason in str(refusal.value)
 
 
@@ -160,7 +160,7 @@ def test_mode_that_does_not_exist_is_refused() -> None:
         ("x variant", "x: variant has no form in msgpack"),
         ("x varchar(5)", r"x: varchar\(5\) has no form in msgpack"),
         ("map<struct<y: int>,int>", "struct<y:int> has no form in msgpack as the key of a map"),
-        ("x int, x string", "two fields are called x"),
+        ("x int, x string", "two fields have the name x"),
     ],
 )
 def test_schema_with_a_type_that_has_no_form_is_refused_at_once(spark: SparkSession, schema: str, message: str) -> None:

@@ -86,7 +86,7 @@ def test_date_is_packed_when_it_has_four_digits_for_its_year(day: datetime.date)
 def test_date_is_refused_when_it_has_not(day: int) -> None:
     days = pa.array([{"d": 0}, {"d": day}], pa.struct([("d", pa.int32())]))
 
-    with pytest.raises(ValueError, match=f"^the date {day} days from 1970 has no form in msgpack: the years"):
+    with pytest.raises(ValueError, match=f"^the date {day} days from 1970 has no form in msgpack, expected a year"):
         pack(days.cast(pa.struct([("d", pa.date32())])))
 
 
@@ -107,7 +107,7 @@ def test_date_is_refused_when_it_has_not(day: int) -> None:
             "array<int> has no form in msgpack as the key of a map",
             id="key",
         ),
-        pytest.param(pa.struct([("x", pa.int32()), ("x", pa.string())]), "two fields are called x", id="equal names"),
+        pytest.param(pa.struct([("x", pa.int32()), ("x", pa.string())]), "two fields have the name", id="equal names"),
     ],
 )
 def test_type_that_has_no_form_is_refused_by_name_even_of_an_empty_column(

@@ -68,7 +68,7 @@ def test_second_start_on_a_directory_gives_the_quorum_that_runs(
 
         assert again is quorum
         assert quorum.pids == pids
-        with pytest.raises(ConfigError, match=r"runs a quorum on data already, with voters=1, .* voters=3, "):
+        with pytest.raises(ConfigError, match=r"runs a quorum on data with voters=1, .* which is not voters=3, "):
             QuorumService.start(spark, voters=3, data_dir="data")
 
     with QuorumService.start(spark, voters=1, data_dir="data") as another:
@@ -127,5 +127,5 @@ def test_quorum_is_refused_without_a_driver_of_its_own(tmp_path: Path) -> None:
 def test_quorum_is_refused_when_its_application_is_over(tmp_path: Path) -> None:
     stopped = SimpleNamespace(_jvm=object(), sparkContext=SimpleNamespace(_jsc=None))
 
-    with pytest.raises(ConfigError, match="needs a SparkSession that runs: this one is stopped"):
+    with pytest.raises(ConfigError, match="needs a SparkSession that is not stopped"):
         QuorumService.start(stopped, data_dir=tmp_path)  # type: ignore[arg-type]  # what a session is like after stop()

@@ -56,9 +56,9 @@ def test_one_that_is_imported_first_is_named(folder: Path, name: str, file: str,
 
     assert ended.returncode == 1
     last = ended.stderr.splitlines()[-1]
-    assert last.startswith(f"ImportError: the module {name} of {folder / file} is imported already, and hides")
+    assert last.startswith(f"ImportError: the module {name} of {folder / file} was imported before, and hides")
     assert f"the package {name} of kraft-spark in " in last
-    assert last.endswith("Rename that module, or import kraft_spark before it")
+    assert last.endswith("rename that module, or import kraft_spark before it")
 
 
 def test_packages_are_imported_anew_after_a_failure(folder: Path) -> None:
@@ -75,7 +75,9 @@ def test_packages_are_imported_anew_after_a_failure(folder: Path) -> None:
 
     ended = run(folder, "-c", program)
 
-    assert ended.stdout == "kraft-spark is not installed whole: /nowhere has no package raft False\n", ended.stderr
+    assert ended.stdout == "kraft-spark is incomplete: /nowhere has no package raft, install it again False\n", (
+        ended.stderr
+    )
 
 
 def test_task_rows_are_the_same_after_a_pickle_that_needs_no_path(folder: Path) -> None:

@@ -24,7 +24,7 @@ def test_option_is_refused_when_the_dataframe_is_made(spark: SparkSession) -> No
         (spark.read, {"startingOffset": "1"}, "unknown option startingoffset: did you mean startingOffsets?"),
         (spark.readStream, {"startingOffsets": "abc"}, "startingOffsets=abc: expected earliest, latest or an offset"),
         (spark.read, {"startingOffsets": "5", "endingOffsets": "3"}, "startingOffsets=5 is after endingOffsets=3"),
-        (spark.readStream, {SERVERS: ""}, "option kraft.bootstrap.servers must be given: host:port,..."),
+        (spark.readStream, {SERVERS: ""}, "option kraft.bootstrap.servers is missing: expected host:port,..."),
     ]
 
     for reader, options, message in refusals:
@@ -39,14 +39,17 @@ def test_batch_is_refused_at_its_first_use_when_the_quorum_has_to_be_asked(frame
     refusals: list[tuple[dict[str, Any], str]] = [
         (
             {"startingOffsets": end + 1},
-            f"ConfigError: startingOffsets={end + 1} lies past the end: committed are 0 to {end}",
+            f"ConfigError: startingOffsets={end + 1} is after the end of the log, expected 0 to {end}",
         ),
         (
             {"endingOffsets": end + 1},
-            f"ConfigError: endingOffsets={end + 1} lies past the end: committed is up to {end}",
+            f"ConfigError: endingOffsets={end + 1} is after the end of the log, expected at most {end}",
         ),
-        ({"startingTimestamp": 1 << 52}, f"ConfigError: startingTimestamp={1 << 52}: no record is as young as that"),
-        ({"startingTimestamp": 9**15, "endingOffsets": 0}, "no record is as young as that"),
+        (
+            {"startingTimestamp": 1 << 52},
+            f"ConfigError: startingTimestamp={1 << 52}: no record has this timestamp",
+        ),
+        ({"startingTimestamp": 9**15, "endingOffsets": 0}, "no record has this timestamp"),
         (
             {"startingOffsets": "latest"},
             "ConfigError: startingOffsets=latest is for streams only",
@@ -86,7 +89,10 @@ def test_batch_with_columns_of_the_users_own_is_refused(frames: Frames) -> None:
     ("options", "message"),
     [
         ({"endingOffsets": "5"}, "ConfigError: endingOffsets is for batch reads only: a stream has no end"),
-        ({"startingOffsets": "999999"}, "ConfigError: startingOffsets=999999 lies past the end: committed are 0 to "),
+        (
+            {"startingOffsets": "999999"},
+            "ConfigError: startingOffsets=999999 is after the end of the log",
+        ),
         (NOBODY, "QuorumUnavailableError: no leader found within 700 ms: 127.0.0.1:1: Connection refused"),
         ({"kraft.cluster.id": "J8qFJ5vSQ_WmUo0zCbbnZg"}, "expected J8qFJ5vSQ_WmUo0zCbbnZg"),
     ],

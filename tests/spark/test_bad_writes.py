@@ -57,9 +57,9 @@ def test_rows_are_refused_when_a_record_has_no_place_for_them(
 def test_write_is_refused_when_its_options_cannot_be(frames: Frames) -> None:
     rows = frames.values(["x"])
     refusals: list[tuple[dict[str, Any], str]] = [
-        ({SERVERS: ""}, "ConfigError: option kraft.bootstrap.servers must be given: host:port,..."),
+        ({SERVERS: ""}, "ConfigError: option kraft.bootstrap.servers is missing: expected host:port,..."),
         ({"txnAppld": "x"}, "ConfigError: unknown option txnappld: did you mean txnAppId?"),
-        ({"txnAppId": "x"}, "ConfigError: txnAppId and txnVersion go together"),
+        ({"txnAppId": "x"}, "ConfigError: expected both txnAppId and txnVersion"),
         ({"kraft.cluster.id": "J8qFJ5vSQ_WmUo0zCbbnZg"}, "expected J8qFJ5vSQ_WmUo0zCbbnZg"),
         (
             {SERVERS: "127.0.0.1:1", "kraft.default.api.timeout.ms": 700},

@@ -153,7 +153,7 @@ def test_sql_reads_and_writes_the_log_when_options_come_with_the_statement(frame
             for source in (f"log_to_read {with_servers}", "log_view")
         )
         # Spark 4.3 keeps the options of a table to itself.
-        with pytest.raises(AnalysisException, match=f"option {SERVERS} must be given"):
+        with pytest.raises(AnalysisException, match=f"option {SERVERS} is missing"):
             spark.sql("select * from log_to_read").collect()
     finally:
         spark.sql("drop table log_to_read")

@@ -27,7 +27,7 @@ def test_write_above_the_clients_limit_is_refused_whole(frames: Frames) -> None:
         with pytest.raises(AnalysisException) as refusal:
             frames.write(too_large, **{"kraft.max.request.size": limit})
         assert "has 10 rows and about 7" in str(refusal.value)
-        assert f"the limit is {limit} (kraft.max.request.size). {REMEDY}" in str(refusal.value)
+        assert f"expected at most {limit} (kraft.max.request.size). {REMEDY}" in str(refusal.value)
 
     assert frames.end() == end, "nothing was written"
 
@@ -45,8 +45,8 @@ def test_query_that_the_nodes_refuse_goes_on_when_their_limit_is_raised(spark: S
         with pytest.raises(StreamingQueryException) as refusal:
             writing(quorum)
         assert "batch 1 of query" in str(refusal.value)
-        assert f"the limit is the node's message.max.bytes. {REMEDY}" in str(refusal.value)
-        assert "only a higher limit frees the query" in str(refusal.value)
+        assert f"expected at most the node's message.max.bytes. {REMEDY}" in str(refusal.value)
+        assert "the query needs a higher limit" in str(refusal.value)
         assert Frames(spark, quorum.bootstrap_servers).log_values() == ["small"]
 
     with LocalQuorum.start(tmp_path / "quorum", voters=1, settings={"message.max.bytes": "40000"}) as quorum:

@@ -182,5 +182,5 @@ def test_checkpoint_of_a_later_version_is_refused_with_both_versions(frames: Fra
     checkpoint = Checkpoint(tmp_path)
     checkpoint.write_offset(0, json.dumps(json.loads(checkpoint.offset(0)) | {"version": 3}))
 
-    with pytest.raises(StreamingQueryException, match="offset has version 3; this kraft-spark reads versions up to 2"):
+    with pytest.raises(StreamingQueryException, match="offset has version 3, expected at most 2"):
         delivered.run()
