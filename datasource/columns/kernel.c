@@ -1,13 +1,13 @@
 /*
- * The two loops that run once a record: from Kafka record batches (magic v2) to Arrow columns, and back. What runs
- * once a batch (headers, checksums, compression) is Python's.
+ * The two loops over single records: from Kafka record batches (magic v2) to Arrow columns, and back. Python does the
+ * work for each batch: headers, checksums, compression.
  *
- * Each direction is one walk that is run twice: first it counts, then it writes into the room that its caller made
- * from the counts. Both check what they read, so that no input makes them read outside of it; the input must not
- * change in between. All is inlined and `is_writing` is a constant, so that each run is straight code of its own.
+ * Each direction is one loop that runs twice: first it counts, then it writes into the buffers that the caller
+ * allocated by the counts. Both runs check what they read, so no input makes them read outside of it; the input must
+ * not change in between. All functions are inlined and `is_writing` is a constant, so each run is compiled by itself.
  *
- * The structures are those of `structures.py`, field by field. When one changes, so does KERNEL_VERSION, here and
- * there: a library that is left from another version is then refused instead of called.
+ * The structures are those of `structures.py`, field by field. A change of one needs a new KERNEL_VERSION here and
+ * there, so that a library of another version is refused.
  */
 #include <string.h>
 
@@ -17,26 +17,26 @@
 
 EXPORTED const int64_t kernel_version = KERNEL_VERSION;
 
-/* Why a walk stopped, besides the outcomes of `record.h`; `kernel.py` has the sentences. */
+/* Outcomes besides those of `record.h`; `kernel.py` has the messages. */
 enum kernel_outcome {
     ARROW_MALFORMED = -4, /* Arrow offsets that point outside of their data */
-    OUTPUT_FULL = -5,     /* less room than was counted */
+    OUTPUT_FULL = -5,     /* the output is smaller than counted */
 };
 
 /* ---- From records to columns ---------------------------------------------------------------------------------- */
 
 /* A record batch to read, from its header. */
 struct batch {
-    int64_t records_start, records_end; /* where in the input its records lie */
+    int64_t records_start, records_end; /* position of its records in the input */
     int64_t record_count;
     int64_t base_offset, last_offset_delta;
     int64_t base_timestamp_ms, max_timestamp_ms;
     int64_t attributes;
     int64_t epoch;
-    int64_t row_count; /* out: how many of its records are wanted */
+    int64_t row_count; /* out: number of its records in the range */
 };
 
-/* Attribute bit: every record has the time at which the leader appended it, the batch's largest timestamp. */
+/* Attribute bit: the timestamp of every record is that of the append, which is the largest timestamp of the batch. */
 #define HAS_APPEND_TIME 0x08
 
 /* An Arrow binary column to write: value i is data[offsets[i] .. offsets[i + 1]], null where its validity bit is 0. */
@@ -52,10 +52,10 @@ struct decoding {
     const uint8_t *input;
     struct batch *batches;
     int64_t batch_count;
-    int64_t start_offset, end_offset;    /* wanted are the records at start_offset <= offset < end_offset */
-    int64_t has_headers;                 /* whether the columns of headers are wanted */
+    int64_t start_offset, end_offset;    /* the range: start_offset <= offset < end_offset */
+    int64_t has_headers;                 /* whether to write the columns of headers */
     int64_t row_count, header_count;     /* out */
-    int64_t failed_batch, failed_record; /* out: the batch, and the record in it, at which the walk stopped */
+    int64_t failed_batch, failed_record; /* out: the batch, and the record in it, at which the loop failed */
     int64_t *offsets;
     int64_t *timestamps_us;
     int32_t *epochs;
@@ -83,7 +83,7 @@ INLINE void append(struct binary_output *column, int64_t index, struct span span
 
 INLINE int64_t append_headers(struct decoding *decoding, struct record *record, bool is_wanted, bool is_writing) {
     if (is_writing && !is_wanted) {
-        return DONE; /* The first run has checked them. */
+        return DONE; /* The first run checked them. */
     }
     struct cursor *cursor = &record->headers;
     for (int64_t left = record->header_count; left > 0; left--) {
@@ -152,7 +152,7 @@ INLINE int64_t decode_batch(struct decoding *decoding, const struct batch *batch
 }
 
 INLINE int64_t decode(struct decoding *shared, bool is_writing) {
-    /* A copy that no written byte can be part of, so that the compiler keeps it in registers. */
+    /* No written byte can be part of this copy, so the compiler keeps it in registers. */
     struct decoding decoding = *shared;
     decoding.row_count = decoding.header_count = 0;
     rewind_column(&decoding.key);
@@ -171,7 +171,7 @@ INLINE int64_t decode(struct decoding *shared, bool is_writing) {
     return outcome;
 }
 
-/* Checks all records and counts what the wanted ones need. */
+/* Checks all records, and counts the bytes and rows of those in the range. */
 EXPORTED int64_t decode_count(struct decoding *decoding) { return decode(decoding, false); }
 
 /* Writes the columns. Call it after `decode_count`, with the same input. */
@@ -198,13 +198,13 @@ struct encoding {
     int64_t byte_count; /* out */
 };
 
-/* Where the bytes (the elements) of a value lie. The length is -1 for null, MALFORMED if they lie outside. */
+/* The position of the bytes, or elements, of a value. The length is -1 for null, MALFORMED if they lie outside. */
 struct range {
     int64_t start, length;
 };
 #define MALFORMED (-2)
 
-/* Arrow asks for aligned offsets, but an array sliced out of a message may have others. */
+/* Arrow expects aligned offsets, but an array that is a slice of a message may have others. */
 INLINE int64_t load_offset(const struct column_input *column, int64_t index) {
     int32_t narrow;
     int64_t wide;
@@ -241,7 +241,7 @@ INLINE void put_varint(struct encoding *encoding, int64_t value, bool is_writing
     } while (rest > 0);
 }
 
-/* Puts the length of a value and its bytes; false if they lie outside of their column. */
+/* Puts the length and the bytes of a value; returns false if they lie outside of their column. */
 INLINE bool put_value(struct encoding *encoding, const struct column_input *column, int64_t row, bool is_writing) {
     struct range range = range_at(column, row);
     put_varint(encoding, range.length, is_writing);
@@ -254,7 +254,7 @@ INLINE bool put_value(struct encoding *encoding, const struct column_input *colu
     return range.length != MALFORMED;
 }
 
-/* Puts all of a record that its length counts. */
+/* Puts a record without its length. */
 INLINE bool put_body(struct encoding *encoding, int64_t row, bool is_writing) {
     put_varint(encoding, 0, is_writing); /* attributes */
     put_varint(encoding, 0, is_writing); /* timestamp delta: all records of a write have the same time */
@@ -272,10 +272,10 @@ INLINE bool put_body(struct encoding *encoding, int64_t row, bool is_writing) {
 }
 
 INLINE int64_t encode(struct encoding *shared, bool is_writing) {
-    struct encoding encoding = *shared; /* A copy for the reason that `decode` has. */
+    struct encoding encoding = *shared; /* A copy, as in `decode`. */
     encoding.byte_count = 0;
     for (int64_t row = 0; row < encoding.row_count; row++) {
-        /* A record begins with its length, so that it is counted before it is written. */
+        /* A record begins with its length, so it is counted before it is written. */
         struct encoding counting = encoding;
         if (!put_body(&counting, row, false)) {
             return ARROW_MALFORMED;
@@ -295,7 +295,7 @@ INLINE int64_t encode(struct encoding *shared, bool is_writing) {
     return DONE;
 }
 
-/* Counts the bytes that the rows make as records. */
+/* Counts the bytes of the rows as records. */
 EXPORTED int64_t encode_count(struct encoding *encoding) { return encode(encoding, false); }
 
 /* Writes the records. Call it after `encode_count`, with the same columns. */

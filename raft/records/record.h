@@ -1,6 +1,6 @@
 /*
- * Reading one record, for every library that walks over records: `scanner.c` beside this file, and the kernel that
- * makes columns of them (datasource/columns/kernel.c).
+ * Reads one record. Both libraries use it: `scanner.c` beside this file, and the kernel that makes columns of records
+ * (datasource/columns/kernel.c).
  *
  * A record, in the order of LOG-3. Varints are zigzag, 32 bits, 64 for the timestamp; a length of -1 means null:
  *
@@ -8,7 +8,7 @@
  *     varint key length | key | varint value length | value
  *     varint header count | for each header: varint key length | key | varint value length | value
  *
- * Whatever the bytes are, nothing outside of them is read.
+ * No bytes make it read outside of its input.
  */
 #ifndef KRAFT_RECORD_H
 #define KRAFT_RECORD_H
@@ -20,15 +20,18 @@
 #define EXPORTED __attribute__((visibility("default")))
 #define INLINE static inline __attribute__((always_inline))
 
-/* Why a walk over records stopped. */
+/* The outcome of a loop over records. */
 enum outcome {
     DONE = 0,
-    RECORD_MALFORMED = -1,   /* a length or a count that points outside, a varint without end, bytes left over */
+    RECORD_MALFORMED = -1,   /* a length or count out of range, a varint without an end, bytes left over */
     OFFSETS_DISORDERED = -2, /* offset deltas that do not rise, or lie outside of the batch */
-    TIMESTAMP_OVERFLOW = -3, /* a time that int64 microseconds cannot express */
+    TIMESTAMP_OVERFLOW = -3, /* a timestamp that does not fit into int64 microseconds */
 };
 
-/* What is left to read. After a read has failed all others fail, so that one look at the end of a record is enough. */
+/*
+ * The bytes that are left to read. After a failed read all others fail, so one check at the end of a record is
+ * enough.
+ */
 struct cursor {
     const uint8_t *position, *end;
     bool has_failed;
@@ -48,9 +51,9 @@ INLINE int64_t fail(struct cursor *cursor) {
 
 INLINE int64_t from_zigzag(uint64_t value) { return (int64_t)(value >> 1) ^ -(int64_t)(value & 1); }
 
-/* Reads an integer of at most `bits` bits; more than those are an error, not dropped as Java does (ByteUtils). */
+/* Reads an integer of at most `bits` bits. More bits are an error; Java (ByteUtils) ignores them. */
 INLINE int64_t read_varint(struct cursor *cursor, int bits) {
-    /* Nearly every varint has one byte or two. Spelled out, they make the whole walk a quarter faster. */
+    /* Most varints have one or two bytes. Code of their own makes the whole loop a quarter faster. */
     const uint8_t *bytes = cursor->position;
     int64_t left = cursor->end - bytes;
     if (left >= 1 && bytes[0] < 0x80) {
@@ -88,17 +91,17 @@ INLINE struct span read_span(struct cursor *cursor) {
 
 struct record {
     int64_t timestamp_delta_ms, offset_delta;
-    const uint8_t *content; /* where its key length begins: what a record says, apart from when and where */
+    const uint8_t *content; /* from its key length on: the record without its length, timestamp and offset */
     struct span key, value;
     int64_t header_count;
-    struct cursor headers; /* its end is that of the record */
+    struct cursor headers; /* ends with the record */
 };
 
-/* Reads a record, but for its headers, and moves the batch's cursor to the next one. */
+/* Reads a record without its headers, and moves the cursor of the batch to the next record. */
 INLINE struct record read_record(struct cursor *batch) {
     struct span body = read_span(batch);
     struct cursor cursor = {body.start, batch->position, batch->has_failed || body.length < 1};
-    cursor.position += !cursor.has_failed; /* The attributes of a record: one byte that has no meaning yet. */
+    cursor.position += !cursor.has_failed; /* The attributes of a record: one byte without a meaning. */
     struct record record = {0};
     record.timestamp_delta_ms = read_varint(&cursor, 64);
     record.offset_delta = read_varint(&cursor, 32);
@@ -110,7 +113,7 @@ INLINE struct record read_record(struct cursor *batch) {
     return record;
 }
 
-/* Adds up a record's timestamp; false if int64 microseconds cannot express it. */
+/* Computes the timestamp of a record; returns false if it does not fit into int64 microseconds. */
 INLINE bool add_timestamp(int64_t base_ms, int64_t delta_ms, int64_t *timestamp_ms, int64_t *timestamp_us) {
     return !__builtin_add_overflow(base_ms, delta_ms, timestamp_ms)
         && !__builtin_mul_overflow(*timestamp_ms, (int64_t)1000, timestamp_us);

@@ -1,9 +1,9 @@
 /*
- * Walks over the records of one batch that a node takes without making objects of them: is each of them sound, what is
- * the checksum of their content, and which one is the first of a time. `python_scanner.py` does the same in Python.
+ * Reads the records of one batch without making objects of them: checks each record, computes the checksum of their
+ * content, and finds the first record of a time. `python_scanner.py` does the same in Python.
  *
- * The structures are those of `compiled_scanner.py`, field by field. When one changes, so does SCANNER_VERSION, here
- * and there: a library that is left from another version is then refused instead of called.
+ * The structures are those of `compiled_scanner.py`, field by field. A change of one needs a new SCANNER_VERSION here
+ * and there, so that a library of another version is refused.
  */
 #include <string.h>
 
@@ -13,18 +13,18 @@
 
 EXPORTED const int64_t scanner_version = SCANNER_VERSION;
 
-/* Where the records of one batch lie, and what its header says of them. */
+/* The position of the records of one batch, and the fields of its header that are needed. */
 struct section {
-    int64_t start, end; /* in the data beside it, decompressed */
+    int64_t start, end; /* in the data, which is decompressed */
     int64_t record_count, last_offset_delta;
     int64_t base_timestamp_ms;
-    int64_t append_time_ms, has_append_time; /* with LogAppendTime, the one timestamp of all records */
+    int64_t append_time_ms, has_append_time; /* with LogAppendTime, the timestamp of all records */
 };
 
 struct checked {
     int64_t outcome;
-    int64_t failed_record;     /* the index of the record at which the check stopped */
-    uint64_t content_checksum; /* 0 if it is not wanted */
+    int64_t failed_record;     /* the index of the record at which the check failed */
+    uint64_t content_checksum; /* 0 if it is not asked for */
 };
 
 struct found {
@@ -57,7 +57,7 @@ INLINE uint64_t murmur_hash(const uint8_t *bytes, int64_t size) {
         hashed = (hashed ^ mixed) * MULTIPLIER;
     }
     if (size > 0) {
-        /* The end of the last eight bytes: to copy so many as are left takes a call. */
+        /* The last eight bytes are read again, because copying a variable number of bytes takes a call. */
         uint64_t rest = has_words ? load_little_endian(bytes + size - 8, 8) >> (64 - 8 * size)
                                   : load_little_endian(bytes, (size_t)size);
         hashed = (hashed ^ rest) * MULTIPLIER;
@@ -66,7 +66,7 @@ INLINE uint64_t murmur_hash(const uint8_t *bytes, int64_t size) {
     return hashed ^ hashed >> SHIFT;
 }
 
-/* ---- The walks -------------------------------------------------------------------------------------------------- */
+/* ---- The loops over records ------------------------------------------------------------------------------------- */
 
 INLINE bool has_sound_headers(struct record *record) {
     struct cursor *cursor = &record->headers;
@@ -117,12 +117,12 @@ INLINE struct checked check(const uint8_t *data, const struct section *section, 
     return checked;
 }
 
-/* Checks all records, and that there is nothing behind them. */
+/* Checks all records, and that nothing lies behind them. */
 EXPORTED struct checked check_records(const uint8_t *data, const struct section *section, int64_t with_checksum) {
     return with_checksum ? check(data, section, true) : check(data, section, false);
 }
 
-/* Finds the first record whose timestamp is at least `timestamp_ms`; nothing if a malformed one comes before it. */
+/* Finds the first record whose timestamp is `timestamp_ms` or later; a record behind a malformed one is not found. */
 EXPORTED struct found find_first(const uint8_t *data, const struct section *section, int64_t timestamp_ms) {
     struct cursor cursor = {data + section->start, data + section->end, false};
     int64_t record_ms = section->append_time_ms;

@@ -73,7 +73,7 @@ def decode_producer_snapshot(content: bytes, *, end_offset: Offset) -> TableImag
     try:
         return _decode(content, end_offset)
     except (struct.error, IndexError) as error:
-        raise DecodeError(f"producer snapshot is cut short: {error}") from error
+        raise DecodeError(f"producer snapshot is incomplete: {error}") from error
 
 
 def _decode(content: bytes, end_offset: Offset) -> TableImage:

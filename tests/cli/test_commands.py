@@ -10,16 +10,16 @@ from raft import __version__
 from raft.local.ports import free_ports
 from tests.cli.running import Here, kraft
 
-NOBODY = f"127.0.0.1:{free_ports(1)[0]}"
+UNUSED = f"127.0.0.1:{free_ports(1)[0]}"
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["append", "--bootstrap-server", NOBODY, "--timeout-ms", "200", "x"], "no leader found within 200 ms: "),
-        (["read", "--bootstrap-server", NOBODY, "--timeout-ms", "200"], "no leader found within 200 ms: "),
+        (["append", "--bootstrap-server", UNUSED, "--timeout-ms", "200", "x"], "no leader found within 200 ms: "),
+        (["read", "--bootstrap-server", UNUSED, "--timeout-ms", "200"], "no leader found within 200 ms: "),
         (
-            ["quorum", "describe", "--bootstrap-server", NOBODY, "--timeout-ms", "200", "--status"],
+            ["quorum", "describe", "--bootstrap-server", UNUSED, "--timeout-ms", "200", "--status"],
             "no leader found within 200 ms: ",
         ),
         (["read", "--bootstrap-server", "nowhere"], "--bootstrap-server=nowhere: expected host:port with a port of"),
@@ -56,7 +56,7 @@ def test_version_is_that_of_the_package(here: Here) -> None:
         (["read"], "Missing option '--bootstrap-server'"),
         (["serve"], "Missing option '--config'"),
         (["dump-log"], "Missing argument 'path'"),
-        (["read", "--bootstrap-server", NOBODY, "--frobnicate"], "No such option: --frobnicate"),
+        (["read", "--bootstrap-server", UNUSED, "--frobnicate"], "No such option: --frobnicate"),
         (["quorum", "frobnicate"], "No such command 'frobnicate'"),
         (["dev", "--voters", "0"], "--voters"),
         (["dev", "--base-port", "70000"], "--base-port"),

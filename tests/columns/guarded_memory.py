@@ -1,4 +1,4 @@
-"""Memory between two pages that nobody may touch: one byte too far is a crash and not a matter of luck."""
+"""Memory between two pages without access: touching one byte too many ends the process."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The compiled kernel against whatever bytes: it neither reads nor writes a byte outside of what it was given.
+"""The compiled kernel reads and writes no byte outside of its arguments, whatever bytes it is given.
 
-Inputs, and the encoder's output, lie flush against pages that nobody may touch, so that a byte too far ends the
-process; behind the decoder's outputs lie canaries. A process that ended so prints no seed, hence the seed is fixed.
+Inputs, and the encoder's output, end right before a page without access, so touching one byte too many ends the
+process. Behind the decoder's outputs lie canaries. A process that ends this way prints no seed, so the seed is fixed.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def advertised(**changes: str | None) -> Endpoint:
         pytest.param("A:PLAINTEXT,CONTROLLER:SASL_PLAINTEXT", "CONTROLLER", "SASL_PLAINTEXT", id="one of two"),
         pytest.param("", "SSL", "SSL", id="by its name"),
         pytest.param("OTHER:PLAINTEXT", "SASL_SSL", "SASL_SSL", id="by its name, others mapped"),
-        pytest.param("CONTROLLER:NONSENSE", "CONTROLLER", "NONSENSE", id="mapped to what nobody knows"),
+        pytest.param("CONTROLLER:NONSENSE", "CONTROLLER", "NONSENSE", id="mapped to an unknown protocol"),
     ],
 )
 def test_listener_that_is_not_plaintext_is_refused(protocols: str, listener: str, protocol: str) -> None:

@@ -20,7 +20,7 @@ def _is_bent(content: bytes) -> bool:
 
 def _raise_another_error(content: bytes) -> None:
     if _is_bent(content):
-        raise KeyError("a tag that nobody knows")
+        raise KeyError("an unknown tag")
 
 
 def _raise_what_is_no_exception(content: bytes) -> None:

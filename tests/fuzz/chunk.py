@@ -2,9 +2,9 @@
 
 python -m tests.fuzz.chunk JOB PROGRESS        JOB as `Job.to_json` writes it, PROGRESS a file
 
-It may take so much address space and no more, which also binds what libraries allocate behind Python's back; it ends
-when one input takes too much processor time, also inside of C; and before each input it writes the number of it into
-PROGRESS, where it can be read by whoever finds the process dead. What it found it prints.
+Its address space is limited, which also limits what libraries allocate outside of Python. It ends when one input takes
+too much processor time, also inside of C. Before each input it writes the input's number into PROGRESS, so that the
+number can be read when the process is dead. It prints its results.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def run(job: Job, progress: memoryview) -> Found:
     verdicts: Counter[str] = Counter()
     for number in range(job.first_number, job.end_number):
         NUMBER.pack_into(progress, 0, number)
-        # Nobody handles the signal, so that it ends the process wherever it is.
+        # No handler is installed for the signal, so it ends the process wherever it is.
         signal.setitimer(signal.ITIMER_PROF, job.processor_time_s)
         each = trial(decoders, job.seed, number)
         try:

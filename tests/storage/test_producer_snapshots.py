@@ -70,7 +70,7 @@ def sealed(body: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        pytest.param(b"", "cut short", id="empty"),
+        pytest.param(b"", "incomplete", id="empty"),
         pytest.param(encode_producer_snapshot(image())[:-1], "with checksum", id="cut short"),
         pytest.param(b"\0\2" + encode_producer_snapshot(image())[2:], "of version 2, expected 1", id="version"),
         pytest.param(sealed(struct.pack(">i", 5)), "with 5 producers in 10 bytes", id="count"),
@@ -78,7 +78,7 @@ def sealed(body: bytes) -> bytes:
         pytest.param(sealed(struct.pack(">i", 0)), "of Kafka, without the part", id="Kafka's own"),
         pytest.param(sealed(struct.pack(">i4sh", 0, b"KSPK", 2) + bytes(16)), "second part has version 2", id="ours"),
         pytest.param(sealed(struct.pack(">i4shqq", 0, b"KSPK", 1, -1, -1) + b"?"), "1 bytes behind", id="more"),
-        pytest.param(sealed(struct.pack(">i4sh", 0, b"KSPK", 1)), "cut short", id="ours cut short"),
+        pytest.param(sealed(struct.pack(">i4sh", 0, b"KSPK", 1)), "incomplete", id="ours incomplete"),
     ],
 )
 def test_snapshot_is_refused_with_the_reason(content: bytes, reason: str) -> None:
