@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.program import Program
 from benchmarks.servers.etcd import Etcd
 from benchmarks.servers.missing import MissingPeerError, require_programs
-from benchmarks.servers.quorum import TOPIC, Quorum
+from benchmarks.servers.quorum import Quorum
 from raft.records.batch import build_batch
 from raft.records.record import Record
 from raft.types import Uuid
@@ -26,6 +26,7 @@ from raft.wire.messages.produce import (
     ProduceResponsePartition,
     ProduceResponseTopic,
 )
+from tests.node.harness.properties import TOPIC
 
 VALUE_BYTES = 256
 
@@ -84,7 +85,7 @@ class Generator:
         with quorum.client() as client:
             start_offset = client.high_watermark()
             arguments = {
-                "address": str(quorum.leader_endpoint()),
+                "address": str(quorum.leader_endpoint),
                 "frame": str(frame),
                 "error-at": str(error_position()),
             }
@@ -101,15 +102,14 @@ class Generator:
         Returns:
             appends a second of all clients together, and the time of one append: median and 99th percentile.
         """
-        arguments = {"endpoints": etcd.servers, "value-bytes": str(VALUE_BYTES)}
+        arguments = {"endpoints": etcd.endpoints, "value-bytes": str(VALUE_BYTES)}
         return _measures(self._run("put", **arguments, clients=str(clients), total=str(total)))
 
     def recovery(self, etcd: Etcd) -> Program:
         """Return a program that does to etcd what `benchmarks.side.recovery` does to a quorum."""
         return Program(
             "the load generator",
-            [str(self.binary), "put-after-signal", "-endpoints", etcd.servers],
-            log_file=self.folder / "recovery.log",
+            [str(self.binary), "put-after-signal", "-endpoints", etcd.endpoints],
             environment={},
             folder=self.folder,
         )

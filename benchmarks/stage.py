@@ -101,7 +101,7 @@ class Stage:
         Raises:
             MissingPeerError: Kafka cannot be had.
         """
-        return self._service(Service.BROKER, "", lambda: Broker(self.kafka(), self.new_folder("broker")))
+        return self._service(Service.BROKER, "", lambda: Broker(self.kafka(), self.new_folder("broker")).start())
 
     def etcd(self) -> Etcd:
         """Return etcd, which lives on from work to work.
@@ -109,7 +109,7 @@ class Stage:
         Raises:
             MissingPeerError: it is not installed.
         """
-        return self._service(Service.ETCD, "", lambda: Etcd(self.new_folder("etcd")))
+        return self._service(Service.ETCD, "", lambda: Etcd(self.new_folder("etcd")).recover())
 
     def spark(self, contestant: str) -> Program:
         """Return a Spark application that runs a checkout's connector, and ours with Kafka's beside it."""
@@ -134,7 +134,7 @@ class Stage:
     def quorum(self, contestant: str) -> Quorum:
         """Start a new quorum of a checkout's, for the work that runs now."""
         quorum = Quorum(self.checkouts[contestant], self.new_folder(f"quorum-{contestant}"))
-        return self._work.enter_context(quorum)
+        return self._work.enter_context(quorum).recover()
 
     def program(self, contestant: str, module: str, *arguments: str) -> Program:
         """Start one of `benchmarks.side` with a checkout's code, for the work that runs now."""
@@ -156,7 +156,6 @@ class Stage:
         return Program(
             f"{contestant}: {module}",
             [str(checkout.python), "-P", "-m", f"benchmarks.side.{module}", *arguments],
-            log_file=self._folder / f"{contestant}-{module}.log",
             environment={"PYTHONPATH": str(self._folder / "packages"), "PYSPARK_PYTHON": str(checkout.python)},
             folder=self._folder,
         )

@@ -12,16 +12,16 @@ from typing import Any, Self
 
 from benchmarks.servers.missing import require_programs
 from raft.local.ports import free_ports
-from tests.java.processes import Server
+from tests.node.harness.properties import HOST
 from tests.node.harness.waiting import eventually
+from tests.processes.server import Server
 
-_HOST = "127.0.0.1"
 _MEMBERS = 3
 _READY_S = 60
 
 
 class Etcd:
-    """The members; one that is killed stays dead until it is started again. The end of the block kills all.
+    """The members; one that is killed is not started again before `recover`. The end of the block kills all.
 
     Args:
         folder: holds their data; must not be there yet.
@@ -38,15 +38,15 @@ class Etcd:
         program = shutil.which("etcd")
         assert program is not None, "it was found just now"
         names = [f"member-{number}" for number in range(1, _MEMBERS + 1)]
-        peers = [f"http://{_HOST}:{port}" for port in peer_ports]
+        peers = [f"http://{HOST}:{port}" for port in peer_ports]
         cluster = ",".join(f"{name}={peer}" for name, peer in zip(names, peers, strict=True))
         self._servers = []
         for name, port, peer in zip(names, self._ports, peers, strict=True):
             arguments = {
                 "--name": name,
                 "--data-dir": str(folder / name),
-                "--listen-client-urls": f"http://{_HOST}:{port}",
-                "--advertise-client-urls": f"http://{_HOST}:{port}",
+                "--listen-client-urls": f"http://{HOST}:{port}",
+                "--advertise-client-urls": f"http://{HOST}:{port}",
                 "--listen-peer-urls": peer,
                 "--initial-advertise-peer-urls": peer,
                 "--initial-cluster": cluster,
@@ -58,44 +58,38 @@ class Etcd:
             self._servers.append(Server(name, command, log_file=folder / f"{name}.log"))
 
     def __enter__(self) -> Self:
-        try:
-            for server in self._servers:
-                server.start()
-            self.settle()
-        except BaseException:
-            self.stop()
-            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop()
+        for server in self._servers:
+            server.kill()
 
     @property
-    def servers(self) -> str:
-        """All members, as clients take them: host:port,..."""
-        return ",".join(f"{_HOST}:{port}" for port in self._ports)
+    def endpoints(self) -> str:
+        """All members, as clients are given them: host:port,..."""
+        return ",".join(f"{HOST}:{port}" for port in self._ports)
 
-    def leader_process(self) -> Server:
+    def leader(self) -> Server:
         """Return the member that leads."""
         return eventually(self._leader, "etcd has a leader", within_s=_READY_S)
 
-    def settle(self) -> None:
-        """Start what does not run, and wait until all members have applied the whole log.
+    def recover(self) -> Self:
+        """Start the members that do not run, and wait until all have applied the whole log.
 
         Raises:
             AssertionError: they have not.
         """
-        for server in self._servers:
-            if server.pid is None:
-                server.start()
-        eventually(self._is_settled, "all members of etcd have the whole log", within_s=_READY_S)
-
-    def stop(self) -> None:
-        """End all members at once."""
-        for server in self._servers:
-            server.kill()
+        try:
+            for server in self._servers:
+                if not server.is_running:
+                    server.start()
+            eventually(self._is_settled, "all members of etcd have the whole log", within_s=_READY_S)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
 
     def _leader(self) -> Server | None:
         for server, port in zip(self._servers, self._ports, strict=True):
@@ -121,11 +115,11 @@ def etcd_version() -> str:
 
 
 def _status(port: int) -> dict[str, Any] | None:
-    """What a member says of itself; None while it does not answer."""
-    request = urllib.request.Request(f"http://{_HOST}:{port}/v3/maintenance/status", data=b"{}")
+    """Return the status of a member; None if it sends no response."""
+    request = urllib.request.Request(f"http://{HOST}:{port}/v3/maintenance/status", data=b"{}")
     try:
-        with urllib.request.urlopen(request, timeout=1) as answer:
-            status: dict[str, Any] = json.load(answer)
+        with urllib.request.urlopen(request, timeout=1) as response:
+            status: dict[str, Any] = json.load(response)
             return status
     except (OSError, ValueError):
         return None

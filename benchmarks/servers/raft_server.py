@@ -6,22 +6,22 @@ It serves no clients, so nobody can produce to it. What is measured is how fast 
 from __future__ import annotations
 
 import time
-from contextlib import suppress
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from benchmarks.servers.broker import SMALL_HEAP
-from raft.types import NodeId
-from tests.java.kafka import Kafka, MainClass, java_command
-from tests.java.processes import Server
-from tests.java.seats import RAFT_SERVER_TOPIC, Seat, seat_voters
+from tests.java.kafka import Kafka
+from tests.java.raft_server import raft_server_voters
 from tests.node.harness.waiting import eventually
+from tests.processes.node_process import NodeProcess
 
 _VOTERS = 3
 _MORE_BYTES_A_SECOND_THAN_IT_CAN = 150_000_000
 """What it is asked for. At such rates its log stands still now and then, at times for good."""
 
 _START_S = 120
-_STANDS_STILL_S = 30
+_STALLED_S = 30
 _ATTEMPTS = 3
 
 
@@ -50,37 +50,32 @@ def growth_bytes_a_second(
 
 
 def _growth(kafka: Kafka, folder: Path, value_bytes: int, warm_up_s: float, measured_s: float) -> float:
-    seats = seat_voters(folder, _VOTERS, RAFT_SERVER_TOPIC)
-    servers = [_server(kafka, node_id, seat, value_bytes) for node_id, seat in seats.items()]
-    try:
-        for server in servers:
-            server.start()
-        eventually(lambda: _log_bytes(seats) > 1 << 16, "TestRaftServer writes", within_s=_START_S)
+    with ExitStack() as stack:
+        nodes = [
+            stack.enter_context(
+                kafka.raft_server(
+                    properties,
+                    folder / f"process-{node_id}",
+                    records_per_s=_MORE_BYTES_A_SECOND_THAN_IT_CAN // value_bytes,
+                    record_bytes=value_bytes,
+                    log_level="warn",
+                    jvm=SMALL_HEAP,
+                )
+            )
+            for node_id, properties in raft_server_voters(folder, _VOTERS, {}).items()
+        ]
+        for node in nodes:
+            node.start()
+        eventually(lambda: _log_bytes(nodes) > 1 << 16, "TestRaftServer appends", within_s=_START_S)
         time.sleep(warm_up_s)
-        before, started = _log_bytes(seats), time.perf_counter()
+        before, started = _log_bytes(nodes), time.perf_counter()
         time.sleep(measured_s)
-        # It writes in bursts: a short time may hold none.
-        eventually(lambda: _log_bytes(seats) > before, "TestRaftServer goes on writing", within_s=_STANDS_STILL_S)
-        return (_log_bytes(seats) - before) / (time.perf_counter() - started)
-    finally:
-        for server in servers:
-            server.kill()
+        # It appends in bursts: a short time may hold none.
+        eventually(lambda: _log_bytes(nodes) > before, "TestRaftServer goes on appending", within_s=_STALLED_S)
+        return (_log_bytes(nodes) - before) / (time.perf_counter() - started)
 
 
-def _server(kafka: Kafka, node_id: NodeId, seat: Seat, value_bytes: int) -> Server:
-    directory_id = f"{'ABC'[node_id - 1] * 21}g"
-    arguments = {
-        "--config": str(seat.config),
-        "--replica-directory-id": directory_id,
-        "--throughput": str(_MORE_BYTES_A_SECOND_THAN_IT_CAN // value_bytes),
-        "--record-size": str(value_bytes),
-    }
-    words = [word for pair in arguments.items() for word in pair]
-    command = java_command(kafka.jars, MainClass.RAFT_SERVER, *words, log_level="warn", jvm=SMALL_HEAP)
-    return Server(f"TestRaftServer {node_id}", command, log_file=seat.folder / "java.log")
-
-
-def _log_bytes(seats: dict[NodeId, Seat]) -> int:
-    """Bytes of the log on a majority of the voters."""
-    sizes = sorted(sum(segment.stat().st_size for segment in seat.segments()) for seat in seats.values())
+def _log_bytes(nodes: Sequence[NodeProcess]) -> int:
+    """Return the bytes of the log on a majority of the voters."""
+    sizes = sorted(sum(segment.stat().st_size for segment in node.segments()) for node in nodes)
     return sizes[(len(sizes) - 1) // 2]

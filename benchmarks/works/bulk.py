@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 from benchmarks.contest import OURS, Comparison, Measures, Step
 from benchmarks.program import Program
-from benchmarks.servers.quorum import TOPIC
 from benchmarks.servers.raft_server import growth_bytes_a_second
 from benchmarks.sizes import Sizes
 from benchmarks.stage import Service, Stage
 from benchmarks.works.work import Work
+from tests.node.harness.properties import TOPIC
 
 _BROKER = "librdkafka to one Kafka broker, not flushed"
 _RAFT_SERVER = "TestRaftServer, 3 voters, its own records"
@@ -53,11 +53,11 @@ def _steps(stage: Stage) -> Sequence[Step]:
         librdkafka: dict[str, Callable[[], Measures]] = {}
         client: dict[str, Callable[[], Measures]] = {}
         for contestant, program in programs.items():
-            servers = quorums[contestant].servers
+            servers = quorums[contestant].bootstrap_servers
             librdkafka[contestant] = _call(program, size, "by_librdkafka", servers=servers, topic=TOPIC, rows=rows)
             client[contestant] = _call(program, size, "by_client", servers=servers, rows=rows)
         librdkafka[_BROKER] = _call(
-            programs[OURS], size, "by_librdkafka", servers=broker.servers, topic=topic, rows=rows
+            programs[OURS], size, "by_librdkafka", servers=broker.bootstrap_servers, topic=topic, rows=rows
         )
         client[_RAFT_SERVER] = _raft_server(stage, size)
         steps += [

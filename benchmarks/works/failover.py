@@ -40,7 +40,7 @@ def _steps(stage: Stage) -> Sequence[Step]:
     generator, etcd = stage.find(stage.generator), stage.find(stage.etcd)
     for contestant in stage.checkouts:
         quorum = stage.quorum(contestant)
-        program = stage.program(contestant, "recovery", quorum.servers)
+        program = stage.program(contestant, "recovery", quorum.bootstrap_servers)
         for name, runs in steps.items():
             runs[contestant] = _recover(stage, quorum, program, _SIGNALS[name])
     if generator is not None and etcd is not None:
@@ -51,11 +51,11 @@ def _steps(stage: Stage) -> Sequence[Step]:
 
 def _recover(stage: Stage, cluster: Quorum | Etcd, program: Program, fault: signal.Signals) -> Callable[[], Measures]:
     def run() -> Measures:
-        leader = cluster.leader_process()
+        leader = cluster.leader()
         recovered = program.call("recover", pid=leader.pid, signal=int(fault))
         if fault is signal.SIGKILL:
             leader.kill()  # collects the dead child, which counts as running until then
-        cluster.settle()
+        cluster.recover()
         time.sleep(stage.sizes.settle_s)
         return {_SECONDS: recovered["ms"] / 1000}
 

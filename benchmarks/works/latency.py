@@ -38,9 +38,9 @@ def _steps(stage: Stage) -> Sequence[Step]:
     for contestant in stage.checkouts:
         quorum = stage.quorum(contestant)
         runs[contestant] = _follow(
-            stage, stage.spark(contestant), "kraft", kraft_options(quorum), {"servers": quorum.servers}
+            stage, stage.spark(contestant), "kraft", kraft_options(quorum), {"servers": quorum.bootstrap_servers}
         )
-    appends = {"servers": broker.servers, "topic": topic}
+    appends = {"servers": broker.bootstrap_servers, "topic": topic}
     runs[_TUNED] = _follow(stage, spark, "kafka", of_topic | _TUNING, appends)
     runs[_DEFAULT] = _follow(stage, spark, "kafka", of_topic, appends)
     return [Step(name=_STEP, runs=runs)]

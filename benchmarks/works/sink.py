@@ -30,7 +30,7 @@ def _steps(stage: Stage) -> Sequence[Step]:
     for contestant in stage.checkouts:
         options = kraft_options(stage.quorum(contestant))
         runs[contestant] = _write(stage, stage.spark(contestant), "kraft", options)
-    options = {"kafka.bootstrap.servers": broker.servers, "topic": topic}
+    options = {"kafka.bootstrap.servers": broker.bootstrap_servers, "topic": topic}
     runs[_KAFKA] = _write(stage, stage.spark(OURS), "kafka", options)
     return [Step(name=_STEP, runs=runs)]
 

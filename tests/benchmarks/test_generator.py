@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks.generator import VALUE_BYTES, error_position, produce_frame
-from benchmarks.servers.quorum import TOPIC
 from raft.records.batch import read_records
 from raft.types import Uuid
 from raft.wire.apis import PRODUCE
@@ -21,6 +20,7 @@ from raft.wire.messages.produce import (
     ProduceResponsePartition,
     ProduceResponseTopic,
 )
+from tests.node.harness.properties import TOPIC
 
 
 def test_frame_is_a_produce_request_with_one_record() -> None:

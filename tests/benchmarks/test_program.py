@@ -28,7 +28,6 @@ def program(tmp_path: Path) -> Iterator[Program]:
     with Program(
         "child",
         [sys.executable, "-c", _CHILD],
-        log_file=tmp_path / "child.log",
         environment={"PYTHONPATH": str(_ROOT)},
         folder=tmp_path,
     ) as child:

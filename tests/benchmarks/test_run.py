@@ -25,7 +25,7 @@ from benchmarks.stage import Stage
 from benchmarks.works import ALL
 from benchmarks.works.work import Work
 from tests.benchmarks.lines import MEASURE, PEER, STEP, comparison
-from tests.node.harness.processes import left_behind
+from tests.processes.endings import left_behind
 
 _ROOT = Path(__file__).parents[2]
 _RUN = (sys.executable, "-u", "-m", "benchmarks.run", "--short")

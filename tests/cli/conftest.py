@@ -10,16 +10,16 @@ import pytest
 from raft.client import Client
 from raft.records.batch import build_batch
 from raft.records.record import Record
-from tests.cli.running import Here
+from tests.cli.in_process import KraftInProcess
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.properties import voters_properties
 
 
 @pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> KraftInProcess:
     """Runs commands inside this process."""
     monkeypatch.setenv("COLUMNS", "200")
-    return Here(monkeypatch, capsys)
+    return KraftInProcess(monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from raft.client import Client
 from raft.records.record import Record
-from tests.cli.running import ENVIRONMENT, PATIENCE_S, Here, kraft, start_kraft
+from tests.cli.in_process import KraftInProcess
 from tests.node.harness.appenders import read_all
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.waiting import eventually
+from tests.processes.commands import KRAFT
+from tests.processes.finished import run_to_end
+from tests.processes.kraft import kraft, start_kraft
 
 Pair = tuple[bytes | None, bytes | None]
 
@@ -40,7 +40,7 @@ def test_value_is_appended(client: Client, server: str) -> None:
     ],
 )
 def test_value_is_appended_as_it_is(
-    here: Here, client: Client, server: str, arguments: list[str], record: Pair
+    here: KraftInProcess, client: Client, server: str, arguments: list[str], record: Pair
 ) -> None:
     done = here("append", "--bootstrap-server", server, *arguments)
 
@@ -78,11 +78,11 @@ def test_argument_that_is_no_utf8_is_appended_byte_by_byte(client: Client, serve
 
 
 def test_closed_standard_input_is_refused(server: str) -> None:
-    command = f"{sys.executable} -m raft.cli append --bootstrap-server {server} <&-"
-    done = subprocess.run(["sh", "-c", command], capture_output=True, env=ENVIRONMENT, timeout=PATIENCE_S, check=False)
+    command = f"{' '.join(KRAFT)} append --bootstrap-server {server} <&-"
+    done = run_to_end("kraft", ["sh", "-c", command])
 
-    assert done.returncode == 1
-    assert done.stderr == b"kraft: standard input is closed: give a value as argument\n"
+    assert done.exit_code == 1
+    assert done.errors == "kraft: standard input is closed: give a value as argument\n"
 
 
 def test_nothing_on_standard_input_is_nothing_appended(client: Client, server: str) -> None:
@@ -103,14 +103,12 @@ def test_many_lines_are_appended_in_their_order(client: Client, server: str) -> 
 
 def test_line_is_appended_when_the_input_pauses(client: Client, server: str) -> None:
     with start_kraft("append", "--bootstrap-server", server) as appending:
-        assert appending.stdin is not None
-        appending.stdin.write(b"first\nhalf a li")
-        appending.stdin.flush()
+        appending.write(b"first\nhalf a li")
         eventually(lambda: pairs(read_all(client)) == [(None, b"first")], "the whole line is there")
-        appending.stdin.write(b"ne")
-        appending.stdin.close()
+        appending.write(b"ne")
+        appending.close_input()
 
-        assert appending.wait(PATIENCE_S) == 0
+        assert appending.wait() == 0
     assert pairs(read_all(client)) == [(None, b"first"), (None, b"half a line")]
 
 
@@ -124,16 +122,13 @@ def test_lines_are_of_one_idempotent_producer(nodes: NodesInProcess, client: Cli
 
 def test_line_that_is_too_large_is_refused_and_what_came_before_is_told(client: Client, server: str) -> None:
     with start_kraft("append", "--bootstrap-server", server) as appending:
-        assert appending.stdin is not None
-        assert appending.stderr is not None
-        appending.stdin.write(b"fine\n")
-        appending.stdin.flush()
+        appending.write(b"fine\n")
         eventually(lambda: read_all(client), "the first line is there")
-        appending.stdin.write(b"x" * (9 << 20))
-        appending.stdin.close()
-        words = appending.stderr.read().decode()
+        appending.write(b"x" * (9 << 20))
+        appending.close_input()
 
-        assert appending.wait(PATIENCE_S) == 1
+        assert appending.wait() == 1
+        words = appending.errors
     assert words.startswith("kraft: a batch of 94372")
     assert "raise --max-request-size here and message.max.bytes on the nodes" in words
     assert words.endswith(" (appended 1 record at offset 1 before it)\n")
@@ -150,7 +145,7 @@ def test_line_that_is_too_large_for_the_nodes_is_refused_too(client: Client, ser
     assert pairs(read_all(client)) == []
 
 
-def test_key_goes_with_a_value(here: Here, server: str) -> None:
+def test_key_goes_with_a_value(here: KraftInProcess, server: str) -> None:
     done = here("append", "--bootstrap-server", server, "--key", "k")
 
     assert done.exit_code == 2

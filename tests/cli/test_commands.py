@@ -8,7 +8,8 @@ import pytest
 
 from raft import __version__
 from raft.local.ports import free_ports
-from tests.cli.running import Here, kraft
+from tests.cli.in_process import KraftInProcess
+from tests.processes.kraft import kraft
 
 UNUSED = f"127.0.0.1:{free_ports(1)[0]}"
 
@@ -28,7 +29,7 @@ UNUSED = f"127.0.0.1:{free_ports(1)[0]}"
         (["dump-log", "/nowhere/0.log"], "cannot read /nowhere/0.log: No such file or directory"),
     ],
 )
-def test_refusal_is_one_line_and_exit_code_1(here: Here, arguments: list[str], words: str) -> None:
+def test_refusal_is_one_line_and_exit_code_1(here: KraftInProcess, arguments: list[str], words: str) -> None:
     done = here(*arguments)
 
     assert (done.exit_code, done.output) == (1, "")
@@ -43,7 +44,7 @@ def test_process_that_is_refused_ends_as_the_command_does(tmp_path: Path) -> Non
     assert done.errors == f"kraft: cannot read {tmp_path / '0.log'}: No such file or directory\n"
 
 
-def test_version_is_that_of_the_package(here: Here) -> None:
+def test_version_is_that_of_the_package(here: KraftInProcess) -> None:
     done = here("--version")
 
     assert (done.exit_code, done.output, done.errors) == (0, f"{__version__}\n", "")
@@ -62,7 +63,7 @@ def test_version_is_that_of_the_package(here: Here) -> None:
         (["dev", "--base-port", "70000"], "--base-port"),
     ],
 )
-def test_wrong_usage_is_exit_code_2(here: Here, arguments: list[str], words: str) -> None:
+def test_wrong_usage_is_exit_code_2(here: KraftInProcess, arguments: list[str], words: str) -> None:
     done = here(*arguments)
 
     assert (done.exit_code, done.output) == (2, "")
@@ -70,7 +71,7 @@ def test_wrong_usage_is_exit_code_2(here: Here, arguments: list[str], words: str
 
 
 @pytest.mark.parametrize("arguments", [[], ["quorum"]])
-def test_command_without_arguments_shows_its_help_as_wrong_usage(here: Here, arguments: list[str]) -> None:
+def test_command_without_arguments_shows_its_help_as_wrong_usage(here: KraftInProcess, arguments: list[str]) -> None:
     done = here(*arguments)
 
     assert done.exit_code == 2
@@ -80,7 +81,7 @@ def test_command_without_arguments_shows_its_help_as_wrong_usage(here: Here, arg
 @pytest.mark.parametrize(
     "command", [[], ["serve"], ["dev"], ["append"], ["read"], ["dump-log"], ["quorum"], ["quorum", "describe"]]
 )
-def test_every_command_has_help(here: Here, command: list[str]) -> None:
+def test_every_command_has_help(here: KraftInProcess, command: list[str]) -> None:
     done = here(*command, "--help")
 
     assert (done.exit_code, done.errors) == (0, "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,42 +14,39 @@ import pytest
 from raft.client import Client, ClientSettings
 from raft.config.values import addresses
 from raft.local.ports import free_ports
-from tests.cli.running import PATIENCE_S, kraft, start_kraft
 from tests.node.harness.appenders import read_all
 from tests.node.harness.batches import batch_of
-from tests.node.harness.processes import hangup
 from tests.node.harness.waiting import eventually
+from tests.processes.endings import wait_for_ends
+from tests.processes.hangup import hangup
+from tests.processes.kraft import kraft, start_kraft
+from tests.processes.piped_process import PipedProcess
 
 
 class Dev:
     """A running `kraft dev`."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdout is not None
+    def __init__(self, process: PipedProcess) -> None:
         self.process = process
-        self.servers = process.stdout.readline().decode().strip()
-        assert self.servers, process.stderr.read().decode() if process.stderr else ""
+        self.servers = process.line()
+        assert self.servers, process.errors
         self.voters = psutil.Process(process.pid).children(recursive=True)
 
     def client(self) -> Client:
         return Client(ClientSettings(bootstrap_servers=addresses("servers", self.servers)))
 
     def end(self, number: signal.Signals) -> int:
-        self.process.send_signal(number)
-        return self.process.wait(PATIENCE_S)
+        self.process.signal(number)
+        return self.process.wait()
 
     def wait_until_voters_are_gone(self) -> None:
-        gone, alive = psutil.wait_procs(self.voters, timeout=2)
-        assert (len(gone), alive) == (len(self.voters), [])
+        wait_for_ends(self.voters, within_s=2)
 
 
 @contextmanager
 def running_dev(temporary: Path, *arguments: str) -> Iterator[Dev]:
-    with start_kraft("dev", *arguments, environment={"TMPDIR": str(temporary)}) as process:
-        try:
-            yield Dev(process)
-        finally:
-            process.kill()
+    with start_kraft("dev", *arguments, TMPDIR=str(temporary)) as process:
+        yield Dev(process)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -60,20 +56,20 @@ def test_quorum_without_a_directory_leaves_nothing_behind(tmp_path: Path, number
             client.append(batch_of(b"v"))
         has_files = any(tmp_path.iterdir())
         dev.end(number)
-        words = dev.process.stderr.read() if dev.process.stderr is not None else b""
+        words = dev.process.errors
 
         dev.wait_until_voters_are_gone()
     assert has_files
     assert list(tmp_path.iterdir()) == []
-    assert words == b""
+    assert words == ""
 
 
 def test_quorum_outlives_its_terminal_under_nohup(tmp_path: Path) -> None:
     with hangup(signal.SIG_IGN), running_dev(tmp_path, "--voters", "1") as dev:
-        dev.process.send_signal(signal.SIGHUP)
+        dev.process.signal(signal.SIGHUP)
         with dev.client() as client:
             client.append(batch_of(b"v"))
-        is_running = dev.process.poll() is None
+        is_running = dev.process.is_running
         dev.end(signal.SIGTERM)
 
         dev.wait_until_voters_are_gone()
@@ -82,13 +78,9 @@ def test_quorum_outlives_its_terminal_under_nohup(tmp_path: Path) -> None:
 
 def test_quorum_has_a_directory_that_the_locale_has_no_characters_for(tmp_path: Path) -> None:
     data = tmp_path / "d\xe4ta"
-    environment = {"LC_ALL": "C", "PYTHONUTF8": "0"}
-    with start_kraft("dev", "--voters", "1", "--data-dir", str(data), environment=environment) as process:
-        try:
-            with Dev(process).client() as client:
-                client.append(batch_of(b"v"))
-        finally:
-            process.kill()
+    options = ("--voters", "1", "--data-dir", str(data))
+    with start_kraft("dev", *options, LC_ALL="C", PYTHONUTF8="0") as process, Dev(process).client() as client:
+        client.append(batch_of(b"v"))
 
     assert (data / "quorum.json").exists()
 
@@ -130,14 +122,14 @@ def _base_port() -> int:
 
 def test_quorum_that_is_asked_twice_to_stop_still_leaves_nothing_behind(tmp_path: Path) -> None:
     with running_dev(tmp_path) as dev:
-        dev.process.send_signal(signal.SIGTERM)
-        dev.process.send_signal(signal.SIGTERM)
+        dev.process.signal(signal.SIGTERM)
+        dev.process.signal(signal.SIGTERM)
         dev.end(signal.SIGINT)
-        words = dev.process.stderr.read() if dev.process.stderr is not None else b""
+        words = dev.process.errors
 
         dev.wait_until_voters_are_gone()
     assert list(tmp_path.iterdir()) == []
-    assert words == b""
+    assert words == ""
 
 
 def test_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:

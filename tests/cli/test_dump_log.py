@@ -14,11 +14,12 @@ from raft.records.record import Record
 from raft.storage.producer_snapshot import encode_producer_snapshot
 from raft.types import Epoch, Offset
 from raft.writers import TableImage, Written
-from tests.cli.running import Here, kraft
+from tests.cli.in_process import KraftInProcess
 from tests.node.harness.batches import resealed
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.properties import CLUSTER_ID, TOPIC, voters_properties
 from tests.node.harness.requests import TOPIC_ID
+from tests.processes.kraft import kraft
 
 FIRST = build_batch([Record(key=b"k", value=b"v", headers=(("h", b"1"),), timestamp_ms=5)], epoch=Epoch(3))
 SECOND = build_batch([Record(value=b"\xff", timestamp_ms=6)], base_offset=Offset(1), epoch=Epoch(3))
@@ -35,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(configurations[1]["log.dirs"])
 
 
-def rows(here: Here, path: Path) -> list[dict[str, Any]]:
+def rows(here: KraftInProcess, path: Path) -> list[dict[str, Any]]:
     done = here("dump-log", str(path), "--json")
     assert (done.exit_code, done.errors) == (0, "")
     return [json.loads(line) for line in done.output.splitlines()]
@@ -47,7 +48,7 @@ def written(folder: Path, data: bytes, name: str = f"{0:020d}.log") -> Path:
     return path
 
 
-def test_segment_of_a_node_is_shown_batch_by_batch(here: Here, folder: Path) -> None:
+def test_segment_of_a_node_is_shown_batch_by_batch(here: KraftInProcess, folder: Path) -> None:
     change_batch, change, batch, record = rows(here, folder / f"{TOPIC}-0" / f"{0:020d}.log")
 
     assert (change_batch["baseOffset"], change_batch["isControl"], change_batch["position"]) == (0, True, 0)
@@ -90,13 +91,13 @@ def test_segment_is_shown_in_words(folder: Path) -> None:
         (f"{TOPIC}-0/replication-offset-checkpoint", {"topic": TOPIC, "partition": 0, "highWatermark": 2}),
     ],
 )
-def test_small_file_is_shown(here: Here, folder: Path, name: str, row: dict[str, Any]) -> None:
+def test_small_file_is_shown(here: KraftInProcess, folder: Path, name: str, row: dict[str, Any]) -> None:
     (shown,) = rows(here, folder / name)
 
     assert shown.items() >= row.items()
 
 
-def test_producer_snapshot_is_shown(here: Here, tmp_path: Path) -> None:
+def test_producer_snapshot_is_shown(here: KraftInProcess, tmp_path: Path) -> None:
     written_last = Written(
         epoch=0,
         sequence=3,
@@ -124,7 +125,7 @@ def test_producer_snapshot_is_shown(here: Here, tmp_path: Path) -> None:
     }
 
 
-def test_damaged_producer_snapshot_is_refused(here: Here, tmp_path: Path) -> None:
+def test_damaged_producer_snapshot_is_refused(here: KraftInProcess, tmp_path: Path) -> None:
     path = written(tmp_path, bytes(10), f"{8:020d}.snapshot")
 
     done = here("dump-log", str(path), "--json")
@@ -133,7 +134,7 @@ def test_damaged_producer_snapshot_is_refused(here: Here, tmp_path: Path) -> Non
     assert done.errors == f"kraft: {path} is damaged at byte 0: producer snapshot of version 0, expected 1\n"
 
 
-def test_compressed_batch_is_opened(here: Here, tmp_path: Path) -> None:
+def test_compressed_batch_is_opened(here: KraftInProcess, tmp_path: Path) -> None:
     batch = build_batch([Record(value=b"v" * 50)], compression=Compression.GZIP)
 
     header, record = rows(here, written(tmp_path, batch))
@@ -141,20 +142,20 @@ def test_compressed_batch_is_opened(here: Here, tmp_path: Path) -> None:
     assert (header["compression"], record["value"]) == (1, "v" * 50)
 
 
-def test_snapshot_is_shown_as_a_segment(here: Here, tmp_path: Path) -> None:
+def test_snapshot_is_shown_as_a_segment(here: KraftInProcess, tmp_path: Path) -> None:
     path = written(tmp_path, FIRST, f"{1:020d}-{3:010d}.checkpoint")
 
     assert [row.get("value") for row in rows(here, path)] == [None, "v"]
 
 
-def test_bytes_that_are_no_text_are_shown_escaped(here: Here, tmp_path: Path) -> None:
+def test_bytes_that_are_no_text_are_shown_escaped(here: KraftInProcess, tmp_path: Path) -> None:
     assert rows(here, written(tmp_path, SECOND))[1]["value"] == "\\xff"
 
 
 @pytest.mark.parametrize(
     ("data", "size"), [pytest.param(SECOND[:30], 30, id="cut short"), pytest.param(b"\x00" * 5, 5, id="a few bytes")]
 )
-def test_last_batch_may_be_incomplete(here: Here, tmp_path: Path, data: bytes, size: int) -> None:
+def test_last_batch_may_be_incomplete(here: KraftInProcess, tmp_path: Path, data: bytes, size: int) -> None:
     *_, last = rows(here, written(tmp_path, FIRST + data))
 
     assert last == {"position": len(FIRST), "incomplete": f"{size} bytes at the end are not a whole batch"}
@@ -171,7 +172,7 @@ def test_last_batch_may_be_incomplete(here: Here, tmp_path: Path, data: bytes, s
     ],
 )
 def test_damage_ends_the_walk_and_is_told(
-    here: Here, tmp_path: Path, data: bytes, good_rows: int, position: int, damage: str
+    here: KraftInProcess, tmp_path: Path, data: bytes, good_rows: int, position: int, damage: str
 ) -> None:
     path = written(tmp_path, data)
 
@@ -187,7 +188,7 @@ def test_damage_ends_the_walk_and_is_told(
     )
 
 
-def test_empty_segment_is_nothing(here: Here, tmp_path: Path) -> None:
+def test_empty_segment_is_nothing(here: KraftInProcess, tmp_path: Path) -> None:
     assert rows(here, written(tmp_path, b"")) == []
 
 
@@ -204,7 +205,7 @@ def test_empty_segment_is_nothing(here: Here, tmp_path: Path) -> None:
         ("quorum-state", b"[1]"),
     ],
 )
-def test_damaged_small_file_is_refused(here: Here, tmp_path: Path, name: str, content: bytes) -> None:
+def test_damaged_small_file_is_refused(here: KraftInProcess, tmp_path: Path, name: str, content: bytes) -> None:
     path = written(tmp_path, content, name)
 
     done = here("dump-log", str(path))
@@ -215,7 +216,7 @@ def test_damaged_small_file_is_refused(here: Here, tmp_path: Path, name: str, co
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "node.log"])
-def test_file_of_another_kind_is_refused(here: Here, tmp_path: Path, name: str) -> None:
+def test_file_of_another_kind_is_refused(here: KraftInProcess, tmp_path: Path, name: str) -> None:
     done = here("dump-log", str(written(tmp_path, b"", name)))
 
     assert done.exit_code == 1
@@ -227,7 +228,7 @@ def test_file_of_another_kind_is_refused(here: Here, tmp_path: Path, name: str) 
     )
 
 
-def test_file_that_cannot_be_read_is_refused(here: Here, tmp_path: Path) -> None:
+def test_file_that_cannot_be_read_is_refused(here: KraftInProcess, tmp_path: Path) -> None:
     missing, folder = tmp_path / "0.log", tmp_path
 
     assert here("dump-log", str(missing)).errors == f"kraft: cannot read {missing}: No such file or directory\n"

@@ -12,9 +12,10 @@ import pytest
 
 from raft.cli.printable import printable, to_json
 from raft.client import Client
-from tests.cli.running import ENVIRONMENT, PATIENCE_S, Here, kraft
+from tests.cli.in_process import KraftInProcess
 from tests.node.harness.batches import batch_of
-from tests.node.harness.processes import KRAFT
+from tests.processes.commands import KRAFT, child_environment
+from tests.processes.kraft import kraft
 
 HOSTILE = "title\x1b]0;gotcha\x07 c1\x9b2J back\x08\r\nforged del\x7f bidi\u202egnp.exe\u2066 line\u2028end \xe4\tb"
 ESCAPED = (
@@ -46,7 +47,7 @@ def read_on_a_terminal(server: str, *options: str) -> str:
             stdin=subprocess.DEVNULL,
             stdout=theirs,
             stderr=subprocess.PIPE,
-            env=ENVIRONMENT | {"LC_ALL": "C.UTF-8"},
+            env=child_environment(LC_ALL="C.UTF-8"),
         ) as reading:
             os.close(theirs)
             shown = b""
@@ -55,7 +56,7 @@ def read_on_a_terminal(server: str, *options: str) -> str:
                     shown += data
             except OSError:
                 pass  # EIO: the other side of the terminal is closed
-            assert reading.wait(PATIENCE_S) == 0
+            assert reading.wait(30) == 0
     finally:
         os.close(ours)
     return shown.decode().replace("\r\n", "\n")
@@ -72,18 +73,12 @@ def test_record_is_escaped_on_a_terminal_and_raw_in_a_pipe(client: Client, serve
 def test_record_in_a_pipe_has_its_own_bytes_whatever_the_locale(client: Client, server: str) -> None:
     client.append(batch_of(HOSTILE.encode()))
 
-    done = subprocess.run(
-        [*KRAFT, "read", "--bootstrap-server", server],
-        capture_output=True,
-        env=ENVIRONMENT | {"LC_ALL": "C", "PYTHONUTF8": "0"},
-        timeout=PATIENCE_S,
-        check=True,
-    )
+    done = kraft("read", "--bootstrap-server", server, LC_ALL="C", PYTHONUTF8="0")
 
-    assert done.stdout == f"{HOSTILE}\n".encode()
+    assert (done.exit_code, done.output) == (0, f"{HOSTILE}\n")
 
 
-def test_error_is_escaped_too(here: Here, tmp_path: Path) -> None:
+def test_error_is_escaped_too(here: KraftInProcess, tmp_path: Path) -> None:
     done = here("dump-log", str(tmp_path / "\x1b[2J" / "00000000000000000000.log"))
 
     assert done.exit_code == 1
@@ -100,7 +95,7 @@ def test_error_is_escaped_too(here: Here, tmp_path: Path) -> None:
     ],
 )
 def test_random_bytes_in_a_file_are_told_in_words(
-    here: Here, tmp_path: Path, name: str, content: bytes, trouble: str
+    here: KraftInProcess, tmp_path: Path, name: str, content: bytes, trouble: str
 ) -> None:
     path = tmp_path / name
     path.write_bytes(content)
@@ -108,7 +103,7 @@ def test_random_bytes_in_a_file_are_told_in_words(
     assert here("dump-log", str(path)).errors == f"kraft: {path} is damaged: {trouble}\n"
 
 
-def test_name_of_a_property_is_escaped(here: Here, tmp_path: Path) -> None:
+def test_name_of_a_property_is_escaped(here: KraftInProcess, tmp_path: Path) -> None:
     path = tmp_path / "meta.properties"
     path.write_bytes(b"\x1b[2J=x\n")
 

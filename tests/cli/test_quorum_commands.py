@@ -11,7 +11,7 @@ import pytest
 from raft.cli.quorum_commands import quorum_replication, quorum_status
 from raft.client import QuorumDescription, ReplicaDescription
 from raft.types import ZERO_UUID, Endpoint, Epoch, NodeId, Offset, Uuid
-from tests.cli.running import Here
+from tests.cli.in_process import KraftInProcess
 from tests.node.harness.properties import CLUSTER_ID
 
 DIRECTORY = Uuid("AAECAwQFBgcICQoLDA0ODw")
@@ -111,7 +111,7 @@ def test_what_is_known_of_a_voter_is_shown() -> None:
 
 
 @pytest.mark.rule("DESCRIBE-7")
-def test_summary_is_printed_line_by_line(here: Here, shelf: str) -> None:
+def test_summary_is_printed_line_by_line(here: KraftInProcess, shelf: str) -> None:
     done = here("quorum", "describe", "--bootstrap-server", shelf, "--status")
 
     assert done.exit_code == 0
@@ -129,7 +129,7 @@ def test_summary_is_printed_line_by_line(here: Here, shelf: str) -> None:
 
 @pytest.mark.rule("DESCRIBE-9", "DESCRIBE-11")
 @pytest.mark.parametrize(("options", "time"), [((), r"\d{13}"), (("--human-readable",), r"\d+ ms ago")])
-def test_rows_are_printed_as_a_table(here: Here, shelf: str, options: tuple[str, ...], time: str) -> None:
+def test_rows_are_printed_as_a_table(here: KraftInProcess, shelf: str, options: tuple[str, ...], time: str) -> None:
     done = here("quorum", "describe", "--bootstrap-controller", shelf, "--replication", *options)
 
     header, row = ([cell.strip() for cell in line.split("\t")] for line in done.output.splitlines())
@@ -148,7 +148,7 @@ def test_rows_are_printed_as_a_table(here: Here, shelf: str, options: tuple[str,
     assert row[6:] == ["Leader", ""]
 
 
-def test_both_are_printed_as_json(here: Here, shelf: str) -> None:
+def test_both_are_printed_as_json(here: KraftInProcess, shelf: str) -> None:
     summary = here("quorum", "describe", "--bootstrap-server", shelf, "--status", "--json")
     rows = here("quorum", "describe", "--bootstrap-server", shelf, "--replication", "--json")
 
@@ -165,7 +165,7 @@ def test_both_are_printed_as_json(here: Here, shelf: str) -> None:
     ],
 )
 @pytest.mark.rule("DESCRIBE-11")
-def test_wrong_usage_is_exit_code_2(here: Here, shelf: str, options: list[str], words: str) -> None:
+def test_wrong_usage_is_exit_code_2(here: KraftInProcess, shelf: str, options: list[str], words: str) -> None:
     done = here("quorum", "describe", "--bootstrap-server", shelf, *options)
 
     assert done.exit_code == 2

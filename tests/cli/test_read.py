@@ -9,9 +9,10 @@ import pytest
 
 from raft.client import Client
 from raft.records import produced
-from tests.cli.running import PATIENCE_S, Here, kraft, start_kraft
+from tests.cli.in_process import KraftInProcess
 from tests.columns.batches import with_records
 from tests.node.harness.batches import batch_of
+from tests.processes.kraft import kraft, start_kraft
 
 IN_WORDS = ["plain", "k\tb\xe4r", "\\xff\t\\xfe", "gone\tnull", ""]
 
@@ -36,7 +37,7 @@ def test_all_records_are_shown_as_key_and_value(shelf: str) -> None:
         pytest.param(["--from", "latest"], [], id="from the end"),
     ],
 )
-def test_part_of_the_log_is_shown(here: Here, shelf: str, options: list[str], shown: list[str]) -> None:
+def test_part_of_the_log_is_shown(here: KraftInProcess, shelf: str, options: list[str], shown: list[str]) -> None:
     done = here("read", "--bootstrap-controller", shelf, *options)
 
     assert done.exit_code == 0
@@ -44,7 +45,7 @@ def test_part_of_the_log_is_shown(here: Here, shelf: str, options: list[str], sh
 
 
 def test_batch_that_cannot_be_read_ends_with_its_offset_and_the_cause_in_one_line(
-    here: Here, client: Client, server: str, monkeypatch: pytest.MonkeyPatch
+    here: KraftInProcess, client: Client, server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     garbage = with_records(batch_of(b"?", b"?"), b"garbage" * 2)
     client.append(batch_of(b"before"))
@@ -62,7 +63,7 @@ def test_batch_that_cannot_be_read_ends_with_its_offset_and_the_cause_in_one_lin
     assert here("read", "--bootstrap-server", server, "--from", "4").output == "after\n"
 
 
-def test_records_are_shown_as_json(here: Here, shelf: str) -> None:
+def test_records_are_shown_as_json(here: KraftInProcess, shelf: str) -> None:
     done = here("read", "--bootstrap-server", shelf, "--json")
 
     common = {"epoch": 1}
@@ -84,7 +85,7 @@ def test_records_are_shown_as_json(here: Here, shelf: str) -> None:
 
 @pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.rule("CONTROL-5")
-def test_control_records_are_shown_on_demand(here: Here, shelf: str, as_json: bool) -> None:
+def test_control_records_are_shown_on_demand(here: KraftInProcess, shelf: str, as_json: bool) -> None:
     done = here("read", "--bootstrap-server", shelf, "--control", "--to", "1", *(["--json"] if as_json else []))
 
     (line,) = done.output.splitlines()
@@ -98,7 +99,7 @@ def test_control_records_are_shown_on_demand(here: Here, shelf: str, as_json: bo
         assert json.loads(line.removeprefix("# offset 0, epoch 1: ")).items() >= change.items()
 
 
-def test_read_that_would_end_before_it_starts_is_refused(here: Here, shelf: str) -> None:
+def test_read_that_would_end_before_it_starts_is_refused(here: KraftInProcess, shelf: str) -> None:
     done = here("read", "--bootstrap-server", shelf, "--from", "4", "--to", "2")
 
     assert (done.exit_code, done.output) == (1, "")
@@ -116,7 +117,7 @@ def test_read_that_would_end_before_it_starts_is_refused(here: Here, shelf: str)
         (["--timeout-ms", "0"], "--timeout-ms"),
     ],
 )
-def test_wrong_usage_is_exit_code_2(here: Here, shelf: str, options: list[str], words: str) -> None:
+def test_wrong_usage_is_exit_code_2(here: KraftInProcess, shelf: str, options: list[str], words: str) -> None:
     done = here("read", "--bootstrap-server", shelf, *options)
 
     assert (done.exit_code, done.output) == (2, "")
@@ -126,45 +127,39 @@ def test_wrong_usage_is_exit_code_2(here: Here, shelf: str, options: list[str], 
 def test_followed_log_is_shown_as_it_grows(client: Client, server: str) -> None:
     client.append(batch_of(b"old"))
     with start_kraft("read", "--bootstrap-server", server, "--follow") as reading:
-        assert reading.stdout is not None
-        assert reading.stderr is not None
-        shown = [reading.stdout.readline()]
+        shown = [reading.line()]
         for value in (b"one", b"two"):
             client.append(batch_of(value))
-            shown.append(reading.stdout.readline())
-        reading.send_signal(signal.SIGINT)
-        exit_code = reading.wait(PATIENCE_S)
+            shown.append(reading.line())
+        reading.signal(signal.SIGINT)
+        exit_code = reading.wait()
 
-        assert shown == [b"old\n", b"one\n", b"two\n"]
-        assert (exit_code, reading.stdout.read(), reading.stderr.read()) == (130, b"", b"")
+        assert shown == ["old", "one", "two"]
+        assert (exit_code, reading.rest_of_output(), reading.errors) == (130, "", "")
 
 
 def test_follower_from_the_end_sees_only_what_is_new(client: Client, server: str) -> None:
     client.append(batch_of(b"old"))
     with start_kraft("read", "--bootstrap-server", server, "--follow", "--from", "2", "--json") as reading:
-        assert reading.stdout is not None
         client.append(batch_of(b"new"))
 
-        assert json.loads(reading.stdout.readline())["value"] == "new"
-        reading.kill()
+        assert json.loads(reading.line())["value"] == "new"
 
 
 def test_reader_that_has_seen_enough_leaves_no_noise(client: Client, server: str) -> None:
     for _ in range(20):
         client.append(batch_of(*[b"x" * 100] * 1000))
     with start_kraft("read", "--bootstrap-server", server) as reading:
-        assert reading.stdout is not None
-        assert reading.stderr is not None
-        first = reading.stdout.readline()
-        reading.stdout.close()
+        first = reading.line()
+        reading.close_output()
 
-        assert reading.stderr.read() == b""
-        assert reading.wait(PATIENCE_S) == 0
-        assert first == b"x" * 100 + b"\n"
+        assert reading.wait() == 0
+        assert reading.errors == ""
+        assert first == "x" * 100
 
 
 @pytest.mark.parametrize("option", ["--from", "--to"])
-def test_offset_past_the_end_is_refused(here: Here, shelf: str, option: str) -> None:
+def test_offset_past_the_end_is_refused(here: KraftInProcess, shelf: str, option: str) -> None:
     done = here("read", "--bootstrap-server", shelf, option, "7")
 
     assert (done.exit_code, done.output) == (1, "")

@@ -11,7 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.node.harness.processes import ROOT, left_behind
+from tests.processes.commands import ROOT
+from tests.processes.endings import left_behind
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
 

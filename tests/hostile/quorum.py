@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
-from raft.client import Client, ClientSettings
-from raft.config import NodeConfig
-from raft.types import Endpoint
+from raft.client import ClientSettings
 from tests.hostile.scene import Scene
-from tests.node.harness.processes import DIE_WITH_US, KRAFT, NodeProcess, wrong_lines
-from tests.node.harness.properties import voters_properties
-from tests.node.harness.settling import settled
+from tests.node.harness.properties import quorum_properties
 from tests.node.test_listeners import with_client_listeners
+from tests.processes.node_quorum import NodeQuorum
 
 QUEUED_MAX_REQUEST_BYTES = 16 << 20
 """Small, so that what it bounds is not large beside the rest of a node's memory."""
@@ -47,94 +43,53 @@ class Sight:
     logged_bytes: Mapping[int, int]
 
 
-class Quorum:
-    """Voters 1 to 3; `running_quorum` makes one."""
-
-    def __init__(self, nodes: Mapping[int, NodeProcess]) -> None:
-        self.nodes = nodes
+class Quorum(NodeQuorum):
+    """Voters 1 to 3; see `running_quorum`."""
 
     @property
-    def settings(self) -> ClientSettings:
-        """Settings of a client that knows the listeners for clients."""
-        return ClientSettings(
-            bootstrap_servers=tuple(self._for_clients(node) for node in self.nodes.values()), api_timeout_ms=_PATIENT_MS
-        )
+    def honest_settings(self) -> ClientSettings:
+        """Settings of an honest client."""
+        return ClientSettings(bootstrap_servers=self.endpoints, api_timeout_ms=_PATIENT_MS)
 
     def scene(self, leader_id: int) -> Scene:
         """What the neighbour is told."""
         return Scene(
-            client_ports={node_id: self._for_clients(node).port for node_id, node in self.nodes.items()},
+            client_ports={node_id: node.client_endpoint.port for node_id, node in self.nodes.items()},
             voter_ports={node_id: node.endpoint.port for node_id, node in self.nodes.items()},
             leader_id=leader_id,
         )
 
     def look(self) -> Sight:
         """Look at all nodes; waits for a leader."""
-        with Client(self.settings) as client:
+        with self.client() as client:
             described = client.describe_quorum()
-        words = {node_id: node.words for node_id, node in self.nodes.items()}
+        outputs = {node_id: node.output for node_id, node in self.nodes.items()}
         return Sight(
             leader=(described.leader_id, described.leader_epoch),
             peak_bytes={node_id: _peak_bytes(node.pid) for node_id, node in self.nodes.items()},
-            role_changes=sum(len(_ROLE_CHANGE.findall(text)) for text in words.values()),
-            logged_bytes={node_id: len(text) for node_id, text in words.items()},
+            role_changes=sum(len(_ROLE_CHANGE.findall(output)) for output in outputs.values()),
+            logged_bytes={node_id: len(output) for node_id, output in outputs.items()},
         )
-
-    def settle(self) -> None:
-        """Wait until all nodes hold the whole log and all of it is committed; nobody may append meanwhile.
-
-        Raises:
-            AssertionError: they do not in time.
-        """
-        with Client(self.settings) as client:
-            settled(client, self.nodes, within_s=30)
-
-    def kill_all(self) -> None:
-        """End all nodes."""
-        for node in self.nodes.values():
-            node.kill()
 
     def complaints(self) -> Iterator[str]:
         """Say what is wrong with nodes that run, and with what they have logged."""
-        for node_id, node in self.nodes.items():
-            if not node.is_running:
-                yield f"node {node_id} ended by itself with {node.wait()}: {node.words.splitlines()[-1:]}"
-            for line in wrong_lines(node.words):
-                yield f"node {node_id} says: {line}"
-
-    @staticmethod
-    def _for_clients(node: NodeProcess) -> Endpoint:
-        (listener,) = NodeConfig.from_properties(node.properties).client_listeners
-        return listener.listener
+        yield from self.unexpected_ends()
+        yield from self.reported_errors()
 
 
-@contextmanager
-def running_quorum(folder: Path) -> Iterator[Quorum]:
-    """Three nodes that run with Kafka's default timeouts, with their directories and all they say in `folder`."""
+def running_quorum(folder: Path) -> Quorum:
+    """Start three nodes with Kafka's default timeouts; their directories and all they print are in `folder`."""
     configurations = with_client_listeners(
-        voters_properties(
+        quorum_properties(
             folder,
-            voters=3,
-            queued__max__request__bytes=str(QUEUED_MAX_REQUEST_BYTES),
-            max__connections=str(MAX_CONNECTIONS),
-            controller__quorum__election__timeout__ms="1000",
-            controller__quorum__fetch__timeout__ms="2000",
-            controller__quorum__election__backoff__max__ms="1000",
-            controller__quorum__request__timeout__ms="2000",
+            3,
+            {
+                "queued.max.request.bytes": str(QUEUED_MAX_REQUEST_BYTES),
+                "max.connections": str(MAX_CONNECTIONS),
+            },
         )
     )
-    with ExitStack() as stack:
-        nodes = {
-            node_id: stack.enter_context(
-                NodeProcess(properties, folder / f"process-{node_id}", command=(*DIE_WITH_US, *KRAFT, "serve"))
-            )
-            for node_id, properties in configurations.items()
-        }
-        for node in nodes.values():
-            node.start()
-        for node in nodes.values():
-            node.wait_until_serving()
-        yield Quorum(nodes)
+    return Quorum(folder, configurations).start()
 
 
 def _peak_bytes(pid: int) -> int:

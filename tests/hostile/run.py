@@ -68,7 +68,7 @@ def run(plan: Plan, folder: Path) -> Outcome:
         except (AssertionError, RaftError) as error:
             wrong.append(f"the quorum does not come to rest: {error}")
         wrong += quorum.complaints()
-        quorum.kill_all()
+        quorum.kill()
         replicas = {node_id: Replica.read(node.log_dir) for node_id, node in quorum.nodes.items()}
     wrong += differences(replicas)
     newest = max(replicas.values(), key=lambda replica: replica.end)
@@ -79,7 +79,7 @@ def run(plan: Plan, folder: Path) -> Outcome:
 
 def _phases(plan: Plan, quorum: Quorum, history: History, names: Sequence[str]) -> Outcome:
     begin = quorum.look()
-    with _appending([Appender(name, history, quorum.settings) for name in names]):
+    with _appending([Appender(name, history, quorum.honest_settings) for name in names]):
         quiet_begin_ns = now_ns()
         time.sleep(plan.duration_s)
         quiet_end_ns = now_ns()
@@ -88,7 +88,7 @@ def _phases(plan: Plan, quorum: Quorum, history: History, names: Sequence[str]) 
         with Neighbour(scene, seed=plan.seed, duration_s=plan.duration_s, attacks=plan.attacks) as neighbour:
             neighbour.wait_until_it_begins()
             hostile_begin_ns = now_ns()
-            tally = neighbour.wait()
+            tally = neighbour.tally()
             hostile_end_ns = now_ns()
     return Outcome(
         quiet=Phase.of(history.appends, begin_ns=quiet_begin_ns, end_ns=quiet_end_ns),
@@ -115,6 +115,6 @@ def _appending(appenders: Sequence[Appender]) -> Iterator[None]:
 
 
 def _fill(quorum: Quorum) -> None:
-    with Client(quorum.settings) as client:
+    with Client(quorum.honest_settings) as client:
         for _ in range(_FILLINGS):
             client.append(batch_of(bytes(_FILLING_BYTES)))

@@ -19,7 +19,7 @@ from tests.hostile.run import Plan, run
 from tests.hostile.scene import Scene
 from tests.hostile.tally import Tally
 from tests.hostile.verdict import complaints, history_complaints, late
-from tests.node.harness.processes import left_behind
+from tests.processes.endings import left_behind
 from tests.soak.history import Append
 
 SHORT = Plan(seed=1, duration_s=8)

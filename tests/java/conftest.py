@@ -1,4 +1,4 @@
-"""What the tests against Kafka's programs start from."""
+"""Fixtures of the tests against Kafka's programs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from raft.local import LocalQuorum
 from tests.java.installation import installed_kafka
 from tests.java.kafka import Kafka
-from tests.java.kraft import KraftNodes
-from tests.node.harness.settling import settled
+from tests.java.kraft import kraft_quorum
+from tests.processes.node_quorum import NodeQuorum
 
 
 @pytest.fixture(scope="session")
@@ -22,15 +22,14 @@ def kafka() -> Kafka:
 
 @pytest.fixture(scope="session")
 def quorum(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalQuorum]:
-    """Three voters that live through all tests; each test reads what it wrote itself."""
+    """Three voters for all tests; each test reads what it wrote itself."""
     with LocalQuorum.start(tmp_path_factory.mktemp("quorum")) as running:
         yield running
 
 
 @pytest.fixture
-def nodes(tmp_path: Path) -> Iterator[KraftNodes]:
-    """Three voters of one test's own, for it to kill."""
-    with KraftNodes(tmp_path) as running:
-        with running.client() as client:
-            settled(client, running.running)
+def nodes(tmp_path: Path) -> Iterator[NodeQuorum]:
+    """Three voters for one test, which may kill them."""
+    with kraft_quorum(tmp_path).start() as running:
+        running.settle()
         yield running

@@ -1,4 +1,4 @@
-"""A long story of faults, told to a mixed quorum: its leader and its followers fail in turn, in every way there is."""
+"""A long run of faults in a mixed quorum: its leader and its followers fail in turn, in every way."""
 
 from __future__ import annotations
 
@@ -6,47 +6,48 @@ from collections import Counter
 from itertools import cycle
 
 from raft.types import NodeId
-from tests.java.mixed_quorum import CUTS, FETCH_TIMEOUT_S, Fault, Kind, MixedQuorum, Reign
+from tests.java.mixed_quorum import FETCH_TIMEOUT_S, NETWORK_FAULTS, Fault, Kind, Leadership, MixedQuorum
 from tests.java.workload import Workload
 
 LEADER_CHANGES = 20
 
-_AWAY_S = 1.3 * FETCH_TIMEOUT_S
-"""A voter that hears of its leader for so long no more has given it up."""
+_FAULT_S = 1.3 * FETCH_TIMEOUT_S
+"""Longer than the fetch timeout, after which a voter that hears nothing of its leader starts a pre-vote."""
 
-_AT_WORK_S = 0.2
-_MOST_ROUNDS = 100
-_MOST_CHANCE_ELECTIONS = 3
-"""How often a run may see a leader lost to nothing but a busy machine; a fault that costs a leader every time it is
-struck is soon above that.
-"""
+_WORK_S = 0.2
+_MAX_ROUNDS = 100
+_MAX_CHANCE_ELECTIONS = 3
+"""How often a run may lose a leader to a busy machine alone. A fault that always costs the leader exceeds it soon."""
 
-_NOTHING_GETS_OUT = (Fault.SILENT, Fault.MUTE, Fault.RESET)
-_GIVES_UP = {Kind.JAVA: "Completed transition to ProspectiveState", Kind.OURS: "Follower -> Prospective"}
+_OUTBOUND_FAULTS = (Fault.ISOLATED, Fault.OUTBOUND_CUT, Fault.CONNECTIONS_RESET)
+_STARTS_PRE_VOTE = {Kind.JAVA: "Completed transition to ProspectiveState", Kind.OURS: "Follower -> Prospective"}
 
 
 class FaultRun:
-    """Strikes one node after the other, and sees to it that the quorum goes on.
+    """Injects faults into one node after the other, and checks that the quorum goes on.
+
+    Args:
+        quorum: all its nodes run.
 
     Attributes:
-        workload: what is written meanwhile.
-        reigns: every leader that all nodes that were well have followed.
-        asked_in_vain: how often voters of a kind gave up their leader while they were cut off, asked for pre-votes, and
-            came back to find the same leader at the same epoch.
-        chance_elections: leaders that came when nobody had struck the one before, and when that was.
+        workload: what is appended meanwhile.
+        leaderships: every leader that all nodes without a fault have followed.
+        rejected_pre_votes: how often voters of a kind started a pre-vote while they were cut off, and found the same
+            leader at the same epoch when they returned.
+        chance_elections: leaders that were elected when the one before had no fault, and when that was.
     """
 
     def __init__(self, quorum: MixedQuorum) -> None:
         self._quorum = quorum
         self.workload = Workload(quorum)
-        self._faults_of_followers = {kind: list(Fault) for kind in Kind if self._concerns_us(kind)}
-        self.reigns: list[Reign] = []
-        self.asked_in_vain: Counter[Kind] = Counter()
-        self.chance_elections: list[tuple[str, Reign]] = []
+        self._faults_of_followers = {kind: list(Fault) for kind in Kind if self._tests_us(kind)}
+        self.leaderships: list[Leadership] = []
+        self.rejected_pre_votes: Counter[Kind] = Counter()
+        self.chance_elections: list[tuple[str, Leadership]] = []
 
-    def _concerns_us(self, kind: Kind) -> bool:
-        """Whether a follower of this kind fails under a leader of ours, or is ours itself. How Kafka's nodes follow one
-        of their own is not our business.
+    def _tests_us(self, kind: Kind) -> bool:
+        """Return whether a follower of this kind is ours or may follow a leader of ours. How Kafka's nodes follow their
+        own leaders is not tested.
         """
         quorum = self._quorum
         return bool(quorum.of_kind(kind)) and Kind.OURS in {kind, *quorum.kinds_of_voters}
@@ -54,75 +55,77 @@ class FaultRun:
     @property
     def kinds_that_led(self) -> set[Kind]:
         """The kinds of all leaders."""
-        return {self._quorum.kinds[reign.leader_id] for reign in self.reigns}
+        return {self._quorum.kinds[leadership.leader_id] for leadership in self.leaderships}
 
-    def go(self) -> None:
-        """Go on until there were enough changes of leaders, every kind of voter has led, and followers of every kind
-        that concerns us have failed in every way.
+    def run(self) -> None:
+        """Inject faults until there were enough changes of leaders, every kind of voter has led, and followers of every
+        tested kind have failed in every way.
 
         Raises:
-            AssertionError: a node ended by itself, no leader was found, nothing was committed, or nodes that came back
+            AssertionError: a node ended by itself, no leader was found, nothing was committed, or nodes that returned
                 made the others change their leader.
         """
-        self.reigns.append(self._quorum.reign())
-        self._go_on(_AT_WORK_S)
-        for _, fault in zip(range(_MOST_ROUNDS), cycle(Fault), strict=False):
-            self._strike_leader(fault)
+        self.leaderships.append(self._quorum.wait_for_leader())
+        self._work(_WORK_S)
+        for _, fault in zip(range(_MAX_ROUNDS), cycle(Fault), strict=False):
+            self._fail_leader(fault)
             for kind, faults in self._faults_of_followers.items():
-                follower_id = self._follower_to_strike(kind)
-                if follower_id is not None and faults and self._strike_follower(follower_id, faults[0]):
+                follower_id = self._follower_to_fail(kind)
+                if follower_id is not None and faults and self._fail_follower(follower_id, faults[0]):
                     faults.pop(0)
             if self._is_complete():
                 return
-        raise AssertionError(f"after {_MOST_ROUNDS} rounds only {self.reigns}; {self._faults_of_followers} are left")
+        raise AssertionError(
+            f"after {_MAX_ROUNDS} rounds there were {self.leaderships}; left to do: {self._faults_of_followers}"
+        )
 
     def _is_complete(self) -> bool:
-        has_enough = len(self.reigns) > LEADER_CHANGES and self.kinds_that_led == self._quorum.kinds_of_voters
+        has_enough = len(self.leaderships) > LEADER_CHANGES and self.kinds_that_led == self._quorum.kinds_of_voters
         return has_enough and not any(self._faults_of_followers.values())
 
-    def _strike_leader(self, fault: Fault) -> None:
-        """The others elect another one, whom the fallen one follows when it comes back."""
-        quorum, before = self._quorum, self.reigns[-1]
-        quorum.strike(before.leader_id, fault)
-        if fault in _NOTHING_GETS_OUT:
-            self.workload.go_on_in_vain(before.leader_id)
-        self.reigns.append(quorum.reign(after=before.epoch))
-        self._go_on(_AT_WORK_S)
-        quorum.relieve()
-        self._is_unchanged(f"leader {before.leader_id} came back ({fault.name})")
+    def _fail_leader(self, fault: Fault) -> None:
+        """Wait until the others elect another leader, whom the failed one follows when it returns."""
+        quorum, before = self._quorum, self.leaderships[-1]
+        quorum.inject(before.leader_id, fault)
+        if fault in _OUTBOUND_FAULTS:
+            self.workload.append_uncommitted(before.leader_id)
+        self.leaderships.append(quorum.wait_for_leader(after=before.epoch))
+        self._work(_WORK_S)
+        quorum.end_fault()
+        self._has_same_leader(f"leader {before.leader_id} returned ({fault.name})")
 
-    def _follower_to_strike(self, kind: Kind) -> NodeId | None:
-        leader_id = self.reigns[-1].leader_id
+    def _follower_to_fail(self, kind: Kind) -> NodeId | None:
+        leader_id = self.leaderships[-1].leader_id
         followers = [node_id for node_id in self._quorum.of_kind(kind) if node_id != leader_id]
         return followers[0] if followers and Kind.OURS in (kind, self._quorum.kinds[leader_id]) else None
 
-    def _strike_follower(self, follower_id: NodeId, fault: Fault) -> bool:
-        """The others go on, and go on when it is back: it cannot raise their epoch (SCENARIO-1). Return whether this
-        was seen; it is not when the leader was lost by chance.
+    def _fail_follower(self, follower_id: NodeId, fault: Fault) -> bool:
+        """Return whether the others kept their leader when the follower returned: it cannot raise their epoch
+        (SCENARIO-1). They do not when the leader was lost by chance.
         """
-        quorum, kind, server = self._quorum, self._quorum.kinds[follower_id], self._quorum.servers[follower_id]
-        given_up = server.log.count(_GIVES_UP[kind])
-        quorum.strike(follower_id, fault)
-        # Who was killed is away for long enough while it starts.
-        self._go_on(_AT_WORK_S if fault is Fault.KILL else _AWAY_S)
-        quorum.relieve()
-        if not self._is_unchanged(f"follower {follower_id} came back ({fault.name})"):
+        quorum, kind, node = self._quorum, self._quorum.kinds[follower_id], self._quorum.nodes[follower_id]
+        pre_votes = node.last_output.count(_STARTS_PRE_VOTE[kind])
+        quorum.inject(follower_id, fault)
+        # A killed node is away for long enough while it starts.
+        self._work(_WORK_S if fault is Fault.KILLED else _FAULT_S)
+        quorum.end_fault()
+        if not self._has_same_leader(f"follower {follower_id} returned ({fault.name})"):
             return False
-        if fault in CUTS and follower_id in quorum.voters:
-            assert server.log.count(_GIVES_UP[kind]) > given_up, f"node {follower_id} did not even miss its leader"
-            self.asked_in_vain[kind] += 1
+        if fault in NETWORK_FAULTS and follower_id in quorum.voters:
+            assert node.last_output.count(_STARTS_PRE_VOTE[kind]) > pre_votes, f"{node.name} did not start a pre-vote"
+            self.rejected_pre_votes[kind] += 1
         return True
 
-    def _go_on(self, duration_s: float) -> None:
-        self.workload.go_on(self.reigns[-1].leader_id, duration_s)
+    def _work(self, duration_s: float) -> None:
+        self.workload.run(self.leaderships[-1].leader_id, duration_s)
 
-    def _is_unchanged(self, when: str) -> bool:
-        reign = self._quorum.reign()
-        if reign == self.reigns[-1]:
+    def _has_same_leader(self, when: str) -> bool:
+        leadership = self._quorum.wait_for_leader()
+        if leadership == self.leaderships[-1]:
             return True
-        self.chance_elections.append((when, reign))
-        self.reigns.append(reign)
-        assert len(self.chance_elections) <= _MOST_CHANCE_ELECTIONS, (
-            f"leaders change by chance: {self.chance_elections}"
+        self.chance_elections.append((when, leadership))
+        self.leaderships.append(leadership)
+        assert len(self.chance_elections) <= _MAX_CHANCE_ELECTIONS, (
+            f"leaders change without a fault: {self.chance_elections}"
         )
         return False

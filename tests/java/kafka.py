@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 
-from raft.types import Uuid
-from tests.java.processes import Finished, Server, run_to_end
-from tests.java.seats import Seat
+from tests.node.harness.properties import Properties
+from tests.processes.finished import Finished, run_to_end
+from tests.processes.node_process import NodeProcess
+from tests.processes.server import Server
 
 SMALL_JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dfile.encoding=UTF-8")
 
@@ -27,82 +29,82 @@ class MainClass(StrEnum):
 
 
 class Kafka:
-    """One version of Kafka, as a folder of jars."""
+    """One version of Kafka.
+
+    Args:
+        jars: the folder of its jars.
+    """
 
     def __init__(self, jars: Path) -> None:
-        self.jars = jars
-
-    def program(self, main_class: MainClass) -> JavaProgram:
-        """Return one of its programs."""
-        return JavaProgram(self.jars, main_class)
-
-    def raft_server(self, seat: Seat, *, directory_id: Uuid, records_per_s: int, record_bytes: int = 256) -> JavaServer:
-        """Return a node of Kafka's own: a quorum without a broker, whose leader writes records as fast as is said.
-
-        Args:
-            seat: its place; its topic is `__raft_performance_test`.
-            directory_id: of its log directory, which it keeps nowhere.
-            records_per_s: how many it writes while it leads.
-            record_bytes: of each.
-        """
-        return self.program(MainClass.RAFT_SERVER).server(
-            "--config",
-            str(seat.config),
-            "--replica-directory-id",
-            directory_id,
-            "--throughput",
-            str(records_per_s),
-            "--record-size",
-            str(record_bytes),
-            log_file=seat.folder / "java.log",
-        )
-
-
-class JavaProgram:
-    """A program that runs to its end, or stays as a server; of warnings and worse it tells on standard error."""
-
-    def __init__(self, jars: Path, main_class: MainClass) -> None:
         self._jars = jars
-        self._main_class = main_class
 
-    def run(self, *arguments: str, stdin: str = "", timeout_s: float = 60) -> Finished:
-        """Run it to its end, whatever that is."""
-        command = java_command(self._jars, self._main_class, *arguments, log_level="warn")
-        return run_to_end(self._main_class.name, command, stdin=stdin, timeout_s=timeout_s)
+    def run(self, main_class: MainClass, *arguments: str, stdin: bytes = b"", within_s: float = 60) -> Finished:
+        """Run a program to its end, whatever its exit code; it logs warnings and errors to standard error."""
+        command = self._command(main_class, *arguments, log_level="warn", jvm=SMALL_JVM)
+        return run_to_end(main_class.name, command, stdin=stdin, within_s=within_s)
 
-    def output(self, *arguments: str, stdin: str = "", timeout_s: float = 60) -> str:
-        """Run it and return its standard output.
+    def output(self, main_class: MainClass, *arguments: str, stdin: bytes = b"", within_s: float = 60) -> str:
+        """Run a program and return its standard output.
 
         Raises:
             AssertionError: its exit code is not 0.
         """
-        return self.run(*arguments, stdin=stdin, timeout_s=timeout_s).output()
+        return self.run(main_class, *arguments, stdin=stdin, within_s=within_s).require_success()
 
-    def server(self, *arguments: str, log_file: Path) -> JavaServer:
-        """Return it as a server, not started yet."""
-        return JavaServer(self._jars, self._main_class, *arguments, log_file=log_file)
+    def server(
+        self, config_file: Path, *, log_file: Path, log_level: str = "info", jvm: Sequence[str] = SMALL_JVM
+    ) -> Server:
+        """Return a broker or a controller, not started yet.
 
+        Args:
+            config_file: its properties.
+            log_file: takes its output.
+            log_level: the least level that it logs.
+            jvm: options of its JVM.
+        """
+        command = self._command(MainClass.SERVER, str(config_file), log_level=log_level, jvm=jvm)
+        return Server(config_file.stem, command, log_file=log_file)
 
-class JavaServer(Server):
-    """A program that stays; its log file has what it logs from INFO on."""
+    def raft_server(
+        self,
+        properties: Properties,
+        folder: Path,
+        *,
+        records_per_s: int,
+        record_bytes: int = 256,
+        log_level: str = "info",
+        jvm: Sequence[str] = SMALL_JVM,
+    ) -> NodeProcess:
+        """Return a TestRaftServer, not started yet: a node without a broker, which writes records while it leads.
 
-    def __init__(self, jars: Path, main_class: MainClass, *arguments: str, log_file: Path) -> None:
-        command = java_command(jars, main_class, *arguments, log_level="info")
-        super().__init__(main_class.name, command, log_file=log_file)
+        Args:
+            properties: its configuration; see `raft_server_voters`.
+            folder: see `NodeProcess`.
+            records_per_s: how many it writes, if it can.
+            record_bytes: the size of each.
+            log_level: the least level that it logs.
+            jvm: options of its JVM.
+        """
+        # It is told its directory id at every start, because it stores none.
+        directory_id = base64.urlsafe_b64encode(bytes([int(properties["node.id"])] * 16)).decode().rstrip("=")
+        arguments = {
+            "--replica-directory-id": directory_id,
+            "--throughput": str(records_per_s),
+            "--record-size": str(record_bytes),
+        }
+        words = [word for pair in arguments.items() for word in pair]
+        command = self._command(MainClass.RAFT_SERVER, *words, log_level=log_level, jvm=jvm)
+        return NodeProcess(properties, folder, command=command)
 
-
-def java_command(
-    jars: Path, main_class: MainClass, *arguments: str, log_level: str, jvm: Sequence[str] = SMALL_JVM
-) -> list[str]:
-    """Return the command that runs a class of Kafka's, in a small JVM unless other options of a JVM are given."""
-    return [
-        "java",
-        *jvm,
-        f"-Dorg.slf4j.simpleLogger.defaultLogLevel={log_level}",
-        "-Dorg.slf4j.simpleLogger.showDateTime=true",
-        "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
-        "-cp",
-        f"{jars}/*",
-        main_class,
-        *arguments,
-    ]
+    def _command(self, main_class: MainClass, *arguments: str, log_level: str, jvm: Sequence[str]) -> list[str]:
+        return [
+            "java",
+            *jvm,
+            f"-Dorg.slf4j.simpleLogger.defaultLogLevel={log_level}",
+            "-Dorg.slf4j.simpleLogger.showDateTime=true",
+            "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+            "-cp",
+            f"{self._jars}/*",
+            main_class,
+            *arguments,
+        ]

@@ -10,7 +10,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Pro
 
 from raft.records.record import Record
 from raft.types import Offset
-from tests.java.kraft import TOPIC
+from tests.node.harness.properties import TOPIC
 
 PARTITION = 0
 

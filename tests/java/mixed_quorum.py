@@ -1,8 +1,7 @@
-"""A quorum of Kafka's nodes and ours together, in which any node can be made to fail in many ways, and come back."""
+"""A quorum of nodes of Kafka and of ours. Any of them can be made to fail in several ways, and to recover."""
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -13,12 +12,13 @@ from typing import Self
 
 from raft.types import Epoch, NodeId, Uuid
 from tests.java.kafka import Kafka
-from tests.java.processes import Server
-from tests.java.seats import RAFT_SERVER_TOPIC, Seat, seat_observer, seat_voters
-from tests.java.standing import Standing, standing_of
+from tests.java.quorum_view import QuorumView, quorum_view_of
+from tests.java.raft_server import TOPIC_ID, raft_server_observer, raft_server_voters
 from tests.network.connection import Direction
 from tests.network.network import Network
+from tests.node.harness.properties import Properties
 from tests.node.harness.waiting import eventually
+from tests.processes.node_process import NodeProcess
 
 FETCH_TIMEOUT_S = 1.2
 
@@ -28,41 +28,39 @@ _TIMEOUTS = {
     "controller.quorum.election.backoff.max.ms": "400",
     "controller.quorum.request.timeout.ms": "800",
 }
-_TOPIC_ID = Uuid(RAFT_SERVER_TOPIC["raft.topic.id"])
 _JAVA_RECORDS_PER_S = 100
 _RECORD_BYTES = 32
 _PATIENCE_S = 60
-"""A machine that does much else takes its time to start a JVM."""
+"""A busy machine takes long to start a JVM."""
 
 _LOOK_S = 0.05
 
 
 class Kind(Enum):
-    """Who takes a seat."""
+    """The program that a node runs."""
 
     JAVA = "Kafka's TestRaftServer"
     OURS = "kraft serve"
 
 
 class Fault(Enum):
-    """Ways in which a node fails: itself, or the network between it and the other nodes. What the network holds is not
-    lost: as with TCP, it arrives late, when the network is whole again.
+    """Ways in which a node fails: the process, or the network between it and the other nodes. As with TCP, bytes that
+    the network holds back are not lost: they arrive late, when the fault ends.
     """
 
-    KILL = "killed and started again"
-    STOP = "stands still"
-    SILENT = "nothing arrives, either way, and nobody is told"
-    DEAF = "nothing reaches the node, but what it says arrives"
-    MUTE = "nothing that the node says arrives, but it hears the others"
-    RESET = "connections are reset, also new ones"
+    KILLED = "killed, and started again"
+    SUSPENDED = "suspended by SIGSTOP"
+    ISOLATED = "nothing arrives in either direction"
+    INBOUND_CUT = "nothing arrives at the node"
+    OUTBOUND_CUT = "nothing that the node sends arrives"
+    CONNECTIONS_RESET = "connections are reset, new ones too"
 
 
-CUTS = (Fault.SILENT, Fault.DEAF, Fault.MUTE, Fault.RESET)
-"""Faults of the network."""
+NETWORK_FAULTS = (Fault.ISOLATED, Fault.INBOUND_CUT, Fault.OUTBOUND_CUT, Fault.CONNECTIONS_RESET)
 
 
 @dataclass(frozen=True, slots=True)
-class Reign:
+class Leadership:
     """An epoch and its leader."""
 
     epoch: Epoch
@@ -70,36 +68,38 @@ class Reign:
 
 
 class MixedQuorum:
-    """Voters 1, 2, ... and perhaps an observer, each a process, that reach each other over a network that can be cut.
+    """Voters 1, 2, ... and perhaps an observer, which reach each other through proxies.
 
-    Kafka's nodes write while they lead, see `Workload`.
+    The nodes of Kafka append records while they lead, see `Workload`.
 
     Args:
         kafka: Kafka's programs.
         folder: holds all nodes.
-        voters: who takes their seats.
-        observer: who takes a seat beside them, if anybody does.
+        voters: the kinds of the voters.
+        observer: the kind of the observer; None for no observer.
 
     Attributes:
-        seats, kinds, servers: the nodes by their ids: where they are, who they are, and their processes.
+        kinds: by node id.
+        nodes: the processes by node id.
     """
 
     def __init__(self, kafka: Kafka, folder: Path, voters: Sequence[Kind], observer: Kind | None = None) -> None:
         self._kafka = kafka
         self._folder = folder
         self._voter_kinds = voters
-        self._observer_kind = observer
-        self._exits = ExitStack()
         self._failing: tuple[NodeId, Fault] | None = None
+        self._exits = ExitStack()
+        kinds = [*voters, *([observer] if observer is not None else [])]
+        self.kinds = {NodeId(node_id): kind for node_id, kind in enumerate(kinds, start=1)}
+        self.nodes: dict[NodeId, NodeProcess] = {}
 
     def __enter__(self) -> Self:
         with self._exits as exits:
             self._network = exits.enter_context(Network())
-            self.seats, self.kinds = self._take_seats()
-            self.servers = {node_id: self._server(seat) for node_id, seat in self.seats.items()}
-            for server in self.servers.values():
-                exits.callback(server.kill)
-                server.start()
+            for node_id, properties in self._configurations().items():
+                self.nodes[NodeId(node_id)] = exits.enter_context(self._process(NodeId(node_id), properties))
+            for node in self.nodes.values():
+                node.start()
             self._exits = exits.pop_all()
         return self
 
@@ -108,149 +108,150 @@ class MixedQuorum:
     ) -> None:
         self._exits.close()
 
-    def _take_seats(self) -> tuple[dict[NodeId, Seat], dict[NodeId, Kind]]:
-        settings = RAFT_SERVER_TOPIC | _TIMEOUTS
-        front = self._network.open
-        seats = seat_voters(self._folder, len(self._voter_kinds), settings, front=front)
-        kinds = dict(zip(seats, self._voter_kinds, strict=True))
-        if self._observer_kind is not None:
-            observer = seat_observer(self._folder, list(seats.values()), settings, front=front)
-            seats[observer.node_id] = observer
-            kinds[observer.node_id] = self._observer_kind
-        return seats, kinds
+    def _configurations(self) -> dict[int, Properties]:
+        advertise = self._network.open
+        configurations = raft_server_voters(self._folder, len(self._voter_kinds), _TIMEOUTS, advertise=advertise)
+        for observer_id in self.kinds.keys() - set(self.voters):
+            servers = [self._network.endpoint(node_id) for node_id in self.voters]
+            configurations[observer_id] = raft_server_observer(
+                self._folder, observer_id, _TIMEOUTS, servers=servers, advertise=advertise
+            )
+        return configurations
 
-    def _server(self, seat: Seat) -> Server:
-        if self.kinds[seat.node_id] is Kind.OURS:
-            return seat.kraft_server()
-        directory_id = base64.urlsafe_b64encode(bytes([seat.node_id] * 16)).decode().rstrip("=")
+    def _process(self, node_id: NodeId, properties: Properties) -> NodeProcess:
+        folder = self._folder / f"process-{node_id}"
+        if self.kinds[node_id] is Kind.OURS:
+            return NodeProcess(properties, folder)
         return self._kafka.raft_server(
-            seat, directory_id=Uuid(directory_id), records_per_s=_JAVA_RECORDS_PER_S, record_bytes=_RECORD_BYTES
+            properties, folder, records_per_s=_JAVA_RECORDS_PER_S, record_bytes=_RECORD_BYTES
         )
 
-    # Who there is
+    # The nodes
 
     @property
     def voters(self) -> list[NodeId]:
-        """All that may lead."""
-        return list(self.seats)[: len(self._voter_kinds)]
+        """The ids of the voters."""
+        return list(self.kinds)[: len(self._voter_kinds)]
 
     @property
-    def voters_that_are_well(self) -> list[NodeId]:
-        """All that may lead and do not fail now."""
-        return [node_id for node_id in self.voters if node_id in self._well()]
+    def working_voters(self) -> list[NodeId]:
+        """The ids of the voters that have no fault now."""
+        return [node_id for node_id in self.voters if node_id in self._working_nodes()]
 
     @property
     def kinds_of_voters(self) -> set[Kind]:
-        """The kinds of all that may lead."""
+        """The kinds of the voters."""
         return set(self._voter_kinds)
 
     def of_kind(self, kind: Kind) -> list[NodeId]:
-        """The nodes of one kind."""
-        return [node_id for node_id in self.seats if self.kinds[node_id] is kind]
+        """Return the ids of the nodes of one kind."""
+        return [node_id for node_id in self.kinds if self.kinds[node_id] is kind]
 
-    def reign(self, *, after: Epoch = Epoch(0)) -> Reign:
-        """Wait until all nodes that are well follow one of them, in an epoch past `after` of which it has committed
-        something; return that epoch and its leader.
+    def wait_for_leader(self, *, after: Epoch = Epoch(0)) -> Leadership:
+        """Wait until all nodes without a fault know the same leader, which has committed a record of its own epoch.
+
+        Args:
+            after: the epoch of the leader is higher than this one.
 
         Raises:
             AssertionError: that takes too long, or a node ended by itself.
         """
-        standings: dict[NodeId, Standing | None] = {}
+        views: dict[NodeId, QuorumView | None] = {}
 
-        def look() -> Reign | None:
-            standings.update({node_id: self.standing(node_id) for node_id in self._well()})
-            return _common_reign(standings, after)
+        def look() -> Leadership | None:
+            views.update({node_id: self.view(node_id) for node_id in self._working_nodes()})
+            return _agreed_leadership(views, after)
 
         try:
-            return eventually(look, "all nodes follow one leader", within_s=_PATIENCE_S, every_s=_LOOK_S)
+            return eventually(look, "all nodes know the same leader", within_s=_PATIENCE_S, every_s=_LOOK_S)
         except AssertionError as error:
-            error.add_note(f"{self._failing} fails; the others believe: {standings}")
+            error.add_note(f"{self._failing} has a fault; the views of the others are {views}")
             raise
 
-    def _well(self) -> list[NodeId]:
-        return [node_id for node_id in self.seats if self._failing is None or node_id != self._failing[0]]
+    def _working_nodes(self) -> list[NodeId]:
+        return [node_id for node_id in self.nodes if self._failing is None or node_id != self._failing[0]]
 
-    def standing(self, node_id: NodeId) -> Standing | None:
-        """What a node believes; None while it does not answer.
+    def view(self, node_id: NodeId) -> QuorumView | None:
+        """Return what a node knows of the quorum; None if it sends no response.
 
         Raises:
             AssertionError: it ended by itself.
         """
-        self._expect_alive(node_id)
-        return standing_of(self.seats[node_id].endpoint, _TOPIC_ID)
+        self._require_running(node_id)
+        return quorum_view_of(self.nodes[node_id].endpoint, Uuid(TOPIC_ID))
 
-    def _expect_alive(self, node_id: NodeId) -> None:
-        server = self.servers[node_id]
-        assert server.pid is not None, f"node {node_id}, {self.kinds[node_id].value}, ended: {server.log[-4000:]}"
+    def _require_running(self, node_id: NodeId) -> None:
+        node = self.nodes[node_id]
+        assert node.is_running, f"{node.name}, {self.kinds[node_id].value}, ended: {node.last_output[-4000:]}"
 
-    # What happens to them
+    # Faults
 
-    def strike(self, node_id: NodeId, fault: Fault) -> None:
-        """Make a node fail; one after the other."""
-        assert self._failing is None, f"{self._failing} fails already"
-        self._expect_alive(node_id)
+    def inject(self, node_id: NodeId, fault: Fault) -> None:
+        """Make a node fail; one node at a time."""
+        assert self._failing is None, f"{self._failing} has a fault already"
+        self._require_running(node_id)
         self._failing = (node_id, fault)
         match fault:
-            case Fault.KILL:
-                self.servers[node_id].kill()
-            case Fault.STOP:
-                self.servers[node_id].suspend()
-            case Fault.RESET:
-                self._network.refuse(self._cut_off(node_id, fault))
+            case Fault.KILLED:
+                self.nodes[node_id].kill()
+            case Fault.SUSPENDED:
+                self.nodes[node_id].suspend()
+            case Fault.CONNECTIONS_RESET:
+                self._network.refuse(self._directions(node_id, fault))
             case _:
-                self._network.cut(self._cut_off(node_id, fault))
+                self._network.cut(self._directions(node_id, fault))
 
-    def relieve(self) -> None:
-        """End what makes a node fail."""
-        assert self._failing is not None, "nobody fails"
+    def end_fault(self) -> None:
+        """Let the node recover."""
+        assert self._failing is not None, "no node has a fault"
         node_id, fault = self._failing
         self._failing = None
         match fault:
-            case Fault.KILL:
+            case Fault.KILLED:
                 self._start_again(node_id)
-            case Fault.STOP:
-                self.servers[node_id].resume()
+            case Fault.SUSPENDED:
+                self.nodes[node_id].resume()
             case _:
-                self._network.heal(self._cut_off(node_id, fault), delivers_late=True)
+                self._network.heal(self._directions(node_id, fault), delivers_late=True)
 
-    def _cut_off(self, node_id: NodeId, fault: Fault) -> set[Direction]:
-        """The directions in which a fault of the network lets nothing through."""
-        others = self.seats.keys() - {node_id}
-        hears = {(other_id, node_id) for other_id in others} if fault is not Fault.MUTE else set()
-        says = {(node_id, other_id) for other_id in others} if fault is not Fault.DEAF else set()
-        return hears | says
+    def _directions(self, node_id: NodeId, fault: Fault) -> set[Direction]:
+        """Return the directions in which a fault of the network lets nothing through."""
+        others = self.nodes.keys() - {node_id}
+        inbound = {(other_id, node_id) for other_id in others} if fault is not Fault.OUTBOUND_CUT else set()
+        outbound = {(node_id, other_id) for other_id in others} if fault is not Fault.INBOUND_CUT else set()
+        return inbound | outbound
 
     def _start_again(self, node_id: NodeId) -> None:
         if self.kinds[node_id] is Kind.JAVA and node_id not in self.voters:
-            # An observer of Kafka's that remembers a leader, but has no voters to look its address up, ends with an
-            # IllegalStateException if the first node that it asks is that very leader, be that one of Kafka's or ours
-            # (KafkaRaftClient.handleFetchResponse). Observers do not vote: it may forget.
-            self.seats[node_id].quorum_state.unlink()
-        self.servers[node_id].start()
+            # An observer of Kafka's that has stored a leader, and has no voters to find its address, ends with an
+            # IllegalStateException if its first request goes to that leader, of whatever kind
+            # (KafkaRaftClient.handleFetchResponse). Observers do not vote, so it may lose its election state.
+            (self.nodes[node_id].partition / "quorum-state").unlink()
+        self.nodes[node_id].start()
 
     def end_when(self, look: Callable[[], bool]) -> None:
-        """Make all nodes stand still at a moment at which `look` finds what it looks for, and end them there."""
+        """Suspend all nodes again and again until `look` returns true, and kill them then."""
 
-        def look_at_still_nodes() -> bool:
-            for server in self.servers.values():
-                server.suspend()
+        def look_at_suspended_nodes() -> bool:
+            for node in self.nodes.values():
+                node.suspend()
             is_found = look()
-            for node_id, server in self.servers.items():
-                self._expect_alive(node_id)
-                server.kill() if is_found else server.resume()
+            for node_id, node in self.nodes.items():
+                self._require_running(node_id)
+                node.kill() if is_found else node.resume()
             return is_found
 
-        eventually(look_at_still_nodes, "a moment for all nodes to end", within_s=_PATIENCE_S, every_s=_LOOK_S)
+        eventually(look_at_suspended_nodes, "a moment to end all nodes", within_s=_PATIENCE_S, every_s=_LOOK_S)
 
 
-def _common_reign(standings: Mapping[NodeId, Standing | None], after: Epoch) -> Reign | None:
-    """The reign past an epoch that all nodes believe in, once its leader has committed something of it."""
-    reigns = {(standing.epoch, standing.leader_id) if standing else None for standing in standings.values()}
-    (reign, *others) = reigns
-    if others or reign is None:
+def _agreed_leadership(views: Mapping[NodeId, QuorumView | None], after: Epoch) -> Leadership | None:
+    """Return the leader that all nodes know, once it has committed a record of an epoch higher than `after`."""
+    known = {(view.epoch, view.leader_id) if view else None for view in views.values()}
+    (leadership, *others) = known
+    if others or leadership is None:
         return None
-    epoch, leader_id = reign
-    leader = standings.get(leader_id) if leader_id is not None else None
+    epoch, leader_id = leadership
+    leader = views.get(leader_id) if leader_id is not None else None
     if epoch <= after or leader_id is None or leader is None or leader.high_watermark is None:
         return None
-    return Reign(epoch, leader_id)
+    return Leadership(epoch, leader_id)

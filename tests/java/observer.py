@@ -1,4 +1,4 @@
-"""Our node as an observer of somebody else's quorum."""
+"""A node of ours as an observer of a quorum of Kafka's."""
 
 from __future__ import annotations
 
@@ -10,49 +10,36 @@ from raft.local.ports import free_ports
 from raft.records.split import split_batches
 from raft.types import Batch, Endpoint, Offset
 from tests.java.cluster import CLUSTER_ID, CONTROLLER_ID
-from tests.java.processes import Server
-from tests.node.harness.processes import KRAFT
-from tests.node.harness.properties import write_properties
+from tests.node.harness.properties import HOST, controller_properties
 from tests.node.harness.waiting import eventually
+from tests.processes.node_process import NodeProcess
 
 OBSERVER_ID = 99
 
 
-class Observer:
-    """A process of `kraft serve`, and what it keeps.
-
-    Args:
-        server: the process.
-        endpoint: where it listens.
-        partition: the folder of its log.
-    """
-
-    def __init__(self, server: Server, endpoint: Endpoint, partition: Path) -> None:
-        self.server = server
-        self.endpoint = endpoint
-        self._partition = partition
-
-    @property
-    def segment(self) -> Path:
-        """Its one segment."""
-        (segment,) = self._partition.glob("*.log")
-        return segment
+class Observer(NodeProcess):
+    """The process of the observer, and its files; see `kraft_observer`."""
 
     def snapshots(self) -> list[Path]:
-        """The snapshots that it keeps."""
-        return sorted(self._partition.glob("*.checkpoint"))
+        """Return the snapshots in its log directory."""
+        return sorted(self.partition.glob("*.checkpoint"))
 
     def batches(self) -> list[Batch]:
-        """What is in its log."""
-        return split_batches(self.segment.read_bytes())
+        """Return the batches in its log, which has one segment."""
+        (segment,) = self.segments()
+        return split_batches(segment.read_bytes())
 
     def wait_for_end(self, end_offset: Offset) -> None:
-        """Wait until its log reaches so far."""
+        """Wait until its log reaches an offset.
+
+        Raises:
+            AssertionError: the process ended, or the log does not in time.
+        """
 
         def look() -> bool:
-            assert self.server.pid is not None, self.server.log
-            names = [path.name for path in self._partition.glob("*.log")] if self._partition.exists() else []
-            # Between two logs, while a snapshot is put in the place of the first, there is none.
+            assert self.is_running, self.last_output
+            names = [path.name for path in self.log_dir.glob("*-0/*.log")]
+            # There is no segment for a moment while a snapshot replaces the log.
             batches = self.batches() if len(names) == 1 else []
             reached = batches[-1].header.end_offset if batches else int(names[0][:20]) if names else 0
             return reached >= end_offset
@@ -62,25 +49,18 @@ class Observer:
 
 @contextmanager
 def kraft_observer(folder: Path, controller: Endpoint, *, votes: bool = False) -> Iterator[Observer]:
-    """Run a node that follows a controller; its directory in `folder` is used again the next time.
+    """Run an observer, and stop it at the end of the block.
 
     Args:
-        folder: where it lives.
-        controller: whom to ask for the leader.
-        votes: set it up as a voter, which it must not be.
+        folder: holds its files; the next observer in this folder finds the log of this one.
+        controller: its bootstrap server.
+        votes: whether it is configured as a voter, which it refuses to be.
     """
     (port,) = free_ports(1)
-    voters = f"{OBSERVER_ID}@127.0.0.1:{port},{CONTROLLER_ID}@{controller}"
-    properties = {
-        "node.id": str(OBSERVER_ID),
-        "process.roles": "controller",
-        "listeners": f"CONTROLLER://127.0.0.1:{port}",
-        "controller.listener.names": "CONTROLLER",
-        "controller.quorum.bootstrap.servers": str(controller),
-        "log.dirs": str(folder / "observer"),
-        "cluster.id": CLUSTER_ID,
-    } | ({"controller.quorum.voters": voters} if votes else {})
-    config = write_properties(folder / "observer.properties", properties)
-    command = [*KRAFT, "serve", "--config", str(config)]
-    with Server("observer", command, log_file=folder / "observer.log") as server:
-        yield Observer(server, Endpoint("127.0.0.1", port), folder / "observer" / "__cluster_metadata-0")
+    settings = {"cluster.id": CLUSTER_ID, "controller.quorum.bootstrap.servers": str(controller)}
+    if votes:
+        settings["controller.quorum.voters"] = f"{OBSERVER_ID}@{HOST}:{port},{CONTROLLER_ID}@{controller}"
+    properties = controller_properties(folder / "observer", node_id=OBSERVER_ID, port=port, settings=settings)
+    with Observer(properties, folder / "process").start() as observer:
+        yield observer
+        observer.stop()

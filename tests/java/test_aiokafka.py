@@ -10,8 +10,9 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPa
 from raft.local import LocalQuorum
 from raft.records.record import Record
 from raft.types import Offset
-from tests.java.kraft import TOPIC, end_offset
+from tests.java.kraft import end_offset
 from tests.java.samples import placed, records_of_every_kind
+from tests.node.harness.properties import TOPIC
 
 pytestmark = pytest.mark.java
 

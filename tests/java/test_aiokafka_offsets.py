@@ -8,9 +8,10 @@ import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from raft.local import LocalQuorum
-from tests.java.kraft import TOPIC, end_offset
+from tests.java.kraft import end_offset
 from tests.java.librdkafka import produce
 from tests.java.samples import later_ms, records_of_every_kind
+from tests.node.harness.properties import TOPIC
 
 pytestmark = pytest.mark.java
 

@@ -8,9 +8,11 @@ import pytest
 
 from raft.local import LocalQuorum
 from tests.java.kafka import Kafka, MainClass
-from tests.java.kraft import TOPIC, end_offset, kraft, kraft_json
+from tests.java.kraft import end_offset
 from tests.java.librdkafka import produce as produce_with_librdkafka
 from tests.java.samples import records_of_every_kind
+from tests.node.harness.properties import TOPIC
+from tests.processes.kraft import kraft, kraft_json
 
 pytestmark = pytest.mark.java
 
@@ -19,19 +21,21 @@ _COLUMNS = ("timestamp", "offset", "headers", "key")
 
 def produce(kafka: Kafka, quorum: LocalQuorum, lines: list[str], *options: str) -> None:
     """Run kafka-console-producer with lines on its standard input."""
-    kafka.program(MainClass.CONSOLE_PRODUCER).output(
+    kafka.output(
+        MainClass.CONSOLE_PRODUCER,
         "--bootstrap-server",
         quorum.bootstrap_servers,
         "--topic",
         TOPIC,
         *options,
-        stdin="".join(f"{line}\n" for line in lines),
+        stdin="".join(f"{line}\n" for line in lines).encode(),
     )
 
 
 def consume(kafka: Kafka, quorum: LocalQuorum, offset: str, count: int, *options: str) -> list[str]:
     """Run kafka-console-consumer until it has read so many records; return its lines, one a record."""
-    finished = kafka.program(MainClass.CONSOLE_CONSUMER).run(
+    finished = kafka.run(
+        MainClass.CONSOLE_CONSUMER,
         "--bootstrap-server",
         quorum.bootstrap_servers,
         "--topic",
@@ -45,8 +49,8 @@ def consume(kafka: Kafka, quorum: LocalQuorum, offset: str, count: int, *options
         *(word for name in _COLUMNS for word in ("--formatter-property", f"print.{name}=true")),
         *options,
     )
-    assert finished.stderr.endswith(f"Processed a total of {count} messages\n"), finished.stderr
-    return finished.output().removesuffix("\n").split("\n")
+    assert finished.errors.endswith(f"Processed a total of {count} messages\n"), finished.errors
+    return finished.require_success().removesuffix("\n").split("\n")
 
 
 def read(quorum: LocalQuorum, start: int | str) -> list[Any]:
@@ -100,7 +104,7 @@ def test_we_read_headers_and_nulls_of_the_console_producer(kafka: Kafka, quorum:
 def test_console_consumer_reads_what_we_read_from_the_beginning(
     kafka: Kafka, quorum: LocalQuorum, isolation_level: str
 ) -> None:
-    kraft("append", "--bootstrap-server", quorum.bootstrap_servers, stdin="one\ntwo\nkey\tthree\n").output()
+    kraft("append", "--bootstrap-server", quorum.bootstrap_servers, stdin=b"one\ntwo\nkey\tthree\n").require_success()
     ours = read(quorum, "earliest")
 
     lines = consume(kafka, quorum, "earliest", len(ours), "--isolation-level", isolation_level)

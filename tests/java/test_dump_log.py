@@ -12,14 +12,14 @@ import pytest
 from raft.records.batch import build_batch
 from raft.records.compression import Compression
 from raft.records.record import Record
-from raft.types import NodeId
 from tests.java.dumped_log import as_kafka_prints_it, read_dump
 from tests.java.kafka import Kafka, MainClass
-from tests.java.kraft import KraftNodes, kraft_json
+from tests.java.kraft import kraft_quorum
 from tests.java.librdkafka import produce
-from tests.java.processes import Finished
 from tests.java.samples import SOME_TIME_MS, records_of_every_kind
-from tests.node.harness.settling import settled
+from tests.processes.finished import Finished
+from tests.processes.kraft import kraft_json
+from tests.processes.node_quorum import NodeQuorum
 
 pytestmark = pytest.mark.java
 
@@ -32,38 +32,39 @@ _TIME_ENTRY = struct.Struct(">qi")
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The segments of a leader and of a follower that have seen two epochs, and batches of every kind in both."""
-    with KraftNodes(tmp_path_factory.mktemp("written")) as nodes:
+    with kraft_quorum(tmp_path_factory.mktemp("written")).start() as nodes:
         first_leader_id = nodes.leader_id()
         write_every_kind(nodes, first_timestamp_ms=SOME_TIME_MS)
-        nodes.servers[first_leader_id].kill()
+        nodes.nodes[first_leader_id].kill()
         leader_id = nodes.leader_id()
         # The times of these records lie before those of the first epoch, which the time index has to bear.
         write_every_kind(nodes, first_timestamp_ms=SOME_TIME_MS - 1_000_000)
-        with nodes.client() as client:
-            settled(client, nodes.running)
+        nodes.settle()
         (follower_id,) = set(nodes.running) - {leader_id}
+        nodes.stop()
     return {"leader": only_segment(nodes, leader_id), "follower": only_segment(nodes, follower_id)}
 
 
 @pytest.fixture(scope="module")
 def rolled(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The segments of a node that has begun a new one twice."""
-    settings = {"metadata.log.segment.bytes": str(8 * _MEBIBYTE)}
     dice = random.Random(1)
     values = [Record(value=dice.randbytes(100_000), timestamp_ms=SOME_TIME_MS + at) for at in range(200)]
-    with KraftNodes(tmp_path_factory.mktemp("rolled"), 1, settings) as nodes:
+    settings = {"metadata.log.segment.bytes": str(8 * _MEBIBYTE)}
+    with kraft_quorum(tmp_path_factory.mktemp("rolled"), 1, settings).start() as nodes:
         nodes.leader_id()
         produce(nodes.bootstrap_servers, values, {"compression.type": "none"})
-        (voter,) = nodes.voters.values()
+        nodes.stop()
+        (voter,) = nodes.nodes.values()
     return voter.segments()
 
 
-def only_segment(nodes: KraftNodes, node_id: NodeId) -> Path:
-    (segment,) = nodes.voters[node_id].segments()
+def only_segment(nodes: NodeQuorum, node_id: int) -> Path:
+    (segment,) = nodes.nodes[node_id].segments()
     return segment
 
 
-def write_every_kind(nodes: KraftNodes, *, first_timestamp_ms: int) -> None:
+def write_every_kind(nodes: NodeQuorum, *, first_timestamp_ms: int) -> None:
     """Write with each codec, by librdkafka's compressors and by ours, as an idempotent producer and as another."""
     with nodes.client() as client:
         for codec in Compression:
@@ -75,7 +76,7 @@ def write_every_kind(nodes: KraftNodes, *, first_timestamp_ms: int) -> None:
 
 def dump(kafka: Kafka, files: list[Path], *options: str) -> Finished:
     """Run kafka-dump-log; it ends with 0 whatever it finds."""
-    return kafka.program(MainClass.DUMP_LOG_SEGMENTS).run("--files", ",".join(map(str, files)), *options)
+    return kafka.run(MainClass.DUMP_LOG_SEGMENTS, "--files", ",".join(map(str, files)), *options)
 
 
 def indexes_of(segment: Path) -> list[Path]:
@@ -92,8 +93,8 @@ def test_dump_tool_reads_in_our_segment_what_we_read(
 
     ours = kraft_json("dump-log", str(written[role]))
     with_content = option == "--print-data-log"
-    assert read_dump(finished.output()) == [as_kafka_prints_it(row, with_content=with_content) for row in ours]
-    assert finished.stderr == ""
+    assert read_dump(finished.require_success()) == [as_kafka_prints_it(row, with_content=with_content) for row in ours]
+    assert finished.errors == ""
 
 
 @pytest.mark.rule("CONTROL-1", "CONTROL-2")
@@ -121,14 +122,14 @@ def test_dump_tool_finds_the_indexes_right_when_the_log_has_grown(kafka: Kafka, 
     checked = dump(kafka, indexes_of(written["leader"]))
 
     batches = {row["lastOffset"]: row for row in kraft_json("dump-log", str(written["leader"])) if "lastOffset" in row}
-    entries = [line.split() for line in checked.output().splitlines() if not line.startswith("Dumping ")]
+    entries = [line.split() for line in checked.require_success().splitlines() if not line.startswith("Dumping ")]
     positions = {int(entry[1]): int(entry[3]) for entry in entries if entry[0] == "offset:"}
     timestamps = {int(entry[3]): int(entry[1]) for entry in entries if entry[0] == "timestamp:"}
     assert len(positions) > 1
     assert len(timestamps) > 1
     assert positions == {offset: batches[offset]["position"] for offset in positions}
     assert timestamps == {offset: batches[offset]["maxTimestamp"] for offset in timestamps}
-    assert checked.stderr == ""
+    assert checked.errors == ""
 
 
 @pytest.mark.rule("LOG-14")
@@ -141,8 +142,8 @@ def test_dump_tool_finds_the_indexes_right_when_segments_have_rolled(
     checked = dump(kafka, indexes, option)
 
     assert len(rolled) == 3
-    assert checked.output().count("Dumping ") == len(indexes)
-    assert checked.stderr == ""
+    assert checked.require_success().count("Dumping ") == len(indexes)
+    assert checked.errors == ""
 
 
 def test_dump_tool_names_the_entry_when_an_index_is_bent(
@@ -157,5 +158,5 @@ def test_dump_tool_names_the_entry_when_an_index_is_bent(
 
     offsets_checked, times_checked = (dump(kafka, [index], "--verify-index-only") for index in indexes_of(bent))
 
-    assert "Mismatches in" in offsets_checked.stderr
-    assert "timestamp mismatch" in times_checked.stderr
+    assert "Mismatches in" in offsets_checked.errors
+    assert "timestamp mismatch" in times_checked.errors

@@ -14,10 +14,10 @@ from raft.records.split import split_batches
 from raft.types import Batch, Endpoint, Offset
 from tests.java.cluster import BROKER_ID, CLUSTER_ID, CONTROLLER_ID, KafkaCluster
 from tests.java.kafka import Kafka, MainClass
-from tests.java.kraft import kraft, kraft_json
 from tests.java.observer import OBSERVER_ID, kraft_observer
 from tests.java.quorum_tool import read_replication, read_status
 from tests.node.harness.waiting import eventually
+from tests.processes.kraft import kraft, kraft_json
 from tests.spark.session import spark as spark
 from tests.spark.streams import Delivered
 
@@ -33,7 +33,7 @@ def cluster(kafka: Kafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         "internal.metadata.log.segment.bytes": "4000",
         "metadata.max.retention.bytes": "8000",
     }
-    with KafkaCluster(kafka, tmp_path_factory.mktemp("cluster"), settings) as running:
+    with KafkaCluster(kafka, tmp_path_factory.mktemp("cluster"), settings).start() as running:
         running.create_topics("first", partitions=30)
         eventually(running.latest_snapshot, "a snapshot", within_s=30)
         yield running
@@ -42,7 +42,7 @@ def cluster(kafka: Kafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 @pytest.fixture(scope="module")
 def plain_cluster(kafka: Kafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
     """A cluster without snapshots."""
-    with KafkaCluster(kafka, tmp_path_factory.mktemp("plain")) as running:
+    with KafkaCluster(kafka, tmp_path_factory.mktemp("plain")).start() as running:
         yield running
 
 
@@ -63,14 +63,16 @@ def read_log(client: Client, start_offset: Offset | None = None) -> list[Batch]:
 def test_observer_follows_a_live_cluster_and_is_listed(
     plain_cluster: KafkaCluster, kafka: Kafka, tmp_path: Path
 ) -> None:
-    tool = kafka.program(MainClass.METADATA_QUORUM)
     with kraft_observer(tmp_path, plain_cluster.controller) as observer, client_of(plain_cluster.controller) as client:
         observer.wait_for_end(client.high_watermark())
         plain_cluster.create_topics("while-followed", partitions=3)
         observer.wait_for_end(client.high_watermark())
 
         rows = read_replication(
-            tool.output("--bootstrap-controller", str(plain_cluster.controller), "describe", "--replication")
+            kafka.output(
+                MainClass.METADATA_QUORUM,
+                *("--bootstrap-controller", str(plain_cluster.controller), "describe", "--replication"),
+            )
         )
         kept = observer.batches()
         leaders = read_log(client)
@@ -82,7 +84,7 @@ def test_observer_follows_a_live_cluster_and_is_listed(
     }
     assert {row["Lag"] for row in rows} == {0}
     assert kept == leaders
-    assert "Follower" in observer.server.log
+    assert "Follower" in observer.last_output
 
 
 @pytest.mark.rule("FETCH-23", "LOG-15")
@@ -106,7 +108,7 @@ def test_observer_goes_on_behind_its_snapshot_when_it_is_started_again(cluster: 
     with client_of(cluster.controller) as client:
         with kraft_observer(tmp_path, cluster.controller) as observer:
             observer.wait_for_end(client.high_watermark())
-            observer.server.kill()
+            observer.kill()
         cluster.create_topics("while-the-observer-was-down")
         with kraft_observer(tmp_path, cluster.controller) as observer:
             observer.wait_for_end(client.high_watermark())
@@ -119,16 +121,15 @@ def test_observer_goes_on_behind_its_snapshot_when_it_is_started_again(cluster: 
 def test_node_that_is_set_up_to_vote_with_a_cluster_stops_before_it_does(
     plain_cluster: KafkaCluster, kafka: Kafka, tmp_path: Path
 ) -> None:
-    tool = kafka.program(MainClass.METADATA_QUORUM)
     arguments = ("--bootstrap-controller", str(plain_cluster.controller), "describe", "--status")
-    before = read_status(tool.output(*arguments))
+    before = read_status(kafka.output(MainClass.METADATA_QUORUM, *arguments))
 
     with kraft_observer(tmp_path, plain_cluster.controller, votes=True) as node:
-        node.server.wait_until_logged("this node is set up to vote beside it")
-        eventually(lambda: node.server.pid is None, "it stops", within_s=10)
+        node.wait_until_printed("this node is set up to vote beside it")
+        node.wait(within_s=10)
 
-    after = read_status(tool.output(*arguments))
-    assert "leave out controller.quorum.voters" in node.server.log
+    after = read_status(kafka.output(MainClass.METADATA_QUORUM, *arguments))
+    assert "leave out controller.quorum.voters" in node.last_output
     assert [after[name] for name in ("LeaderId", "LeaderEpoch")] == [CONTROLLER_ID, before["LeaderEpoch"]]
 
 
@@ -183,11 +184,11 @@ def test_command_reads_a_cluster_and_says_that_it_cannot_write(cluster: KafkaClu
     server = ("--bootstrap-server", str(cluster.controller))
 
     records = kraft_json("read", *server)
-    refused = kraft("append", *server, stdin="a value\n")
+    refused = kraft("append", *server, stdin=b"a value\n")
 
     assert len(records) > 10
     assert refused.exit_code == 1
-    assert "only its own controllers write it" in refused.stderr
+    assert "only its own controllers write it" in refused.errors
 
 
 @pytest.mark.spark
@@ -249,10 +250,9 @@ def test_dump_log_reads_what_the_observer_kept(cluster: KafkaCluster, kafka: Kaf
     with kraft_observer(tmp_path, cluster.controller) as observer, client_of(cluster.controller) as client:
         observer.wait_for_end(client.high_watermark())
         (snapshot,) = observer.snapshots()
-        segment = observer.segment
-    dump = kafka.program(MainClass.DUMP_LOG_SEGMENTS)
+        (segment,) = observer.segments()
 
     for file in (snapshot, segment):
-        told = dump.output("--cluster-metadata-decoder", "--files", str(file))
+        told = kafka.output(MainClass.DUMP_LOG_SEGMENTS, "--cluster-metadata-decoder", "--files", str(file))
         assert "Dumping" in told
         assert "isvalid: false" not in told

@@ -12,10 +12,13 @@ from raft.local import LocalQuorum
 from raft.records.compression import Compression
 from raft.records.split import split_batches
 from raft.types import Offset
-from tests.java.kraft import TOPIC, KraftNodes, end_offset, kraft_json
+from tests.java.kraft import end_offset
 from tests.java.librdkafka import PARTITION, consume, produce
 from tests.java.samples import placed, records_of_every_kind
+from tests.node.harness.properties import TOPIC
 from tests.node.harness.waiting import eventually
+from tests.processes.kraft import kraft_json
+from tests.processes.node_quorum import NodeQuorum
 
 pytestmark = pytest.mark.java
 
@@ -58,7 +61,7 @@ def test_librdkafka_reads_what_we_read_from_the_beginning_and_from_inside_a_batc
 
 
 @pytest.mark.rule("CLIENT-8", "TEST-8")
-def test_librdkafka_loses_and_doubles_nothing_when_the_leader_is_killed_while_it_writes(nodes: KraftNodes) -> None:
+def test_librdkafka_loses_and_doubles_nothing_when_the_leader_is_killed_while_it_writes(nodes: NodeQuorum) -> None:
     servers = nodes.bootstrap_servers
     records = records_of_every_kind(3000, "through")
     leader_id = nodes.leader_id()
@@ -66,7 +69,7 @@ def test_librdkafka_loses_and_doubles_nothing_when_the_leader_is_killed_while_it
     def kill_leader_midway(at: int) -> None:
         if at == len(records) // 2:
             eventually(lambda: end_offset(nodes) > 1, "the first batches are committed", within_s=10)
-            nodes.servers[leader_id].kill()
+            nodes.nodes[leader_id].kill()
 
     written = produce(
         servers, records, {"enable.idempotence": True, "batch.num.messages": 10}, before_each=kill_leader_midway

@@ -13,9 +13,10 @@ from raft.local import LocalQuorum
 from raft.records.batch import build_batch
 from raft.records.record import Record
 from tests.java.kafka import Kafka, MainClass
-from tests.java.kraft import KraftNodes, kraft, kraft_json
 from tests.java.quorum_tool import read_replication, read_status
 from tests.node.harness.settling import settled
+from tests.processes.kraft import kraft, kraft_json
+from tests.processes.node_quorum import NodeQuorum
 
 pytestmark = pytest.mark.java
 
@@ -36,7 +37,7 @@ def settled_quorum(quorum: LocalQuorum) -> LocalQuorum:
 
 def describe(kafka: Kafka, servers: str, *form: str) -> str:
     """Run kafka-metadata-quorum; it must succeed."""
-    return kafka.program(MainClass.METADATA_QUORUM).output("--bootstrap-controller", servers, "describe", *form)
+    return kafka.output(MainClass.METADATA_QUORUM, "--bootstrap-controller", servers, "describe", *form)
 
 
 def described(servers: str, form: str) -> Any:
@@ -116,7 +117,7 @@ def test_kraft_prints_what_the_quorum_tool_prints_but_for_times(
 
     theirs = describe(kafka, servers, *form)
 
-    ours = kraft("quorum", "describe", "--bootstrap-server", servers, *form).output()
+    ours = kraft("quorum", "describe", "--bootstrap-server", servers, *form).require_success()
     assert shape(ours) == shape(theirs)
 
 
@@ -127,13 +128,13 @@ def shape(text: str) -> list[str]:
 
 
 @pytest.mark.rule("DESCRIBE-8", "DESCRIBE-10")
-def test_quorum_tool_shows_the_lag_when_a_follower_is_dead(kafka: Kafka, nodes: KraftNodes) -> None:
+def test_quorum_tool_shows_the_lag_when_a_follower_is_dead(kafka: Kafka, nodes: NodeQuorum) -> None:
     with nodes.client() as client:
         leader_id = client.describe_quorum().leader_id
-        dead = next(node_id for node_id in nodes.voters if node_id != leader_id)
-        nodes.servers[dead].kill()
+        dead = nodes.followers_of(leader_id)[0]
+        nodes.nodes[dead].kill()
         append(client, 5)
-        settled(client, nodes.running)
+    nodes.settle()
 
     status = read_status(describe(kafka, nodes.bootstrap_servers, "--status"))
     rows = read_replication(describe(kafka, nodes.bootstrap_servers, "--replication"))
@@ -141,7 +142,7 @@ def test_quorum_tool_shows_the_lag_when_a_follower_is_dead(kafka: Kafka, nodes: 
     assert status["MaxFollowerLag"] == 5
     assert status["MaxFollowerLagTimeMs"] > 0
     assert {row["NodeId"]: row["Lag"] for row in rows} == {
-        node_id: 5 if node_id == dead else 0 for node_id in nodes.voters
+        node_id: 5 if node_id == dead else 0 for node_id in nodes.nodes
     }
     ours = described(nodes.bootstrap_servers, "--replication")
     assert without(rows, *_TIMES) == without(ours, *_TIMES, "LagTimeMs")
@@ -152,12 +153,12 @@ def test_quorum_tool_shows_the_lag_when_a_follower_is_dead(kafka: Kafka, nodes: 
 
 
 @pytest.mark.rule("DESCRIBE-4", "DESCRIBE-5", "DESCRIBE-8")
-def test_quorum_tool_shows_a_voter_as_never_heard_of_when_the_leader_died(kafka: Kafka, nodes: KraftNodes) -> None:
+def test_quorum_tool_shows_a_voter_as_never_heard_of_when_the_leader_died(kafka: Kafka, nodes: NodeQuorum) -> None:
     dead = nodes.leader_id()
-    nodes.servers[dead].kill()
+    nodes.nodes[dead].kill()
     with nodes.client() as client:
         append(client, 5)
-        end_offset = settled(client, nodes.running).high_watermark
+    end_offset = nodes.settle().high_watermark
 
     status = read_status(describe(kafka, nodes.bootstrap_servers, "--status"))
     rows = read_replication(describe(kafka, nodes.bootstrap_servers, "--replication", "--human-readable"))

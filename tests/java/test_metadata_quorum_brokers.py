@@ -6,9 +6,10 @@ import pytest
 
 from raft.local import LocalQuorum
 from tests.java.kafka import Kafka, MainClass
-from tests.java.kraft import KraftNodes, kraft, kraft_json
 from tests.java.quorum_tool import read_replication, read_status
 from tests.node.harness.settling import settled
+from tests.processes.kraft import kraft, kraft_json
+from tests.processes.node_quorum import NodeQuorum
 
 pytestmark = pytest.mark.java
 
@@ -17,7 +18,7 @@ _TIMES = ("LastFetchTimestamp", "LastCaughtUpTimestamp", "LagTimeMs")
 
 def expect_our_words(kafka: Kafka, server: str, form: str) -> None:
     """Run kafka-metadata-quorum; it must print what `kraft quorum describe` prints, but for times."""
-    text = kafka.program(MainClass.METADATA_QUORUM).output("--bootstrap-server", server, "describe", form, timeout_s=90)
+    text = kafka.output(MainClass.METADATA_QUORUM, "--bootstrap-server", server, "describe", form, within_s=90)
 
     (ours,) = kraft_json("quorum", "describe", "--bootstrap-server", server, form)
     if form == "--status":
@@ -43,16 +44,15 @@ def test_quorum_tool_describes_the_quorum_whichever_broker_it_is_told(
 
 @pytest.mark.rule("DESCRIBE-3", "DESCRIBE-8")
 def test_quorum_tool_describes_the_quorum_by_the_brokers_that_are_left_when_a_voter_is_down(
-    kafka: Kafka, nodes: KraftNodes
+    kafka: Kafka, nodes: NodeQuorum
 ) -> None:
     leader_id = nodes.leader_id()
-    dead_id, follower_id = (node_id for node_id in nodes.voters if node_id != leader_id)
-    nodes.servers[dead_id].kill()
-    kraft("append", "--bootstrap-server", nodes.bootstrap_servers, "the dead one lags behind").output()
-    with nodes.client() as client:
-        settled(client, nodes.running)
+    dead_id, follower_id = nodes.followers_of(leader_id)
+    nodes.nodes[dead_id].kill()
+    kraft("append", "--bootstrap-server", nodes.bootstrap_servers, "the dead one lags behind").require_success()
+    nodes.settle()
 
     # The tool itself finds one that is up among all; and a follower alone is enough.
-    for servers in (nodes.bootstrap_servers, str(nodes.voters[follower_id].endpoint)):
+    for servers in (nodes.bootstrap_servers, str(nodes.nodes[follower_id].endpoint)):
         for form in ("--status", "--replication"):
             expect_our_words(kafka, servers, form)

@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 
 from raft.local import LocalQuorum
 from tests.java.kafka import Kafka, MainClass
-from tests.java.kraft import TOPIC
+from tests.node.harness.properties import TOPIC
 
 pytestmark = [pytest.mark.java, pytest.mark.rule("CLIENT-14")]
 
@@ -113,7 +113,8 @@ def test_aiokafka_says_so(quorum: LocalQuorum, call: object, words: str) -> None
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_java_consumer_says_so_when_it_subscribes(kafka: Kafka, quorum: LocalQuorum, protocol: str) -> None:
-    finished = kafka.program(MainClass.CONSOLE_CONSUMER).run(
+    finished = kafka.run(
+        MainClass.CONSOLE_CONSUMER,
         "--bootstrap-server",
         quorum.bootstrap_servers,
         "--topic",
@@ -124,16 +125,17 @@ def test_java_consumer_says_so_when_it_subscribes(kafka: Kafka, quorum: LocalQuo
         f"group.protocol={protocol}",
     )
 
-    assert "org.apache.kafka.common.errors.UnsupportedVersionException" in finished.stderr
-    assert "Processed a total of 0 messages" in finished.stderr
+    assert "org.apache.kafka.common.errors.UnsupportedVersionException" in finished.errors
+    assert "Processed a total of 0 messages" in finished.errors
 
 
 def test_java_producer_says_so_when_it_begins_a_transaction(kafka: Kafka, quorum: LocalQuorum) -> None:
-    finished = kafka.program(MainClass.PRODUCER_PERFORMANCE).run(
+    finished = kafka.run(
+        MainClass.PRODUCER_PERFORMANCE,
         *("--bootstrap-server", quorum.bootstrap_servers, "--topic", TOPIC),
         *("--num-records", "1", "--record-size", "1", "--throughput", "-1"),
         *("--transactional-id", "a-transaction", "--transaction-duration-ms", "1000"),
     )
 
     assert finished.exit_code == 1
-    assert "does not support transactions: remove transactional.id" in finished.stderr
+    assert "does not support transactions: remove transactional.id" in finished.errors

@@ -12,11 +12,11 @@ import pytest
 from raft.local import LocalQuorum
 from raft.records.record import Record
 from tests.java.installation import installed_connector
-from tests.java.kraft import TOPIC
 from tests.java.librdkafka import consume, produce
-from tests.java.processes import run_to_end
 from tests.java.samples import later_ms, records_of_every_kind
 from tests.java.spark_application import MOST_OFFSETS_A_BATCH
+from tests.node.harness.properties import TOPIC
+from tests.processes.finished import run_to_end
 
 pytestmark = [pytest.mark.java, pytest.mark.spark]
 
@@ -53,7 +53,7 @@ def copied(quorum: LocalQuorum, tmp_path_factory: pytest.TempPathFactory) -> Cop
     arguments = [jars, tmp_path_factory.mktemp("spark"), servers, TOPIC, *numbers]
 
     command = [sys.executable, "-m", "tests.java.spark_application", *map(str, arguments)]
-    told = run_to_end("Spark", command, timeout_s=_LONGEST_S).output()
+    told = run_to_end("Spark", command, within_s=_LONGEST_S).require_success()
 
     answers = [json.loads(line) for line in told.splitlines()]
     return Copied(

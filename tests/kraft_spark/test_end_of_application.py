@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.local.endings import has_ended, wait_for_ends
+from tests.processes.endings import has_ended, wait_for_ends
 from tests.spark.applications import Application
 
 pytestmark = pytest.mark.spark
@@ -19,38 +19,34 @@ LIMIT_S = 15
 def voters_of(application: Application) -> list[psutil.Process]:
     """The voters of the quorum that the application has started just now."""
     voters = [psutil.Process(int(pid)) for pid in application.line().split()]
-    assert voters
+    assert voters, application.errors
     assert not any(map(has_ended, voters))
     return voters
 
 
 def test_no_voter_is_left_when_the_session_is_stopped_and_when_the_driver_is_killed(tmp_path: Path) -> None:
-    application = Application("tests.kraft_spark.application", tmp_path, "stop")
+    with Application("tests.kraft_spark.application", tmp_path, "stop") as application:
+        # The session is stopped; the program goes on, and with another session it has another quorum.
+        wait_for_ends(voters_of(application), within_s=LIMIT_S)
+        others = voters_of(application)
+        application.signal(signal.SIGKILL)
 
-    # The session is stopped; the program goes on, and with another session it has another quorum.
-    wait_for_ends(voters_of(application), within_s=LIMIT_S)
-    others = voters_of(application)
-    application.process.kill()
-
-    wait_for_ends(others, within_s=LIMIT_S)
-    application.wait()
+        wait_for_ends(others, within_s=LIMIT_S)
 
 
 def test_no_voter_is_left_when_the_program_ends(tmp_path: Path) -> None:
-    application = Application("tests.kraft_spark.application", tmp_path, "stay")
+    with Application("tests.kraft_spark.application", tmp_path, "stay") as application:
+        voters = voters_of(application)
+        application.signal(signal.SIGUSR1)
 
-    voters = voters_of(application)
-    application.process.send_signal(signal.SIGUSR1)
-
-    assert application.wait() == 0
-    wait_for_ends(voters, within_s=LIMIT_S)
+        assert application.wait() == 0
+        wait_for_ends(voters, within_s=LIMIT_S)
 
 
 def test_no_voter_is_left_when_the_driver_is_asked_to_end(tmp_path: Path) -> None:
-    application = Application("tests.kraft_spark.application", tmp_path, "stay")
+    with Application("tests.kraft_spark.application", tmp_path, "stay") as application:
+        voters = voters_of(application)
+        application.signal(signal.SIGTERM)
 
-    voters = voters_of(application)
-    application.process.terminate()
-
-    wait_for_ends(voters, within_s=LIMIT_S)
-    application.wait()
+        wait_for_ends(voters, within_s=LIMIT_S)
+        application.wait()

@@ -120,10 +120,9 @@ def test_source_is_found_in_an_environment_that_is_not_activated(other_python: P
     unset = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
     environment = unset | {"PATH": f"{other_python.parent}{os.pathsep}{os.environ['PATH']}"}
 
-    application = Application("tests.kraft_spark.importing_application", environment=environment)
-
-    assert application.line() == "offset"
-    assert application.wait() == 0
+    with Application("tests.kraft_spark.importing_application", environment=environment) as application:
+        assert application.line() == "offset"
+        assert application.wait() == 0
 
 
 @pytest.mark.spark
@@ -131,10 +130,9 @@ def test_service_warns_where_the_source_will_not_be_found(tmp_path: Path, other_
     unset = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
     environment = unset | {"PATH": f"{other_python.parent}{os.pathsep}{os.environ['PATH']}"}
 
-    application = Application("tests.kraft_spark.warned_application", tmp_path, environment=environment)
-
-    said = [application.line() for _ in range(3)]
-    assert application.wait() == 0
+    with Application("tests.kraft_spark.warned_application", tmp_path, environment=environment) as application:
+        said = [application.line() for _ in range(3)]
+        assert application.wait() == 0
     place, warning, nothing_more = said
     assert re.search(r"warned_application\.py:\d+$", place)
     assert f"workers run python3, the Python {sys.version_info.major}." in warning

@@ -23,12 +23,14 @@ from raft.storage.directory_lock import LOCK_FILE_NAME
 from raft.storage.disk import DiskFiles
 from raft.types import NodeId
 from tests.local.conftest import QUICK
-from tests.local.endings import wait_for_ends
 from tests.node.harness.appenders import Appenders, read_all
 from tests.node.harness.batches import batch_of
-from tests.node.harness.processes import ROOT, hangup
 from tests.node.harness.properties import HOST
 from tests.node.harness.waiting import eventually
+from tests.processes.commands import ROOT, child_environment
+from tests.processes.endings import wait_for_ends
+from tests.processes.hangup import hangup
+from tests.processes.piped_process import PipedProcess
 
 
 def ports_of(quorum: LocalQuorum) -> list[int]:
@@ -278,13 +280,8 @@ time.sleep(60)
 FORKING = SCRIPT.replace("time.sleep(60)", "import os; os.fork(); time.sleep(60)")
 
 
-def start_script(directory: Path, *options: str, script: str = SCRIPT) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, *options, "-c", script, str(directory)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=ROOT,
-    )
+def start_script(directory: Path, *options: str, script: str = SCRIPT) -> PipedProcess:
+    return PipedProcess("script", [sys.executable, *options, "-c", script, str(directory)])
 
 
 @pytest.mark.parametrize("name", ["raft.py", "typer.py"])
@@ -295,7 +292,7 @@ def test_modules_in_the_working_directory_are_not_taken_for_ours(tmp_path: Path,
         [sys.executable, "-P", "-c", script],
         capture_output=True,
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=child_environment(PYTHONPATH=str(ROOT)),
         timeout=60,
         check=False,
     )
@@ -306,17 +303,15 @@ def test_modules_in_the_working_directory_are_not_taken_for_ours(tmp_path: Path,
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_no_voter_outlives_a_parent_that_a_signal_ends(tmp_path: Path, number: signal.Signals) -> None:
     with hangup(signal.SIG_DFL), start_script(tmp_path) as parent:
-        assert parent.stdout is not None
-        voters = [psutil.Process(int(pid)) for pid in parent.stdout.readline().split()]
-        parent.send_signal(number)
+        voters = [psutil.Process(int(pid)) for pid in parent.line().split()]
+        parent.signal(number)
 
         wait_for_ends(voters, within_s=2)
 
 
 def test_no_voter_outlives_a_parent_though_another_has_its_end_of_the_pipe(tmp_path: Path) -> None:
     with start_script(tmp_path, script=FORKING) as parent:
-        assert parent.stdout is not None
-        voter = psutil.Process(int(parent.stdout.readline()))
+        voter = psutil.Process(int(parent.line()))
         family = psutil.Process(parent.pid)
         (fork,) = eventually(lambda: set(family.children()) - {voter}, "it forks")
         parent.kill()
@@ -327,9 +322,6 @@ def test_no_voter_outlives_a_parent_though_another_has_its_end_of_the_pipe(tmp_p
 
 def test_python_without_assertions_is_refused(tmp_path: Path) -> None:
     with start_script(tmp_path, "-O") as parent:
-        assert parent.stderr is not None
-        words = parent.stderr.read().decode()
-
         assert parent.wait() == 1
-    assert "python -O removes assertions that a node needs for safety: run it without -O" in words
+        assert "python -O removes assertions that a node needs for safety: run it without -O" in parent.errors
     assert list(tmp_path.iterdir()) == []

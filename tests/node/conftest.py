@@ -12,7 +12,7 @@ from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.pair import Pair, following_pair, leading_pair
 from tests.node.harness.properties import voters_properties
 from tests.node.harness.requests import produce_request
-from tests.node.harness.trio import Trio, running_trio
+from tests.processes.node_quorum import NodeQuorum
 
 
 @pytest.fixture(scope="module")
@@ -76,14 +76,14 @@ def uncommitted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
 
 
 @pytest.fixture(scope="session")
-def same_trio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trio]:
+def same_trio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeQuorum]:
     """Three processes for the whole session: starting them is what takes longest."""
-    with running_trio(tmp_path_factory.mktemp("trio")) as trio:
+    folder = tmp_path_factory.mktemp("trio")
+    with NodeQuorum(folder, voters_properties(folder)).start() as trio:
         yield trio
 
 
 @pytest.fixture
-def trio(same_trio: Trio) -> Trio:
+def trio(same_trio: NodeQuorum) -> NodeQuorum:
     """Three processes, all of them running."""
-    same_trio.restore()
-    return same_trio
+    return same_trio.start()

@@ -8,27 +8,25 @@ import pytest
 
 from tests.node.harness.appenders import Appenders, read_all
 from tests.node.harness.batches import batch_of
-from tests.node.harness.processes import NodeProcess
-from tests.node.harness.trio import Trio
 from tests.node.harness.waiting import eventually
+from tests.processes.node_process import NodeProcess
+from tests.processes.node_quorum import NodeQuorum
 
 
-def test_kills_lose_and_double_nothing_that_was_acknowledged(trio: Trio) -> None:
+def test_kills_lose_and_double_nothing_that_was_acknowledged(trio: NodeQuorum) -> None:
     with Appenders(trio.client) as appenders:
         appenders.wait_for_progress()
         _kill_and_restart(trio.leader(), appenders)
         _kill_and_restart(trio.follower(), appenders)
-        for node in trio.nodes:
-            node.kill()
-        for node in trio.nodes:
-            node.start()
+        trio.kill()
+        trio.start()
         appenders.wait_for_progress()
         _kill_and_restart(trio.leader(), appenders)
 
     with trio.client() as client:
         appenders.check(read_all(client))
-    for node in trio.nodes:
-        assert "Traceback" not in node.words, node.words
+    for node in trio.nodes.values():
+        assert "Traceback" not in node.output, node.output
 
 
 def _kill_and_restart(node: NodeProcess, appenders: Appenders) -> None:
@@ -39,27 +37,27 @@ def _kill_and_restart(node: NodeProcess, appenders: Appenders) -> None:
 
 
 @pytest.mark.rule("END-1", "END-11")
-def test_leader_has_a_successor_within_a_second_when_it_is_stopped(trio: Trio) -> None:
+def test_leader_has_a_successor_within_a_second_when_it_is_stopped(trio: NodeQuorum) -> None:
     with Appenders(trio.client) as appenders:
         appenders.wait_for_progress()
         old = trio.leader()
-        others = [node for node in trio.nodes if node is not old]
-        led_before = sum(node.words.count("Candidate -> Leader") for node in others)
+        others = [node for node in trio.nodes.values() if node is not old]
+        led_before = sum(node.output.count("Candidate -> Leader") for node in others)
         started_s = time.monotonic()
         exit_code = old.terminate()
-        eventually(lambda: sum(node.words.count("Candidate -> Leader") for node in others) > led_before, "a successor")
+        eventually(lambda: sum(node.output.count("Candidate -> Leader") for node in others) > led_before, "a successor")
         took_s = time.monotonic() - started_s
         appenders.wait_for_progress()
 
     assert exit_code == 0
     assert took_s < 1.5, "an interpreter's end included"
-    assert "shut down" in old.words.splitlines()[-1]
+    assert "shut down" in old.output.splitlines()[-1]
     with trio.client() as client:
         appenders.check(read_all(client))
 
 
 @pytest.mark.rule("LOG-13")
-def test_torn_end_of_a_killed_node_is_cut_and_filled_again(trio: Trio) -> None:
+def test_torn_end_of_a_killed_node_is_cut_and_filled_again(trio: NodeQuorum) -> None:
     with trio.client() as client:
         client.append(batch_of(b"before the tear"))
         torn = trio.follower()
@@ -72,4 +70,4 @@ def test_torn_end_of_a_killed_node_is_cut_and_filled_again(trio: Trio) -> None:
         expected = trio.leader().segment.read_bytes()
         eventually(lambda: torn.segment.read_bytes() == expected, "the same bytes as the leader's")
 
-    assert "log truncated" in torn.words
+    assert "log truncated" in torn.output

@@ -10,9 +10,9 @@ import pytest
 from raft.errors import QuorumUnavailableError
 from tests.node.harness.appenders import Appenders, read_all
 from tests.node.harness.batches import batch_of
-from tests.node.harness.processes import NodeProcess, client_of
 from tests.node.harness.properties import voters_properties
-from tests.node.harness.trio import Trio
+from tests.processes.node_process import NodeProcess, client_of
+from tests.processes.node_quorum import NodeQuorum
 
 FULL_BYTES = 100_000
 
@@ -24,10 +24,10 @@ def limit_files(node: NodeProcess, size_bytes: int) -> None:
 
 @pytest.mark.parametrize("whose", ["leader", "follower"])
 @pytest.mark.rule("LOG-17")
-def test_node_stops_and_the_quorum_continues_when_its_log_cannot_be_written(trio: Trio, whose: str) -> None:
+def test_node_stops_and_the_quorum_continues_when_its_log_cannot_be_written(trio: NodeQuorum, whose: str) -> None:
     full = trio.leader() if whose == "leader" else trio.follower()
     limit_files(full, full.segment.stat().st_size + FULL_BYTES)
-    words_before = len(full.words)
+    output_before = len(full.output)
     with Appenders(trio.client) as appenders, trio.client() as client:
         while full.is_running:
             client.append(batch_of(b"x" * 20_000))
@@ -38,16 +38,16 @@ def test_node_stops_and_the_quorum_continues_when_its_log_cannot_be_written(trio
 
     assert exit_code == 1
     words = f"cannot write {full.segment}: File too large"
-    lines = full.words[words_before:].splitlines()
+    lines = full.output[output_before:].splitlines()
     assert [line for line in lines if line.startswith("kraft: ")] == [f"kraft: {words}"]
     assert any(line.endswith(f"stops: {words}") for line in lines)
-    assert "Traceback" not in full.words
+    assert "Traceback" not in full.output
     with trio.client() as client:
         appenders.check(read_all(client))
 
 
 @pytest.mark.rule("LOG-17", "STATE-5")
-def test_node_stops_when_its_vote_cannot_be_stored(trio: Trio) -> None:
+def test_node_stops_when_its_vote_cannot_be_stored(trio: NodeQuorum) -> None:
     broken = trio.follower()
     in_the_way = broken.segment.parent / "quorum-state.tmp"
     in_the_way.mkdir()
@@ -57,7 +57,7 @@ def test_node_stops_when_its_vote_cannot_be_stored(trio: Trio) -> None:
     in_the_way.rmdir()
 
     assert exit_code == 1
-    last_line = broken.words.splitlines()[-1]
+    last_line = broken.output.splitlines()[-1]
     assert last_line.startswith("kraft: cannot ")
     assert "quorum-state.tmp" in last_line
 

@@ -15,11 +15,11 @@ from raft.wire.messages.begin_quorum_epoch import (
 )
 from raft.wire.messages.fetch import FetchResponse
 from tests.node.harness.batches import batch_of
-from tests.node.harness.processes import NodeProcess, client_of
 from tests.node.harness.properties import CLUSTER_ID, TOPIC, node_properties, voters_properties
 from tests.node.harness.requests import fetch_request
 from tests.node.harness.waiting import eventually
 from tests.node.harness.wire import Wire
+from tests.processes.node_process import NodeProcess, client_of
 
 DAY_MS = 86_400_000
 
@@ -42,9 +42,9 @@ def test_node_stops_with_an_error_when_one_epoch_has_two_leaders(tmp_path: Path)
 
     assert exit_code == 1
     why = "two leaders in epoch 5: 2 is known, a message names 3"
-    assert node.words.splitlines()[-1] == f"kraft: {why}"
-    assert f"node 1 stops: {why}" in node.words
-    assert "Traceback" not in node.words
+    assert node.output.splitlines()[-1] == f"kraft: {why}"
+    assert f"node 1 stops: {why}" in node.output
+    assert "Traceback" not in node.output
 
 
 @pytest.mark.rule("FETCH-24")
@@ -68,7 +68,7 @@ def test_replica_logs_damaged_records_and_fetches_again(tmp_path: Path) -> None:
         good = node.segment.read_bytes()
         _write_byte(node.segment, 300, b"\xff")
         watching.start().wait_until_serving()
-        watching.wait_until_it_says("sent a damaged batch behind offset 1: ")
+        watching.wait_until_printed("sent a damaged batch behind offset 1: ")
         _write_byte(node.segment, 300, good[300:301])
         eventually(lambda: watching.segment.stat().st_size == len(good), "all of it, once it is whole again")
 
@@ -86,7 +86,7 @@ def test_waiting_client_gets_damaged_records_at_once_and_the_node_continues(tmp_
 
     (partition,) = response.responses[0].partitions
     assert len(partition.records or b"") > 100_000
-    assert "Traceback" not in node.words
+    assert "Traceback" not in node.output
 
 
 def _write_byte(path: Path, position: int, byte: bytes) -> None:

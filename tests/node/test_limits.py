@@ -24,11 +24,11 @@ from raft.wire.messages.produce import ProduceResponse
 from tests.node.harness.batches import batch_of, batches_in
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.pair import leading_pair
-from tests.node.harness.processes import NodeProcess, client_of
 from tests.node.harness.properties import voters_properties
 from tests.node.harness.requests import fetch_request, fetched, produce_request, produced
 from tests.node.harness.waiting import eventually
 from tests.node.harness.wire import Wire
+from tests.processes.node_process import NodeProcess, client_of
 
 LOOK_AROUND_S = 6
 STALLED_S = 31
@@ -420,7 +420,7 @@ def test_refused_batches_that_decompress_to_too_much_free_their_memory(tmp_path:
     bomb = build_batch([Record(value=bytes(65 << 20))], compression=codec)
     (properties,) = voters_properties(tmp_path, voters=1).values()
     with NodeProcess(properties, tmp_path / "process").start() as node:
-        node.wait_until_it_says(" -> Leader")
+        node.wait_until_printed(" -> Leader")
         process = psutil.Process(node.pid)
         before_bytes = process.memory_info().rss
         with Wire(node.endpoint) as wire:

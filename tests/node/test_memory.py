@@ -11,10 +11,10 @@ import psutil
 from raft.client import Client
 from raft.types import Offset
 from tests.node.harness.batches import batch_of
-from tests.node.harness.processes import NodeProcess, client_of
 from tests.node.harness.properties import voters_properties
 from tests.node.harness.requests import fetch_request
 from tests.node.harness.wire import Wire
+from tests.processes.node_process import NodeProcess, client_of
 
 WARM_UP = 500_000
 RECORDS = 1_000_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,8 +12,10 @@ from raft.config import NodeConfig
 from raft.errors import ConfigError, CorruptBatchError
 from tests.node.harness.batches import batch_of, values_in
 from tests.node.harness.loop import NodesInProcess
-from tests.node.harness.processes import KRAFT, ROOT, NodeProcess, client_of
 from tests.node.harness.properties import Properties, voters_properties, write_properties
+from tests.processes.commands import KRAFT
+from tests.processes.kraft import kraft
+from tests.processes.node_process import NodeProcess, client_of
 
 PARTITION = "__cluster_metadata-0"
 SEGMENT = f"{0:020d}.log"
@@ -154,8 +155,8 @@ def test_refused_start_is_one_line_and_exit_code_1(properties: Properties, tmp_p
         exit_code = node.start().wait()
 
     assert exit_code == 1
-    lines = node.words.splitlines()
-    assert [line for line in lines if line.startswith("kraft: ")] == lines, node.words
+    lines = node.output.splitlines()
+    assert [line for line in lines if line.startswith("kraft: ")] == lines, node.output
     assert lines[0].startswith(f"kraft: cannot listen on {place}: ")
 
 
@@ -171,8 +172,8 @@ def test_damaged_log_is_one_line_and_exit_code_1(properties: Properties, tmp_pat
         exit_code = node.start().wait()
 
     assert exit_code == 1
-    assert node.words.splitlines()[-1].startswith(f"kraft: {node.segment} is damaged at byte ")
-    assert "Traceback" not in node.words
+    assert node.output.splitlines()[-1].startswith(f"kraft: {node.segment} is damaged at byte ")
+    assert "Traceback" not in node.output
 
 
 def test_python_without_assertions_is_refused(properties: Properties, tmp_path: Path) -> None:
@@ -181,7 +182,7 @@ def test_python_without_assertions_is_refused(properties: Properties, tmp_path: 
         exit_code = node.start().wait()
 
     assert exit_code == 1
-    assert node.words == ("kraft: python -O removes assertions that a node needs for safety: run it without -O\n")
+    assert node.output == ("kraft: python -O removes assertions that a node needs for safety: run it without -O\n")
 
 
 def test_start_is_refused_when_the_node_is_no_longer_a_voter(tmp_path: Path) -> None:
@@ -189,14 +190,7 @@ def test_start_is_refused_when_the_node_is_no_longer_a_voter(tmp_path: Path) -> 
     run_once(both)
     other = both | {"controller.quorum.voters": "2@127.0.0.1:1"}
 
-    done = subprocess.run(
-        [*KRAFT, "serve", "--config", str(write_properties(tmp_path / "other.properties", other))],
-        capture_output=True,
-        cwd=ROOT,
-        timeout=20,
-        check=False,
-        text=True,
-    )
+    done = kraft("serve", "--config", str(write_properties(tmp_path / "other.properties", other)))
 
-    assert done.returncode == 1
-    assert "is no voter of [2]" in done.stderr.splitlines()[-1]
+    assert done.exit_code == 1
+    assert "is no voter of [2]" in done.errors.splitlines()[-1]

@@ -5,7 +5,6 @@ All nodes run and nothing is cut when a fault begins. It yields what it did, in 
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from random import Random
@@ -21,17 +20,17 @@ Fault = Callable[[Quorum, Random], AbstractContextManager[str]]
 def _kill(quorum: Quorum, node_id: int) -> Iterator[str]:
     quorum.nodes[node_id].kill()
     yield f"node {node_id} is killed"
-    quorum.start([node_id])
+    quorum.start(node_id)
 
 
 @contextmanager
 def _stop(quorum: Quorum, node_id: int) -> Iterator[str]:
     node = quorum.nodes[node_id]
-    node.signal(signal.SIGSTOP)
+    node.suspend()
     try:
         yield f"node {node_id} stands still"
     finally:
-        node.signal(signal.SIGCONT)
+        node.resume()
 
 
 @contextmanager
@@ -57,9 +56,9 @@ def kill_follower(quorum: Quorum, dice: Random) -> AbstractContextManager[str]:
 @contextmanager
 def kill_all(quorum: Quorum, _dice: Random) -> Iterator[str]:
     """All nodes end at once, and are started again later, at once too."""
-    quorum.kill_all()
+    quorum.kill()
     yield "all nodes are killed"
-    quorum.start(list(quorum.nodes))
+    quorum.start()
 
 
 @contextmanager
@@ -69,7 +68,7 @@ def hand_over(quorum: Quorum, _dice: Random) -> Iterator[str]:
     exit_code = quorum.nodes[leader_id].terminate()
     assert exit_code == 0, f"node {leader_id} was asked to leave and ended with {exit_code}"
     yield f"node {leader_id} is asked to leave"
-    quorum.start([leader_id])
+    quorum.start(leader_id)
 
 
 def stop_leader(quorum: Quorum, _dice: Random) -> AbstractContextManager[str]:
@@ -141,7 +140,7 @@ def kill_leader_of_one_behind(quorum: Quorum, dice: Random) -> Iterator[str]:
         leader_id = quorum.leader_id()
         quorum.nodes[leader_id].kill()
     quorum.leader_id()
-    quorum.start([leader_id])
+    quorum.start(leader_id)
 
 
 @contextmanager

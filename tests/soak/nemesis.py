@@ -91,11 +91,11 @@ class Nemesis:
     def _wait_for_calm(self, kind: str) -> None:
         goal = self._count_appends() + _APPENDS_OF_CALM
         eventually(
-            lambda: self._count_appends() >= goal or [*self._quorum.ended_by_themselves()],
+            lambda: self._count_appends() >= goal or [*self._quorum.unexpected_ends()],
             f"{_APPENDS_OF_CALM} appends after: {kind}",
             within_s=LONGEST_RECOVERY_S,
         )
-        ended = [*self._quorum.ended_by_themselves()]
+        ended = [*self._quorum.unexpected_ends()]
         assert not ended, ended
 
     def _now_s(self) -> float:

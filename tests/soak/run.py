@@ -73,7 +73,7 @@ def run(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Outcome:
             _trouble(plan, quorum, history, over)
         except (AssertionError, RaftError, SubprocessError) as error:
             complaints.append(f"the run ended early: {error}")
-        quorum.kill_all()
+        quorum.kill()
         replicas = {node_id: Replica.read(node.log_dir) for node_id, node in quorum.nodes.items()}
     if not complaints:
         complaints += differences(replicas)

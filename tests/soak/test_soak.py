@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from raft.types import Offset
-from tests.node.harness.processes import left_behind
+from tests.processes.endings import left_behind
 from tests.soak import __main__ as command
 from tests.soak.faults import FAULTS
 from tests.soak.figures import Figures

@@ -1,52 +1,44 @@
-"""Spark applications in processes of their own, to be watched from outside as they end, and how."""
+"""Spark applications in processes of their own, so that tests can see how they end."""
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import threading
 from collections.abc import Mapping
 
 import psutil
 
+from tests.processes.piped_process import PipedProcess
+
 _LIMIT_S = 120
 
 
-class Application:
+class Application(PipedProcess):
     """A Python program, with the JVM and the workers that belong to it.
 
     Args:
         module: to be run.
         arguments: of its command line.
-        environment: what is to be different from this process's.
+        environment: see `PipedProcess`.
     """
 
     def __init__(self, module: str, *arguments: object, environment: Mapping[str, str] | None = None) -> None:
-        command = [sys.executable, "-m", module, *map(str, arguments)]
-        # The standard output is for what it says to the tests, line by line.
-        self.process = psutil.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-        # Of two threads that wait for one process, the later one hears no exit code, and would keep that.
-        self._one_waits = threading.Lock()
+        super().__init__(module, [sys.executable, "-m", module, *map(str, arguments)], environment=environment)
+        # Of two threads that wait for one process, the later one is given a wrong exit code, and would keep it.
+        self._waiting = threading.Lock()
 
-    def line(self) -> str:
-        """The next line that it says; "" when it is over."""
-        assert self.process.stdout is not None, "a pipe"
-        line: str = self.process.stdout.readline().strip()
-        return line
+    def line(self, *, within_s: float = _LIMIT_S) -> str:
+        return super().line(within_s=within_s)
+
+    def wait(self, *, within_s: float = _LIMIT_S) -> int:
+        with self._waiting:
+            return super().wait(within_s=within_s)
 
     def kill(self) -> None:
-        """Kill all of it; Python first, whose end the JVM would take for a reason to leave in good order."""
-        descendants = self.process.children(recursive=True)
-        for process in (self.process, *descendants):
+        """Kill all of it; Python first, because the JVM ends in good order when Python is gone."""
+        descendants = psutil.Process(self.pid).children(recursive=True) if self.is_running else []
+        self._started.kill()
+        for process in descendants:
             process.kill()
         psutil.wait_procs(descendants)
-        with self._one_waits:
-            self.process.wait()
-
-    def wait(self) -> int:
-        """Wait for its end; return its exit code."""
-        with self._one_waits:
-            code: int = self.process.wait(_LIMIT_S)
-        assert self.process.stdout is not None, "a pipe"
-        self.process.stdout.close()
-        return code
+        self.wait()

@@ -18,8 +18,7 @@ def test_source_is_not_found_when_the_workers_run_a_python_without_it(tmp_path: 
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path)], check=True)
     environment = os.environ | {"PYSPARK_PYTHON": str(tmp_path / "bin" / "python")}
 
-    application = Application("tests.spark.bare_application", environment=environment)
-
-    said = application.line()
-    assert application.wait() == 0
+    with Application("tests.spark.bare_application", environment=environment) as application:
+        said = application.line()
+        assert application.wait() == 0
     assert "[DATA_SOURCE_NOT_FOUND] Failed to find the data source: kraft" in said

@@ -35,8 +35,8 @@ def test_every_row_is_written_once_when_the_driver_is_killed_and_another_goes_on
     with behind_proxy(tmp_path / "quorum", answers) as (quorum, proxy):
         servers = quorum.bootstrap_servers
         arguments = (servers, tmp_path / "input", checkpoint.path, tmp_path / "warehouse")
-        application = Application("tests.spark.driver", *arguments)
-        application.wait()
+        with Application("tests.spark.driver", *arguments) as application:
+            application.wait()
         assert proxy.produced >= KILLED_AT_WRITE
         assert (checkpoint.planned, checkpoint.committed) == ([0, 1, 2], [0, 1]), "it died between write and commit"
 

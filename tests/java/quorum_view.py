@@ -1,7 +1,7 @@
-"""What a node of either kind believes: who leads, in which epoch, and how much is committed.
+"""What a node of Kafka or of ours knows of its quorum: leader, epoch and high watermark.
 
-Every answer to a Fetch says so, also one that refuses: so a Fetch of nobody in particular, at epoch 0, asks for it.
-Neither Kafka's nodes nor ours keep anything of it in mind.
+Every response to a Fetch says so, also one with an error. The Fetch here has no replica id and epoch 0, so that no node
+keeps any state for it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ _VERSION = 17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """What a node believes.
+class QuorumView:
+    """What a node knows.
 
     Fields:
-        leader_id: None while it knows none.
-        high_watermark: None while it knows none, or does not tell: of Kafka's nodes only the leader does.
+        epoch: its epoch.
+        leader_id: None if it knows no leader.
+        high_watermark: None if it knows none, or does not say: of Kafka's nodes only the leader does.
     """
 
     epoch: Epoch
@@ -37,24 +38,24 @@ class Standing:
     high_watermark: Offset | None
 
 
-def standing_of(node: Endpoint, topic_id: Uuid) -> Standing | None:
-    """Ask a node; None if it does not answer."""
+def quorum_view_of(node: Endpoint, topic_id: Uuid) -> QuorumView | None:
+    """Ask a node; None if it sends no response."""
     try:
         with Wire(node) as wire:
-            answer = _ask(wire, topic_id, Epoch(0))
-            if answer.error_code == ErrorCode.FENCED_LEADER_EPOCH:
-                answer = _ask(wire, topic_id, Epoch(answer.current_leader.leader_epoch))
+            response = _fetch(wire, topic_id, Epoch(0))
+            if response.error_code == ErrorCode.FENCED_LEADER_EPOCH:
+                response = _fetch(wire, topic_id, Epoch(response.current_leader.leader_epoch))
     except OSError:
         return None
-    leader = answer.current_leader
-    return Standing(
+    leader = response.current_leader
+    return QuorumView(
         epoch=Epoch(leader.leader_epoch),
         leader_id=node_or_none(leader.leader_id),
-        high_watermark=offset_or_none(answer.high_watermark),
+        high_watermark=offset_or_none(response.high_watermark),
     )
 
 
-def _ask(wire: Wire, topic_id: Uuid, epoch: Epoch) -> FetchResponsePartition:
+def _fetch(wire: Wire, topic_id: Uuid, epoch: Epoch) -> FetchResponsePartition:
     partition = FetchRequestPartition(
         partition=0, current_leader_epoch=epoch, fetch_offset=0, last_fetched_epoch=0, partition_max_bytes=1
     )
