@@ -248,6 +248,7 @@ def test_one_request_has_its_own_time(may_wait_ms: int, timeout_ms: int, allowed
     assert table.asked[-1].timeout_ms == allowed_ms
 
 
+@pytest.mark.rule("CLIENT-16")
 def test_epoch_of_every_response_is_remembered() -> None:
     table = leader_alone(response(epoch=8))
     asking = session()
@@ -257,6 +258,7 @@ def test_epoch_of_every_response_is_remembered() -> None:
     assert asking.epoch == 8
 
 
+@pytest.mark.rule("CLIENT-16")
 def test_response_of_an_older_epoch_is_dropped() -> None:
     table = leader_alone(response(epoch=2), response(epoch=3))
 
@@ -285,6 +287,7 @@ def test_deposed_leader_is_not_accepted() -> None:
     assert table.places_asked == [PLACES[1], PLACES[2], PLACES[2]], "the old leader is asked for the leader alone"
 
 
+@pytest.mark.rule("CLIENT-16")
 def test_epoch_of_the_metadata_is_remembered_too() -> None:
     table = leader_alone(response(epoch=9), epoch=9)
     asking = session(epoch=4)

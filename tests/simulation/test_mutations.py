@@ -10,6 +10,7 @@ import pytest
 
 from tests.simulation import mutations
 from tests.simulation.fixed_seeds import FIXED_SEEDS
+from tests.simulation.invariants.clients import ClientsAreToldTheTruth
 from tests.simulation.invariants.commitment import LeadersAreComplete
 from tests.simulation.invariants.elections import ElectedByMajority, OneVotePerEpoch
 from tests.simulation.invariants.observer import Invariant
@@ -33,7 +34,7 @@ _SECOND_LINE = (
     ),
     pytest.param(
         acknowledged_before_it_is_committed,
-        {AppendResponsesAreTrue},
+        {AppendResponsesAreTrue, ClientsAreToldTheTruth},
         "HistoryIsLinearizable",
         id="HistoryIsLinearizable",
     ),

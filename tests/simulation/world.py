@@ -197,7 +197,9 @@ class World:
             patience_ms=plan.patience_ms,
             retry_backoff_ms=plan.retry_ms,
         )
-        return OurClient(self._new_address(), settings, self.post_office, self.timeline)
+        return OurClient(
+            self._new_address(), settings, post_office=self.post_office, timeline=self.timeline, watch=self._watch
+        )
 
     def _new_address(self) -> Address:
         self._addresses.append(-1 - len(self._addresses))

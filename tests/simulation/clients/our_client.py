@@ -12,6 +12,7 @@ from raft.client.settings import ClientSettings
 from raft.core.events import Failure
 from raft.errors import RaftError
 from raft.types import Endpoint
+from tests.simulation.invariants.observer import Observer
 from tests.simulation.message import Address
 from tests.simulation.post_office import PostOffice
 from tests.simulation.round_trip import RoundTrip
@@ -83,13 +84,23 @@ class OurClient:
         settings: where the quorum is.
         post_office: carries its requests.
         timeline: virtual time.
+        watch: told of the epoch that the session knows.
     """
 
-    def __init__(self, address: Address, settings: ClientSettings, post_office: PostOffice, timeline: Timeline) -> None:
+    def __init__(
+        self,
+        address: Address,
+        settings: ClientSettings,
+        *,
+        post_office: PostOffice,
+        timeline: Timeline,
+        watch: Observer,
+    ) -> None:
         self.address = address
         self.session = Session(settings)
         self._timeline = timeline
         self._post_office = post_office
+        self._watch = watch
         self._driver = Driver[SimulatedTransport](self.session, self._open)
         self._waits: Generator[Wait[SimulatedTransport], int, Any] | None = None
         self._done: Callable[[Any], None]
@@ -124,7 +135,10 @@ class OurClient:
         self._awaited = None
         self._wait_number += 1
         try:
-            wait = next(self._waits) if is_first else self._waits.send(self._timeline.now_ms)
+            try:
+                wait = next(self._waits) if is_first else self._waits.send(self._timeline.now_ms)
+            finally:
+                self._watch.knows_epoch(str(self.address), self.session.epoch)
         except StopIteration as end:
             self._waits = None
             self._done(end.value)

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.simulation.committed_log import CommittedLog
-from tests.simulation.invariants.clients import ClientsAreToldTheTruth, FoundOffsetsAreTrue, PlansAreTrue
+from tests.simulation.invariants.clients import (
+    ClientsAreToldTheTruth,
+    FoundOffsetsAreTrue,
+    PlansAreTrue,
+    SessionsKeepTheirEpoch,
+)
 from tests.simulation.invariants.commitment import (
     CheckpointIsCommitted,
     CommittedIsDurable,
@@ -87,6 +92,7 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
         ReadsAreCommitted(committed),
         ReadersAreNotSentBack(),
         ReadersGoForward(committed),
+        SessionsKeepTheirEpoch(),
         ClientsAreToldTheTruth(committed),
         PlansAreTrue(committed),
         FoundOffsetsAreTrue(committed),

@@ -6,7 +6,7 @@ from raft.client.results import BatchPlan, FoundOffset, LogPlace
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode, error_name
 from raft.records.header import CHECKED_FROM
-from raft.types import Batch, Offset
+from raft.types import Batch, Epoch, Offset
 from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
 from raft.writers.keys import version_of
 from tests.simulation.committed_log import CommittedLog
@@ -48,6 +48,20 @@ class ClientsAreToldTheTruth(Invariant):
             self.require(is_there, "%s is told %s of %s at %s", client, response.base_offset, write_id, base_offset)
         else:
             self.require(not is_same, "%s is refused %s, whose own records are there", client, write_id)
+
+
+class SessionsKeepTheirEpoch(Invariant):
+    """The highest leader epoch that a session knows never falls."""
+
+    rules = ("CLIENT-16",)
+
+    def __init__(self) -> None:
+        self._epochs: dict[str, Epoch] = {}
+
+    def knows_epoch(self, client: str, epoch: Epoch) -> None:
+        before = self._epochs.get(client, epoch)
+        self.require(epoch >= before, "client %s knew epoch %s, and now epoch %s", client, before, epoch)
+        self._epochs[client] = epoch
 
 
 class PlansAreTrue(Invariant):

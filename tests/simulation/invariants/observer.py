@@ -9,7 +9,7 @@ from raft.client.results import BatchPlan, FoundOffset
 from raft.core.effects import Effect, SendRequest, SendResponse
 from raft.core.events import AppendRequested
 from raft.core.messages import AppendResponse, ClientFetchRequest, Request, UnknownPartitionRequest
-from raft.types import Batch, Offset
+from raft.types import Batch, Epoch, Offset
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.log_model import Entry, LogModel
 from tests.simulation.step import Step
@@ -77,6 +77,9 @@ class Observer:
 
     def found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
         """A client is told which offset a time has."""
+
+    def knows_epoch(self, client: str, epoch: Epoch) -> None:
+        """The session of a client has taken a step, and this is the highest leader epoch that it knows."""
 
     def read(self, reader: str, log: LogModel) -> None:
         """A client has read on; `log` is all it has read."""

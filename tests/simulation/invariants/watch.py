@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from raft.client.results import BatchPlan, FoundOffset
 from raft.core.effects import Effect, SendRequest, SendResponse
 from raft.core.messages import AppendResponse
-from raft.types import Batch, Offset
+from raft.types import Batch, Epoch, Offset
 from tests.simulation.invariants.observer import Asked, Observer
 from tests.simulation.log_model import Entry, LogModel
 from tests.simulation.machine import Machine
@@ -51,6 +51,7 @@ class Watch(Observer):
         self._for_told = those_who_care("told")
         self._for_planned = those_who_care("planned")
         self._for_found = those_who_care("found")
+        self._for_knows_epoch = those_who_care("knows_epoch")
         self._for_read = those_who_care("read")
 
     def started(self, machine: Machine) -> None:
@@ -133,6 +134,10 @@ class Watch(Observer):
     def found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
         for tell in self._for_found:
             tell(reader, timestamp, found)
+
+    def knows_epoch(self, client: str, epoch: Epoch) -> None:
+        for tell in self._for_knows_epoch:
+            tell(client, epoch)
 
     def read(self, reader: str, log: LogModel) -> None:
         for tell in self._for_read:

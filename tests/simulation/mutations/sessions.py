@@ -19,7 +19,7 @@ from tests.simulation.clients.our_client import SimulatedTransport
 from tests.simulation.mutations.mutation import mutation
 
 
-@mutation(breaks=("CLIENT-1",), caught_by=("FoundOffsetsAreTrue", "PlansAreTrue", "ReadersAreNotSentBack"))
+@mutation(breaks=("CLIENT-16",), caught_by=("SessionsKeepTheirEpoch",))
 def session_forgets_the_epoch(patch: pytest.MonkeyPatch) -> None:
     """A client that looks for another leader forgets the highest epoch that it has seen, and may find an old one."""
     forget_leader = Session._forget_leader
