@@ -10,7 +10,7 @@ JOBS ?= 2
 NEWEST := .cache/newest
 IN_GROUPS := -n $(JOBS) --dist loadscope --no-loadscope-reorder
 # These suites run in the test process itself, so their coverage can be measured there at little cost.
-MEASURED := $(addprefix tests/,core scenarios writers codec records config wire client storage node columns datasource)
+MEASURED := $(addprefix tests/,core scenarios writers codec records config wire client storage runtime node columns datasource)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-newest coverage check fix bench profile sim soak release lock clean
