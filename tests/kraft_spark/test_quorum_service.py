@@ -68,7 +68,7 @@ def test_second_start_on_a_directory_gives_the_quorum_that_runs(
 
         assert again is quorum
         assert quorum.pids == pids
-        with pytest.raises(ConfigError, match=r"runs a quorum on data with voters=1, .* which is not voters=3, "):
+        with pytest.raises(ConfigError, match=r"runs a quorum on data with voters=1, .* not with voters=3, "):
             QuorumService.start(spark, voters=3, data_dir="data")
 
     with QuorumService.start(spark, voters=1, data_dir="data") as another:
