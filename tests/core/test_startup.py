@@ -174,7 +174,7 @@ def test_observer_starts_without_a_timer() -> None:
 @pytest.mark.rule("ROLE-7")
 @pytest.mark.parametrize(
     ("state", "deed"),
-    [(stored(5, leader=1), "led"), (stored(5, voted=1), "stood for election in")],
+    [(stored(5, leader=1), "led"), (stored(5, voted=1), "was a candidate in")],
     ids=["led", "stood"],
 )
 def test_node_that_is_no_voter_refuses_to_start_when_it_stored_what_only_a_voter_does(
@@ -184,7 +184,7 @@ def test_node_that_is_no_voter_refuses_to_start_when_it_stored_what_only_a_voter
 
     effects = node.handle(Started(), now_ms=0)
 
-    reason = f"node 1 is no voter of [2, 3], but its quorum-state says that it {deed} the last epoch"
+    reason = f"node 1 is not a voter of [2, 3], but its quorum-state says that it {deed} the last epoch"
     assert effects == [halts(HaltCause.NOT_A_VOTER, reason)]
     assert node.waits(until=9999) == []
 
@@ -225,7 +225,7 @@ def test_only_voter_elects_itself_when_it_starts() -> None:
         pytest.param(stored(5), 6, id="a plain epoch: the next"),
         pytest.param(stored(5, voted=3), 6, id="a vote for another: the next"),
         pytest.param(stored(5, leader=1, voted=1), 6, marks=pytest.mark.rule("STATE-11"), id="it led: the next"),
-        pytest.param(stored(5, voted=1), 5, id="it stood for election: the same"),
+        pytest.param(stored(5, voted=1), 5, id="it was a candidate: the same"),
         pytest.param(
             stored(2), 4, marks=pytest.mark.rule("STATE-10"), id="an older epoch than the log's: the log's next"
         ),

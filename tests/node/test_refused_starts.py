@@ -193,4 +193,4 @@ def test_start_is_refused_when_the_node_is_no_longer_a_voter(tmp_path: Path) -> 
     done = kraft("serve", "--config", str(write_properties(tmp_path / "other.properties", other)))
 
     assert done.exit_code == 1
-    assert "is no voter of [2]" in done.errors.splitlines()[-1]
+    assert "is not a voter of [2]" in done.errors.splitlines()[-1]
