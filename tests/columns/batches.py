@@ -1,4 +1,4 @@
-"""Batches to decode: made by the record-at-a-time code, by aiokafka, or bent out of shape and sealed again."""
+"""Batches to decode: made by the record-at-a-time code, by aiokafka, or changed and given a right checksum again."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def sealed(batch: bytes | bytearray) -> bytes:
 
 
 def with_field(batch: bytes, form: str, position: int, value: int) -> bytes:
-    """Return the batch with one field of its header changed, and sealed."""
+    """Return the batch with one field of its header changed, and a right checksum."""
     changed = bytearray(batch)
     struct.pack_into(form, changed, position, value)
     return sealed(changed)
 
 
 def with_records(batch: bytes, records: bytes) -> bytes:
-    """Return the batch with other bytes in the place of its records, and sealed."""
+    """Return the batch with other bytes in place of its records, and a right checksum."""
     return sealed(batch[:HEADER_SIZE] + records)
 
 

@@ -1,4 +1,4 @@
-"""The quorum beside the driver: started, recovered, watched, and refused where it would do harm."""
+"""The quorum beside the driver: started, recovered, watched, and refused where it cannot work."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.spark
 
 
 def client_of(quorum: QuorumService) -> Client:
-    """A client that knows of the quorum what users do."""
+    """A client with the bootstrap servers that users have."""
     servers = [server.rpartition(":") for server in quorum.bootstrap_servers.split(",")]
     endpoints = tuple(Endpoint(host, int(port)) for host, _, port in servers)
     return Client(ClientSettings(bootstrap_servers=endpoints, cluster_id=quorum.cluster_id))

@@ -1,4 +1,4 @@
-"""Which service a start gives: the one that runs, or a new one."""
+"""Which service a start returns: the one that runs, or a new one."""
 
 from __future__ import annotations
 

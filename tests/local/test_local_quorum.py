@@ -1,4 +1,4 @@
-"""Voters as child processes: started, watched, restarted, stopped, and never left behind."""
+"""Voters as child processes: started, watched, restarted, and always stopped."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def ports_of(quorum: LocalQuorum) -> list[int]:
 
 
 def assert_is_free(data_dir: Path) -> None:
-    """Nobody has the lock of the directory."""
+    """No process has the lock of the directory."""
     DiskFiles(data_dir).lock(LOCK_FILE_NAME).release()
 
 
@@ -87,7 +87,7 @@ def test_voter_is_started_again_as_soon_as_the_machine_allows_it(
         eventually(lambda: quorum.pids.get(NodeId(1)) not in (None, pid), "it is started again")
 
 
-def test_two_who_stop_the_quorum_both_wait_for_its_end(tmp_path: Path) -> None:
+def test_two_calls_of_stop_both_wait_for_the_end(tmp_path: Path) -> None:
     quorum = LocalQuorum.start(tmp_path, voters=1, settings=QUICK)
     left: list[dict[NodeId, int]] = []
 
@@ -156,7 +156,7 @@ def test_client_of_the_quorum_knows_its_cluster(quorum: LocalQuorum) -> None:
         assert (client.settings.api_timeout_ms, client.settings.request_timeout_ms) == (1234, 1234)
 
 
-def test_quorum_comes_back_with_what_it_holds(tmp_path: Path) -> None:
+def test_restarted_quorum_has_its_data(tmp_path: Path) -> None:
     with LocalQuorum.start(tmp_path, voters=1, settings=QUICK) as first:
         with first.client() as client:
             client.append(batch_of(b"kept"))
@@ -174,7 +174,7 @@ def test_quorum_comes_back_with_what_it_holds(tmp_path: Path) -> None:
     assert same, "where nobody took its port, it listens where it did"
 
 
-def test_start_waits_for_an_owner_that_is_on_its_way_out(tmp_path: Path) -> None:
+def test_start_waits_for_an_owner_that_is_about_to_exit(tmp_path: Path) -> None:
     first = LocalQuorum.start(tmp_path, voters=1, settings=QUICK)
     leaving = threading.Timer(0.5, first.stop)
     leaving.start()
@@ -191,7 +191,7 @@ def test_wanted_port_is_used(tmp_path: Path) -> None:
         assert ports_of(quorum) == [port]
 
 
-def test_voter_that_refuses_to_start_is_told_of_and_not_started_again(
+def test_voter_that_refuses_to_start_is_an_error_and_not_started_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (port,) = free_ports(1, in_a_row=2)
@@ -216,7 +216,7 @@ def test_quorum_without_a_leader_says_what_its_voters_said(tmp_path: Path, monke
     assert_is_free(tmp_path)
 
 
-def test_setting_that_a_voter_would_refuse_is_told_before_it_runs(tmp_path: Path) -> None:
+def test_setting_that_a_voter_would_refuse_is_an_error_before_it_runs(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refused:
         LocalQuorum.start(tmp_path, voters=1, settings={"max.connections": "none"})
 
@@ -225,7 +225,7 @@ def test_setting_that_a_voter_would_refuse_is_told_before_it_runs(tmp_path: Path
     assert_is_free(tmp_path)
 
 
-def test_setting_that_nobody_knows_is_warned_of_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_unknown_setting_is_warned_of_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with LocalQuorum.start(tmp_path, voters=1, settings=QUICK | {"message.max.byte": "1"}):
         pass
 
@@ -285,7 +285,7 @@ def start_script(directory: Path, *options: str, script: str = SCRIPT) -> PipedP
 
 
 @pytest.mark.parametrize("name", ["raft.py", "typer.py"])
-def test_modules_in_the_working_directory_are_not_taken_for_ours(tmp_path: Path, name: str) -> None:
+def test_modules_in_the_working_directory_are_not_imported(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("raise SystemExit('not ours')\n")
     script = SCRIPT.replace("time.sleep(60)", "quorum.stop()").replace("sys.argv[1]", "'data'")
     done = subprocess.run(

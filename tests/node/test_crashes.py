@@ -13,7 +13,7 @@ from tests.processes.node_process import NodeProcess
 from tests.processes.node_quorum import NodeQuorum
 
 
-def test_kills_lose_and_double_nothing_that_was_acknowledged(trio: NodeQuorum) -> None:
+def test_no_acknowledged_append_is_lost_or_duplicated_by_kills(trio: NodeQuorum) -> None:
     with Appenders(trio.client) as appenders:
         appenders.wait_for_progress()
         _kill_and_restart(trio.leader(), appenders)
@@ -57,7 +57,7 @@ def test_leader_has_a_successor_within_a_second_when_it_is_stopped(trio: NodeQuo
 
 
 @pytest.mark.rule("LOG-13")
-def test_torn_end_of_a_killed_node_is_cut_and_filled_again(trio: NodeQuorum) -> None:
+def test_torn_end_of_a_killed_node_is_truncated_and_fetched_again(trio: NodeQuorum) -> None:
     with trio.client() as client:
         client.append(batch_of(b"before the tear"))
         torn = trio.follower()

@@ -82,7 +82,7 @@ def trio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodesInProcess]:
     directory = tmp_path_factory.mktemp("trio")
     with NodesInProcess(with_client_listeners(voters_properties(directory, voters=3))) as nodes:
         nodes.start().wait_for_leader()
-        # Followers hear of the first commit a little later than it happens (LINGER-1).
+        # Followers get the first high watermark a little later than the leader has it (LINGER-1).
         cores = [node.core for node in nodes.running.values()]
         eventually(lambda: all(core.high_watermark for core in cores), "all nodes know what is committed")
         yield nodes
@@ -144,7 +144,7 @@ def test_nodes_have_the_endpoints_of_the_listener_that_received_the_request(
     expected = {node_id: listener_of(trio, node_id) for node_id in trio.running}
     partition = quorum.DescribeQuorumRequestPartition(partition_index=0)
     topic = quorum.DescribeQuorumRequestTopic(topic_name=TOPIC, partitions=(partition,))
-    for node_id in trio.running:  # the leader responds itself, the others forward the request
+    for node_id in trio.running:  # The leader responds itself; the others forward the request.
         with Wire(listener_of(trio, node_id)) as wire:
             metadata = wire.ask(MetadataRequest(topics=None), 9, MetadataResponse)
             described = wire.ask(quorum.DescribeQuorumRequest(topics=(topic,)), 2, quorum.DescribeQuorumResponse)

@@ -45,7 +45,7 @@ class Appenders:
 
     @property
     def count(self) -> int:
-        """How many appends are acknowledged by now."""
+        """The number of acknowledged appends."""
         return sum(map(len, self._acknowledged))
 
     def wait_for_progress(self, appends: int = 10) -> None:

@@ -24,12 +24,12 @@ def batch_of(
 
 
 def batches_in(records: bytes | None) -> list[Batch]:
-    """The batches of a Fetch answer."""
+    """The batches of a Fetch response."""
     return split_batches(records or b"")
 
 
 def values_in(records: bytes | None) -> list[bytes | None]:
-    """The values of the data records in a Fetch answer, in order."""
+    """The values of the data records in a Fetch response, in order."""
     return [record.value for record in records_of(batches_in(records))]
 
 
