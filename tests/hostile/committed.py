@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from raft.records.batch import read_records
 from raft.records.header import is_compressed
-from tests.soak.history import LoggedValue
-from tests.soak.replicas import Replica
+from tests.workload.history import LoggedValue
+from tests.workload.replica import Replica
 
 
 def values_of(replica: Replica, clients: tuple[str, ...]) -> list[LoggedValue]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tests.soak.history import Append
+from tests.workload.history import Append
 
 _NS_PER_MS = 1_000_000
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from raft.client import ClientSettings
+from raft.client import Client, ClientSettings
 from tests.hostile.scene import Scene
 from tests.node.harness.properties import quorum_properties
 from tests.node.test_listeners import with_client_listeners
@@ -21,7 +21,7 @@ QUEUED_MAX_REQUEST_BYTES = 16 << 20
 MAX_CONNECTIONS = 500
 """Fewer than the neighbour opens to each node."""
 
-_PATIENT_MS = 20_000
+_HONEST_API_TIMEOUT_MS = 20_000
 _PEAK = re.compile(r"VmHWM:\s+(\d+) kB")
 _ROLE_CHANGE = re.compile(r"node \d+ epoch \d+: \w+ -> \w+")
 
@@ -46,10 +46,9 @@ class Sight:
 class Quorum(NodeQuorum):
     """Voters 1 to 3; see `running_quorum`."""
 
-    @property
-    def honest_settings(self) -> ClientSettings:
-        """Settings of an honest client."""
-        return ClientSettings(bootstrap_servers=self.endpoints, api_timeout_ms=_PATIENT_MS)
+    def honest_client(self) -> Client:
+        """Return a client as users have it."""
+        return Client(ClientSettings(bootstrap_servers=self.endpoints, api_timeout_ms=_HONEST_API_TIMEOUT_MS))
 
     def scene(self, leader_id: int) -> Scene:
         """What the neighbour is told."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tests.hostile.outcome import Outcome
-from tests.soak import checks
-from tests.soak.history import Append, LoggedValue
 
 MEMORY_RATIO = 1.5
 """Of a node's peak with the neighbour to that without it."""
@@ -19,16 +17,6 @@ LONGEST_GAP_MS = 2_000
 
 LOGGED_BYTES = 256 << 10
 """What a node may log of a neighbour in a run. Like messages are counted and not repeated (`raft.node.faults`)."""
-
-
-def history_complaints(appends: Sequence[Append], log: Sequence[LoggedValue]) -> Iterator[str]:
-    """Say which appends are not once, at their place and in their order in the log."""
-    writes = checks.writes_of(appends)
-    yield from checks.lost(writes, log)
-    yield from checks.doubled(log)
-    yield from checks.misplaced(appends, log)
-    yield from checks.out_of_order(appends)
-    yield from checks.against_real_time(writes, log)
 
 
 def complaints(outcome: Outcome, *, allowance_bytes: int) -> Iterator[str]:

@@ -6,11 +6,12 @@ import time
 
 import pytest
 
-from tests.node.harness.appenders import Appenders, read_all
 from tests.node.harness.batches import batch_of
 from tests.node.harness.waiting import eventually
 from tests.processes.node_process import NodeProcess
 from tests.processes.node_quorum import NodeQuorum
+from tests.workload.appenders import Appenders
+from tests.workload.committed import read_all
 
 
 def test_kills_lose_and_double_nothing_that_was_acknowledged(trio: NodeQuorum) -> None:

@@ -16,9 +16,9 @@ from tests.soak.clients.librdkafka import LibrdkafkaProducer, LibrdkafkaReader
 from tests.soak.clients.log_reader import LogReader
 from tests.soak.clients.readers import FreshReader, SessionReader
 from tests.soak.clients.stream_planner import StreamPlanner
-from tests.soak.clients.worker import Worker
-from tests.soak.history import History
 from tests.soak.quorum import LONGEST_RECOVERY_S, PATIENT_MS, Quorum
+from tests.workload.history import History
+from tests.workload.worker import Worker
 
 IMPATIENT_MS = 1_500
 """Gives up in the midst of most faults, and leaves writes behind of which nobody knows what became."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.soak import checks
-from tests.soak.history import History, LoggedValue
 from tests.soak.nemesis import Struck
-from tests.soak.replicas import Replica
+from tests.workload import checks
+from tests.workload.history import History, LoggedValue
+from tests.workload.replica import Replica
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

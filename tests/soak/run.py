@@ -11,11 +11,11 @@ from raft.errors import RaftError
 from raft.types import Offset
 from tests.soak.crowd import Crowd
 from tests.soak.figures import Figures
-from tests.soak.history import History
 from tests.soak.nemesis import Nemesis, Struck
 from tests.soak.quorum import CHECK_QUORUM_MS, Quorum, running_quorum
-from tests.soak.replicas import Replica, differences
-from tests.soak.verdict import Verdict, judge
+from tests.workload.history import History
+from tests.workload.replica import Replica, differences
+from tests.workload.verdict import Verdict, judge
 
 STALE_ALLOWED_MS = 3 * CHECK_QUORUM_MS
 """A deposed leader resigns when no majority has fetched for check quorum's time. The last fetch of each of the two

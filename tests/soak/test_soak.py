@@ -13,9 +13,9 @@ from tests.processes.endings import left_behind
 from tests.soak import __main__ as command
 from tests.soak.faults import FAULTS
 from tests.soak.figures import Figures
-from tests.soak.history import Append, History, Read
 from tests.soak.run import Outcome, Plan, run
-from tests.soak.verdict import Verdict
+from tests.workload.history import Append, History, Read
+from tests.workload.verdict import Verdict
 
 SHORT = Plan(seed=7, duration_s=0, longest_fault_s=1.6)
 FIGURES = Figures(

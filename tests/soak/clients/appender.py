@@ -10,8 +10,8 @@ from raft.client import AsyncClient, ClientSettings, calls
 from raft.errors import QuorumUnavailableError, RaftError
 from raft.types import Offset
 from tests.node.harness.batches import batch_of
-from tests.soak.clients.worker import Worker
-from tests.soak.history import Append, History, now_ns
+from tests.workload.history import Append, History, now_ns
+from tests.workload.worker import Worker
 
 _MOST_VALUES = 3
 

@@ -9,8 +9,8 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Pro
 from raft.types import Endpoint, Offset
 from tests.node.harness.properties import TOPIC
 from tests.soak.clients.log_reader import LogReader
-from tests.soak.clients.worker import Worker
-from tests.soak.history import Append, History, LoggedValue, Read, now_ns
+from tests.workload.history import Append, History, LoggedValue, Read, now_ns
+from tests.workload.worker import Worker
 
 _COMMON: dict[str, object] = {
     "socket.timeout.ms": 2000,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from raft.types import Offset
-from tests.soak.clients.worker import Worker
-from tests.soak.history import History
+from tests.workload.history import History
+from tests.workload.worker import Worker
 
 
 class LogReader(Worker):

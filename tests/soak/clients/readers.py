@@ -12,8 +12,8 @@ from raft.types import Offset
 from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
 from tests.node.harness.batches import batches_in, records_of
 from tests.soak.clients.log_reader import LogReader
-from tests.soak.clients.worker import Worker
-from tests.soak.history import History, Read, now_ns
+from tests.workload.history import History, Read, now_ns
+from tests.workload.worker import Worker
 
 _FETCH_BYTES = 1 << 18
 _WAIT_MS = 200

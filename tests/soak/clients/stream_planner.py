@@ -11,8 +11,8 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from datasource.options import ReadOptions
 from datasource.stream_reader import KraftStreamReader
 from raft.errors import QuorumUnavailableError
-from tests.soak.clients.worker import Worker
-from tests.soak.history import History
+from tests.workload.history import History
+from tests.workload.worker import Worker
 
 _REST_S = 0.05
 _RESTARTS = 20

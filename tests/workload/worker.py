@@ -1,11 +1,11 @@
-"""A client of the soak: a thread that calls the quorum again and again until it is told to stop."""
+"""A client of a run: a thread that sends requests to the quorum until it is told to stop."""
 
 from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
 
-from tests.soak.history import History
+from tests.workload.history import History
 
 
 class Worker(ABC):

@@ -12,7 +12,7 @@ from raft.records.split import split_batches
 from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME
 from raft.types import Batch, OffsetAndEpoch
 from tests.node.harness.properties import TOPIC
-from tests.soak.history import LoggedValue
+from tests.workload.history import LoggedValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tests.soak import checks
-from tests.soak.history import History, LoggedValue
+from tests.workload import checks
+from tests.workload.history import History, LoggedValue
 
 _SHOWN = 20
 
@@ -26,12 +26,17 @@ class Verdict:
     broken: Sequence[str]
 
     @property
+    def sentences(self) -> list[str]:
+        """Everything that is wrong."""
+        return [*self.lost, *self.doubled, *self.broken]
+
+    @property
     def is_fine(self) -> bool:
         """Whether nothing is wrong."""
-        return not (self.lost or self.doubled or self.broken)
+        return not self.sentences
 
     def __str__(self) -> str:
-        story = [*self.lost, *self.doubled, *self.broken]
+        story = self.sentences
         if len(story) > _SHOWN:
             story[_SHOWN:] = [f"... and {len(story) - _SHOWN} more"]
         summary = f"lost {len(self.lost)}, doubled {len(self.doubled)}, invariants broken {len(self.broken)}"
@@ -39,14 +44,14 @@ class Verdict:
 
 
 def judge(
-    history: History, log: Sequence[LoggedValue], *, stale_allowed_ms: float, complaints: Iterable[str] = ()
+    history: History, log: Sequence[LoggedValue], *, stale_allowed_ms: float = 0, complaints: Iterable[str] = ()
 ) -> Verdict:
-    """Hold what clients saw against the log that is there in the end.
+    """Compare what clients saw with the final log.
 
     Args:
-        history: all they saw.
+        history: what the clients saw.
         log: its data records, in order.
-        stale_allowed_ms: for how long a session may not see what another one was told.
+        stale_allowed_ms: for how long a session may miss a record that was acknowledged to another client.
         complaints: what is known to be wrong already.
     """
     writes = checks.writes_of(history.appends)

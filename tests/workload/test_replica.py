@@ -11,7 +11,7 @@ from raft.records.control import leader_change_batch
 from raft.records.header import with_base_offset_and_epoch
 from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch
 from tests.node.harness.batches import batch_of
-from tests.soak.replicas import Replica, differences
+from tests.workload.replica import Replica, differences
 
 EPOCHS = "0\n1\n1 0\n"
 

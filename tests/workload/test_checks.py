@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import pytest
 
 from raft.types import Offset
-from tests.soak import checks
-from tests.soak.history import Append, History, LoggedValue, Read
-from tests.soak.verdict import judge
+from tests.workload import checks
+from tests.workload.history import Append, History, LoggedValue, Read
+from tests.workload.verdict import judge
 
 MILLISECOND_NS = 1_000_000
 

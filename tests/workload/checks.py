@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from raft.types import Offset
-from tests.soak.history import Append, LoggedValue, Read
+from tests.workload.history import Append, LoggedValue, Read
 
 _MILLISECOND_NS = 1_000_000
 
