@@ -12,9 +12,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from tests.node.harness.waiting import eventually
 from tests.spark.frames import SERVERS
 
 LIMIT_S = 60
+_LOOK_S = 0.05
 
 
 class Delivered:
@@ -63,14 +65,17 @@ def run_to_end(query: StreamingQuery) -> None:
 
 
 def wait_until(is_so: Callable[[], bool], what: str, *queries: StreamingQuery) -> None:
-    """Wait for something that queries bring about; raises what one of them fails with."""
-    deadline_s = time.monotonic() + LIMIT_S
-    while not is_so():
+    """Wait until queries have brought something about; raises the error of one that failed before."""
+
+    def look() -> bool:
+        if is_so():
+            return True
         for query in queries:
             if (error := query.exception()) is not None:
                 raise error
-        assert time.monotonic() < deadline_s, f"not within {LIMIT_S} s: {what}"
-        time.sleep(0.05)
+        return False
+
+    eventually(look, what, within_s=LIMIT_S, every_s=_LOOK_S)
 
 
 class Input:
