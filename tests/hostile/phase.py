@@ -35,12 +35,12 @@ class Phase:
     def of(cls, appends: Iterable[Append], *, begin_ns: int, end_ns: int) -> Phase:
         """Count those that were acknowledged from begin to end."""
         answered = [
-            (append, append.answered_ns)
+            (append, append.acknowledged_ns)
             for append in appends
-            if append.answered_ns is not None and begin_ns <= append.answered_ns < end_ns
+            if append.acknowledged_ns is not None and begin_ns <= append.acknowledged_ns < end_ns
         ]
-        took_ms = sorted((answered_ns - append.invoked_ns) / _NS_PER_MS for append, answered_ns in answered)
-        moments_ns = sorted((begin_ns, *(answered_ns for _, answered_ns in answered), end_ns))
+        took_ms = sorted((acknowledged_ns - append.invoked_ns) / _NS_PER_MS for append, acknowledged_ns in answered)
+        moments_ns = sorted((begin_ns, *(acknowledged_ns for _, acknowledged_ns in answered), end_ns))
         return cls(
             appends=len(answered),
             clients=len({append.client for append, _ in answered}),

@@ -47,7 +47,7 @@ def append(client: str, number: int, *, invoked_ms: int, answered_ms: int | None
         client=client,
         value=f"{client}-{number}".encode(),
         invoked_ns=invoked_ms * MS,
-        answered_ns=None if answered_ms is None else answered_ms * MS,
+        acknowledged_ns=None if answered_ms is None else answered_ms * MS,
         offset=None if offset is None else Offset(offset),
     )
 

@@ -1,4 +1,4 @@
-"""Clients that append without pause while a test does something else, and the check that no append is lost."""
+"""Clients that append without pause while a test stops nodes, and the check that no append is lost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Appender(Worker):
     Args:
         name: see `Worker`.
         history: see `Worker`.
-        make_client: makes its client; the calls of the client outlast every failure that the test causes.
+        make_client: makes its client, whose API timeout is longer than every failure that the test causes.
         value_bytes: the least size of a value.
     """
 
@@ -52,7 +52,9 @@ class Appender(Worker):
             acknowledged_ns = now_ns()
         finally:
             self._history.appended(
-                Append(client=self.name, value=value, invoked_ns=invoked_ns, answered_ns=acknowledged_ns, offset=offset)
+                Append(
+                    client=self.name, value=value, invoked_ns=invoked_ns, acknowledged_ns=acknowledged_ns, offset=offset
+                )
             )
 
 
@@ -65,7 +67,7 @@ class Appenders:
         value_bytes: see `Appender`.
 
     Attributes:
-        history: what they have seen.
+        history: of their appends.
     """
 
     def __init__(self, make_client: Callable[[], Client], *, count: int = 3, value_bytes: int = 0) -> None:
@@ -90,7 +92,7 @@ class Appenders:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the appenders; each begins the values of one."""
+        """The names of the appenders; the values of an appender begin with its name."""
         return tuple(appender.name for appender in self._appenders)
 
     def wait_for_progress(self, appends: int = 10) -> None:
@@ -125,5 +127,7 @@ class Appenders:
         ]
         verdict = judge(self.history, log)
         assert verdict.is_fine, str(verdict)
-        idle = set(self.names) - {append.client for append in self.history.appends if append.answered_ns is not None}
+        idle = set(self.names) - {
+            append.client for append in self.history.appends if append.acknowledged_ns is not None
+        }
         assert not idle, f"no append was acknowledged to {sorted(idle)}"

@@ -24,7 +24,7 @@ def appenders_with(*, appends: int) -> tuple[Appenders, list[Record]]:
         assert record.value is not None
         begin_ns = 10 * record.offset
         append = Append(
-            client=name, value=record.value, invoked_ns=begin_ns, answered_ns=begin_ns + 1, offset=record.offset
+            client=name, value=record.value, invoked_ns=begin_ns, acknowledged_ns=begin_ns + 1, offset=record.offset
         )
         appenders.history.appended(append)
     return appenders, records
@@ -57,7 +57,7 @@ def test_appenders_reject_a_log_with_a_value_twice() -> None:
 def test_appenders_reject_a_log_with_values_at_exchanged_offsets() -> None:
     appenders, (first, second) = appenders_with(appends=2)
 
-    with pytest.raises(AssertionError, match="was told that"):
+    with pytest.raises(AssertionError, match="was acknowledged at"):
         appenders.check([moved(second, 0), moved(first, 1)])
 
 
@@ -67,7 +67,7 @@ def test_appenders_reject_a_value_that_overtook_an_acknowledged_one() -> None:
     unacknowledged = f"{name}-1".encode()
     appenders.history.appended(Append(client=name, value=unacknowledged, invoked_ns=5))
 
-    with pytest.raises(AssertionError, match="was acknowledged before it was asked for"):
+    with pytest.raises(AssertionError, match="was acknowledged before its request was sent"):
         appenders.check([Record(value=unacknowledged, timestamp_ms=0, offset=Offset(0)), moved(first, 1)])
 
 

@@ -13,11 +13,11 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """Sentences about what is wrong; all is well when there are none.
+    """A sentence for each violation.
 
     Fields:
         lost: acknowledged values that are not in the log.
-        doubled: values that are in it more than once.
+        doubled: values that are in the log more than once.
         broken: every other invariant that does not hold.
     """
 
@@ -27,20 +27,20 @@ class Verdict:
 
     @property
     def sentences(self) -> list[str]:
-        """Everything that is wrong."""
+        """Every violation."""
         return [*self.lost, *self.doubled, *self.broken]
 
     @property
     def is_fine(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there is no violation."""
         return not self.sentences
 
     def __str__(self) -> str:
-        story = self.sentences
-        if len(story) > _SHOWN:
-            story[_SHOWN:] = [f"... and {len(story) - _SHOWN} more"]
+        shown = self.sentences
+        if len(shown) > _SHOWN:
+            shown[_SHOWN:] = [f"... and {len(shown) - _SHOWN} more"]
         summary = f"lost {len(self.lost)}, doubled {len(self.doubled)}, invariants broken {len(self.broken)}"
-        return "\n".join([*story, summary])
+        return "\n".join([*shown, summary])
 
 
 def judge(
