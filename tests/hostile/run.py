@@ -76,12 +76,12 @@ def run(plan: Plan, folder: Path) -> Outcome:
 
 
 def _phases(plan: Plan, quorum: Quorum, appenders: Appenders) -> Outcome:
-    begin = quorum.look()
+    begin = quorum.observe()
     with appenders:
         quiet_begin_ns = now_ns()
         time.sleep(plan.duration_s)
         quiet_end_ns = now_ns()
-        quiet_end = quorum.look()
+        quiet_end = quorum.observe()
         scene = quorum.scene(quiet_end.leader[0])
         with Neighbour(scene, seed=plan.seed, duration_s=plan.duration_s, attacks=plan.attacks) as neighbour:
             neighbour.wait_until_it_begins()
@@ -94,7 +94,7 @@ def _phases(plan: Plan, quorum: Quorum, appenders: Appenders) -> Outcome:
         hostile=Phase.of(appends, begin_ns=hostile_begin_ns, end_ns=hostile_end_ns),
         begin=begin,
         quiet_end=quiet_end,
-        end=quorum.look(),
+        end=quorum.observe(),
         tally=tally,
     )
 
