@@ -11,8 +11,7 @@ import psutil
 
 from raft.client import Client, ClientSettings
 from tests.hostile.scene import Scene
-from tests.node.harness.properties import quorum_properties
-from tests.node.test_listeners import with_client_listeners
+from tests.node.harness.properties import quorum_properties, with_client_listeners
 from tests.processes.node_quorum import NodeQuorum
 
 QUEUED_MAX_REQUEST_BYTES = 16 << 20

@@ -7,10 +7,9 @@ import zlib
 from raft.records.batch import build_batch
 from raft.records.compression import Compression
 from raft.records.record import Record
-from tests.columns.batches import sealed
 from tests.hostile.attacks.attack import Attack, AttackInputs
 from tests.hostile.connection import Connection
-from tests.node.harness.batches import batch_of, with_codec
+from tests.node.harness.batches import batch_of, sealed, with_codec
 from tests.node.harness.requests import produce_request
 
 _HEADER_BYTES = 61
