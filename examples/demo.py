@@ -1,8 +1,8 @@
-"""The whole way, on real input: changes into a quorum by one stream and out of it by another, its leaders killed.
+"""End to end with real input: one stream writes to a quorum and another one reads from it, while leaders are killed.
 
 The input is the metadata of every Python distribution installed here: its name and version, and each of its files with
-size and hash. It goes by `writeStream` into three voters beside the driver; `readStream` reads it back at the same
-time. Twice the present leader is killed with -9. Then the log is read once more as a batch, and everything is counted.
+size and hash. `writeStream` writes it to three voters beside the driver, and `readStream` reads it back at the same
+time. The leader is killed twice with -9. At the end the log is read as a batch, and all rows are counted.
 
 make demo        (python -m examples.demo)
 """
@@ -33,7 +33,7 @@ PATIENCE_S = 150
 
 
 def changes_of(distribution: Distribution) -> Iterator[dict[str, object]]:
-    """The changes by which one distribution came to be: itself, and its files as its RECORD lists them."""
+    """Yield the changes of one distribution: itself, and its files as listed in its RECORD."""
     name, version = distribution.metadata["Name"], distribution.version
     yield {"distribution": name, "version": version, "path": "", "size": None, "hash": None}
     for file in distribution.files or []:
@@ -42,7 +42,7 @@ def changes_of(distribution: Distribution) -> Iterator[dict[str, object]]:
 
 
 def write_input(folder: Path) -> int:
-    """Write the changes into as many files as there are to be micro-batches; return how many changes there are."""
+    """Write the changes into one file for each micro-batch; return the number of changes."""
     changes = [change for distribution in distributions() for change in changes_of(distribution)]
     folder.mkdir()
     for at in range(MICRO_BATCHES):
@@ -52,7 +52,7 @@ def write_input(folder: Path) -> int:
 
 
 def start_writing(spark: SparkSession, folder: Path, servers: str) -> StreamingQuery:
-    """Stream the files into the quorum, one a micro-batch."""
+    """Stream the files into the quorum, one in each micro-batch."""
     changes = spark.readStream.schema(CHANGE).option("maxFilesPerTrigger", 1).json(str(folder / "input"))
     key = to_msgpack(struct("distribution", "path"))
     value = to_msgpack(struct("distribution", "version", "path", "size", "hash"))
@@ -67,7 +67,7 @@ def start_writing(spark: SparkSession, folder: Path, servers: str) -> StreamingQ
 
 
 def start_reading(spark: SparkSession, folder: Path, servers: str) -> StreamingQuery:
-    """Stream what is committed into files."""
+    """Stream the committed records into files."""
     return (
         spark.readStream.format("kraft")
         .option("kraft.bootstrap.servers", servers)
@@ -82,7 +82,7 @@ def start_reading(spark: SparkSession, folder: Path, servers: str) -> StreamingQ
 
 
 def kill_leader(quorum: QuorumService) -> None:
-    """Kill the present leader's process, as no process ever expects it."""
+    """Kill the process of the leader with SIGKILL."""
     leader_id = quorum.leader_id()
     pid = quorum.pids[leader_id]
     os.kill(pid, signal.SIGKILL)
@@ -90,32 +90,32 @@ def kill_leader(quorum: QuorumService) -> None:
 
 
 def batches_done(query: StreamingQuery) -> int:
-    """How many micro-batches with rows a query has done."""
+    """Return how many micro-batches with rows a query has committed."""
     if query.exception() is not None:
         raise SystemExit(f"query {query.name} failed: {query.exception()}")
     return sum(1 for progress in query.recentProgress if progress["numInputRows"])
 
 
 def rows_read(query: StreamingQuery) -> int:
-    """How many rows a query has taken in."""
+    """Return how many rows a query has read."""
     batches_done(query)
     return sum(int(progress["numInputRows"]) for progress in query.recentProgress)
 
 
 def watch(writing: StreamingQuery, reading: StreamingQuery, quorum: QuorumService, total: int) -> None:
-    """Let both queries run to the end, and kill leaders on the way."""
+    """Wait until both queries have processed all rows, and kill leaders meanwhile."""
     kills = list(KILL_AFTER_BATCHES)
     deadline = time.monotonic() + PATIENCE_S
     while rows_read(reading) < total:
         if time.monotonic() > deadline:
-            raise SystemExit(f"only {rows_read(reading)} of {total} changes came through in {PATIENCE_S} s")
+            raise SystemExit(f"only {rows_read(reading)} of {total} changes were read within {PATIENCE_S} s")
         if kills and batches_done(writing) >= kills[0]:
             kills.pop(0)
             print(f"  {batches_done(writing)} micro-batches written, {rows_read(reading)} changes read", flush=True)
             kill_leader(quorum)
         time.sleep(0.05)
     if kills:
-        raise SystemExit("the streams were done before every leader was killed")
+        raise SystemExit("the streams ended before every leader was killed")
 
 
 def main() -> None:
@@ -144,7 +144,7 @@ def main() -> None:
 
 
 def report(total: int, micro_batches: int, streamed: DataFrame, backfill: DataFrame) -> bool:
-    """Count everything, show some of it, and say whether nothing was lost or doubled."""
+    """Count all rows, show some of them, and return whether none was lost or doubled."""
     data = backfill.where("control is null")
     elections = backfill.where("control is not null").count()
     last = backfill.selectExpr("max(offset)").collect()[0][0]
@@ -160,7 +160,7 @@ def report(total: int, micro_batches: int, streamed: DataFrame, backfill: DataFr
     changes = data.select("offset", "epoch", from_msgpack("value", CHANGE).alias("change"))
     changes.where(col("change.path") != "").select("offset", "epoch", "change.*").orderBy("offset").show(8, truncate=40)
     is_right = total == streamed_rows == backfilled and not doubled_in_log and not doubled_in_stream
-    print("nothing lost, nothing doubled" if is_right else "NOT RIGHT: the counts differ")
+    print("nothing lost, nothing doubled" if is_right else "FAILED: the counts differ")
     return is_right
 
 

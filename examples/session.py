@@ -1,4 +1,4 @@
-"""The Spark session of the examples: small, quiet, and with this very Python in its workers."""
+"""The Spark session of the examples: small, with few log lines, and with this Python in its workers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 
 
 def small_session(name: str) -> SparkSession:
-    """Make a local session.
+    """Create a local session.
 
-    Spark's Python workers run `python3` of the PATH unless PYSPARK_PYTHON says otherwise, and it must be said before
-    the session is made: the connector is installed where this program runs.
+    Spark's Python workers run `python3` of the PATH unless PYSPARK_PYTHON is set before the session is created. They
+    need the Python of this program, in which the connector is installed.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = (
@@ -30,7 +30,7 @@ def small_session(name: str) -> SparkSession:
 
 
 def end_session(spark: SparkSession) -> None:
-    """Stop Spark and wait for the end of its JVM, which would outlast this program by a moment."""
+    """Stop Spark and wait for its JVM, which would otherwise end a moment after this program."""
     gateway = spark.sparkContext._gateway
     assert gateway is not None, "Spark runs"
     spark.stop()

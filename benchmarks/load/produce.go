@@ -11,7 +11,7 @@ import (
 
 const mostAnswerBytes = 1 << 20
 
-// produce sends one Produce request over and over, each client on a connection of its own.
+// produce sends one Produce request repeatedly, each client on a connection of its own.
 func produce(arguments []string) (Summary, error) {
 	flags := flag.NewFlagSet("produce", flag.ContinueOnError)
 	address := flags.String("address", "", "the leader, host:port")
