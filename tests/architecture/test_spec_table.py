@@ -53,7 +53,9 @@ def test_specification_finds_nothing_wrong_when_each_rule_has_a_test_or_a_reason
         ),
         pytest.param(replace(SOUND, missing={}), "A-3 has neither a test nor a reason", id="nothing is said of a rule"),
         pytest.param(
-            replace(SOUND, missing={"A-1": "once", "A-3": "why not"}), "A-1 has a test, so the reason", id="a reason is old"
+            replace(SOUND, missing={"A-1": "once", "A-3": "why not"}),
+            "A-1 has a test, so the reason",
+            id="a reason is old",
         ),
         pytest.param(
             replace(SOUND, partly={"A-3": "half"}), "A-3 has no test, so it is", id="half of nothing is proven"

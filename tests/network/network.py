@@ -66,7 +66,7 @@ class Network:
 
         def cut() -> None:
             for direction in directions:
-                assert direction not in self._cuts, f"{direction} is cut already"
+                assert direction not in self._cuts, f"bytes in direction {direction} are held back already"
                 self._cuts[direction] = asyncio.Event()
 
         self._thread.look(cut)
@@ -86,7 +86,7 @@ class Network:
         """End a cut, or a refusal.
 
         Args:
-            directions: which were cut or refused.
+            directions: those of the cut or the refusal.
             delivers_late: whether bytes that were held back are delivered now; else their connections are reset.
         """
 

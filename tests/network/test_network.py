@@ -181,7 +181,7 @@ def test_connections_that_wait_are_reset_when_a_cut_is_healed_without_delivery(n
     ("party", "directions"),
     [
         pytest.param(CLIENTS, [(2, 1), (1, 2)], id="a client"),
-        pytest.param(2, [(CLIENTS, 1), (1, CLIENTS)], id="a node, when clients are cut"),
+        pytest.param(2, [(CLIENTS, 1), (1, CLIENTS)], id="a node, while clients are held back"),
     ],
 )
 def test_cut_does_not_affect_other_parties(network: Network, party: int, directions: list[Direction]) -> None:

@@ -68,9 +68,7 @@ def test_wheel_is_in_order_when_it_holds_what_it_should(tmp_path: Path, platform
             "raft/records/libscanner.dylib is not expected",
             id="library of another platform",
         ),
-        pytest.param(
-            {"tests/test_node.py": b""}, "tests/test_node.py is not expected", id="file of the repository"
-        ),
+        pytest.param({"tests/test_node.py": b""}, "tests/test_node.py is not expected", id="file of the repository"),
         pytest.param(
             {"raft/records/libscanner.so": elf(62)},
             "raft/records/libscanner.so is built for x86_64",

@@ -16,7 +16,7 @@ from tests.spark.streams import Delivered
 pytestmark = pytest.mark.spark
 
 FAST = {"kraft.default.api.timeout.ms": "700"}
-NOBODY = {SERVERS: "127.0.0.1:1", **FAST}
+UNUSED_ADDRESS = {SERVERS: "127.0.0.1:1", **FAST}
 
 
 def test_option_is_rejected_when_the_dataframe_is_created(spark: SparkSession) -> None:
@@ -29,7 +29,7 @@ def test_option_is_rejected_when_the_dataframe_is_created(spark: SparkSession) -
 
     for reader, options, message in refusals:
         with pytest.raises(AnalysisException) as refusal:
-            reader.format("kraft").options(**{**NOBODY, **options}).load()
+            reader.format("kraft").options(**{**UNUSED_ADDRESS, **options}).load()
         assert refusal.value.getCondition() == "PYTHON_DATA_SOURCE_ERROR"
         assert f"ConfigError: {message}" in str(refusal.value)
 
@@ -55,7 +55,7 @@ def test_batch_is_rejected_at_its_first_use_when_only_the_quorum_knows_the_error
             "ConfigError: startingOffsets=latest is for streams only",
         ),
         ({"kraft.cluster.id": "J8qFJ5vSQ_WmUo0zCbbnZg"}, "expected J8qFJ5vSQ_WmUo0zCbbnZg"),
-        (NOBODY, "QuorumUnavailableError: no leader found within 700 ms: 127.0.0.1:1: Connection refused"),
+        (UNUSED_ADDRESS, "QuorumUnavailableError: no leader found within 700 ms: 127.0.0.1:1: Connection refused"),
     ]
 
     for options, message in refusals:
@@ -93,10 +93,10 @@ def test_batch_with_another_schema_is_rejected(frames: Frames) -> None:
             {"startingOffsets": "999999"},
             "ConfigError: startingOffsets=999999 is after the end of the log",
         ),
-        (NOBODY, "QuorumUnavailableError: no leader found within 700 ms: 127.0.0.1:1: Connection refused"),
+        (UNUSED_ADDRESS, "QuorumUnavailableError: no leader found within 700 ms: 127.0.0.1:1: Connection refused"),
         ({"kraft.cluster.id": "J8qFJ5vSQ_WmUo0zCbbnZg"}, "expected J8qFJ5vSQ_WmUo0zCbbnZg"),
     ],
-    ids=["end", "past the end", "nobody there", "another cluster"],
+    ids=["end", "past the end", "no node listens", "another cluster"],
 )
 def test_stream_is_rejected_when_it_starts(
     frames: Frames, tmp_path: Path, options: dict[str, str], message: str
