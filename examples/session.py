@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 
 def small_session(name: str) -> SparkSession:
-    """Make a local session.
+    """Create a local session.
 
     Spark's Python workers run `python3` of the PATH unless PYSPARK_PYTHON names another one. It is set here before the
     session is created, because the connector is installed in the Python of this program.

@@ -2,7 +2,7 @@
 
 python -m examples.three_hosts
 
-On real hosts, put each host's own name in place of 127.0.0.1, and run `kraft serve --config node.properties` on each.
+On real hosts, replace 127.0.0.1 by the name of each host, and run `kraft serve --config node.properties` on each.
 """
 
 from __future__ import annotations

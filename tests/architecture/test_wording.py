@@ -1,4 +1,4 @@
-"""The product and its documents keep to the words of STYLE.md."""
+"""The product, its documents, its programs and some of its tests keep to the words of STYLE.md."""
 
 from __future__ import annotations
 

@@ -14,7 +14,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("raft", "datasource", "kraft_spark", "pyspark_kraft")
 DOCUMENTS = "docs"
-FOLDERS = (*PACKAGES, DOCUMENTS)
+PROGRAMS = ("benchmarks", "examples", "scripts")
+REAL_PROCESSES = tuple(
+    f"tests/{folder}" for folder in ("hostile", "java", "network", "processes", "soak", "spark", "workload")
+)
+"""The tests that run real processes and real connections."""
+
+FOLDERS = (*PACKAGES, DOCUMENTS, *PROGRAMS, *REAL_PROCESSES)
 
 TERMS_OF_THE_FIELD = {
     r"\bterms?\b(?! of leadership)": "epoch",

@@ -7,12 +7,12 @@ import pytest
 from raft.client import Client
 from raft.records.record import Record
 from tests.cli.in_process import KraftInProcess
-from tests.node.harness.appenders import read_all
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.waiting import eventually
 from tests.processes.commands import KRAFT
 from tests.processes.finished import run_to_end
 from tests.processes.kraft import kraft, start_kraft
+from tests.workload.committed import read_all
 
 Pair = tuple[bytes | None, bytes | None]
 

@@ -14,13 +14,13 @@ import pytest
 from raft.client import Client, ClientSettings
 from raft.config.values import addresses
 from raft.local.ports import free_ports
-from tests.node.harness.appenders import read_all
 from tests.node.harness.batches import batch_of
 from tests.node.harness.waiting import eventually
 from tests.processes.endings import wait_for_ends
 from tests.processes.hangup import hangup
 from tests.processes.kraft import kraft, start_kraft
 from tests.processes.piped_process import PipedProcess
+from tests.workload.committed import read_all
 
 
 class Dev:

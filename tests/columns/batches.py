@@ -6,7 +6,6 @@ import struct
 from collections.abc import Sequence
 
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
-from crc32c import crc32c
 from hypothesis import strategies as st
 
 from raft.records.batch import build_batch
@@ -14,6 +13,7 @@ from raft.records.compression import Compression
 from raft.records.record import Record
 from raft.types import Epoch, Offset
 from tests.columns.rows import Row
+from tests.node.harness.batches import sealed
 
 HEADER_SIZE = 61
 NOW_MS = 1_760_000_000_000
@@ -40,14 +40,6 @@ def batch_by_aiokafka(rows: Sequence[Row]) -> bytes:
     for index, row in enumerate(rows):
         assert builder.append(index, row.timestamp_ms, row.key, row.value, list(row.headers)) is not None
     return bytes(builder.build())
-
-
-def sealed(batch: bytes | bytearray) -> bytes:
-    """Return the batch with its length and checksum made right, whatever is in it."""
-    changed = bytearray(batch)
-    struct.pack_into(">i", changed, 8, len(changed) - 12)
-    struct.pack_into(">I", changed, 17, crc32c(memoryview(changed)[21:]))
-    return bytes(changed)
 
 
 def with_field(batch: bytes, form: str, position: int, value: int) -> bytes:

@@ -22,11 +22,11 @@ from tests.columns.batches import (
     batch_of,
     batch_of_rows,
     row_batches,
-    sealed,
     with_field,
     with_records,
 )
 from tests.columns.rows import EVERYTHING, Row, decode_all, decoded_rows, read_plainly
+from tests.node.harness.batches import sealed
 
 
 def offsets_of(decoded: Decoded) -> list[int]:

@@ -21,9 +21,10 @@ from datasource.columns import decode
 from datasource.columns.kernel import Kernel
 from datasource.columns.rows import Rows
 from raft.errors import DecodeError
-from tests.columns.batches import HEADER_SIZE, NOW_MS, batch_of_rows, sealed
+from tests.columns.batches import HEADER_SIZE, NOW_MS, batch_of_rows
 from tests.columns.guarded_memory import GuardedMemory
 from tests.columns.rows import Row, rows_to_write
+from tests.node.harness.batches import sealed
 
 SEED = 1
 """Another seed tests other inputs."""

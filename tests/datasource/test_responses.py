@@ -16,7 +16,8 @@ from raft.records.control import leader_change_batch
 from raft.records.header import HEADER
 from raft.records.record import Record
 from raft.types import Epoch, NodeId, Offset
-from tests.columns.batches import batch_of, sealed, with_field, with_records
+from tests.columns.batches import batch_of, with_field, with_records
+from tests.node.harness.batches import sealed
 
 EVERYTHING = Offset(2**63 - 1)
 TOO_LATE_MS = 2**63 // 1000 + 1

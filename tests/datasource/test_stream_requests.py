@@ -19,10 +19,10 @@ from raft.config.values import listeners
 from raft.errors import ConfigError
 from raft.types import Epoch, Offset
 from raft.wire.apis import FETCH, METADATA, OFFSET_FOR_LEADER_EPOCH
+from tests.network.produce_proxy import ProduceProxy
 from tests.node.harness.batches import batch_of
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.properties import voters_properties
-from tests.spark.produce_proxy import ProduceProxy
 
 
 class Triggers:

@@ -18,9 +18,9 @@ from raft.errors import ConfigError
 from raft.local import LocalQuorum
 from raft.types import Endpoint
 from tests.local.conftest import QUICK
-from tests.node.harness.appenders import read_all
 from tests.node.harness.batches import batch_of
 from tests.node.harness.waiting import eventually
+from tests.workload.committed import read_all
 
 pytestmark = pytest.mark.spark
 

@@ -23,7 +23,6 @@ from raft.storage.directory_lock import LOCK_FILE_NAME
 from raft.storage.disk import DiskFiles
 from raft.types import NodeId
 from tests.local.conftest import QUICK
-from tests.node.harness.appenders import Appenders, read_all
 from tests.node.harness.batches import batch_of
 from tests.node.harness.properties import HOST
 from tests.node.harness.waiting import eventually
@@ -31,6 +30,8 @@ from tests.processes.commands import ROOT, child_environment
 from tests.processes.endings import wait_for_ends
 from tests.processes.hangup import hangup
 from tests.processes.piped_process import PipedProcess
+from tests.workload.appenders import Appenders
+from tests.workload.committed import read_all
 
 
 def ports_of(quorum: LocalQuorum) -> list[int]:

@@ -27,7 +27,7 @@ from raft.wire.messages.metadata import MetadataRequest, MetadataResponse
 from raft.wire.messages.produce import ProduceResponse
 from tests.node.harness.batches import batch_of
 from tests.node.harness.loop import NodesInProcess
-from tests.node.harness.properties import CLUSTER_ID, HOST, TOPIC, Properties, voters_properties
+from tests.node.harness.properties import CLUSTER_ID, TOPIC, voters_properties, with_client_listeners
 from tests.node.harness.requests import fetch_request, fetched, produce_request, produced
 from tests.node.harness.waiting import eventually
 from tests.node.harness.wire import Wire
@@ -61,20 +61,6 @@ UPDATE = update.UpdateRaftVoterRequest(
     kraft_version_feature=update.KRaftVersionFeature(min_supported_version=0, max_supported_version=1),
 )
 FETCH = replace(fetch_request(0, epoch=1), replica_id=2)
-
-
-def with_client_listeners(configurations: dict[int, Properties]) -> dict[int, Properties]:
-    """The same nodes, each with a second listener."""
-    ports = dict(zip(configurations, free_ports(len(configurations)), strict=True))
-    places = ",".join(f"{node_id}@{HOST}:{port}" for node_id, port in ports.items())
-    return {
-        node_id: {
-            **properties,
-            "listeners": f"{properties['listeners']},CLIENT://{HOST}:{ports[node_id]}",
-            "listener.name.client.quorum.voters": places,
-        }
-        for node_id, properties in configurations.items()
-    }
 
 
 @pytest.fixture(scope="module")
