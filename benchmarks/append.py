@@ -1,11 +1,11 @@
-"""One append at a time, flushed on a majority of three voters: how long it takes, beside what the machine itself takes.
+"""How long a single append to three voters takes, beside a flush and a round trip of the machine alone.
 
 python -m benchmarks.append [--quick]
 
-Every voter is a process of its own. The machine's own figures come from the same run: fdatasync after as many bytes as
-an append writes, and a round trip on loopback between two processes. A commit needs at least two round trips (client to
-leader, leader to follower) and one flush on a majority; the ratio to that sum is the figure to look at. Where the rest
-of the time goes, `benchmarks.where` finds out. How an append compares with one to etcd, `benchmarks.run` measures.
+Every voter is a process. The figures of the machine are measured in the same run: fdatasync of as many bytes as an
+append writes, and a round trip on loopback between two processes. A commit needs at least two round trips (client to
+leader, leader to follower) and one flush on a majority; the ratio to that sum is the main figure. `benchmarks.where`
+measures where the rest of the time goes, and `benchmarks.run` compares appends with puts to etcd.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ while data := connection.recv(4096):
 
 
 def batch_of(producer_id: int, sequence: int) -> bytes:
-    """One record, as an idempotent producer sends it."""
+    """Return a batch of one record, as an idempotent producer sends it."""
     now_ms = int(time.time() * 1000)
     record_of_100_bytes = Record(value=VALUE, timestamp_ms=now_ms)
     return build_batch([record_of_100_bytes], producer_id=producer_id, producer_epoch=0, base_sequence=sequence)
 
 
 def timed(count: int, work: Callable[[], object]) -> list[float]:
-    """Milliseconds of each of some calls."""
+    """Return the milliseconds that each of some calls takes."""
     times = []
     for _ in range(count):
         started = time.perf_counter()
@@ -62,7 +62,7 @@ def timed(count: int, work: Callable[[], object]) -> list[float]:
 
 
 def fdatasync_ms(folder: Path, count: int) -> list[float]:
-    """The machine's flush of as many bytes as an append writes."""
+    """Return the milliseconds of flushes of as many bytes as an append writes."""
     file = os.open(folder / "fdatasync", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     payload = batch_of(1, 1)
 
@@ -77,7 +77,7 @@ def fdatasync_ms(folder: Path, count: int) -> list[float]:
 
 
 def round_trip_ms(count: int) -> list[float]:
-    """The machine's loopback, there and back, between two processes."""
+    """Return the milliseconds of round trips on loopback between two processes."""
     with subprocess.Popen([sys.executable, "-c", _ECHO], stdout=subprocess.PIPE, text=True) as echo:
         assert echo.stdout is not None
         with socket.create_connection(("127.0.0.1", int(echo.stdout.readline()))) as connection:
@@ -94,14 +94,14 @@ def round_trip_ms(count: int) -> list[float]:
 
 
 def one_client_ms(client: Client, count: int) -> list[float]:
-    """Appends one after the other."""
+    """Return the milliseconds of appends, one after the other."""
     producer_id = client.new_producer_id()
     sequences = iter(range(count))
     return timed(count, lambda: client.append(batch_of(producer_id, next(sequences))))
 
 
 async def many_clients_ms(client: Client, count: int) -> tuple[list[float], float]:
-    """Appends of many clients, each one at a time; and how many a second all of them made."""
+    """Return the milliseconds of appends of many clients, each one at a time, and their appends a second."""
 
     async def run(times: list[float]) -> None:
         async with AsyncClient(client.settings) as one:
@@ -118,13 +118,13 @@ async def many_clients_ms(client: Client, count: int) -> tuple[list[float], floa
 
 
 def percentile_figures(label: str, times_ms: list[float]) -> Figures:
-    """p50 and p99."""
+    """Return p50 and p99 by label."""
     cuts = statistics.quantiles(times_ms, n=100)
     return {f"{label} ms p50": cuts[49], f"{label} ms p99": cuts[98]}
 
 
 def measure(count: int) -> Figures:
-    """Run it all."""
+    """Run the benchmark."""
     with (
         tempfile.TemporaryDirectory() as name,
         LocalQuorum.start(Path(name, "quorum")) as quorum,
@@ -141,7 +141,7 @@ def measure(count: int) -> Figures:
 
 
 def one_client_figures(quorum: LocalQuorum, client: Client, count: int, floor: float) -> Figures:
-    """One append at a time, beside the time in ms that none can do without."""
+    """Measure one append at a time, beside the least time in ms that a commit needs."""
     leader_id = client.describe_quorum().leader_id
     times: list[float] = []
 
@@ -156,7 +156,7 @@ def one_client_figures(quorum: LocalQuorum, client: Client, count: int, floor: f
 
 
 def many_clients_figures(quorum: LocalQuorum, client: Client, count: int, one_p50: float) -> Figures:
-    """Many clients, each with one append at a time, beside what one client alone takes in ms."""
+    """Measure many clients, each with one append at a time, beside the time in ms of one client alone."""
     leader_id = client.describe_quorum().leader_id
     label = f"{CLIENTS} clients"
     each = max(count // 16, 5)

@@ -1,4 +1,4 @@
-"""A checkout of this project whose quorum and connector are measured: this one, or another one to compare with."""
+"""A checkout of this project that is measured: this one, or another one to compare with."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Checkout:
 
     Fields:
         root: its folder.
-        python: of an environment in which the project is installed from that folder.
+        python: the Python of an environment in which the project is installed from this folder.
     """
 
     root: Path
@@ -28,32 +28,32 @@ class Checkout:
 
     @classmethod
     def this(cls) -> Self:
-        """Return the one that this program belongs to."""
+        """Return the checkout of this program."""
         return cls(root=_ROOT, python=Path(sys.executable))
 
     @classmethod
     def at(cls, root: Path) -> Self:
-        """Return another one, in which `make setup` was done.
+        """Return another checkout, in which `make setup` was run.
 
         Raises:
-            ConfigError: it has no environment, or that runs the code of another folder.
+            ConfigError: it has no environment, or its environment runs the code of another folder.
         """
         checkout = cls(root=root.resolve(), python=root.resolve() / ".venv" / "bin" / "python")
         if not checkout.python.exists():
             raise ConfigError(f"{root}: expected a checkout with {checkout.python}; run `make setup` in it first")
         found = subprocess.run([checkout.python, "-P", "-c", _WHERE], capture_output=True, text=True, check=False)
-        strangers = [path for path in found.stdout.splitlines() if not Path(path).is_relative_to(checkout.root)]
-        # With PYTHONPATH set to this checkout, both columns would hold the figures of the same code.
-        if found.returncode != 0 or strangers:
+        other_files = [path for path in found.stdout.splitlines() if not Path(path).is_relative_to(checkout.root)]
+        # With PYTHONPATH set to this checkout, both columns would have the figures of the same code.
+        if found.returncode != 0 or other_files:
             raise ConfigError(
-                f"{checkout.python}: expected to run the code of {checkout.root}, runs {strangers or found.stderr}; "
+                f"{checkout.python}: expected to run the code of {checkout.root}, runs {other_files or found.stderr}; "
                 "unset PYTHONPATH, and run `make setup` there"
             )
         return checkout
 
     @property
     def commit(self) -> str:
-        """The commit that is checked out, and whether files differ from it."""
+        """Return the commit that is checked out, and whether files differ from it."""
         described = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--exclude=*"],
             cwd=self.root,

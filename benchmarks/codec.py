@@ -1,7 +1,7 @@
 """Our codec beside kio's: `python -m benchmarks.codec [--quick]`.
 
-Both encode the same message to the same bytes, and decode those. Runs of the two alternate, so that a slow moment of
-the machine meets both; the medians are compared. kio encodes in Python and decodes in a compiled extension.
+Both encode the same message to the same bytes, and decode these. Runs of the two alternate, so that a slow period of
+the machine affects both; the medians are compared. kio encodes in Python and decodes in a compiled extension.
 """
 
 import argparse
@@ -111,7 +111,7 @@ def cases() -> list[Case]:
 
 
 def medians_us(works: list[Callable[[], object]], *, rounds: int, round_ms: float) -> list[float]:
-    """Microseconds of one call of each, by the median of alternating rounds."""
+    """Return the microseconds of one call of each: the medians of alternating rounds."""
     calls = [_calls_in(work, round_ms) for work in works]
     times: list[list[float]] = [[] for _ in works]
     for _ in range(rounds):
@@ -132,7 +132,7 @@ def _calls_in(work: Callable[[], object], round_ms: float) -> int:
 
 
 def measure(case: Case, *, rounds: int, round_ms: float) -> list[float]:
-    """Microseconds of: our encode, our encode in pieces, kio's encode, our decode, kio's decode."""
+    """Return the microseconds of our encode, our encode in pieces, kio's encode, our decode and kio's decode."""
     message, version, message_class = case.message, case.version, type(case.message)
     twin = kio_value(message, kio_class(message_class, version))
     read = entity_reader(type(twin))

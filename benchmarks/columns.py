@@ -1,9 +1,8 @@
-"""What a row costs on its way between Kafka record batches and Arrow: `python -m benchmarks.columns [--quick]`.
+"""What the conversion of a row between Kafka record batches and Arrow costs: `python -m benchmarks.columns [--quick]`.
 
-Each case is done by the compiled kernel, by the fallback in Python, and by aiokafka's compiled reader and builder,
-which make Python objects of each record; what it reads stays in lists, and does not become Arrow as with the other two.
-They take turns, so that a busy neighbour slows all of them down alike; the time is that of the processor, and the
-median of the turns is shown. Checksums are part of all.
+Each case is run by the compiled kernel, by the fallback in Python, and by the compiled reader and builder of aiokafka,
+which create Python objects for each record; its results are lists, and are not converted to Arrow. They take turns, so
+that a busy machine affects all of them; the median processor time of the turns is shown. All compute checksums.
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ KERNELS: dict[str, Kernel] = {"compiled": CompiledKernel(LIBRARY), "python": Pyt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """What the rows look like, and how many of them come at a time.
+    """Sizes of rows and batches.
 
     Fields:
-        name: for the table.
-        batch_rows: rows in one record batch.
+        name: the label in the table.
+        batch_rows: rows in each record batch.
         batch_count: batches that are decoded in one call.
-        key_bytes, value_bytes: size of each; no key if None.
-        header_count: headers of each row.
+        key_bytes, value_bytes: the sizes of key and value; no key if None.
+        header_count: how many headers each row has.
     """
 
     name: str
@@ -73,7 +72,7 @@ SHAPES = (
 
 
 def read_by_aiokafka(data: bytes) -> list[list[object]]:
-    """Read all records, as a consumer that wants columns has to."""
+    """Read all records into lists, as a consumer that needs columns must do."""
     keys: list[object] = []
     values: list[object] = []
     offsets: list[object] = []
@@ -92,7 +91,7 @@ def read_by_aiokafka(data: bytes) -> list[list[object]]:
 
 
 def write_by_aiokafka(rows: pa.RecordBatch) -> bytes:
-    """Make one batch of Arrow rows, as a producer that gets columns has to."""
+    """Build one batch of Arrow rows, as a producer that gets columns must do."""
     builder = DefaultRecordBatchBuilder(2, 0, False, -1, -1, -1, NO_LIMIT)
     columns = [rows.column(name).to_pylist() for name in ("key", "value", "headers")]
     for index, (key, value, headers) in enumerate(zip(*columns, strict=True)):
@@ -101,7 +100,7 @@ def write_by_aiokafka(rows: pa.RecordBatch) -> bytes:
 
 
 def decoders(shape: Shape) -> dict[str, Callable[[], object]]:
-    """Return what there is to decode with, by name."""
+    """Return the decoders by name."""
     records = shape.records()
     data = b"".join(
         build_batch(records, base_offset=Offset(index * shape.batch_rows)) for index in range(shape.batch_count)
@@ -117,7 +116,7 @@ def decoders(shape: Shape) -> dict[str, Callable[[], object]]:
 
 
 def encoders(shape: Shape) -> dict[str, Callable[[], object]]:
-    """Return what there is to encode with, by name; one batch is made, whatever the shape's count of batches."""
+    """Return the encoders by name; each makes one batch, whatever the number of batches of the shape."""
     header = pa.struct([("key", pa.string()), ("value", pa.binary())])
     records = shape.records()
     headers = [[{"key": key, "value": value} for key, value in record.headers] or None for record in records]
@@ -138,7 +137,7 @@ def encoders(shape: Shape) -> dict[str, Callable[[], object]]:
 
 
 def cpu_time_ns(candidates: dict[str, Callable[[], object]], *, budget_s: float) -> dict[str, float]:
-    """Return the median time of a call of each candidate, all having their turn until the budget is used up."""
+    """Return the median time of a call of each candidate; they take turns until the time is used up."""
     for candidate in candidates.values():
         candidate()
     times: dict[str, list[int]] = {name: [] for name in candidates}

@@ -1,4 +1,4 @@
-"""Under which conditions was measured: machine, commits, versions, and what is flushed before it is acknowledged."""
+"""The conditions of a run: machine, commits, versions, and what is flushed before it is acknowledged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured beside what: contestants, the steps in which they take turns, and the lines of the table."""
+"""The contestants, the steps in which they take turns, and the comparisons of the table."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ OURS = "ours"
 """The contestant that runs this checkout."""
 
 BASELINE = "baseline"
-"""The contestant that runs another checkout of this project; there only with `--baseline`."""
+"""The contestant that runs another checkout of this project; it takes part with `--baseline` only."""
 
 Measures = Mapping[str, float]
-"""What one run of a contestant measured, by name; the unit is part of the name."""
+"""The measures of one run of a contestant by name; the unit is part of the name."""
 
 Samples = dict[str, dict[str, list[float]]]
-"""The measures of all rounds of one step: contestant -> measure -> one value a round."""
+"""The measures of all rounds of one step: contestant -> measure -> one value for each round."""
 
 
 class Better(Enum):
-    """Which way a measure gets better."""
+    """Whether higher or lower values are better."""
 
     HIGHER = "higher"
     LOWER = "lower"
@@ -28,11 +28,11 @@ class Better(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One kind of run, made by each contestant in turn.
+    """One kind of run, which the contestants do in turn.
 
     Fields:
         name: unique in its work.
-        runs: by contestant; called once a round, in this order.
+        runs: a function for each contestant, called once in each round, in this order.
     """
 
     name: str
@@ -41,14 +41,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A line of the table: a measure of ours, divided by a peer's.
+    """A line of the table: a measure of ours, divided by that of a peer.
 
     Fields:
-        title: the work, in words.
-        step, measure: what of ours.
+        title: names the work.
+        step, measure: of ours.
         peer: the other contestant.
-        peer_step, peer_measure: what of the peer's; the same as of ours unless said.
-        better: which way the measure gets better.
+        peer_step, peer_measure: of the peer; those of ours if None.
+        better: whether higher or lower values are better.
         at_least, aim: bounds of the median ratio, lower ones if higher is better, else upper ones; None for no bound.
     """
 
@@ -64,25 +64,25 @@ class Comparison:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What tells it from all others of its work."""
+        """Identifies it among the comparisons of its work."""
         return self.step, self.measure, self.peer
 
 
 def constant(measures: Measures) -> Callable[[], Measures]:
-    """Return a run that measures nothing: for a peer that is a fixed value."""
+    """Return a run with fixed measures, for a peer that is a constant."""
     return lambda: measures
 
 
 def take_turns(
     steps: Sequence[Step], *, rounds: int, warm_up: bool, progress: Callable[[str], None]
 ) -> dict[str, Samples]:
-    """Run all contestants of all steps, round after round, so that a slow moment of the machine meets all of them.
+    """Run all contestants of all steps in each round, so that a slow period of the machine affects all of them.
 
     Args:
         steps: what to run.
         rounds: how many count.
-        warm_up: whether one round goes before those that does not count.
-        progress: called with what was measured, after each run.
+        warm_up: whether there is a round before them that does not count.
+        progress: called with the measures after each run.
 
     Returns:
         The samples by step.

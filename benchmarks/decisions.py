@@ -1,7 +1,7 @@
-"""What the alternatives in docs/decisions cost: `python -m benchmarks.decisions [--quick]`.
+"""The cost of the alternatives in docs/decisions: `python -m benchmarks.decisions [--quick]`.
 
-Four ways to make one partition of a Fetch response (decision 5), and the compiled scanner beside the one in Python
-(decision 6). The ways take turns, and medians are shown.
+Four ways to create one partition of a Fetch response (decision 5), and the compiled scanner beside the one in Python
+(decision 6). They take turns, and medians are shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RECORD_COUNT = 9000
 
 
 def ways_to_make_a_message() -> dict[str, Callable[[], Any]]:
-    """Return functions that make equal messages, written out field by field as a generated decoder is."""
+    """Return functions that create equal messages field by field, as a generated decoder does."""
     made = FetchResponsePartition(partition_index=0, error_code=0, high_watermark=990, records=b"")
     values = {field.name: getattr(made, field.name) for field in dataclasses.fields(made)}
     slots = {name: getattr(FetchResponsePartition, name).__set__ for name in values}
@@ -65,7 +65,7 @@ def ways_to_check_records() -> dict[str, Callable[[], Any]]:
 
 
 def show(heading: str, ways: dict[str, Callable[[], Any]], *, shares: int, rounds: int, round_ms: float) -> None:
-    """Print how long each way takes, divided into so many shares."""
+    """Print how long each way takes, divided by this number."""
     print(heading)
     medians = medians_us(list(ways.values()), rounds=rounds, round_ms=round_ms)
     for title, median_us in zip(ways, medians, strict=True):
@@ -79,6 +79,6 @@ def main(*, rounds: int, round_ms: float) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer rounds, for a look")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, for a quick check")
     quick = parser.parse_args().quick
     main(rounds=3 if quick else 15, round_ms=5 if quick else 50)

@@ -1,5 +1,5 @@
-"""The load generator, `benchmarks/load`: compiled Go, because one process of Python drives 256 clients no faster than a
-quorum answers them. It is built at the first use, where Go is installed.
+"""The load generator, `benchmarks/load`. It is compiled Go, because one Python process cannot run 256 clients faster
+than a quorum responds. It is built at the first use, if Go is installed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TIMEOUT_MS = 30_000
 _LONGEST_S = 300
 _SIZE_BYTES = 4
 _NOW_MS = 1_760_000_000_000
-"""The time in every record: the generator sends the same bytes over and over."""
+"""The timestamp of every record: the generator sends the same bytes repeatedly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +45,8 @@ class Generator:
     """The compiled program.
 
     Fields:
-        binary: where it is.
-        folder: for what it is given in files.
+        binary: its file.
+        folder: gets the files that it reads.
     """
 
     binary: Path
@@ -54,10 +54,10 @@ class Generator:
 
     @classmethod
     def build(cls, folder: Path) -> Generator:
-        """Compile it; Go itself sees whether there is anything to do.
+        """Compile it; Go does nothing if it is up to date.
 
         Raises:
-            MissingPeerError: Go is not installed, or cannot build it; says why.
+            MissingPeerError: Go is not installed, or cannot build it.
         """
         require_programs("go", needed_for="the load generator", advice="install Go 1.25 or newer, then run this again")
         command = ["go", "build", "-buildvcs=false", "-o", str(_BINARY), "."]
@@ -71,14 +71,14 @@ class Generator:
 
         Args:
             quorum: its leader gets all requests.
-            clients: each has one request under way at a time, on a connection of its own.
+            clients: how many; each has one request in flight, on a connection of its own.
             total: appends of all clients together.
 
         Returns:
             The measures, as `put` names them.
 
         Raises:
-            AssertionError: not all that was acknowledged is in the log.
+            AssertionError: an acknowledged append is not in the log.
         """
         frame = self.folder / "produce.frame"
         frame.write_bytes(produce_frame())
@@ -92,7 +92,7 @@ class Generator:
             summary = self._run("produce", **arguments, clients=str(clients), total=str(total))
             appended = client.high_watermark() - start_offset
         assert appended == summary["appends"], (
-            f"{summary['appends']:.0f} appends are acknowledged, {appended} are there"
+            f"{summary['appends']:.0f} appends are acknowledged, {appended} are in the log"
         )
         return _measures(summary)
 
@@ -106,7 +106,7 @@ class Generator:
         return _measures(self._run("put", **arguments, clients=str(clients), total=str(total)))
 
     def recovery(self, etcd: Etcd) -> Program:
-        """Return a program that does to etcd what `benchmarks.side.recovery` does to a quorum."""
+        """Return a program that measures etcd as `benchmarks.side.recovery` measures a quorum."""
         return Program(
             "the load generator",
             [str(self.binary), "put-after-signal", "-endpoints", etcd.endpoints],
@@ -125,7 +125,7 @@ class Generator:
 
 
 def produce_frame() -> bytes:
-    """Return a Produce request with one record, as it goes over the wire."""
+    """Return the frame of a Produce request with one record."""
     batch = build_batch([Record(value=b"x" * VALUE_BYTES, timestamp_ms=_NOW_MS)])
     partition = ProduceRequestPartition(index=0, records=batch)
     topic = ProduceRequestTopic(name=TOPIC, topic_id=_TOPIC_ID, partition_data=(partition,))
@@ -134,9 +134,9 @@ def produce_frame() -> bytes:
 
 
 def error_position() -> int:
-    """Return where the error code stands in the answer to that request, counted from behind the answer's size.
+    """Return the position of the error code in the response to that request, counted from the end of the size field.
 
-    It is found by encoding two answers that differ in nothing else.
+    It is found by encoding two responses that differ in the error code only.
     """
 
     def answer(error_code: int) -> bytes:

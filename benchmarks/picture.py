@@ -1,4 +1,4 @@
-"""The picture of the ratios: a point for each line of the table, right of the middle where ours is better."""
+"""The picture of the ratios: a point for each line of the table, right of the middle if ours is better."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def draw(lines: Sequence[Line], file: Path, *, title: str) -> None:
     """Write an SVG file.
 
     Args:
-        lines: one or more, from top to bottom.
-        file: where.
-        title: stands above.
+        lines: at least one, from top to bottom.
+        file: its path.
+        title: shown above the picture.
     """
-    # The same figures give the same file: ids are not drawn at random, and no date is written.
+    # The same figures give the same file: ids are not random, and there is no date.
     with mpl.rc_context({"svg.hashsalt": "ratios", "svg.fonttype": "none", "font.size": 9}):
         figure = Figure(figsize=(11, 1.6 + _LINE_INCHES * len(lines)), layout="constrained")
         axes = figure.add_subplot()

@@ -1,4 +1,4 @@
-"""A child program that is called: a JSON object a line on its standard input, a response a line on its standard output.
+"""A child program whose functions are called: each call and each response is a line of JSON.
 
 {"name": "read", "arguments": {"format": "kraft"}}  ->  {"result": {"seconds": 1.25}} or {"error": "..."}
 """
@@ -21,14 +21,14 @@ _SHOWN_CHARACTERS = 2000
 
 
 class ProgramError(Exception):
-    """A call failed, or the program ended; shows what the program printed."""
+    """A call failed, or the program ended; has what the program printed."""
 
 
 class Program(PipedProcess):
-    """A child that runs until it is stopped; see `benchmarks.side.calls` for its side.
+    """A child that runs until it is stopped; `benchmarks.side.calls` is the other side.
 
     Args:
-        name: stands in errors.
+        name: identifies it in errors.
         command: the program and its arguments.
         environment: further variables.
         folder: its working directory.
@@ -40,7 +40,7 @@ class Program(PipedProcess):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close its standard input, on which it ends; kill it if it does not."""
+        """Close its standard input, which ends it; kill it if it does not end."""
         self.close_input()
         try:
             self.wait(within_s=_STOP_S)
@@ -53,10 +53,10 @@ class Program(PipedProcess):
 
         Args:
             name: the function.
-            arguments: what it is called with.
+            arguments: its keyword arguments.
 
         Raises:
-            ProgramError: it raised, the program ended, or there is no response in time.
+            ProgramError: it raised an error, the program ended, or there is no response in time.
         """
         try:
             self.write(json.dumps({"name": name, "arguments": arguments}).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""Ratios of what was measured in the same round: the figures that a noisy machine leaves standing."""
+"""Ratios of measures of the same round, which depend less on a noisy machine than the measures."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Spread:
 
     @classmethod
     def of_ratios(cls, values: Sequence[float], others: Sequence[float]) -> Self:
-        """Return the spread of each value divided by the other of the same round."""
+        """Return the spread of each value divided by the other one of the same round."""
         return cls.of([value / other for value, other in zip(values, others, strict=True)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line of the table, measured.
+    """A measured line of the table.
 
     Fields:
         ours, peer: the measures.
@@ -49,7 +49,7 @@ class Line:
 
     @property
     def reached(self) -> str:
-        """Which bound the median ratio keeps: "aim", "at least", "no"; "" where none is set."""
+        """Which bound the median ratio meets: "aim", "at least", "no"; "" if there is none."""
         comparison = self.comparison
         for name, bound in (("aim", comparison.aim), ("at least", comparison.at_least)):
             if bound is not None and keeps(self.ratio.median, bound, comparison.better):
@@ -58,15 +58,15 @@ class Line:
 
 
 def keeps(ratio: float, bound: float, better: Better) -> bool:
-    """Whether a ratio keeps a bound."""
+    """Whether a ratio meets a bound."""
     return ratio >= bound if better is Better.HIGHER else ratio <= bound
 
 
 def line_of(comparison: Comparison, samples: Mapping[str, Samples]) -> Line | None:
-    """Make a line of the samples of its work, by step; None where the peer was not measured.
+    """Return a line from the samples of its work by step; None if the peer was not measured.
 
     Raises:
-        KeyError: the contestant ran and did not report the measure.
+        KeyError: a contestant ran and did not report the measure.
     """
     step = samples.get(comparison.step, {})
     peers = samples.get(comparison.peer_step or comparison.step, {})

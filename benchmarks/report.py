@@ -1,4 +1,4 @@
-"""What a run found: its lines, what is missing and why, and the samples that the lines are made of."""
+"""The results of a run: its lines, what is missing and why, and the samples of the lines."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from benchmarks.ratios import Line, line_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a run found, work by work.
+    """The results of a run by work.
 
     Fields:
-        conditions: under which it was measured, by name.
-        lines: what was compared.
-        missing: by work, why lines of it are missing.
-        failed: by work, the error that ended it.
-        samples: by work and step.
+        conditions: of the run, by name.
+        lines: the comparisons.
+        missing: why lines are missing, by work.
+        failed: the errors that ended works, by work.
+        samples: the measures, by work and step.
     """
 
     conditions: dict[str, str]
@@ -31,13 +31,13 @@ class Report:
     def add(
         self, work: str, comparisons: Sequence[Comparison], samples: dict[str, Samples], missing: Sequence[str]
     ) -> None:
-        """Take in what a work measured.
+        """Add the measures of a work.
 
         Args:
             work: its name.
-            comparisons: its lines.
+            comparisons: the lines of the work.
             samples: by step.
-            missing: why peers of it are not there.
+            missing: why peers are missing.
         """
         made = [line_of(comparison, samples) for comparison in comparisons]
         self.lines.extend(line for line in made if line is not None)
@@ -54,7 +54,7 @@ class Report:
         self.samples[work] = samples
 
     def as_json(self) -> str:
-        """Return everything."""
+        """Return the report as JSON."""
         return json.dumps(asdict(self), indent=1, default=_plain) + "\n"
 
 

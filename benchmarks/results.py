@@ -1,4 +1,4 @@
-"""How figures are shown and kept: as they were measured, with the machine, the commit and the command."""
+"""Shows and writes figures with the machine, the commit and the command."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def record(name: str, command: str, figures: Figures, *, keep: bool) -> None:
 
 
 def machine() -> str:
-    """Processor, cores and Python."""
+    """Return processor, cores and Python."""
     model = next(
         (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
         platform.processor(),

@@ -1,10 +1,10 @@
-"""This project beside its peers, in interleaved rounds: a table of ratios and a picture.
+"""Measures this project beside its peers, in interleaved rounds: a table of ratios and a picture.
 
 python -m benchmarks.run [--only WORK,...] [--baseline CHECKOUT] [--rounds N] [--short] [--results FOLDER]
 
-A full run writes `peers.md`, `peers.svg` and `peers.json` to `benchmarks/results/`; a run of some works, of another
-number of rounds, or a short one, writes them to `benchmarks/work/`, so that it does not replace the full one. A peer
-that is not installed is left out, and the table says so.
+A full run writes `peers.md`, `peers.svg` and `peers.json` to `benchmarks/results/`. A run of some works, of another
+number of rounds, or a short one writes them to `benchmarks/work/`, so that it does not replace the results of a full
+run. A peer that is not installed is left out, and the table names it.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from raft.errors import ConfigError
 
 _OTHER_RESULTS = Path(__file__).parent / "work"
 _DATA = Path(__file__).parents[1] / ".cache" / "bench"
-"""On the disk of the checkout, and where no tool looks for code: the folder of a run holds a link to this package."""
+"""On the disk of the checkout, and where no tool looks for code: the folder of a run has a link to this package."""
 
 _NAME = "peers"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run it; return the exit code: 1 if a work failed, 2 if the arguments are wrong."""
+    """Run the works; return the exit code: 1 if a work failed, 2 if the arguments are invalid."""
     given = _parser().parse_args(arguments)
     try:
         works = _chosen(given.only)
@@ -67,13 +67,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def measure(work: Work, stage: Stage, report: Report, *, rounds: int | None = None) -> None:
-    """Measure one work; an error ends it alone, and the report keeps it.
+    """Measure one work; an error ends this work only, and is added to the report.
 
     Args:
         work: what to measure.
-        stage: where.
-        report: takes the outcome in.
-        rounds: how many count; as many as its sizes say if None.
+        stage: has its servers.
+        report: gets the results.
+        rounds: how many count; the number in its sizes if None.
     """
     print(f"== {work.name}", flush=True)
     try:
@@ -115,22 +115,22 @@ def _chosen(names: str | None) -> tuple[Work, ...]:
     unknown = sorted(set(wanted) - {work.name for work in ALL})
     if unknown:
         known = ", ".join(work.name for work in ALL)
-        raise ConfigError(f"--only {names}: {', '.join(unknown)} is no work; expected some of {known}")
+        raise ConfigError(f"--only {names}: {', '.join(unknown)} is not a work; expected some of {known}")
     return tuple(work for work in ALL if work.name in wanted)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="WORK,...", help=f"some of {', '.join(work.name for work in ALL)}")
-    parser.add_argument("--baseline", type=Path, metavar="CHECKOUT", help="another checkout, measured as a third side")
+    parser.add_argument("--baseline", type=Path, metavar="CHECKOUT", help="another checkout, measured too")
     parser.add_argument("--rounds", type=int, metavar="N", help="rounds of each work that count")
-    parser.add_argument("--short", action="store_true", help="tiny sizes and one round: no figures, only a trial")
-    parser.add_argument("--results", type=Path, metavar="FOLDER", help="where to write")
+    parser.add_argument("--short", action="store_true", help="small sizes and one round, to check that everything runs")
+    parser.add_argument("--results", type=Path, metavar="FOLDER", help="the folder for the results")
     return parser
 
 
 def _interrupt_once(number: int, _frame: object) -> None:
-    """Leave all blocks, so that servers are stopped; a second signal must not interrupt that."""
+    """Exit, so that all blocks end and servers are stopped; a second signal must not interrupt that."""
     for later in (signal.SIGINT, signal.SIGTERM):
         signal.signal(later, signal.SIG_IGN)
     raise KeyboardInterrupt(f"signal {number}")

@@ -1,4 +1,4 @@
-"""How much is measured: in full, for figures, or in short, to see that everything still runs."""
+"""How much is measured: in a full run for figures, or in a short one to check that everything runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class Sizes:
     """Sizes of all works.
 
     Fields:
-        warm_up: whether a round goes before those that count.
+        warm_up: whether there is a round before those that count.
         spark_rounds: rounds of backfill, stream and sink.
         latency_rounds, latency_samples: rounds, and appends in each.
         append_rounds, appends: rounds, and appends in each, by number of clients.
@@ -18,7 +18,7 @@ class Sizes:
         settle_s: pause after a fault, before the next one.
         bulk_rounds, bulk_bytes: rounds, and bytes of values in each.
         bulk_value_bytes: sizes of the values.
-        raft_server_warm_up_s, raft_server_s: how long TestRaftServer writes before it is measured, and while it is.
+        raft_server_warm_up_s, raft_server_s: how long TestRaftServer writes before it is measured, and meanwhile.
         backfill_rows: rows of the backfill.
         stream_batches, stream_batch_rows: micro-batches of the stream, and rows of each.
         sink_batches, sink_first_batches, sink_batch_rows: micro-batches of the sink that count, those before them that

@@ -1,4 +1,4 @@
-"""What works are measured on: servers and Spark applications, started when a work first asks for them."""
+"""The servers and Spark applications of the works, each started when a work first needs it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Found = TypeVar("Found")
 
 
 class Service(Enum):
-    """What lives on from work to work, while the next one needs it too."""
+    """What runs from one work to the next, if that one needs it too."""
 
     BROKER = "Kafka's broker"
     ETCD = "etcd"
@@ -37,11 +37,11 @@ class Service(Enum):
 class Stage:
     """Starts servers and programs; the end of the block stops all of them and removes their files.
 
-    All data lies in one folder, so that all flush to the same disk.
+    All data is in one folder, so that all flush to the same disk.
 
     Args:
-        folder: made here; must not be there yet.
-        checkouts: whose code is measured, by contestant.
+        folder: created here; must not exist yet.
+        checkouts: the measured code, by contestant.
         sizes: how much is measured.
     """
 
@@ -56,7 +56,7 @@ class Stage:
 
     def __enter__(self) -> Self:
         (self._folder / "packages").mkdir(parents=True)
-        # A program of another checkout's Python finds these benchmarks here, and everything else in that checkout.
+        # The Python of another checkout finds these benchmarks here, and everything else in that checkout.
         (self._folder / "packages" / "benchmarks").symlink_to(Path(__file__).parent)
         return self
 
@@ -73,7 +73,7 @@ class Stage:
 
     @contextmanager
     def work(self, services: Collection[Service]) -> Iterator[None]:
-        """Enclose a work: services that it does not need are stopped before, and its own servers after it."""
+        """Enclose a work: services that it does not need are stopped before it, and its own servers after it."""
         for service in [service for service in self._services if service not in services]:
             self._services.pop(service)[0].close()
         self.missing = []
@@ -83,11 +83,11 @@ class Stage:
             self._work.close()
 
     def new_folder(self, name: str) -> Path:
-        """Return a path that nothing else uses; it is not made."""
+        """Return a path that nothing else uses; it is not created."""
         return self._folder / f"{next(self._numbers)}-{name}"
 
     def find(self, look: Callable[[], Found]) -> Found | None:
-        """Return what a function finds, or None where a peer is missing; the reason is kept in `missing`."""
+        """Return what a function finds, or None if a peer is missing; the reason is added to `missing`."""
         try:
             return look()
         except MissingPeerError as error:
@@ -96,15 +96,15 @@ class Stage:
             return None
 
     def broker(self) -> Broker:
-        """Return Kafka's broker, which lives on from work to work.
+        """Return Kafka's broker, which runs from one work to the next.
 
         Raises:
-            MissingPeerError: Kafka cannot be had.
+            MissingPeerError: Kafka cannot be installed.
         """
         return self._service(Service.BROKER, "", lambda: Broker(self.kafka(), self.new_folder("broker")).start())
 
     def etcd(self) -> Etcd:
-        """Return etcd, which lives on from work to work.
+        """Return etcd, which runs from one work to the next.
 
         Raises:
             MissingPeerError: it is not installed.
@@ -112,14 +112,14 @@ class Stage:
         return self._service(Service.ETCD, "", lambda: Etcd(self.new_folder("etcd")).recover())
 
     def spark(self, contestant: str) -> Program:
-        """Return a Spark application that runs a checkout's connector, and ours with Kafka's beside it."""
+        """Return a Spark application with the connector of a checkout; ours has Kafka's connector too."""
         return self._service(Service.SPARK, contestant, lambda: self._spark(contestant))
 
     def kafka(self) -> Kafka:
         """Return Kafka's programs.
 
         Raises:
-            MissingPeerError: they cannot be had.
+            MissingPeerError: they cannot be installed.
         """
         return Kafka(fetched_jars("programs"))
 
@@ -132,16 +132,16 @@ class Stage:
         return Generator.build(self._folder)
 
     def quorum(self, contestant: str) -> Quorum:
-        """Start a new quorum of a checkout's, for the work that runs now."""
+        """Start a new quorum of a checkout for the present work."""
         quorum = Quorum(self.checkouts[contestant], self.new_folder(f"quorum-{contestant}"))
         return self._work.enter_context(quorum).recover()
 
     def program(self, contestant: str, module: str, *arguments: str) -> Program:
-        """Start one of `benchmarks.side` with a checkout's code, for the work that runs now."""
+        """Start a program of `benchmarks.side` with the code of a checkout for the present work."""
         return self._work.enter_context(self._program(contestant, module, *arguments))
 
     def enter(self, program: Program) -> Program:
-        """Stop a program when the work that runs now is done."""
+        """Stop a program when the present work ends."""
         return self._work.enter_context(program)
 
     def _spark(self, contestant: str) -> Program:

@@ -13,11 +13,11 @@ _MARKS = {"aim": "aim", "at least": "yes", "no": "**no**", "": ""}
 
 
 def table(report: Report, *, picture: str) -> str:
-    """Return the whole page.
+    """Return the page.
 
     Args:
-        report: what was measured.
-        picture: the file that shows it, beside the page.
+        report: the results.
+        picture: the file with the picture, beside the page.
     """
     parts = [
         "# This project beside its peers",
@@ -33,7 +33,7 @@ def table(report: Report, *, picture: str) -> str:
 
 
 def ratio_rows(lines: Sequence[Line]) -> list[str]:
-    """Return the table alone; with the columns of a baseline, if one was measured."""
+    """Return the table, with the columns of a baseline if one was measured."""
     has_baseline = any(line.baseline_ratio is not None for line in lines)
     heads = ["work", "measure", "beside", "ours", "peer", "ours / peer"]
     heads += ["baseline / peer", "ours / baseline"] if has_baseline else []

@@ -1,8 +1,8 @@
-"""Where the time of appends goes: processor time of every process, and of the leader's parts.
+"""The processor time that appends take: of every process, and of the parts of the leader.
 
-Processor times are the system's own counts. The leader's parts come from samples of its stacks (py-spy), taken while it
-held the interpreter's lock: each counts for the innermost of our packages on the stack. Sampling slows what it watches,
-so it watches a load of its own. Where the system forbids to look into another process, the parts are left out.
+Processor times are those that the system counts. The times of the parts come from samples of the leader's stacks
+(py-spy), taken while it held the interpreter's lock: each counts for the innermost of our packages on the stack.
+Sampling slows the process, so it has a load of its own. If the system forbids sampling, the parts are left out.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SAMPLES_A_SECOND = 250
 
 
 def cpu_figures(label: str, quorum: LocalQuorum, leader_id: NodeId, load: Callable[[], int]) -> Figures:
-    """Processor milliseconds that each process takes for one append; `load` returns how many it made."""
+    """Return the processor milliseconds of each process for one append; `load` returns how many it made."""
     nodes = {node_id: psutil.Process(pid) for node_id, pid in quorum.pids.items()}
     before = {node_id: _cpu_s(node) for node_id, node in nodes.items()}
     before_here = time.process_time()
@@ -53,7 +53,7 @@ def cpu_figures(label: str, quorum: LocalQuorum, leader_id: NodeId, load: Callab
 
 
 def part_figures(label: str, leader: int, load: Callable[[], object]) -> Figures:
-    """Shares of the leader's parts in its time with the interpreter's lock, in percent."""
+    """Return the shares of the leader's parts in its time with the interpreter's lock, in percent."""
     with tempfile.TemporaryDirectory() as name:
         stacks = Path(name, "stacks")
         with _sampled(leader, stacks):
@@ -75,11 +75,11 @@ def _sampled(pid: int, stacks: Path) -> Iterator[None]:
             sampler.send_signal(signal.SIGINT)
             _, said = sampler.communicate()
     if sampler.returncode:
-        print(f"the leader's parts are not known: {said.strip()}")
+        print(f"the leader cannot be sampled: {said.strip()}")
 
 
 def _count(stacks: str) -> Counter[str]:
-    """Samples of each part; a line is frames from the outermost to the innermost, and how often they were seen."""
+    """Count the samples of each part; a line has frames from the outermost to the innermost, and their count."""
     counts: Counter[str] = Counter()
     for line in stacks.splitlines():
         frames, _, times = line.rpartition(" ")

@@ -1,1 +1,1 @@
-"""Programs to read and to run: `python -m examples.first_stream`, and so on. Each uses the public API only."""
+"""Example programs, which use only the public API: `python -m examples.first_stream`, and so on."""

@@ -1,4 +1,4 @@
-"""Backfill: read a range of offsets as a batch, cut into several tasks.
+"""Backfill: read a range of offsets as a batch, split into several tasks.
 
 python -m examples.backfill_range
 """

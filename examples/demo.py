@@ -1,8 +1,8 @@
-"""The whole way, on real input: changes into a quorum by one stream and out of it by another, its leaders killed.
+"""One stream writes real changes into a quorum, another one reads them, and leaders are killed meanwhile.
 
 The input is the metadata of every Python distribution installed here: its name and version, and each of its files with
-size and hash. It goes by `writeStream` into three voters beside the driver; `readStream` reads it back at the same
-time. Twice the present leader is killed with -9. Then the log is read once more as a batch, and everything is counted.
+size and hash. `writeStream` writes it into three voters beside the driver, and `readStream` reads it at the same time.
+The leader is killed twice with SIGKILL. Then the log is read once more as a batch, and all rows are counted.
 
 make demo        (python -m examples.demo)
 """
@@ -29,11 +29,11 @@ from kraft_spark import QuorumService, from_msgpack, to_msgpack
 CHANGE = "distribution string, version string, path string, size bigint, hash string"
 MICRO_BATCHES = 24
 KILL_AFTER_BATCHES = (6, 14)
-PATIENCE_S = 150
+TIMEOUT_S = 150
 
 
 def changes_of(distribution: Distribution) -> Iterator[dict[str, object]]:
-    """The changes by which one distribution came to be: itself, and its files as its RECORD lists them."""
+    """Yield a change for a distribution, and one for each of the files that its RECORD lists."""
     name, version = distribution.metadata["Name"], distribution.version
     yield {"distribution": name, "version": version, "path": "", "size": None, "hash": None}
     for file in distribution.files or []:
@@ -42,7 +42,7 @@ def changes_of(distribution: Distribution) -> Iterator[dict[str, object]]:
 
 
 def write_input(folder: Path) -> int:
-    """Write the changes into as many files as there are to be micro-batches; return how many changes there are."""
+    """Write the changes into one file for each micro-batch; return the number of changes."""
     changes = [change for distribution in distributions() for change in changes_of(distribution)]
     folder.mkdir()
     for at in range(MICRO_BATCHES):
@@ -52,7 +52,7 @@ def write_input(folder: Path) -> int:
 
 
 def start_writing(spark: SparkSession, folder: Path, servers: str) -> StreamingQuery:
-    """Stream the files into the quorum, one a micro-batch."""
+    """Stream the files into the quorum, one in each micro-batch."""
     changes = spark.readStream.schema(CHANGE).option("maxFilesPerTrigger", 1).json(str(folder / "input"))
     key = to_msgpack(struct("distribution", "path"))
     value = to_msgpack(struct("distribution", "version", "path", "size", "hash"))
@@ -67,7 +67,7 @@ def start_writing(spark: SparkSession, folder: Path, servers: str) -> StreamingQ
 
 
 def start_reading(spark: SparkSession, folder: Path, servers: str) -> StreamingQuery:
-    """Stream what is committed into files."""
+    """Stream the committed records into files."""
     return (
         spark.readStream.format("kraft")
         .option("kraft.bootstrap.servers", servers)
@@ -82,44 +82,44 @@ def start_reading(spark: SparkSession, folder: Path, servers: str) -> StreamingQ
 
 
 def kill_leader(quorum: QuorumService) -> None:
-    """Kill the present leader's process, as no process ever expects it."""
+    """Kill the leader's process with SIGKILL, which it cannot handle."""
     leader_id = quorum.leader_id()
     pid = quorum.pids[leader_id]
     os.kill(pid, signal.SIGKILL)
-    print(f"  killed leader {leader_id} (process {pid}) with -9", flush=True)
+    print(f"  killed leader {leader_id} (process {pid}) with SIGKILL", flush=True)
 
 
 def batches_done(query: StreamingQuery) -> int:
-    """How many micro-batches with rows a query has done."""
+    """Return the number of micro-batches with rows that a query has completed."""
     if query.exception() is not None:
         raise SystemExit(f"query {query.name} failed: {query.exception()}")
     return sum(1 for progress in query.recentProgress if progress["numInputRows"])
 
 
 def rows_read(query: StreamingQuery) -> int:
-    """How many rows a query has taken in."""
+    """Return the number of rows that a query has read."""
     batches_done(query)
     return sum(int(progress["numInputRows"]) for progress in query.recentProgress)
 
 
 def watch(writing: StreamingQuery, reading: StreamingQuery, quorum: QuorumService, total: int) -> None:
-    """Let both queries run to the end, and kill leaders on the way."""
+    """Wait until all changes are read, and kill leaders meanwhile."""
     kills = list(KILL_AFTER_BATCHES)
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while rows_read(reading) < total:
         if time.monotonic() > deadline:
-            raise SystemExit(f"only {rows_read(reading)} of {total} changes came through in {PATIENCE_S} s")
+            raise SystemExit(f"only {rows_read(reading)} of {total} changes were read within {TIMEOUT_S} s")
         if kills and batches_done(writing) >= kills[0]:
             kills.pop(0)
             print(f"  {batches_done(writing)} micro-batches written, {rows_read(reading)} changes read", flush=True)
             kill_leader(quorum)
         time.sleep(0.05)
     if kills:
-        raise SystemExit("the streams were done before every leader was killed")
+        raise SystemExit("the streams ended before two leaders were killed")
 
 
 def main() -> None:
-    """Run the demo; exit code 0 if nothing was lost or doubled."""
+    """Run the demo; exit with code 0 if each change was written and read once."""
     spark = small_session("demo")
     with tempfile.TemporaryDirectory() as name, QuorumService.start(spark, data_dir=Path(name, "quorum")) as quorum:
         folder, servers = Path(name), quorum.bootstrap_servers
@@ -138,30 +138,30 @@ def main() -> None:
             .load()
             .cache()
         )
-        is_right = report(total, micro_batches, streamed, backfill)
+        is_exactly_once = report(total, micro_batches, streamed, backfill)
     end_session(spark)
-    sys.exit(0 if is_right else 1)
+    sys.exit(0 if is_exactly_once else 1)
 
 
 def report(total: int, micro_batches: int, streamed: DataFrame, backfill: DataFrame) -> bool:
-    """Count everything, show some of it, and say whether nothing was lost or doubled."""
+    """Count the changes, show some, and return whether each was written and read once."""
     data = backfill.where("control is null")
     elections = backfill.where("control is not null").count()
     last = backfill.selectExpr("max(offset)").collect()[0][0]
     backfilled, streamed_rows = data.count(), streamed.count()
-    doubled_in_log = backfilled - data.select("key").distinct().count()
-    doubled_in_stream = streamed_rows - streamed.select("key").distinct().count()
+    log_duplicates = backfilled - data.select("key").distinct().count()
+    stream_duplicates = streamed_rows - streamed.select("key").distinct().count()
     print(f"changes in          {total}")
-    print(f"read as a stream    {streamed_rows}, duplicates {doubled_in_stream}")
-    print(f"read as a batch     {backfilled}, duplicates {doubled_in_log}")
+    print(f"read as a stream    {streamed_rows}, duplicates {stream_duplicates}")
+    print(f"read as a batch     {backfilled}, duplicates {log_duplicates}")
     print(f"micro-batches       {micro_batches}")
     print(f"leader changes      {elections - 1}")
     print(f"offsets             0 to {last}, of which {elections} are control records")
     changes = data.select("offset", "epoch", from_msgpack("value", CHANGE).alias("change"))
     changes.where(col("change.path") != "").select("offset", "epoch", "change.*").orderBy("offset").show(8, truncate=40)
-    is_right = total == streamed_rows == backfilled and not doubled_in_log and not doubled_in_stream
-    print("nothing lost, nothing doubled" if is_right else "NOT RIGHT: the counts differ")
-    return is_right
+    is_exactly_once = total == streamed_rows == backfilled and not log_duplicates and not stream_duplicates
+    print("no change was lost or duplicated" if is_exactly_once else "FAILED: the counts differ")
+    return is_exactly_once
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The Spark session of the examples: small, quiet, and with this very Python in its workers."""
+"""The Spark session of the examples: small, without progress output, and with this program's Python in its workers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 
 
 def small_session(name: str) -> SparkSession:
-    """Make a local session.
+    """Create a local session.
 
-    Spark's Python workers run `python3` of the PATH unless PYSPARK_PYTHON says otherwise, and it must be said before
-    the session is made: the connector is installed where this program runs.
+    Spark's Python workers run `python3` of the PATH unless PYSPARK_PYTHON names another one. It is set here before the
+    session is created, because the connector is installed in the Python of this program.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = (
@@ -30,7 +30,7 @@ def small_session(name: str) -> SparkSession:
 
 
 def end_session(spark: SparkSession) -> None:
-    """Stop Spark and wait for the end of its JVM, which would outlast this program by a moment."""
+    """Stop Spark, and wait until its JVM has exited: otherwise it would end a moment after this program."""
     gateway = spark.sparkContext._gateway
     assert gateway is not None, "Spark runs"
     spark.stop()

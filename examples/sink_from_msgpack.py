@@ -1,4 +1,4 @@
-"""A sink of structured changes: pack a struct with msgpack, write it by a stream, unpack it on the way back.
+"""A sink of structured changes: pack a struct with msgpack, write it by a stream, read it and unpack it.
 
 python -m examples.sink_from_msgpack
 """

@@ -1,8 +1,8 @@
-"""Three hosts: the same three files that three machines would have, here on loopback, each served by `kraft serve`.
+"""Three hosts: three configuration files as three machines would have them, here on loopback, with `kraft serve`.
 
 python -m examples.three_hosts
 
-On real hosts, put each host's own name in place of 127.0.0.1, and run `kraft serve --config node.properties` on each.
+On real hosts, replace 127.0.0.1 by the name of each host, and run `kraft serve --config node.properties` on each.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ KRAFT = [sys.executable, "-m", "raft.cli"]
 
 
 def free_port() -> int:
-    """A port on which no process listens now."""
+    """Return a port on which no process listens now."""
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def properties(node_id: int, ports: dict[int, int], folder: Path) -> Path:
-    """Write the file of one host."""
+    """Write the configuration file of one host; return its path."""
     voters = ",".join(f"{voter}@127.0.0.1:{port}" for voter, port in ports.items())
     path = folder / f"node-{node_id}.properties"
     path.write_text(
@@ -41,7 +41,7 @@ def properties(node_id: int, ports: dict[int, int], folder: Path) -> Path:
 
 
 def kraft(*arguments: str, text: str | None = None) -> None:
-    """Run a command of `kraft` as a user would, and show it."""
+    """Print a command of `kraft`, and run it."""
     print("$ kraft", *arguments, flush=True)
     subprocess.run([*KRAFT, *arguments], input=text, text=True, check=True)
 

@@ -1,4 +1,4 @@
-"""A quorum as a service of the driver: it runs as long as the Spark application; its data stays."""
+"""A quorum beside the driver, which runs as long as the Spark application. Its data is kept."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from raft.local import LocalQuorum
 
 _logger = logging.getLogger(__name__)
 
-_LOOK_S = 0.5
+_POLL_S = 0.5
 
 
 class QuorumService:
@@ -33,10 +33,9 @@ class QuorumService:
                 .load()
             )
 
-    A voter that exits is started again. All voters are stopped when the application ends, in whatever way: by
-    `spark.stop()`, at the end of the program, or because the driver is killed. The data directory stays, and the next
-    start goes on with its data. The voters listen on loopback: for executors on other machines, run nodes with
-    `kraft serve`.
+    A voter that exits is started again. All voters are stopped when the application ends: by `spark.stop()`, at the end
+    of the program, or because the driver is killed. The data directory is kept, and the next start uses its data. The
+    voters listen on loopback: for executors on other machines, run nodes with `kraft serve`.
 
     Args:
         quorum: the voters, started.
@@ -145,7 +144,7 @@ class QuorumService:
         self._running.forget(self)
 
     def _is_usable(self) -> bool:
-        """Return whether this quorum may be returned by `start` again; stop it if its application is over."""
+        """Return whether `start` may return this quorum again; stop it if its application has ended."""
         if not self._is_stopped.is_set() and not self._is_over():
             return True
         self.stop()
@@ -154,9 +153,9 @@ class QuorumService:
     def _stop_with_application(self) -> None:
         """Stop the quorum when the application has ended.
 
-        A SparkListener would learn that too, but the JVM would call it for every task and stage.
+        A SparkListener would be called at that moment, but also for every task and stage.
         """
-        while not self._is_stopped.wait(_LOOK_S):
+        while not self._is_stopped.wait(_POLL_S):
             if self._is_over():
                 _logger.info("the Spark application has ended; the voters are stopped")
                 self.stop()
@@ -165,6 +164,6 @@ class QuorumService:
 def _warn_of_distant_executors() -> None:
     warnings.warn(
         "the voters of QuorumService listen on 127.0.0.1, and the executors of this application may be on other "
-        "machines, where their tasks find no leader. Run nodes on hosts that the executors reach, with kraft serve.",
+        "machines, where tasks cannot reach the leader. Run nodes with kraft serve on hosts that executors can reach.",
         stacklevel=3,
     )

@@ -1,4 +1,4 @@
-"""The quorums that this process runs, by data directory: a cell of a notebook that is run again gets its quorum."""
+"""The quorums that this process runs, by data directory: a notebook cell that is run again gets the same quorum."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class RunningServices(Generic[Service]):
             if known is not None and is_usable(known[1]):
                 if known[0] != arguments:
                     raise ConfigError(
-                        f"this process runs a quorum on {data_dir} with {known[0]}, which is not {arguments}: give the "
-                        "same arguments to get that quorum, or call its stop() first"
+                        f"this process already runs a quorum on {data_dir} with {known[0]}, not with {arguments}: pass "
+                        "the same arguments to get that quorum, or call its stop() first"
                     )
                 return known[1]
             service = start()

@@ -31,5 +31,5 @@ PRODUCER_ID_EXPIRATION_MS = 86_400_000
 
 WRITER_EXPIRATION_MS = 2_592_000_000
 """raft.writer.expiration.ms: thirty days. A streaming query that is down for longer, and then repeats its last
-micro-batch, writes it again; a query that is down for a vacation must not. One remembered write takes about 350 bytes.
+micro-batch, writes it again; so a query may be down during a vacation. One remembered write takes about 350 bytes.
 """

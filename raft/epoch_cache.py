@@ -31,7 +31,7 @@ class EpochCache:
         return self.entries[-1] if self.entries else None
 
     def with_epoch(self, epoch: Epoch, start_offset: Offset) -> EpochCache:
-        """Return the cache with an entry more; it replaces the entries at or past it in either column (LOG-12).
+        """Return the cache with one more entry; it replaces the entries at or past it in either column (LOG-12).
 
         The newest epoch at the same or a later offset changes nothing.
         """

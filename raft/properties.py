@@ -67,5 +67,5 @@ def _escape_key(key: str) -> str:
 
 def _escape_value(value: str) -> str:
     escaped = value.translate(_ESCAPES)
-    # Blanks before a value would be skipped; those inside it stand for themselves.
+    # Blanks before a value would be skipped, so they are escaped; those inside it are kept.
     return f"\\{escaped}" if escaped.startswith(" ") else escaped

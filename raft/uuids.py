@@ -1,6 +1,6 @@
 """Uuids: 16 bytes on the wire, 22 characters of base64url without padding everywhere else.
 
-A node meets few different uuids (its topic, the voters' directories), so both conversions remember the latest ones.
+A node uses few different uuids (its topic, the voters' directories), so both conversions remember the latest ones.
 
 Source: Kafka Uuid.toString, Uuid.fromString, Uuid.randomUuid; RFC 4648, section 5.
 """

@@ -20,13 +20,13 @@ ROOT = Path(__file__).parents[1]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What was measured of one part of the product.
+    """The coverage of one part of the product.
 
     Fields:
         path: folder or file, from the root of the repository.
-        floor: least percentage that is accepted.
-        percentage: of its statements and branches that tests reach.
-        missing: coverage's own table of what they do not reach.
+        floor: the lowest accepted percentage.
+        percentage: of its statements and branches that the tests reach.
+        missing: the table of coverage with what they do not reach.
     """
 
     path: str
@@ -36,7 +36,7 @@ class Part:
 
     @property
     def is_below_floor(self) -> bool:
-        """Whether tests reach less than is accepted."""
+        """Whether the percentage is below the floor."""
         return self.percentage < self.floor
 
 

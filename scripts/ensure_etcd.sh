@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `make bench` measures etcd beside the quorum. Installs Debian's package where that takes no question (root, apt);
-# elsewhere says the exact command. The benchmark runs without etcd too, so a missing one is no failure.
+# `make bench` measures etcd beside the quorum. Installs Debian's package if that needs no password (root, apt), or
+# else prints the command. The benchmark runs without etcd too, so it is no failure if etcd is missing.
 set -euo pipefail
 
 if command -v etcd > /dev/null; then
@@ -9,11 +9,11 @@ fi
 if [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
     echo "etcd is missing; installing etcd-server"
     apt-get update --quiet=2 && apt-get install --yes --quiet=2 etcd-server
-    # Where systemd runs, the package starts a member of its own, which would take the processor from the benchmark.
+    # Where systemd runs, the package starts a member, which would take processor time from the benchmark.
     if [ -d /run/systemd/system ]; then
         systemctl disable --now --quiet etcd
     fi
     exit 0
 fi
-echo "etcd is missing, so the rows that compare with it are left out. To have them, install it:" >&2
+echo "etcd is missing, so the rows that compare with it are left out. To add them, install it:" >&2
 echo "    sudo apt-get install etcd-server" >&2

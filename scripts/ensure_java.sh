@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Spark needs Java 17. Installs it where that takes no question (root, apt); elsewhere says the exact command.
+# Spark needs Java 17. Installs it if that needs no password (root, apt), or else prints the command.
 set -euo pipefail
 
 found=$( { java -version 2>&1 || true; } | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -n 1)

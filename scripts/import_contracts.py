@@ -1,4 +1,4 @@
-"""A kind of contract for import-linter, which has none that lists all that a package may import.
+"""A contract type for import-linter that lists everything a package may import; import-linter has none.
 
 type = "only"
 importer = "raft.codec"
@@ -12,11 +12,11 @@ from importlinter import Contract, ContractCheck, fields, output
 
 
 class OnlyContract(Contract):
-    """A package imports itself and the allowed modules, and nothing else.
+    """A package imports only itself and the allowed modules.
 
     Fields:
         importer: the package.
-        allowed_modules: modules, with those inside them. Of packages outside the project only the first name counts.
+        allowed_modules: modules, with their submodules. Of packages outside the project only the first name counts.
     """
 
     type_name = "only"
@@ -25,11 +25,11 @@ class OnlyContract(Contract):
     allowed_modules = fields.SetField(subfield=fields.StringField())
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
-        """Look at every direct import of the package's modules.
+        """Check every direct import of the modules of the package.
 
         Args:
-            graph: all imports.
-            verbose: not used: the check takes no time worth telling.
+            graph: of all imports.
+            verbose: not used, because the check is fast.
         """
         del verbose
         importer: str = self.importer.name  # type: ignore[attr-defined]  # a field gives its value
@@ -43,7 +43,7 @@ class OnlyContract(Contract):
         return ContractCheck(kept=not forbidden, metadata={"forbidden": forbidden})
 
     def render_broken_contract(self, check: ContractCheck) -> None:
-        """Name the imports that are not allowed.
+        """Print the imports that are not allowed.
 
         Args:
             check: what `check` returned.

@@ -14,13 +14,13 @@ DOCUMENT = "docs/roles.md"
 _HEADING = """\
 # Roles
 
-Drawn from the table in `raft/core/transitions.py`. Each arrow names what triggers it; any one of them is enough. Timers
-and what is stored on disk are in [rules.md](rules.md), section 2.
+Generated from the table in `raft/core/transitions.py`. Each arrow lists its triggers, of which one is enough. For
+timers and what is stored on disk see [rules.md](rules.md), section 2.
 """
 
 
 def diagram() -> str:
-    """The moves as a Mermaid state diagram."""
+    """Return the moves as a Mermaid state diagram."""
     starts = [f"    [*] --> {role.__name__}: {when}" for role, when in FIRST_ROLES.items()]
     moves = [
         f"    {old.__name__} --> {new.__name__}: {',<br/>or '.join(move.triggers)}"

@@ -1,7 +1,7 @@
-"""Reads what docs/spec.md is made of: the rules, the tests that cite them, and the modules that do.
+"""Reads the sources of docs/spec.md: the rules, and the tests and modules that cite them.
 
-Tests cite rules by `@pytest.mark.rule("LOG-1")`. The marks are asked of pytest itself, so that those of parameters and
-of scenario files count too.
+Tests cite rules by `@pytest.mark.rule("LOG-1")`. pytest itself collects the marks, so that those of parameters and of
+scenario files count too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Proof:
 
     @classmethod
     def of(cls, item: pytest.Item) -> Proof:
-        """The test of an item that was collected."""
+        """Return the test of a collected item."""
         function, _, parameters = item.name.removesuffix("]").partition("[")
         scenario = item.path.with_name(f"{parameters}.txt")
         if parameters and scenario.exists():
@@ -48,13 +48,13 @@ class Proof:
 
 
 class Citations:
-    """A plugin of pytest: which tests cite which rules."""
+    """A plugin of pytest that finds which tests cite which rules."""
 
     def __init__(self) -> None:
         self.proofs: dict[str, set[Proof]] = defaultdict(set)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Read the marks of everything that was collected."""
+        """Read the marks of all collected items."""
         for item in session.items:
             for mark in item.iter_markers("rule"):
                 for rule in mark.args:
@@ -62,12 +62,12 @@ class Citations:
 
 
 def read_rules() -> dict[str, str]:
-    """Return each rule's id and, in few words, what it says."""
+    """Return the id of each rule and a short text of it."""
     return {rule: _in_few_words(text) for rule, text in _RULE.findall(RULES.read_text())}
 
 
 def read_differences() -> list[tuple[str, str, str]]:
-    """Return what is done otherwise than in the KIP texts: id, subject, and the rules that say how."""
+    """Return the differences from the KIP texts: id, subject, and the rules that describe them."""
     return [(id, subject.strip(), rules.strip()) for id, subject, rules in _DIFFERENCE.findall(RULES.read_text())]
 
 

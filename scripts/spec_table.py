@@ -1,11 +1,11 @@
 """Writes docs/spec.md: which test proves which rule of docs/rules.md, which modules it binds, and what is not proven.
 
 python -m scripts.spec_table            writes the document
-python -m scripts.spec_table --check    writes nothing; the exit code is 1 when it is out of date, a rule has neither
-                                        test nor reason, or a test cites a rule that there is not
+python -m scripts.spec_table --check    writes nothing; the exit code is 1 if it is out of date, a rule has neither
+                                        test nor reason, or a test cites a rule that does not exist
 
-Modules are those of the product whose own words cite the rule; where none does, the part of the product that the tests'
-folder is about.
+Modules are those of the product that cite the rule; if none does, the part of the product that the folder of the tests
+belongs to.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ PARTS = {
     "wire": "raft.wire",
     "writers": "raft.writers",
 }
-"""What the tests of a folder are about."""
+"""The part of the product that the tests of a folder belong to."""
 
 _SHOWN_TESTS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Specification:
-    """All that the document says."""
+    """The content of the document."""
 
     rules: Mapping[str, str]
     proofs: Mapping[str, set[Proof]]
@@ -62,23 +62,23 @@ class Specification:
     partly: Mapping[str, str]
 
     def problems(self) -> Iterator[str]:
-        """Yield what is wrong with the rules, the tests and the reasons."""
+        """Yield the problems of the rules, the tests and the reasons."""
         for rule in sorted(set(self.proofs) - set(self.rules)):
-            yield f"{rule} is cited by {min(self.proofs[rule]).path}, and there is no such rule"
+            yield f"{rule} is cited by {min(self.proofs[rule]).path}, but is not a rule"
         for rule in self.rules:
             if rule not in self.proofs and rule not in self.missing:
                 yield f"{rule} has neither a test nor a reason in {REASONS.relative_to(ROOT)}"
         for rule in self.missing:
             if rule in self.proofs:
-                yield f"{rule} has a test, so that the reason why it has none is out of date"
+                yield f"{rule} has a test, so the reason why it has none is out of date"
         for rule in self.partly:
             if rule not in self.proofs:
-                yield f"{rule} has no test, so that it is not proven in part"
+                yield f"{rule} has no test, so it is not proven in part"
         for rule in sorted({*self.missing, *self.partly} - set(self.rules)):
-            yield f"{rule} has a reason, and there is no such rule"
+            yield f"{rule} has a reason, and is not a rule"
 
     def document(self) -> str:
-        """The whole document."""
+        """Return the document."""
         proven = [rule for rule in self.rules if rule in self.proofs]
         return "\n".join(
             [
@@ -99,7 +99,7 @@ class Specification:
                 "## Not proven by a test",
                 "",
                 *_grouped(self.missing),
-                "## What is done otherwise than the KIP texts say",
+                "## Differences from the KIP texts",
                 "",
                 "| id | subject | proven with |",
                 "|---|---|---|",
@@ -134,7 +134,7 @@ def _reasons(groups: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def specification() -> Specification:
-    """Read all there is."""
+    """Read the rules, the tests and the reasons."""
     reasons = tomllib.loads(REASONS.read_text())
     return Specification(
         rules=read_rules(),
@@ -147,7 +147,7 @@ def specification() -> Specification:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m scripts.spec_table", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing, and fail where something is wrong")
+    parser.add_argument("--check", action="store_true", help="write nothing, and fail if there is a problem")
     is_checking = parser.parse_args(arguments).check
     found = specification()
     problems = list(found.problems())

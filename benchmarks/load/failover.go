@@ -13,10 +13,10 @@ import (
 
 const (
 	putsBefore = 20
-	// A put whose leader is gone waits for seconds; one that is given up and sent again finds the next leader sooner.
-	tryFor    = 200 * time.Millisecond
-	pause     = 2 * time.Millisecond
-	giveUpFor = 60 * time.Second
+	// A put to a dead leader waits for seconds; one that is cancelled and sent again finds the next leader sooner.
+	tryFor  = 200 * time.Millisecond
+	pause   = 2 * time.Millisecond
+	longest = 60 * time.Second
 )
 
 // Call asks for one measurement: {"name": "recover", "arguments": {"pid": 4711, "signal": 9}}.
@@ -31,18 +31,18 @@ type Fault struct {
 	Signal int `json:"signal"`
 }
 
-// Answer is the answer to a Call: {"result": {"ms": 1220.5}}.
-type Answer struct {
+// Response is the response to a Call: {"result": {"ms": 1220.5}}.
+type Response struct {
 	Result Recovery `json:"result"`
 }
 
-// Recovery says how long it took until the next put was acknowledged.
+// Recovery has the time from the signal until the next put was acknowledged.
 type Recovery struct {
 	Ms float64 `json:"ms"`
 }
 
-// putAfterSignal reads calls, one a line. It puts a few values, sends the signal, and puts until one is acknowledged.
-func putAfterSignal(arguments []string, calls io.Reader, answers io.Writer) error {
+// putAfterSignal reads one call from each line. It puts some values, sends the signal, and puts until one is acknowledged.
+func putAfterSignal(arguments []string, calls io.Reader, responses io.Writer) error {
 	flags := flag.NewFlagSet("put-after-signal", flag.ContinueOnError)
 	endpoints := flags.String("endpoints", "", "the members, host:port,...")
 	if err := flags.Parse(arguments); err != nil {
@@ -78,8 +78,8 @@ func putAfterSignal(arguments []string, calls io.Reader, answers io.Writer) erro
 		if err := until(tryPut); err != nil {
 			return err
 		}
-		answer := Answer{Result: Recovery{Ms: time.Since(started).Seconds() * 1000}}
-		if err := json.NewEncoder(answers).Encode(answer); err != nil {
+		response := Response{Result: Recovery{Ms: time.Since(started).Seconds() * 1000}}
+		if err := json.NewEncoder(responses).Encode(response); err != nil {
 			return err
 		}
 	}
@@ -87,14 +87,14 @@ func putAfterSignal(arguments []string, calls io.Reader, answers io.Writer) erro
 }
 
 func until(try func() error) error {
-	deadline := time.Now().Add(giveUpFor)
+	deadline := time.Now().Add(longest)
 	for {
 		err := try()
 		if err == nil {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("no put is acknowledged within %s: %w", giveUpFor, err)
+			return fmt.Errorf("no put was acknowledged within %s: %w", longest, err)
 		}
 		time.Sleep(pause)
 	}

@@ -1,11 +1,11 @@
-// Command load puts appends on a quorum and says how long they took. One generator measures both sides, so that its own
+// Command load appends to a quorum or to etcd and measures the time. One generator measures both, so that its own
 // cost is the same on both.
 //
 //	load produce -address HOST:PORT -frame FILE -error-at N -clients N -total N
 //	load put -endpoints HOST:PORT,... -value-bytes N -clients N -total N
 //	load put-after-signal -endpoints HOST:PORT,...
 //
-// The first two print one JSON object, a Summary. The third answers calls on standard input; see failover.go.
+// The first two print one JSON object, a Summary. The third reads calls from standard input; see failover.go.
 package main
 
 import (

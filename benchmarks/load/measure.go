@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Summary says how many appends were acknowledged and how long they took.
+// Summary has the number of acknowledged appends and the times that they took.
 type Summary struct {
 	Appends int     `json:"appends"`
 	Seconds float64 `json:"seconds"`
@@ -18,7 +18,7 @@ type Summary struct {
 // Append makes the append with this number and returns once it is acknowledged.
 type Append func(number int) error
 
-// measure lets every client append `each` times, one append at a time, all clients at once. Connections are open before.
+// measure has every client append `each` times, one append at a time, all clients at once. Connections are open before.
 func measure(clients []Append, each int) (Summary, error) {
 	if len(clients) == 0 || each == 0 {
 		return Summary{}, fmt.Errorf("%d clients with %d appends each: expected 1 or more of both", len(clients), each)

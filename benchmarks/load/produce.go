@@ -9,14 +9,14 @@ import (
 	"os"
 )
 
-const mostAnswerBytes = 1 << 20
+const maxResponseBytes = 1 << 20
 
-// produce sends one Produce request over and over, each client on a connection of its own.
+// produce sends one Produce request repeatedly, each client on a connection of its own.
 func produce(arguments []string) (Summary, error) {
 	flags := flag.NewFlagSet("produce", flag.ContinueOnError)
 	address := flags.String("address", "", "the leader, host:port")
 	frameFile := flags.String("frame", "", "file with the whole request, its size included")
-	errorAt := flags.Int("error-at", 0, "where the error code of the only partition stands in the answer, without its size")
+	errorAt := flags.Int("error-at", 0, "position of the error code in the response, from the end of its size field")
 	clients := flags.Int("clients", 1, "how many")
 	total := flags.Int("total", 1, "appends of all clients together")
 	if err := flags.Parse(arguments); err != nil {
@@ -40,7 +40,7 @@ func produce(arguments []string) (Summary, error) {
 
 func producer(connection net.Conn, frame []byte, errorAt int) Append {
 	var size [4]byte
-	var answer []byte
+	var response []byte
 	return func(int) error {
 		if _, err := connection.Write(frame); err != nil {
 			return err
@@ -49,18 +49,18 @@ func producer(connection net.Conn, frame []byte, errorAt int) Append {
 			return err
 		}
 		length := int(binary.BigEndian.Uint32(size[:]))
-		if length < errorAt+2 || length > mostAnswerBytes {
-			return fmt.Errorf("an answer of %d bytes: expected %d to %d", length, errorAt+2, mostAnswerBytes)
+		if length < errorAt+2 || length > maxResponseBytes {
+			return fmt.Errorf("a response of %d bytes: expected %d to %d", length, errorAt+2, maxResponseBytes)
 		}
-		if cap(answer) < length {
-			answer = make([]byte, length)
+		if cap(response) < length {
+			response = make([]byte, length)
 		}
-		answer = answer[:length]
-		if _, err := io.ReadFull(connection, answer); err != nil {
+		response = response[:length]
+		if _, err := io.ReadFull(connection, response); err != nil {
 			return err
 		}
-		if code := int16(binary.BigEndian.Uint16(answer[errorAt:])); code != 0 {
-			return fmt.Errorf("the append was refused with Kafka's error code %d", code)
+		if code := int16(binary.BigEndian.Uint16(response[errorAt:])); code != 0 {
+			return fmt.Errorf("the append was rejected with Kafka's error code %d", code)
 		}
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 
 const (
 	dialTimeout = 5 * time.Second
-	// A connection of etcd's client carries many calls at a time; with 8, none of them is what limits the rate.
+	// A connection of etcd's client has many calls in flight; with 8 connections, they do not limit the rate.
 	mostConnections = 8
 )
 

@@ -1,1 +1,1 @@
-"""The servers that are measured: this project's quorum, a broker of Kafka's, TestRaftServer, etcd."""
+"""The servers that are measured: quorums of this project, a broker of Kafka, TestRaftServer and etcd."""

@@ -1,4 +1,4 @@
-"""One broker of Apache Kafka's with its controller in the same process, with the default configuration."""
+"""One broker of Apache Kafka with its controller in the same process, with the default configuration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.java.kafka import Kafka
 from tests.node.harness.properties import HOST
 
 SMALL_HEAP = ("-Xmx512m", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20")
-"""The collector's settings are those of Kafka's own start script; the heap is half of it."""
+"""The settings of the garbage collector are those of Kafka's start script; the heap is half of Kafka's."""
 
 
 class Broker(KafkaServers):
@@ -19,7 +19,7 @@ class Broker(KafkaServers):
 
     Args:
         kafka: the programs.
-        folder: holds its log; must not be there yet.
+        folder: gets its log; must not exist yet.
     """
 
     def __init__(self, kafka: Kafka, folder: Path) -> None:
@@ -33,7 +33,7 @@ class Broker(KafkaServers):
             "controller.listener.names": "CONTROLLER",
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
             "log.dirs": str(folder / "log"),
-            # The defaults need three brokers.
+            # The defaults require three brokers.
             "offsets.topic.replication.factor": "1",
             "transaction.state.log.replication.factor": "1",
             "transaction.state.log.min.isr": "1",

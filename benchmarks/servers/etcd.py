@@ -21,22 +21,22 @@ _READY_S = 60
 
 
 class Etcd:
-    """The members; one that is killed is not started again before `recover`. The end of the block kills all.
+    """The members; one that is killed is not restarted before `recover`. The end of the block kills all.
 
     Args:
-        folder: holds their data; must not be there yet.
+        folder: gets their data; must not exist yet.
 
     Raises:
         MissingPeerError: etcd is not installed.
     """
 
     def __init__(self, folder: Path) -> None:
-        require_programs("etcd", needed_for="etcd", advice="run `sudo apt-get install etcd-server`, then this again")
+        require_programs("etcd", needed_for="etcd", advice="run `sudo apt-get install etcd-server` and try again")
         folder.mkdir(parents=True)
         ports = free_ports(2 * _MEMBERS)
         self._ports, peer_ports = ports[:_MEMBERS], ports[_MEMBERS:]
         program = shutil.which("etcd")
-        assert program is not None, "it was found just now"
+        assert program is not None, "the program was found before"
         names = [f"member-{number}" for number in range(1, _MEMBERS + 1)]
         peers = [f"http://{HOST}:{port}" for port in peer_ports]
         cluster = ",".join(f"{name}={peer}" for name, peer in zip(names, peers, strict=True))
@@ -53,7 +53,7 @@ class Etcd:
                 "--initial-cluster-state": "new",
             }
             words = [word for pair in arguments.items() for word in pair]
-            # A variable ETCD_... of the user's would change, or forbid, what is said here.
+            # A variable ETCD_... of the user would change this configuration, or conflict with it.
             command = ["env", "--ignore-environment", program, *words]
             self._servers.append(Server(name, command, log_file=folder / f"{name}.log"))
 
@@ -68,7 +68,7 @@ class Etcd:
 
     @property
     def endpoints(self) -> str:
-        """All members, as clients are given them: host:port,..."""
+        """The members as the option of a client: host:port,..."""
         return ",".join(f"{HOST}:{port}" for port in self._ports)
 
     def leader(self) -> Server:

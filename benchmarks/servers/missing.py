@@ -1,4 +1,4 @@
-"""A peer that this machine does not have."""
+"""A peer that is not installed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shutil
 
 
 class MissingPeerError(Exception):
-    """A peer cannot be run here; says which program is missing and how to get it."""
+    """A peer cannot run here; names the program that is missing and how to install it."""
 
 
 def require_programs(*names: str, needed_for: str, advice: str) -> None:

@@ -1,4 +1,4 @@
-"""Three voters of this project's, from any checkout, with the default configuration."""
+"""Three voters of this project from any checkout, with the default configuration."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _SETTLED_S = 60
 
 
 class Quorum(NodeQuorum):
-    """The voters; one that is killed is not started again before `recover`.
+    """The voters; one that is killed is not restarted before `recover`.
 
     Args:
-        checkout: whose code they run.
-        folder: holds their logs; must not be there yet.
+        checkout: the code that they run.
+        folder: gets their logs; must not exist yet.
     """
 
     def __init__(self, checkout: Checkout, folder: Path) -> None:

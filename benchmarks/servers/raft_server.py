@@ -1,6 +1,6 @@
-"""Three of Kafka's TestRaftServer: a KRaft quorum whose leader writes records by itself, as fast as it can.
+"""Three nodes of Kafka's TestRaftServer: a KRaft quorum whose leader writes records by itself, as fast as it can.
 
-It serves no clients, so nobody can produce to it. What is measured is how fast its log grows on a majority.
+It serves no clients, so no client can produce to it. The growth of its log on a majority is measured.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.processes.node_process import NodeProcess
 
 _VOTERS = 3
 _MORE_BYTES_A_SECOND_THAN_IT_CAN = 150_000_000
-"""What it is asked for. At such rates its log stands still now and then, at times for good."""
+"""A rate above the highest that it reaches. At such rates its log sometimes stops growing, for a while or for ever."""
 
 _START_S = 120
 _STALLED_S = 30
@@ -34,7 +34,7 @@ def growth_bytes_a_second(
 
     Args:
         kafka: the programs.
-        folder: holds the logs; must not be there yet.
+        folder: gets the logs; must not exist yet.
         value_bytes: size of each record's value.
         warm_up_s: how long it writes before.
         measured_s: how long it is measured, at least.
@@ -70,8 +70,8 @@ def _growth(kafka: Kafka, folder: Path, value_bytes: int, warm_up_s: float, meas
         time.sleep(warm_up_s)
         before, started = _log_bytes(nodes), time.perf_counter()
         time.sleep(measured_s)
-        # It appends in bursts: a short time may hold none.
-        eventually(lambda: _log_bytes(nodes) > before, "TestRaftServer goes on appending", within_s=_STALLED_S)
+        # It appends in bursts: in a short time there may be none.
+        eventually(lambda: _log_bytes(nodes) > before, "TestRaftServer continues to append", within_s=_STALLED_S)
         return (_log_bytes(nodes) - before) / (time.perf_counter() - started)
 
 

@@ -1,4 +1,4 @@
-"""Appends of single records: by this project's client to a quorum of its, and by librdkafka to a broker of Kafka's."""
+"""Appends of single records: by the client of this project to its quorum, and by librdkafka to a broker of Kafka."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from raft.records.record import Record
 from raft.types import Endpoint
 
 Append = Callable[[bytes], None]
-"""Appends one value and returns when that is acknowledged."""
+"""Appends one value and returns when it is acknowledged."""
 
 _LONGEST_S = 60
 
 
 def client_of(servers: str) -> Client:
-    """Return a client of this project's; servers are host:port,..."""
+    """Return a client of this project; servers are host:port,..."""
     pairs = [server.rpartition(":") for server in servers.split(",")]
     endpoints = tuple(Endpoint(host, int(port)) for host, _, port in pairs)
     return Client(ClientSettings(bootstrap_servers=endpoints, api_timeout_ms=_LONGEST_S * 1000))
 
 
 def appends_by_client(client: Client) -> Append:
-    """Return appends under a producer id of their own, as a user makes them."""
+    """Return a function that appends under a producer id of its own."""
     producer_id, sequence = client.new_producer_id(), 0
 
     def append(value: bytes) -> None:
@@ -39,7 +39,7 @@ def appends_by_client(client: Client) -> Append:
 
 
 def appends_by_librdkafka(servers: str, topic: str) -> Append:
-    """Return appends that wait for nothing else before they are sent."""
+    """Return a function that appends without waiting for more records to send."""
     producer = Producer({"bootstrap.servers": servers, "linger.ms": 0, "acks": "all"})
 
     def append(value: bytes) -> None:

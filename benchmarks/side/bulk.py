@@ -56,8 +56,8 @@ def _produce_all(servers: str, topic: str, keys: Iterable[bytes | None], value: 
             producer.poll(0)
     left = producer.flush(_LONGEST_S)
     seconds = time.perf_counter() - started
-    assert not refused, f"{len(refused)} records are refused, the first because: {refused[0]}"
-    assert left == 0, f"{left} records are not acknowledged within {_LONGEST_S:g} s"
+    assert not refused, f"{len(refused)} records were rejected, the first because: {refused[0]}"
+    assert left == 0, f"{left} records were not acknowledged within {_LONGEST_S:g} s"
     return seconds
 
 
@@ -100,7 +100,7 @@ def _append_all(servers: str, batch_rows: pa.Table, rows: int) -> float:
 
 
 def main() -> None:
-    """Answer calls until standard input ends."""
+    """Respond to calls until standard input ends."""
     answer_calls({"by_librdkafka": by_librdkafka, "by_client": by_client})
 
 

@@ -1,4 +1,4 @@
-"""The other end of `benchmarks.program`: answers calls until standard input ends."""
+"""The other side of `benchmarks.program`: responds to calls until standard input ends."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 
 
 def answer_calls(functions: Mapping[str, Callable[..., object]]) -> None:
-    """Answer calls of these functions, by name, one after the other."""
-    # Whatever else is printed, by a JVM too, must not be taken for an answer.
+    """Respond to calls of these functions by name, one after the other."""
+    # Other output, also of a JVM, must not be taken for a response.
     with os.fdopen(os.dup(1), "w") as answers:
         os.dup2(2, 1)
         for line in sys.stdin:
@@ -20,9 +20,9 @@ def answer_calls(functions: Mapping[str, Callable[..., object]]) -> None:
 
 def _answer(functions: Mapping[str, Callable[..., object]], call: Mapping[str, object]) -> dict[str, object]:
     arguments = call["arguments"]
-    assert isinstance(arguments, dict), "arguments are an object"
+    assert isinstance(arguments, dict), "the arguments of a call are an object"
     try:
         return {"result": functions[str(call["name"])](**arguments)}
     except Exception:
-        # Whatever it is, the caller is told; the program lives on for the other works.
+        # Any error is sent to the caller, and the program continues for the other works.
         return {"error": traceback.format_exc()}

@@ -1,4 +1,4 @@
-"""The ceiling of a backfill: a Python data source that makes the rows in place, as Arrow, and fetches nothing."""
+"""The upper limit of a backfill: a Python data source that makes the rows in the task, as Arrow, without fetching."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""How long after a fault of the leader this project's client has its next append acknowledged.
+"""The time from a fault of the leader until the client of this project has its next append acknowledged.
 
 python -P -m benchmarks.side.recovery SERVERS
 
-`put-after-signal` of the load generator does the same to etcd.
+`put-after-signal` of the load generator measures the same of etcd.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _APPENDS_BEFORE = 20
 
 
 def main() -> None:
-    """Answer calls until standard input ends."""
+    """Respond to calls until standard input ends."""
     (servers,) = sys.argv[1:]
 
     def recover(pid: int, signal: int) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The rows of all works of Spark: a key of 10 bytes and a value of 100."""
+"""The rows of all works with Spark: a key of 10 bytes and a value of 100."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import pyarrow as pa
 
 VALUE = b"x" * 100
 ROWS_A_BATCH = 9_000
-"""As many as a batch of about 1 MB holds."""
+"""As many rows as there are in a batch of about 1 MB."""
 
 
 def key_of(row: int) -> bytes:
-    """Return a row's key; keys repeat after each batch."""
+    """Return the key of a row; the keys of all batches are equal."""
     return b"key-%06d" % (row % ROWS_A_BATCH)
 
 

@@ -1,4 +1,4 @@
-"""A Spark application that is called: reads and writes of any source and sink, and how long they take.
+"""A Spark application whose functions are called: they time reads and writes of any source and sink.
 
 python -P -m benchmarks.side.spark_application SPARK_FOLDER [JARS]
 """
@@ -27,7 +27,7 @@ _VALUE = "cast(repeat('x', 100) as binary) AS value"
 
 
 class Application:
-    """Its functions. Times are in seconds; a checkpoint is a folder that is not there yet."""
+    """Its functions. Times are in seconds; a checkpoint is a folder that does not exist yet."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -37,14 +37,14 @@ class Application:
         return self._spark.read.format(format).options(**options).load().count()
 
     def read(self, format: str, options: Options) -> float:
-        """Read all there is into nothing."""
+        """Read all rows and discard them."""
         frame = self._spark.read.format(format).options(**options).load()
         started = time.perf_counter()
         frame.write.format("noop").mode("overwrite").save()
         return time.perf_counter() - started
 
     def stream(self, format: str, options: Options, checkpoint: str) -> dict[str, float]:
-        """Read all there is as a stream into nothing, from its start to its end."""
+        """Read all rows as a stream, from the start to the end of the log, and discard them."""
         started = time.perf_counter()
         reader = self._spark.readStream.format(format).options(**options).option("startingOffsets", "earliest")
         writer = reader.load().writeStream.format("noop").option("checkpointLocation", checkpoint)
@@ -66,9 +66,9 @@ class Application:
         Args:
             format, options: of the sink.
             checkpoint: see above.
-            rows_a_batch: how many.
-            batches: how many count.
-            first_batches: how many before them do not.
+            rows_a_batch: rows in each micro-batch.
+            batches: how many micro-batches count.
+            first_batches: how many come before them and do not count.
         """
         source = self._spark.readStream.format("rate-micro-batch").option("rowsPerBatch", rows_a_batch)
         rows = source.option("numPartitions", 2).load().selectExpr(_KEY, _VALUE)
@@ -95,17 +95,17 @@ class Application:
     def latency(
         self, format: str, options: Options, checkpoint: str, samples: int, servers: str, topic: str | None = None
     ) -> dict[str, float]:
-        """Append under a running query: by librdkafka where a topic is given, else by this project's client.
+        """Append while a query runs: by librdkafka if a topic is given, else by the client of this project.
 
         Returns:
-            How long after the acknowledgement the function of foreachBatch had the record.
+            The times from the acknowledgement until the function of foreachBatch got the record; see `latencies`.
         """
         append = appends_by_client(client_of(servers)) if topic is None else appends_by_librdkafka(servers, topic)
         return latencies(self._spark, append, format=format, options=options, checkpoint=checkpoint, samples=samples)
 
 
 def make_session(folder: Path, jars: str) -> SparkSession:
-    """Start Spark as a small application has it, with this very Python in its workers."""
+    """Start Spark with the settings of a small application; its workers run this Python."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = (
         SparkSession.builder.appName("benchmark")
@@ -127,7 +127,7 @@ def make_session(folder: Path, jars: str) -> SparkSession:
 
 
 def main() -> None:
-    """Answer calls until standard input ends."""
+    """Respond to calls until standard input ends."""
     folder, *jars = sys.argv[1:]
     spark = make_session(Path(folder), "".join(jars))
     application = Application(spark)

@@ -1,4 +1,4 @@
-"""Appends of single records to three voters that flush, by one client and by many, beside puts to etcd."""
+"""Appends of single records to three voters by one client and by many, flushed, beside puts to etcd."""
 
 from __future__ import annotations
 

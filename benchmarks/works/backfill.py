@@ -1,4 +1,4 @@
-"""A batch read of a whole log, beside the same rows made in place and beside Spark's Kafka source."""
+"""A batch read of a whole log, beside the same rows made in the task and beside Spark's Kafka source."""
 
 from __future__ import annotations
 

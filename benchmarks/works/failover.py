@@ -1,6 +1,6 @@
-"""From a fault of the leader to the next append that is acknowledged, beside etcd.
+"""The time from a fault of the leader to the next acknowledged append, beside etcd.
 
-A leader that is killed stays dead until the append is acknowledged; a leader that is frozen (SIGSTOP) stays so.
+A leader that is killed or suspended (SIGSTOP) stays so until the append is acknowledged.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _recover(stage: Stage, cluster: Quorum | Etcd, program: Program, fault: sign
         leader = cluster.leader()
         recovered = program.call("recover", pid=leader.pid, signal=int(fault))
         if fault is signal.SIGKILL:
-            leader.kill()  # collects the dead child, which counts as running until then
+            leader.kill()  # A dead child counts as running until it is waited for.
         cluster.recover()
         time.sleep(stage.sizes.settle_s)
         return {_SECONDS: recovered["ms"] / 1000}

@@ -1,4 +1,4 @@
-"""The rows that the works of Spark read: the same ones in quorums of this project's and in topics of Kafka's."""
+"""The rows that the works with Spark read: the same in quorums of this project and in topics of Kafka."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def kafka_options(broker: Broker, topic: str, **options: object) -> Options:
 
 
 def filled_quorum(stage: Stage, contestant: str, rows: int) -> Quorum:
-    """Start a quorum with so many rows in its log."""
+    """Start a quorum with this number of rows in its log."""
     quorum = stage.quorum(contestant)
     stage.spark(contestant).call("fill_by_client", servers=quorum.bootstrap_servers, rows=rows)
     return quorum
 
 
 def filled_topic(stage: Stage, broker: Broker, *, partitions: int, rows: int) -> str:
-    """Return the name of a topic with so many rows in so many partitions."""
+    """Return the name of a topic with this number of rows and partitions."""
     topic = broker.create_topic(stage.new_folder("topic").name, partitions)
     stage.spark(OURS).call("fill_by_librdkafka", servers=broker.bootstrap_servers, topic=topic, rows=rows)
     return topic

@@ -1,4 +1,4 @@
-"""From the acknowledgement of an append to its row in foreachBatch, beside Spark's Kafka source."""
+"""The time from the acknowledgement of an append to its row in foreachBatch, beside Spark's Kafka source."""
 
 from __future__ import annotations
 

@@ -15,13 +15,12 @@ class Work:
     """A work.
 
     Fields:
-        name: for the command line.
-        services: what it takes from the stage.
-        rounds: how many count.
-        comparisons: its lines.
-        steps: prepares everything and returns what is then run in rounds; none where a peer is missing without which
-            there is nothing to compare.
-        warms_up: whether a full run makes one round before those that count: not where servers start anew each time.
+        name: the name on the command line.
+        services: those of the stage that it needs.
+        rounds: how many rounds count.
+        comparisons: its lines of the table.
+        steps: prepares everything and returns the steps that run in rounds; none if all peers are missing.
+        warms_up: whether a full run has a round before those that count; not if servers start in each round.
     """
 
     name: str
@@ -33,5 +32,5 @@ class Work:
 
 
 def in_millions(rows: int) -> str:
-    """Return a number of rows in words: 2.5 M, or 20,000."""
+    """Return a number of rows as text: 2.5 M, or 20,000."""
     return f"{rows / 1e6:g} M" if rows >= 1_000_000 else f"{rows:,}"

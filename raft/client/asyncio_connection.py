@@ -55,7 +55,7 @@ class AsyncioConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Send what waits for the connection. Called by asyncio."""
-        # No check of the class: uvloop's transports are of another family.
+        # The class is not checked, because the transports of uvloop do not derive from asyncio.Transport.
         self._transport = cast("asyncio.Transport", transport)
         if self._is_closed:
             self._transport.abort()
@@ -63,7 +63,7 @@ class AsyncioConnection(asyncio.Protocol):
             self._send()
 
     def data_received(self, data: bytes) -> None:
-        """Hand bytes to the exchange. Called by asyncio."""
+        """Pass bytes to the exchange. Called by asyncio."""
         self.exchange.receive_data(data)
         self._send()
         self._notify()

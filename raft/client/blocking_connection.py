@@ -44,7 +44,7 @@ class BlockingConnection:
                 self._send(connected, until_s)
                 self.exchange.receive_data(connected.recv(_READ_BYTES))
         except TimeoutError as error:
-            # The kernel's own, ETIMEDOUT, has a number: the connection is lost. Others only end this wait.
+            # An error with a number is the kernel's ETIMEDOUT: the connection is lost. Others only end this wait.
             if error.errno is not None:
                 self.exchange.fail(error)
         except CONNECT_ERRORS as error:

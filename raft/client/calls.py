@@ -64,7 +64,7 @@ def append(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appe
 
     def status_of(response: produce.ProduceResponse) -> ResponseStatus:
         partition = _produced(response)
-        # The last write of this writer is a newer one: this one was done before it.
+        # The last write of this writer is a newer one, so this one was written before.
         is_superseded = partition.error_code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER
         error = ErrorCode.NONE if is_superseded else partition.error_code
         return ResponseStatus(error=error, message=partition.error_message)
@@ -128,7 +128,7 @@ def fetch_committed(
     Args:
         session: sends the requests.
         deadline: when to give up.
-        start_offset: the first offset wanted; the first batch may begin before it.
+        start_offset: the first offset to fetch; the first batch may begin before it.
         max_bytes: the largest size of all batches; a first batch above it is returned by itself.
         max_wait_ms: how long to wait for the first batch, if none is committed yet.
 
@@ -246,7 +246,7 @@ def plan_batch(
 ) -> Operation[BatchPlan]:
     """Plan the next batch of a stream. A leader of this project needs one request for it (CLIENT-15).
 
-    Another leader is asked for the bounds of its log and for the end of the epoch by three, and its plan has no places.
+    Any other leader needs three, for the bounds of its log and the end of the epoch; its plan has no start and end.
 
     Args:
         session: sends the requests.

@@ -1,7 +1,7 @@
 """The calls of a client that Apache Kafka's controllers serve in another way than this project's nodes.
 
-Controllers serve Fetch to replicas only, and neither ListOffsets nor OffsetForLeaderEpoch. So everything is asked by
-Fetch, as an observer without an id: the leader responds to it and does not track it. The response holds the high
+Controllers serve Fetch to replicas only, and neither ListOffsets nor OffsetForLeaderEpoch. So a client uses Fetch for
+everything, as an observer without an id: the leader responds to it and does not track it. The response holds the high
 watermark and the log start offset. A fetch beyond the end of the log also tells where the last fetched epoch that it
 names ends. The records of a response may be uncommitted: those are left out here.
 
@@ -38,7 +38,7 @@ _SCAN_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Response:
-    """What a leader says in response to a Fetch.
+    """The response of a leader to a Fetch.
 
     Fields:
         log_start_offset, high_watermark: of its log.
@@ -88,7 +88,7 @@ def fetch_committed(
 
 
 def _oldest_snapshot_epoch(session: Session, deadline: Deadline, newest: Epoch) -> Operation[Epoch]:
-    """The epoch of the oldest snapshot, which no response names: the lowest epoch whose end the leader tells.
+    """The epoch of the oldest snapshot, which no response names: the lowest epoch whose end the leader knows.
 
     Args:
         session: sends the requests.
@@ -131,7 +131,7 @@ def end_of_epoch(session: Session, deadline: Deadline, epoch: Epoch) -> Operatio
     """See `raft.client.calls.end_of_epoch`.
 
     Returns:
-        For an epoch older than that of the oldest snapshot, whose end the leader does not tell: epoch and end of the
+        For an epoch older than that of the oldest snapshot, whose end the leader does not know: epoch and end of the
         newest snapshot. That epoch is always above the one asked for.
     """
     if epoch > session.epoch:

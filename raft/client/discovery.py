@@ -1,4 +1,4 @@
-"""What one server says about its quorum: which cluster it belongs to, and which node leads.
+"""What one server knows about its quorum: which cluster it belongs to, and which node leads.
 
 The nodes of this project serve Metadata about the one topic that they host, as brokers do. Apache Kafka's controllers
 serve neither Metadata nor Produce, and its brokers do not host the metadata log. Both are asked as Kafka's own tools

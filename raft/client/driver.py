@@ -1,4 +1,4 @@
-"""Carries out the steps of a session as far as that needs no waiting: all that the drivers of a client share.
+"""Carries out the steps of a session, except for the waiting: the part that all drivers of a client share.
 
 A call is a generator. It yields what to wait for, is sent the time when that has come, and returns the call's result:
 
@@ -15,7 +15,7 @@ A call is a generator. It yields what to wait for, is sent the time when that ha
 
 Nothing here blocks, reads a clock or opens a socket. `raft.client.blocking` waits in a thread and
 `raft.client.asynchronous` in a task. A driver that is called back holds the generator, and resumes it when the exchange
-has ended or a timer of its own has rung, whichever comes first; resumed early, the generator asks for the same again.
+has ended or the driver's own timer has expired, whichever comes first. If it is resumed early, it yields the same wait.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Sleep:
     until_ms: int
 
     def is_needed(self, now_ms: int) -> bool:
-        """Whether the time is still to come."""
+        """Whether the time has not come yet."""
         return now_ms < self.until_ms
 
 
@@ -79,7 +79,7 @@ class AwaitExchange(Generic[AnyTransport]):
     until_ms: int
 
     def is_needed(self, now_ms: int) -> bool:
-        """Whether the request is still in flight, and the time still to come."""
+        """Whether the request is still in flight, and the time has not come yet."""
         return now_ms < self.until_ms and self.transport.exchange.is_in_flight
 
 
@@ -135,7 +135,7 @@ class Driver(Generic[AnyTransport]):
             self._give_up_requests()
 
     def _begin(self, step: Step, now_ms: int) -> Wait[AnyTransport] | None:
-        """Do what a step says, as far as that needs no waiting; return what to wait for then."""
+        """Carry out a step up to the point where it has to wait; return what to wait for."""
         match step:
             case Ask():
                 transport = self.transports.get(step.endpoint)
@@ -154,7 +154,7 @@ class Driver(Generic[AnyTransport]):
                 assert_never(step)
 
     def _outcome(self, wait: Wait[AnyTransport] | None, now_ms: int) -> Outcome:
-        """What became of a step, now that the wait for it has ended.
+        """Return the outcome of a step, after the wait for it has ended.
 
         Raises:
             LocalProtocolError: the request has no version that both sides support.

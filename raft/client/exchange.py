@@ -45,7 +45,7 @@ class Exchange:
 
         Args:
             request: the request; none may be in flight.
-            deadline_ms: when it times out, on the driver's clock. The driver sees to that.
+            deadline_ms: when it times out, on the driver's clock. The driver ends it then.
         """
         assert not self.is_in_flight, "a connection has one request in flight at a time"
         self.deadline_ms, self.response = deadline_ms, None

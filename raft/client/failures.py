@@ -18,5 +18,5 @@ def in_words(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return TIMED_OUT
     if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
-        return os.strerror(error.errno)  # asyncio writes a text of its own into strerror
+        return os.strerror(error.errno)  # asyncio writes its own text into strerror.
     return str(getattr(error, "strerror", None) or error)

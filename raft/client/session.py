@@ -1,7 +1,7 @@
 """The decisions of a client: which node it asks, which response it accepts, when it tries again. No socket, no clock.
 
 Each call is a generator of steps (see `raft.client.steps`). A session keeps the highest leader epoch that it has seen
-and sends it with its requests, so that a deposed leader refuses them. It drops responses of a lower epoch.
+and sends it with its requests, so that a replaced leader refuses them. It drops responses of a lower epoch.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Session:
         self._found_topic: str | None = None
 
     def start_over(self, *, cluster_id: str | None, epoch: Epoch) -> None:
-        """Forget everything that responses said, except where nodes are, and start from these values.
+        """Forget everything that responses said, except the addresses of nodes, and start from these values.
 
         Args:
             cluster_id: the only cluster whose responses are accepted; None accepts any.
@@ -125,7 +125,7 @@ class Session:
             outcome = yield from self._ask_or_switch(leader, request, deadline, now_ms, may_wait_ms=may_wait_ms)
             now_ms = outcome.now_ms
             if self._leader is not leader:
-                continue  # a newer leader is known and gets the same request
+                continue  # A newer leader is known and gets the same request.
             if outcome.response is None:
                 failure = f"{leader.endpoint}: {outcome.failure}"
             else:
@@ -201,7 +201,7 @@ class Session:
     def _await_or_switch(self, leader: Leader, deadline: Deadline, now_ms: int) -> Operation[Outcome]:
         """Wait for the leader's overdue response, and meanwhile ask the other nodes in turn for a newer leader.
 
-        A leader that is frozen or partitioned keeps its connections open and sends nothing. The other voters elect a
+        A leader that is suspended or partitioned keeps its connections open and sends nothing. The other voters elect a
         new leader long before the request times out. A leader of the same or a lower epoch is no reason to switch: the
         present one may only be slow, and a second request would add to its load.
 
@@ -235,7 +235,7 @@ class Session:
         try:
             lookup = yield from self._look_up_leader(server, timeout_ms, busy=than.endpoint)
         except ConfigError:
-            return None  # a node of another cluster, at an endpoint of this one, names no leader of this one
+            return None  # A node of another cluster, at an endpoint of this one, names no leader of this one.
         found = lookup.leader
         return found if found is not None and self._is_newer(found, than=than) else None
 
@@ -278,7 +278,7 @@ class Session:
                 now_ms = lookup.now_ms
                 found = lookup.leader
                 if found is not None and found.epoch >= self.epoch:
-                    self._next_server -= 1  # it knew the leader: ask it first next time
+                    self._next_server -= 1  # It knew the leader, so it is asked first next time.
                     self._set_leader(found)
                     return now_ms
                 failures[server] = lookup.failure

@@ -16,7 +16,7 @@ class ClientSettings:
     """Where the quorum is, and how long to wait for it.
 
     Fields:
-        bootstrap_servers: one or more nodes to ask first; they tell where the others are.
+        bootstrap_servers: one or more nodes to ask first; they name the others.
         cluster_id: the only cluster id that is accepted; None accepts any.
         topic: the name of the topic; None for the only topic that the quorum hosts.
         api_timeout_ms: how long a call may take, with all its retries.

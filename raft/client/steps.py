@@ -1,4 +1,4 @@
-"""What a session asks its driver to do, and what the driver reports back: all that passes between the two."""
+"""The steps that a session tells its driver to do, and the outcomes that the driver reports."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def words(value: str) -> tuple[str, ...]:
 
 
 def address(key: str, value: str) -> Endpoint:
-    """Parse `host:port`; an IPv6 address stands in brackets.
+    """Parse `host:port`; an IPv6 address is in brackets.
 
     Raises:
         ConfigError: it has another form, or the port is out of range.

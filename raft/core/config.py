@@ -13,7 +13,7 @@ Draw = Callable[[int], int]
 """Random numbers: `draw(n)` returns one from 0 to n - 1, evenly distributed."""
 
 FETCH_MAX_WAIT_MS = 500
-"""How long a leader may hold our fetch (TIMER-6)."""
+"""How long a leader may park our fetch (TIMER-6)."""
 
 HIGH_WATERMARK_LINGER_MS = 10
 """How long the leader delays a response that only has a higher high watermark (LINGER-1)."""
@@ -27,14 +27,14 @@ class CoreConfig:
         replica: this node.
         cluster_id: its cluster; None if it does not know it yet.
         voters: the voters of the quorum.
-        bootstrap_servers: where to ask for the leader; empty to ask the voters.
+        bootstrap_servers: nodes from which to get the leader; empty for the voters.
         election_timeout_ms: an election timeout is drawn from this up to twice as much.
         fetch_timeout_ms: a fetch timeout is drawn from this up to `fetch_timeout_spread_ms` more.
-        fetch_timeout_spread_ms: see there.
+        fetch_timeout_spread_ms: width of that range.
         high_watermark_linger_ms: how long the leader delays a response that only has a higher high watermark.
         election_backoff_max_ms: longest wait of a voter for better successors of a resigned leader.
         request_timeout_ms: how long to wait for a response.
-        retry_backoff_ms: how long a node is left alone after a failed request.
+        retry_backoff_ms: how long no request is sent to a node after a failed one.
         fetch_max_bytes: most bytes to fetch at once.
     """
 

@@ -31,7 +31,7 @@ class AppendBatches:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendLeaderChange:
-    """Append the control batch that opens an epoch (CONTROL-1): one LeaderChange record, version 0."""
+    """Append the control batch that begins an epoch (CONTROL-1): one LeaderChange record, version 0."""
 
     base_offset: Offset
     epoch: Epoch
@@ -147,10 +147,10 @@ class HaltCause(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Halt:
-    """Stop this node at once, because to go on could break a promise of the quorum. Always the last effect of a node.
+    """Stop this node at once, because it could violate a guarantee of the quorum. Always the last effect of a node.
 
     Fields:
-        cause: what kind of thing happened.
+        cause: the kind of fault.
         reason: what happened, with its values.
     """
 

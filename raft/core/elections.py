@@ -59,7 +59,7 @@ def on_begin_quorum_epoch(state: State, request_id: int, request: BeginQuorumEpo
 
 
 def on_end_quorum_epoch(state: State, request_id: int, request: EndQuorumEpochRequest, now_ms: int) -> None:
-    """Start an election when it is this node's turn, because the leader has resigned (END-6, END-7).
+    """Start an election after this node's delay, because the leader has resigned (END-6, END-7).
 
     From now on this node grants pre-votes, so that the preferred successor can win (PREVOTE-23).
     """
@@ -102,7 +102,7 @@ def successor_delay_ms(state: State, successors: tuple[ReplicaKey, ...]) -> int:
 def _refuse_announcement(
     state: State, request_id: int, request: BeginQuorumEpochRequest | EndQuorumEpochRequest
 ) -> bool:
-    """Refuse an announcement of another cluster, and one that cannot be true: then the node also halts (GEN-12)."""
+    """Refuse an announcement of another cluster, and one that contradicts what is known; then also halt (GEN-12)."""
     refusal = cluster_refusal(state, request.cluster_id)
     if refusal:
         state.respond(request_id, refusal)
@@ -132,7 +132,7 @@ def _is_up_to_date(state: State, request: VoteRequest) -> bool:
 
 
 def _would_grant(state: State, request: VoteRequest) -> bool:
-    """Say whether this node would vote: nothing is bound, stored or extended by it (PREVOTE-3, 6, 8, 9)."""
+    """Return whether this node would vote; that binds, stores and extends nothing (PREVOTE-3, 6, 8, 9)."""
     match state.role:
         case Leader():
             return False
@@ -145,7 +145,7 @@ def _would_grant(state: State, request: VoteRequest) -> bool:
 
 
 def _grant(state: State, request: VoteRequest, now_ms: int) -> bool:
-    """Give the one vote of this epoch; it is on disk before the response is sent (VOTE-7..11)."""
+    """Grant the only vote of this epoch; it is on disk before the response is sent (VOTE-7..11)."""
     role = state.role
     if not isinstance(role, Unattached | Prospective):
         return False
@@ -156,7 +156,7 @@ def _grant(state: State, request: VoteRequest, now_ms: int) -> bool:
     granted = replace(role, voted_key=request.candidate)
     if state.config.is_voter:
         granted = replace(granted, election_deadline_ms=state.fresh_election_deadline_ms(now_ms))
-    # An observer may be asked, and may grant, because the voter set that it knows may be outdated (VOTE-13).
+    # An observer may get this request, and may grant it, because the voter set that it knows may be outdated (VOTE-13).
     if isinstance(granted, Prospective):
         granted = replace(granted, tally=Tally.opened_by(state.config.node_id, state.config.voters))
     state.move_to(granted, f"voted for node {request.candidate.node_id}")

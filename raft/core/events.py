@@ -21,7 +21,7 @@ class TimePassed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestReceived:
-    """A replica or a client sent a request. `request_id` comes back in the `Reply`; each request has another one."""
+    """A replica or a client sent a request. `SendResponse` has the same `request_id`, which no other request has."""
 
     request_id: int
     request: IncomingRequest | ClientFetchRequest
@@ -36,7 +36,7 @@ class RequestAbandoned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseReceived:
-    """The response to the `Send` of that number. One that is not expected any more is dropped (GEN-7)."""
+    """The response to the `SendRequest` of that number. One that is not expected any more is dropped (GEN-7)."""
 
     number: int
     response: IncomingResponse
@@ -53,7 +53,7 @@ class Failure(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestFailed:
-    """The `Send` of that number will have no response."""
+    """The `SendRequest` of that number will have no response."""
 
     number: int
     failure: Failure

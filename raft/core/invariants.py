@@ -45,7 +45,7 @@ def check_invariants(state: State, *, role_before: Role, moves_before: int) -> N
 
 
 def _check_move(state: State) -> None:
-    """What a move changes: it is stored, and what belonged to the role before is gone."""
+    """Check what a move changes: the new state is stored, and the requests of the role before are gone."""
     role = state.role
     assert state.stored == election_state(role), f"{state.stored} is stored, the role is {role}"
     assert role.epoch <= LAST_EPOCH, f"epoch {role.epoch} is past the last one"
@@ -60,7 +60,7 @@ def _check_move(state: State) -> None:
 
 
 def _check_role(role: Role, config: CoreConfig) -> None:
-    """What a role says, by itself: it is one that this node can have."""
+    """Check a role by itself: this node can have it."""
     match role:
         case Follower() | Unattached():
             _check_led_by_another(role, config)
@@ -78,7 +78,7 @@ def _check_role(role: Role, config: CoreConfig) -> None:
 
 
 def _check_led_by_another(role: Follower | Unattached, config: CoreConfig) -> None:
-    """A voter starts an election after a while without a leader. An observer never does, and has no deadline."""
+    """Check the deadline: a voter without a leader starts an election at its deadline, and an observer has none."""
     is_voter = config.is_voter
     assert role.leader_id != config.node_id, f"{type(role).__name__} in epoch {role.epoch}, whose leader is this node"
     if isinstance(role, Follower):
@@ -91,7 +91,7 @@ def _check_led_by_another(role: Follower | Unattached, config: CoreConfig) -> No
 
 
 def _check_round(role: Prospective | Candidate, config: CoreConfig) -> None:
-    """The node has voted for itself, and the votes so far decide nothing."""
+    """Check a nominee: it has voted for itself, and the votes so far do not decide the round."""
     tally = role.tally
     assert config.is_voter, f"{type(role).__name__}, but not a voter"
     assert config.node_id in tally.granted, f"no vote of this node in {tally}"

@@ -28,7 +28,7 @@ class VoteRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeginQuorumEpochRequest:
-    """A new leader announces itself to a voter; `voter` is the receiver that it means, None where it is not said."""
+    """A new leader announces itself to a voter; `voter` is the receiver that it means, None if not named."""
 
     cluster_id: str | None
     leader: LeaderAndEpoch
@@ -118,13 +118,13 @@ class UnknownPartitionRequest:
 
 
 Request = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest
-"""What replicas ask each other."""
+"""The requests between replicas."""
 
 IncomingRequest = Request | UnknownPartitionRequest
-"""What another replica asks this node."""
+"""The requests that this node receives from other replicas."""
 
 OutgoingRequest = Request | FetchSnapshotRequest
-"""What this node asks other replicas. It makes no snapshots, so no replica asks it for one."""
+"""The requests that this node sends to other replicas. It makes no snapshots, so no replica requests one of it."""
 
 
 def is_for_records(request: OutgoingRequest) -> bool:
@@ -175,7 +175,7 @@ class FetchResponse:
         diverging: set if the replica's log may diverge: the largest epoch that both logs may have, and its end here.
         snapshot: id of the snapshot to load instead, from leaders that removed the start of their log.
         batches: whole batches from the fetch offset on, as they came from the wire, checksums checked. Responses of
-            this node hold none: `Reply.read` says what the runtime adds from the log.
+            this node hold none: `SendResponse.read` says what the runtime adds from the log.
         damage: what is wrong with the batch behind them; None when nothing is.
     """
 
@@ -211,7 +211,7 @@ class AppendResponse:
     """The result of an append. After NOT_LEADER_OR_FOLLOWER or REQUEST_TIMED_OUT the client has to repeat the batch.
 
     Fields:
-        message: explains the error where its name does not say enough.
+        message: explains the error if its name is not enough.
         base_offset: that of the batch, new or in the log already; None when it is unknown.
     """
 
@@ -222,7 +222,7 @@ class AppendResponse:
 
 
 Response = RequestRefused | VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse
-"""How this node responds to another replica."""
+"""The responses of this node to other replicas."""
 
 IncomingResponse = Response | FetchSnapshotResponse
-"""How another replica responds to this node."""
+"""The responses of other replicas to this node."""

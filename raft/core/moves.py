@@ -16,7 +16,7 @@ from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset
 def become_unattached(state: State, epoch: Epoch, *, leader_id: NodeId | None, now_ms: int, reason: str) -> None:
     """Become Unattached: no leader to fetch from is known, in this epoch or a higher one.
 
-    If the node had an election timeout already, what is left of it stays; otherwise it is drawn anew (TIMER-3). A
+    If the node had an election timeout already, its remaining time is kept; otherwise it is drawn anew (TIMER-3). A
     Prospective that lost its pre-votes waits for a new timeout and fetches meanwhile (PREVOTE-14).
 
     Args:
@@ -193,7 +193,7 @@ def adopt(state: State, leader: LeaderAndEpoch, *, now_ms: int, reason: str) -> 
 
 
 def contradiction(state: State, leader: LeaderAndEpoch) -> str | None:
-    """Say why a named leader cannot be true while every node keeps the rules; None if it can."""
+    """Return how a named leader contradicts what is known, because a node has broken a rule; None if it does not."""
     epoch, leader_id = leader.epoch, leader.leader_id
     if leader_id is None or epoch < state.epoch:
         return None

@@ -53,7 +53,7 @@ class ReplicaProgress:
 class QuorumProgress:
     """Voters and observers as their fetches show them, and the leader's deadlines that depend on them.
 
-    It lives as long as one leader's epoch. Only the core calls what changes it; others read.
+    It exists for one term of leadership. Only the core changes it; other code reads it.
 
     Args:
         voters: the voters of the quorum.

@@ -1,4 +1,4 @@
-"""The requests in flight: at most one per node, and which nodes to leave alone for a while (GEN-6..8)."""
+"""The requests in flight: at most one per node, and which nodes get none for a while (GEN-6..8)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RequestManager:
 
     Args:
         request_timeout_ms: how long to wait for a response.
-        retry_backoff_ms: how long a node is left alone after a failure.
+        retry_backoff_ms: how long no request is sent to a node after a failure.
     """
 
     __slots__ = (

@@ -117,7 +117,7 @@ def _on_refusal(state: State, inflight: InflightRequest, response: RequestRefuse
 
 
 def _back_off(state: State, inflight: InflightRequest, now_ms: int) -> None:
-    """Send that node nothing for the backoff, and do not ask for the same snapshot again, which may be gone."""
+    """Send no request to that node during the backoff, and do not fetch the same snapshot again, which may be gone."""
     if isinstance(inflight.request, FetchSnapshotRequest):
         stop_loading(state)
     state.requests.back_off(inflight.node_id, now_ms)

@@ -14,7 +14,7 @@ from raft.types import ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAnd
 class Unattached:
     """Knows no leader it could fetch from.
 
-    `leader_id` may be known without an address. `election_deadline_ms` is None for observers, who never elect.
+    `leader_id` may be known without an address. `election_deadline_ms` is None for observers, which start no elections.
     """
 
     epoch: Epoch
@@ -47,7 +47,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leader:
-    """Won its epoch; accepts appends and serves fetches. `progress` is the only mutable field of a role."""
+    """Was elected in its epoch; accepts appends and serves fetches. `progress` is the only mutable field of a role."""
 
     epoch: Epoch
     leader_id: NodeId
@@ -70,7 +70,7 @@ class Resigned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loading:
-    """A snapshot that is being loaded from the leader; everything below byte `position` is here."""
+    """A snapshot that is being loaded from the leader; everything below byte `position` is stored."""
 
     snapshot: OffsetAndEpoch
     position: int = 0
@@ -104,7 +104,7 @@ Role = Unattached | Prospective | Candidate | Leader | Resigned | Follower
 
 
 def election_state(role: Role) -> ElectionState:
-    """Return what of a role must survive a crash."""
+    """Return the part of a role that must survive a crash."""
     match role:
         case Candidate():
             return ElectionState(epoch=role.epoch, leader_id=None, voted_key=role.voted_key)

@@ -10,17 +10,17 @@ from raft.types import ElectionState, Epoch
 
 
 def foreign_state(config: CoreConfig, stored: ElectionState | None, log: LogView) -> str | None:
-    """Say why the stored state cannot be this node's: only a voter leads or stands for election. None if it can."""
+    """Return why the stored state cannot be this node's, None if it can: only a voter leads or starts elections."""
     if stored is None or stored.epoch < log.last_epoch or config.is_voter:
         return None
     if stored.leader_id == config.node_id:
         did = "led"
     elif _is_candidacy(config, stored):
-        did = "stood for election in"
+        did = "was a candidate in"
     else:
         return None
     voters = list(config.voters.ids)
-    return f"node {config.node_id} is no voter of {voters}, but its quorum-state says that it {did} the last epoch"
+    return f"node {config.node_id} is not a voter of {voters}, but its quorum-state says that it {did} the last epoch"
 
 
 def starting_role(

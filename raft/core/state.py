@@ -134,7 +134,7 @@ class State:
     # The role, which nothing else assigns
 
     def start_as(self, role: Role, reason: str) -> None:
-        """Enter the first role after a start; which one is not bound by the table of moves."""
+        """Enter the first role after a start, which the table of moves does not restrict."""
         self._enter(role, reason)
 
     def move_to(self, role: Role, reason: str) -> None:
@@ -188,7 +188,7 @@ class State:
         self.emit(ReportFault(message=message))
 
     def halt(self, cause: HaltCause, reason: str) -> None:
-        """Stop this node, because to go on could break a promise of the quorum."""
+        """Stop this node, because it could violate a guarantee of the quorum."""
         self.is_stopped = True
         self.emit(Halt(cause=cause, reason=reason))
 

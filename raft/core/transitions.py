@@ -79,7 +79,7 @@ ALLOWED: Mapping[type[Role], Mapping[type[Role], Move]] = {
             EpochStep.NONE,
             (
                 "fetch timeout",
-                "its turn after EndQuorumEpoch of the leader",
+                "its delay after the leader's EndQuorumEpoch",
                 "the leader's address refuses connections",
             ),
         ),

@@ -1,1 +1,1 @@
-"""A node of the quorum on asyncio, threads and sockets: what the ports of `raft.runtime` are in a running process."""
+"""A node of the quorum on asyncio, threads and sockets: implements the interfaces of `raft.runtime`."""

@@ -44,7 +44,7 @@ class _FoundStructure(ctypes.Structure):
 
 
 class CompiledScanner:
-    """The port `Scanner`, implemented by the library.
+    """The interface `Scanner`, implemented by the library.
 
     Args:
         library: the shared library that `build_kernel.py` compiled from `scanner.c`.

@@ -147,7 +147,7 @@ def _read_value(control_type: int, value: bytes) -> ControlValue:
         raise DecodeError(f"control value of {len(value)} bytes")
     (version,) = _VERSION.unpack_from(value)
     _check_version(version)
-    # A newer version is read as the newest known version (CONTROL-8), because new fields stand behind the others.
+    # A newer version is read as the newest known version (CONTROL-8), because new fields come after the others.
     readable_version = min(version, message_class.__schema__.versions.highest)
     return cast("ControlValue", decode(message_class, readable_version, value))
 

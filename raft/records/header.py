@@ -51,7 +51,7 @@ CONTROL: Final = 0x20
 MAX_CONTROL_BYTES: Final = 1 << 20
 """Limit on the decompressed size of a control batch: room for thousands of voters.
 
-Headers are read of all that a peer sends, so the peer must not decide how much memory that takes.
+The header of every batch of a peer is read, so the peer must not decide how much memory that takes.
 """
 
 _LENGTH = struct.Struct(">i")

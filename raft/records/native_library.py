@@ -1,7 +1,7 @@
 """Loads a library that `build_kernel.py` compiled from C, or the code in Python that gives the same results.
 
 An environment variable chooses: `compiled` makes a missing library an error, `python` does not load it. By default the
-library is loaded, and the code in Python takes its place, with a warning, where it cannot be.
+library is loaded; if that fails, the code in Python is used, with a warning.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class _Body(NamedTuple):
 
 
 class PythonScanner:
-    """The port `Scanner`, implemented in Python."""
+    """The interface `Scanner`, implemented in Python."""
 
     name = PYTHON
 

@@ -1,4 +1,4 @@
-"""The port `Scanner`: it reads the records of one batch without making objects of them.
+"""The interface `Scanner`: it reads the records of one batch without making objects of them.
 
 `compiled_scanner` does it in C, `python_scanner` in Python. Both give the same results, and the tests compare them;
 `load_scanner` chooses one.

@@ -4,7 +4,7 @@
     0       8     82 'S' 'N' 'A' 'P' 'P' 'Y' 00
     8       4     version, int32, 1
     12      4     lowest version that can read it, int32, 1
-    16            blocks: int32 size, then one raw Snappy block; another such 16-byte header may stand before a block
+    16            blocks: int32 size, then one raw Snappy block; another such 16-byte header may precede a block
 
 Java clients write the framing, librdkafka writes both; every reader accepts both.
 

@@ -1,4 +1,4 @@
-"""The port through which the engine and the request handlers use the disk."""
+"""The interface through which the engine and the request handlers use the disk."""
 
 from __future__ import annotations
 

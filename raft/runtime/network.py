@@ -1,4 +1,4 @@
-"""The port through which the engine sends requests to other nodes."""
+"""The interface through which the engine sends requests to other nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `Disk` port on a replica's directory: which work is a job, and which needs the lock of the log."""
+"""The `Disk` interface on a replica's directory: which work is a job, and which needs the lock of the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The port through which the engine uses the clock and the event loop."""
+"""The interface through which the engine uses the clock and the event loop."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Counts data records by their offsets, without control records and without reading data batches.
 
 A leader appends control batches only at the beginning of its epoch, before its first data batch. So all control batches
-stand at the start offsets in the epoch cache, and all other offsets are those of data records.
+are at the start offsets in the epoch cache, and all other offsets are those of data records.
 
 Source: rule CLIENT-15; Kafka LeaderState.appendStartOfEpochControlRecords.
 """

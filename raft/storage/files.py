@@ -1,4 +1,4 @@
-"""The port through which storage reaches files: `raft.storage.disk` here, files in memory in the tests.
+"""The interface through which storage uses files: `raft.storage.disk` here, files in memory in the tests.
 
 Names are relative to one root, with "/" between folders. If the disk returns an error, every method raises StorageError
 with the call, the file and the reason; no caller gets an OSError.

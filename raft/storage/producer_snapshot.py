@@ -19,7 +19,7 @@ producer only, and this project's table of writers needs more:
     43    a batch                   int16 epoch, int32 sequence, int32 record count, int64 base offset, int64 end
                                     offset, int64 log time, int8 1 if there is a content checksum, uint64 that or 0
 
-Producers stand in the order of their last writes. A file without the second part was written by Kafka and is not used.
+Producers are in the order of their last writes. A file without the second part was written by Kafka and is not used.
 
 Source: rule LOG-22; Kafka ProducerStateManager.writeSnapshot, readSnapshot.
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Unpacks the CPython that pom.xml beside this file names into .cache, and prints the path of its program.
-# The folder appears whole or not at all. The pom.xml that it was made from lies in it: while that is ours, nothing is done.
+# The folder is created atomically, with a copy of pom.xml. While the two files are equal, nothing is done.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

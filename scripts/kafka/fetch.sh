@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Copies jars, as a file of Maven's beside this one names them, into a folder of .cache, and prints that folder.
+# Copies the jars that a Maven file beside this one names into a folder of .cache, and prints the folder.
 #     fetch.sh              Apache Kafka's own programs
 #     fetch.sh connector    Spark's source and sink for Kafka
-# The folder appears whole or not at all. The file that it was made from lies in it: while that is ours, nothing is done.
+# The folder is created atomically, with a copy of the Maven file. While the two files are equal, nothing is done.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -20,7 +20,7 @@ if ! is_there; then
     mvn --quiet --batch-mode --file "$pom" dependency:copy-dependencies -DoutputDirectory="$PWD/$partial" >&2
     cp "$pom" "$partial/pom.xml"
     chmod 755 "$partial"
-    # Of two that fetch at the same time, the second finds the jars there and leaves them.
+    # If two processes fetch at the same time, the second one finds the folder and does not replace it.
     if ! is_there; then
         rm -rf "$jars"
         mv "$partial" "$jars"

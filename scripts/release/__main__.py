@@ -1,4 +1,4 @@
-"""Builds a release into dist/, checks it, and tries the wheel of this machine: `python -m scripts.release`."""
+"""Builds a release into dist/, checks it, and tests the wheel of this machine: `python -m scripts.release`."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def main() -> None:
         _report(wheel, wheel_problems(wheel, version=__version__, platform=platform, modules=modules))
     ours = wheels.get(host_platform())
     if ours is None:
-        sys.exit(f"no wheel was built for this machine ({host_platform()}), so none was tried")
+        sys.exit(f"no wheel was built for this machine ({host_platform()}), so none was tested")
     try_wheel(ours, version=__version__)
     print(f"kraft-spark {__version__} is ready in {archive.parent}")
 
 
 def _report(file: Path, problems: Iterable[str]) -> None:
-    """Print that a file is in order, or end with what is wrong with it."""
+    """Print that a file is valid, or exit with the first problem."""
     if found := list(problems):
         sys.exit("\n".join(f"{file.name}: {problem}" for problem in found))
     print(f"{file.name}: {file.stat().st_size:,} bytes, checked")

@@ -13,7 +13,7 @@ from pathlib import Path
 from build_kernel import VARIABLE
 
 PLATFORMS = ("manylinux_2_17_x86_64", "manylinux_2_17_aarch64", "macosx_11_0_x86_64", "macosx_11_0_arm64")
-"""Those that a release has a wheel for; other machines build their own from the source distribution."""
+"""The platforms that a release has a wheel for; on others the source distribution is compiled."""
 
 
 def build_source_distribution(root: Path, folder: Path) -> Path:
@@ -31,7 +31,7 @@ def build_source_distribution(root: Path, folder: Path) -> Path:
 def build_wheel(archive: Path, platform: str) -> Path:
     """Build the wheel of one platform beside the source distribution, from its files alone.
 
-    The checkout is left alone: its libraries are those of this machine, and a running program may have loaded them.
+    The checkout does not change: its libraries are those of this machine, and a running program may have loaded them.
 
     Args:
         archive: the source distribution.

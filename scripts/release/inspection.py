@@ -1,4 +1,4 @@
-"""Looks into what was built: versions, tags, and that no file is missing or too many."""
+"""Checks what was built: versions, tags, and that it has all files and no others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MACH_O_MACHINES = {0x01000007: "x86_64", 0x0100000C: "arm64"}
 
 
 def package_files(root: Path) -> set[str]:
-    """Return the files of the packages that belong into every wheel: Python, and the marks of typed packages."""
+    """Return the files of the packages that every wheel must have: Python, and the markers of typed packages."""
     return {
         path.relative_to(root).as_posix()
         for package in PACKAGES
@@ -30,7 +30,7 @@ def package_files(root: Path) -> set[str]:
 
 
 def wheel_problems(wheel: Path, *, version: str, platform: str, modules: set[str]) -> Iterator[str]:
-    """Yield what is wrong with a wheel.
+    """Yield the problems of a wheel.
 
     Args:
         wheel: its file.
@@ -48,7 +48,7 @@ def wheel_problems(wheel: Path, *, version: str, platform: str, modules: set[str
         libraries = {source.with_name(f"lib{source.stem}{TARGETS[platform].suffix}").as_posix() for source in SOURCES}
         missing = (needed | libraries | modules) - names
         yield from (f"{name} is missing" for name in sorted(missing))
-        yield from (f"{name} does not belong into it" for name in sorted(_unexpected(names, libraries | modules)))
+        yield from (f"{name} is not expected" for name in sorted(_unexpected(names, libraries | modules)))
         if missing:
             return
         facts = HeaderParser().parsestr(archive.read(f"{metadata}/WHEEL").decode())
@@ -62,11 +62,11 @@ def wheel_problems(wheel: Path, *, version: str, platform: str, modules: set[str
         for name in sorted(libraries):
             machine = machine_of(archive.read(name))
             if machine is None or not platform.endswith(machine):
-                yield f"{name} is built for {machine or 'no machine known here'}"
+                yield f"{name} is built for {machine or 'an unknown machine'}"
 
 
 def source_problems(archive: Path, *, version: str, modules: set[str]) -> Iterator[str]:
-    """Yield what is wrong with the source distribution; the arguments are those of `wheel_problems`."""
+    """Yield the problems of the source distribution; the arguments are those of `wheel_problems`."""
     base = f"kraft_spark-{version}"
     if archive.name != f"{base}.tar.gz":
         yield f"its name is not {base}.tar.gz"
@@ -76,7 +76,7 @@ def source_problems(archive: Path, *, version: str, modules: set[str]) -> Iterat
     needed = modules | beside | {source.as_posix() for source in SOURCES}
     yield from (f"{name} is missing" for name in sorted(needed - names))
     binaries = {name for name in names if name.endswith((".so", ".dylib", ".dll", ".pyc"))}
-    yield from (f"{name} does not belong into it" for name in sorted(binaries))
+    yield from (f"{name} is not expected" for name in sorted(binaries))
 
 
 def machine_of(library: bytes) -> str | None:
@@ -89,7 +89,7 @@ def machine_of(library: bytes) -> str | None:
 
 
 def _unexpected(names: Iterable[str], expected: set[str]) -> Iterator[str]:
-    """Yield files that are neither expected, nor sources in C, nor the wheel's own."""
+    """Yield files that are neither expected, nor C sources, nor metadata of the wheel."""
     for name in names:
         is_own = PurePosixPath(name).parts[0].endswith(".dist-info")
         if name not in expected and not is_own and not name.endswith((".c", ".h")):

@@ -1,4 +1,4 @@
-"""Tries a wheel where nothing else is installed: the command, the compiled library, and a quorum of one node."""
+"""Tests a wheel in an empty environment: the command, the compiled libraries, and a quorum of one node."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 _PATIENCE_S = 60
 _RECORD = "one record"
-# Only the records' library is used without Spark's extra; that of the columns is loaded, and not called.
+# Without the extra for Spark only the library of records is used; that of columns is loaded and not called.
 _LOADS_LIBRARIES = """
 import ctypes, importlib.metadata
 from raft.records.load_scanner import load_scanner
@@ -27,18 +27,18 @@ for file in importlib.metadata.files("kraft-spark"):
 
 
 class TrialError(Exception):
-    """The installed wheel does not do what it should."""
+    """The installed wheel does not work."""
 
 
 def try_wheel(wheel: Path, *, version: str) -> None:
     """Install a wheel for this machine into an empty virtual environment and use it.
 
     Args:
-        wheel: its file. What it depends on is installed from the package index.
-        version: what `kraft --version` has to print.
+        wheel: its file. Its dependencies are installed from the package index.
+        version: what `kraft --version` must print.
 
     Raises:
-        TrialError: something else came out than should.
+        TrialError: a program printed something unexpected.
         subprocess.SubprocessError: a program failed or took too long.
     """
     with tempfile.TemporaryDirectory(prefix="kraft-release-") as folder:
@@ -64,7 +64,7 @@ def _quorum(kraft: Path, folder: Path) -> Iterator[str]:
     """Run a quorum of one node; yield its bootstrap servers."""
     command = [str(kraft), "dev", "--voters", "1", "--data-dir", str(folder / "data")]
     with subprocess.Popen(command, cwd=folder, env=_environment(), stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None, "a pipe was asked for"
+        assert process.stdout is not None, "Popen made a pipe"
         try:
             servers = process.stdout.readline().strip()
             if not servers:
@@ -86,6 +86,6 @@ def _run(program: Path, *arguments: str, folder: Path) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """This process's environment without what would lead Python back to the checkout."""
+    """Return the environment of this process without variables that make Python import from the checkout."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return kept | {"KRAFT_RECORDS_SCANNER": "compiled"}

@@ -48,19 +48,21 @@ def test_specification_finds_nothing_wrong_when_each_rule_has_a_test_or_a_reason
     [
         pytest.param(
             replace(SOUND, proofs={**SOUND.proofs, "B-9": {PROOF}}),
-            "B-9 is cited by tests/core/test_a.py, and there is no such rule",
+            "B-9 is cited by tests/core/test_a.py, but is not a rule",
             id="a test cites no rule",
         ),
         pytest.param(replace(SOUND, missing={}), "A-3 has neither a test nor a reason", id="nothing is said of a rule"),
         pytest.param(
-            replace(SOUND, missing={"A-1": "once", "A-3": "why not"}), "A-1 has a test, so that", id="a reason is old"
+            replace(SOUND, missing={"A-1": "once", "A-3": "why not"}),
+            "A-1 has a test, so the reason",
+            id="a reason is old",
         ),
         pytest.param(
-            replace(SOUND, partly={"A-3": "half"}), "A-3 has no test, so that", id="half of nothing is proven"
+            replace(SOUND, partly={"A-3": "half"}), "A-3 has no test, so it is", id="half of nothing is proven"
         ),
         pytest.param(
             replace(SOUND, missing={**SOUND.missing, "B-9": "why not"}),
-            "B-9 has a reason, and there is no such rule",
+            "B-9 has a reason, and is not a rule",
             id="a reason is for no rule",
         ),
     ],

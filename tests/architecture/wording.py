@@ -1,6 +1,6 @@
 """Words that the house does not write, and what it writes in their place (STYLE.md).
 
-python -m tests.architecture.wording    lists every place that is still to be mended
+python -m tests.architecture.wording    lists every place where one of them is written
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("raft", "datasource", "kraft_spark", "pyspark_kraft")
 DOCUMENTS = "docs"
-FOLDERS = (*PACKAGES, DOCUMENTS)
+PROGRAMS = ("benchmarks", "examples", "scripts")
+REAL_PROCESSES = tuple(
+    f"tests/{folder}" for folder in ("hostile", "java", "network", "processes", "soak", "spark", "workload")
+)
+"""The tests that run real processes and real connections."""
+
+FOLDERS = (*PACKAGES, DOCUMENTS, *PROGRAMS, *REAL_PROCESSES)
 
 TERMS_OF_THE_FIELD = {
     r"\bterms?\b(?! of leadership)": "epoch",
@@ -49,23 +55,6 @@ PLAIN_ENGLISH = {
     r"\b(is|are|was|were|be|been|gets) cut\b(?! into)|\bcuts? (it|them|off|back|the log)\b": "truncate",
     r"\b(an?|the|its|this|that|each|every|no) (answers?|repl(y|ies))\b": "response",
 }
-
-NOT_YET_CLEAN: dict[str, tuple[str, ...]] = {
-    r"\breign(s|ed)?\b": ("docs",),
-    r"\bnobody\b": ("raft", "docs"),
-    r"\bwhoever\b": ("raft", "datasource", "kraft_spark", "docs"),
-    r"\bwanted (is|are)\b": ("datasource",),
-    r"\ballowed (is|are)\b": ("raft", "datasource", "kraft_spark"),
-    r"\bis none of\b(?! these)": ("kraft_spark",),
-    r"\bthat cannot be\b(?=[.,;:!)'\"])": ("raft", "datasource"),
-    r"\b(is|are|was|were|be|been|gets) cut\b(?! into)|\bcuts? (it|them|off|back|the log)\b": (
-        "raft",
-        "datasource",
-        "docs",
-    ),
-    r"\b(an?|the|its|this|that|each|every|no) (answers?|repl(y|ies))\b": ("raft", "datasource", "docs"),
-}
-"""Folders in which a word may still be written, until their sentences are mended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -129,7 +129,7 @@ def test_work_that_fails_is_reported_and_the_next_one_is_measured(tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        pytest.param(["--only", "sink,sunk"], "sunk is no work; expected some of backfill", id="unknown work"),
+        pytest.param(["--only", "sink,sunk"], "sunk is not a work; expected some of backfill", id="unknown work"),
         pytest.param(["--baseline", "/nowhere"], "make setup", id="no checkout"),
     ],
 )

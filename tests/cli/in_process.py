@@ -1,4 +1,4 @@
-"""The command `kraft` inside this process, where that shows as much as a process of its own."""
+"""The command `kraft` inside this process, for tests that need no separate process."""
 
 from __future__ import annotations
 

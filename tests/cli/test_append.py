@@ -1,4 +1,4 @@
-"""`kraft append`: one record, or one a line from standard input."""
+"""`kraft append`: one record, or one per line of standard input."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import pytest
 from raft.client import Client
 from raft.records.record import Record
 from tests.cli.in_process import KraftInProcess
-from tests.node.harness.appenders import read_all
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.waiting import eventually
 from tests.processes.commands import KRAFT
 from tests.processes.finished import run_to_end
 from tests.processes.kraft import kraft, start_kraft
+from tests.workload.committed import read_all
 
 Pair = tuple[bytes | None, bytes | None]
 
@@ -120,7 +120,7 @@ def test_lines_are_of_one_idempotent_producer(nodes: NodesInProcess, client: Cli
     assert [(written.epoch, written.sequence, written.record_count) for written in history] == [(0, 0, 2)]
 
 
-def test_line_that_is_too_large_is_refused_and_what_came_before_is_told(client: Client, server: str) -> None:
+def test_line_that_is_too_large_is_refused_and_the_error_names_what_was_appended(client: Client, server: str) -> None:
     with start_kraft("append", "--bootstrap-server", server) as appending:
         appending.write(b"fine\n")
         eventually(lambda: read_all(client), "the first line is there")

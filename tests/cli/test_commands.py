@@ -1,4 +1,4 @@
-"""What all commands have in common: exit codes, one line for what is refused, help."""
+"""What all commands have in common: exit codes, one line for an error, help."""
 
 from __future__ import annotations
 

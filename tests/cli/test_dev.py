@@ -1,4 +1,4 @@
-"""`kraft dev`: a quorum to try things on, of which nothing is left behind."""
+"""`kraft dev`: a quorum for development, which leaves no files."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import pytest
 from raft.client import Client, ClientSettings
 from raft.config.values import addresses
 from raft.local.ports import free_ports
-from tests.node.harness.appenders import read_all
 from tests.node.harness.batches import batch_of
 from tests.node.harness.waiting import eventually
 from tests.processes.endings import wait_for_ends
 from tests.processes.hangup import hangup
 from tests.processes.kraft import kraft, start_kraft
 from tests.processes.piped_process import PipedProcess
+from tests.workload.committed import read_all
 
 
 class Dev:
@@ -50,7 +50,7 @@ def running_dev(temporary: Path, *arguments: str) -> Iterator[Dev]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_quorum_without_a_directory_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
+def test_quorum_without_a_directory_leaves_no_files(tmp_path: Path, number: signal.Signals) -> None:
     with hangup(signal.SIG_DFL), running_dev(tmp_path, "--voters", "1") as dev:
         with dev.client() as client:
             client.append(batch_of(b"v"))
@@ -85,7 +85,7 @@ def test_quorum_has_a_directory_that_the_locale_has_no_characters_for(tmp_path: 
     assert (data / "quorum.json").exists()
 
 
-def test_killed_quorum_leaves_no_process_behind(tmp_path: Path) -> None:
+def test_killed_quorum_leaves_no_process(tmp_path: Path) -> None:
     with running_dev(tmp_path) as dev:
         voters = len(dev.voters)
         dev.end(signal.SIGKILL)
@@ -120,7 +120,7 @@ def _base_port() -> int:
     return eventually(lambda: next((port for port in free_ports(5) if port <= 65_000), None), "a port") or 0
 
 
-def test_quorum_that_is_asked_twice_to_stop_still_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_quorum_that_is_interrupted_twice_leaves_no_files(tmp_path: Path) -> None:
     with running_dev(tmp_path) as dev:
         dev.process.signal(signal.SIGTERM)
         dev.process.signal(signal.SIGTERM)

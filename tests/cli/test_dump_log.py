@@ -1,4 +1,4 @@
-"""`kraft dump-log`: every file of a node in words, and damage where there is some."""
+"""`kraft dump-log`: prints every file of a node, and reports damage."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_bytes_that_are_no_text_are_shown_escaped(here: KraftInProcess, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("data", "size"), [pytest.param(SECOND[:30], 30, id="cut short"), pytest.param(b"\x00" * 5, 5, id="a few bytes")]
+    ("data", "size"), [pytest.param(SECOND[:30], 30, id="incomplete"), pytest.param(b"\x00" * 5, 5, id="a few bytes")]
 )
 def test_last_batch_may_be_incomplete(here: KraftInProcess, tmp_path: Path, data: bytes, size: int) -> None:
     *_, last = rows(here, written(tmp_path, FIRST + data))
@@ -171,7 +171,7 @@ def test_last_batch_may_be_incomplete(here: KraftInProcess, tmp_path: Path, data
         ),
     ],
 )
-def test_damage_ends_the_walk_and_is_told(
+def test_damage_ends_the_output_and_is_an_error(
     here: KraftInProcess, tmp_path: Path, data: bytes, good_rows: int, position: int, damage: str
 ) -> None:
     path = written(tmp_path, data)

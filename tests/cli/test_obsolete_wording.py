@@ -1,4 +1,4 @@
-"""Wordings of the tool that only drafts of KIP-595 had."""
+"""Forms of the tool that only drafts of KIP-595 had."""
 
 from __future__ import annotations
 

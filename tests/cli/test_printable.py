@@ -1,4 +1,4 @@
-"""What a client wrote into a record does nothing to the terminal of the one who reads it."""
+"""What a client wrote into a record cannot control the terminal of a reader."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_error_is_escaped_too(here: KraftInProcess, tmp_path: Path) -> None:
         ("recovery-point-offset-checkpoint", b"0\n1\nt 0", "line 3: expected topic, partition and offset, got 't 0'"),
     ],
 )
-def test_random_bytes_in_a_file_are_told_in_words(
+def test_random_bytes_in_a_file_are_an_error_in_plain_words(
     here: KraftInProcess, tmp_path: Path, name: str, content: bytes, trouble: str
 ) -> None:
     path = tmp_path / name

@@ -75,7 +75,7 @@ def test_rows_have_the_figures_of_the_kip() -> None:
 
 
 @pytest.mark.rule("DESCRIBE-10")
-def test_leader_comes_first_wherever_it_stands() -> None:
+def test_leader_comes_first_in_any_order_of_the_response() -> None:
     described = replace(EXAMPLE, leader_id=NodeId(2))
 
     assert [row["NodeId"] for row in quorum_replication(described)] == [2, 0, 1, 3, 4]

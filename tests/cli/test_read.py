@@ -1,4 +1,4 @@
-"""`kraft read`: committed records, from anywhere to anywhere, or on and on."""
+"""`kraft read`: committed records of a range, or all that follow."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_batch_that_cannot_be_read_ends_with_its_offset_and_the_cause_in_one_lin
     garbage = with_records(batch_of(b"?", b"?"), b"garbage" * 2)
     client.append(batch_of(b"before"))
     with monkeypatch.context() as patch:
-        # As leaders did that did not look at records.
+        # As leaders did that did not check records.
         patch.setattr(produced, "_check_records", lambda *_: None)
         client.append(garbage)
     client.append(batch_of(b"after"))
@@ -146,7 +146,7 @@ def test_follower_from_the_end_sees_only_what_is_new(client: Client, server: str
         assert json.loads(reading.line())["value"] == "new"
 
 
-def test_reader_that_has_seen_enough_leaves_no_noise(client: Client, server: str) -> None:
+def test_command_ends_without_an_error_when_the_reader_of_its_output_ends(client: Client, server: str) -> None:
     for _ in range(20):
         client.append(batch_of(*[b"x" * 100] * 1000))
     with start_kraft("read", "--bootstrap-server", server) as reading:

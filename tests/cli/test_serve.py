@@ -1,4 +1,4 @@
-"""`kraft serve`: a node from its file to its signal."""
+"""`kraft serve`: a node from its configuration file to a signal."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ main()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_node_leaves_gracefully_when_asked_as_soon_as_it_says_that_it_listens(
+def test_node_shuts_down_gracefully_when_signalled_as_soon_as_it_listens(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     (properties,) = voters_properties(tmp_path, voters=1).values()
@@ -54,7 +54,7 @@ def test_node_leaves_gracefully_when_asked_as_soon_as_it_says_that_it_listens(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_node_leaves_gracefully_when_asked(node: NodeProcess, number: signal.Signals) -> None:
+def test_node_shuts_down_gracefully_when_signalled(node: NodeProcess, number: signal.Signals) -> None:
     node.start().wait_until_serving()
     node.signal(number)
 
@@ -64,7 +64,7 @@ def test_node_leaves_gracefully_when_asked(node: NodeProcess, number: signal.Sig
 
 
 @pytest.mark.rule("END-14")
-def test_node_that_is_asked_twice_leaves_at_once(tmp_path: Path) -> None:
+def test_node_that_is_signalled_twice_ends_at_once(tmp_path: Path) -> None:
     configurations = voters_properties(tmp_path, controller__quorum__fetch__timeout__ms="30000")
     with NodeQuorum(tmp_path, configurations).start() as quorum:
         leader_id = quorum.leader_id()
@@ -92,7 +92,7 @@ def test_keys_are_overridden_by_arguments(node: NodeProcess) -> None:
     assert f"node 1 of cluster overridden listens on 127.0.0.1:{port}" in node.output
 
 
-def test_override_that_is_none_is_refused(node: NodeProcess) -> None:
+def test_invalid_override_is_refused(node: NodeProcess) -> None:
     assert node.start("--override", "nonsense").wait() == 1
     assert node.output == "kraft: --override nonsense: expected key=value\n"
 
@@ -112,7 +112,7 @@ def test_node_has_a_directory_that_the_locale_has_no_characters_for(tmp_path: Pa
     assert "Traceback" not in node.output
 
 
-def test_what_an_operator_should_know_is_said_at_the_start(node: NodeProcess) -> None:
+def test_warnings_for_the_operator_are_logged_at_the_start(node: NodeProcess) -> None:
     node.start("--override", "max.connection=5").wait_until_serving()
 
     assert "WARNING unknown key max.connection is ignored; did you mean max.connections?" in node.output

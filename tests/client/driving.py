@@ -1,4 +1,4 @@
-"""The two drivers of a session, blocking and asyncio, behind one face."""
+"""The two drivers of a session, blocking and asyncio, with one interface."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Blocking:
 
 
 class Asynchronous:
-    """The asyncio driver, on a loop of its own."""
+    """The asyncio driver, on its own event loop."""
 
     def __init__(self, settings: ClientSettings) -> None:
         self._runner = asyncio.Runner()

@@ -40,7 +40,7 @@ class Controller:
 
     Args:
         batches: its log.
-        high_watermark: None for one that was elected just now, the first time that it is asked.
+        high_watermark: None for one that was elected just now, in its first response.
         snapshots: oldest first. The log begins at 0, or at the end of the oldest one.
         starts_at_snapshot: which of the two.
 

@@ -39,7 +39,7 @@ class Late:
 
 
 Response = Message | Late | str | None
-"""A response; a late one; why there is none, in words; None for silence until the time is over."""
+"""A response; a late one; why there is none, in words; None for no response before the timeout."""
 
 Node = Callable[[Message], Response]
 
@@ -61,11 +61,11 @@ class Table:
     """Carries out the steps of a session.
 
     Args:
-        nodes: what responds at each place; elsewhere, connections are refused.
+        nodes: the node at each address; at other addresses, connections are refused.
 
     Attributes:
         asked: the requests of the session, in order, and `asked_at_ms`, when each was sent.
-        given_up: the places whose request in flight the session gave up, in order.
+        given_up: the addresses whose request in flight the session gave up, in order.
     """
 
     def __init__(self, nodes: Mapping[Endpoint, Node]) -> None:
@@ -118,7 +118,7 @@ class Table:
         node = self.nodes.get(step.endpoint)
         response = node(step.request) if node is not None else "Connection refused"
         if isinstance(response, ApiVersionsResponse):
-            return Outcome(now_ms=self.now_ms, response=response)  # a driver knows it since the connection was opened
+            return Outcome(now_ms=self.now_ms, response=response)  # A driver knows it since the connection was opened.
         self.asked.append(step)
         self.asked_at_ms.append(self.now_ms)
         if response is None or isinstance(response, Late):
@@ -150,7 +150,7 @@ def session(
     topic: str | None = None,
     request_timeout_ms: int = 1_000,
 ) -> Session:
-    """A session with the places of these nodes to begin with; node 1's when none is named."""
+    """A session with the addresses of these nodes as bootstrap servers; by default that of node 1."""
     settings = ClientSettings(
         bootstrap_servers=tuple(PLACES[server] for server in servers or (1,)),
         cluster_id=cluster_id,
@@ -170,7 +170,7 @@ def metadata(
     topics: tuple[str, ...] = (TOPIC,),
     has_partitions: bool = True,
 ) -> MetadataResponse:
-    """What a node says about the leader."""
+    """A node's Metadata response about the leader."""
     partition = MetadataResponsePartition(
         error_code=0 if leader is not None else 5,
         partition_index=0,

@@ -56,7 +56,7 @@ def test_append_whose_response_is_lost_is_repeated_with_the_same_bytes() -> None
     assert len(set(sent)) == 1
 
 
-def test_append_under_a_key_that_a_newer_write_has_taken_is_done() -> None:
+def test_append_under_a_key_with_a_newer_write_counts_as_written() -> None:
     table = leader_alone(produced(ErrorCode.DUPLICATE_SEQUENCE_NUMBER, 4))
 
     appended = table.run(calls.append(session(), table.deadline(), BATCH))
@@ -190,7 +190,7 @@ def test_end_that_an_old_leader_names_is_dropped() -> None:
 
 
 @pytest.mark.parametrize("timestamp", [offsets.EARLIEST_TIMESTAMP, 1_000])
-def test_record_of_an_old_epoch_is_found_all_the_same(timestamp: int) -> None:
+def test_record_of_an_old_epoch_is_found(timestamp: int) -> None:
     table = leader_alone(listed(offset=5, epoch=1))
 
     found = table.run(calls.find_offset(session(), table.deadline(), timestamp))
@@ -206,7 +206,7 @@ def test_offset_without_an_epoch_has_none() -> None:
     assert found == FoundOffset(offset=Offset(5), epoch=None)
 
 
-def test_no_record_is_as_young() -> None:
+def test_no_record_has_that_timestamp_or_a_later_one() -> None:
     table = leader_alone(listed(offset=-1, epoch=-1))
 
     assert table.run(calls.find_offset(session(), table.deadline(), 1 << 60)) is None
@@ -255,7 +255,7 @@ END_OF_EPOCH = OffsetAndEpoch(epoch=Epoch(2), offset=Offset(6))
 
 
 @pytest.mark.rule("CLIENT-15")
-def test_batch_is_planned_with_one_question() -> None:
+def test_batch_is_planned_with_one_request() -> None:
     start, end = epochs.LogPlace(offset=4, epoch=2, checksum=77), epochs.LogPlace(offset=9, epoch=3)
     table = leader_alone(planned(start=start, end=end))
 
@@ -318,7 +318,7 @@ def test_producer_id_comes_from_the_leader() -> None:
         ((SupportedFeature(name="kraft.spark.version", min_version=0, max_version=1),), True),
     ],
 )
-def test_nodes_that_judge_keys_say_so(features: tuple[SupportedFeature, ...], supports: bool) -> None:
+def test_nodes_that_check_keys_support_keyed_writes(features: tuple[SupportedFeature, ...], supports: bool) -> None:
     served = ApiVersionsResponse(error_code=0, api_keys=(), supported_features=features)
     table = Table({PLACES[1]: node(served, serves=served)})
 

@@ -1,4 +1,4 @@
-"""A TCP connection that is waited for in several parts, and to the first address that accepts."""
+"""A TCP connection that is opened in several waits, to the first address that accepts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_last_address_says_why_there_is_no_connection(monkeypatch: pytest.Monkey
         Connecting(endpoint).wait(time.monotonic() + WITHIN_S)
 
 
-def test_wait_that_ends_early_is_gone_on_with(listening: socket.socket) -> None:
+def test_wait_that_ended_early_can_be_continued(listening: socket.socket) -> None:
     place = listening.getsockname()
     with socket.create_connection(place):
         connecting = Connecting(Endpoint(*place))

@@ -44,7 +44,7 @@ def test_leader_is_found_through_any_server(server: int) -> None:
     assert (asking.cluster_id, asking.epoch) == (CLUSTER_ID, EPOCH)
 
 
-def test_records_above_the_high_watermark_are_not_given_out() -> None:
+def test_records_above_the_high_watermark_are_not_returned() -> None:
     table = a_table(Controller([*LOG[:2], LOG[2]], high_watermark=5))
     asking = session()
 
@@ -152,7 +152,7 @@ def test_end_of_an_epoch_is_in_the_response_to_a_fetch_beyond_the_log(
         pytest.param(5, (5, 8), id="the leader's own"),
     ],
 )
-def test_end_of_an_epoch_older_than_all_snapshots_is_not_told_but_a_newer_one(
+def test_end_of_a_newer_epoch_is_returned_for_one_older_than_all_snapshots(
     epoch: int, expected: tuple[int, int]
 ) -> None:
     batches = [a_batch(0, epoch=1), a_batch(2, epoch=3), a_batch(4, epoch=5), a_batch(6, epoch=5)]
@@ -238,8 +238,8 @@ def test_leader_that_an_observer_names_and_that_is_gone_is_looked_for_again() ->
     assert table.places_asked[:4] == [PLACES[OBSERVER], PLACES[LEADER]] * 2
 
 
-def test_leader_that_is_frozen_before_it_says_whose_node_it_is_is_left_for_a_newer_one() -> None:
-    """A new session finds the frozen leader's name at its followers, as they do not miss it yet."""
+def test_leader_that_is_suspended_before_it_names_its_software_is_replaced_by_a_newer_one() -> None:
+    """A new session gets the suspended leader from its followers, whose fetch timeouts have not expired yet."""
     leads = metadata(2, epoch=4)
     table = Table(
         {
@@ -257,7 +257,7 @@ def test_leader_that_is_frozen_before_it_says_whose_node_it_is_is_left_for_a_new
     assert table.given_up == [PLACES[1]]
 
 
-def test_topic_of_a_name_of_its_own_is_refused() -> None:
+def test_controllers_without_the_configured_topic_are_refused() -> None:
     table = a_table(Controller(LOG))
 
     with pytest.raises(
@@ -270,7 +270,7 @@ def test_topic_of_a_name_of_its_own_is_refused() -> None:
     ("responses", "trouble"),
     [
         pytest.param([a_cluster(leader=-1)], "knows no leader", id="no leader"),
-        pytest.param([a_cluster(leader=BROKER)], "knows no leader", id="a leader whose place it does not tell"),
+        pytest.param([a_cluster(leader=BROKER)], "knows no leader", id="a leader without an endpoint"),
         pytest.param(
             [DescribeClusterResponse(error_code=5, cluster_id="", brokers=())], "LEADER_NOT_AVAILABLE", id="error"
         ),
@@ -279,7 +279,7 @@ def test_topic_of_a_name_of_its_own_is_refused() -> None:
         pytest.param([a_cluster(), "Connection reset"], "Connection reset", id="lost at the second question"),
     ],
 )
-def test_controllers_without_a_leader_are_asked_until_the_timeout(responses: list[Response], trouble: str) -> None:
+def test_controllers_without_a_leader_are_tried_until_the_timeout(responses: list[Response], trouble: str) -> None:
     def controller(request: Message) -> Response:
         match request:
             case ApiVersionsRequest():

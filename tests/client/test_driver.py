@@ -1,4 +1,4 @@
-"""What all drivers share, driven by hand: time is a number, and bytes are handed over by the test."""
+"""What all drivers share, driven by the test: time is a number, and the test passes the bytes."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def result(waits: Generator[Wait[HandMovedTransport], int, Any], now_ms: int) ->
     return ended.value.value
 
 
-def test_driver_tells_what_to_wait_for_and_until_when(hands: Hands) -> None:
+def test_driver_yields_what_to_wait_for_and_until_when(hands: Hands) -> None:
     waits = hands.begin(steps(Pause(duration_ms=100), ask(), Pause(duration_ms=50)))
 
     assert next(waits) == Sleep(until_ms=1_100)
@@ -137,7 +137,7 @@ def test_driver_gives_the_deadline_of_a_call_from_its_begin(hands: Hands) -> Non
     assert result(waits, 1_001) == Deadline(started_ms=BEGAN_MS, timeout_ms=9_000)
 
 
-def test_driver_asks_for_the_same_wait_when_it_is_resumed_early(hands: Hands) -> None:
+def test_driver_yields_the_same_wait_when_it_is_resumed_early(hands: Hands) -> None:
     waits = hands.begin(steps(ask(patience_ms=500)))
     first = next(waits)
 
@@ -257,7 +257,7 @@ def test_connection_lost_between_two_requests_fails_the_next_one_and_then_anothe
     assert [transport.is_closed for _, transport in hands.opened] == [True, False]
 
 
-def test_response_counts_when_garbage_follows_it_and_the_connection_is_closed(hands: Hands) -> None:
+def test_response_counts_when_invalid_data_follows_it_and_the_connection_is_closed(hands: Hands) -> None:
     waits = hands.begin(steps(ask()))
     transport = awaited(next(waits))
     transport.respond(then=b"\xff" * 8)

@@ -1,4 +1,4 @@
-"""Both drivers of a session, blocking and asyncio, against real nodes and against bad ones."""
+"""Both drivers of a session, blocking and asyncio, against real nodes and misbehaving ones."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodesInProcess]:
 
 
 def asked(drive: Drive, place: Endpoint, *, timeout_ms: int = 5_000) -> Outcome:
-    """What becomes of one question to one node."""
+    """The outcome of one request to one node."""
 
     def ask(_session: Session, _deadline: Deadline) -> Operation[Outcome]:
         return (yield Ask(endpoint=place, request=MetadataRequest(topics=None), timeout_ms=timeout_ms))
@@ -92,7 +92,7 @@ def test_refused_append_is_an_error_with_the_reason(drive: Drive, nodes: NodesIn
     assert str(refused.value) == "INVALID_RECORD: 8 bytes of records are not exactly one batch"
 
 
-def test_reader_with_less_time_than_its_wait_gets_nothing_and_no_error(drive: Drive, nodes: NodesInProcess) -> None:
+def test_reader_with_a_timeout_below_its_wait_gets_no_records_and_no_error(drive: Drive, nodes: NodesInProcess) -> None:
     driver = drive(settings_of(nodes.endpoint(1), api_timeout_ms=300))
     end = driver.call(calls.find_offset, LATEST)
 
@@ -174,8 +174,8 @@ def sending(data: bytes) -> Iterator[Endpoint]:
     ("data", "trouble"),
     [
         pytest.param(b"", "closed", id="closed at once"),
-        pytest.param(encode_response(serving_all(), 4, correlation_id=0)[:-5], "closed", id="cut in the middle"),
-        pytest.param(b"\x00\x00\x00\x04\x00\x00\x00\x00", "cannot decode", id="cut short"),
+        pytest.param(encode_response(serving_all(), 4, correlation_id=0)[:-5], "closed", id="truncated in the middle"),
+        pytest.param(b"\x00\x00\x00\x04\x00\x00\x00\x00", "cannot decode", id="incomplete"),
         pytest.param(b"\xff" * 100, "a frame of -1 bytes", id="rubbish"),
         pytest.param(encode_response(serving_all(), 4, correlation_id=9), "a response to request 9", id="to another"),
         pytest.param(
@@ -202,7 +202,7 @@ def test_node_that_serves_nothing_ends_the_call(drive: Drive) -> None:
             driver.call(calls.find_offset, LATEST)
 
 
-def test_leader_that_falls_silent_is_left_for_the_next(drive: Drive, tmp_path: Path) -> None:
+def test_client_goes_to_the_next_leader_when_the_first_one_stops_responding(drive: Drive, tmp_path: Path) -> None:
     with NodesInProcess(voters_properties(tmp_path)) as nodes:
         old = nodes.start().wait_for_leader()
         driver = drive(settings_of(*(nodes.endpoint(node_id) for node_id in nodes.running), request_timeout_ms=500))

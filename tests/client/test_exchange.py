@@ -1,4 +1,4 @@
-"""The requests to one node, one at a time: what is sent when, and what becomes of them."""
+"""The requests to one node, one at a time: what is sent when, and their results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RESPONSE = encode_response(metadata(), METADATA.versions.highest, correlation_id
 
 
 def sent(exchange: Exchange) -> str | None:
-    """The name of the request that goes out; None if nothing does."""
+    """The name of the request that is sent; None if none is."""
     data = exchange.data_to_send()
     if not data:
         return None

@@ -28,7 +28,7 @@ LONG_MS = 60_000
 
 
 class HeldNode:
-    """A node that sends its responses when it may: those to ApiVersions, and those to other requests."""
+    """A node that sends its responses when the test allows it: those to ApiVersions, and those to other requests."""
 
     def __init__(self, listening: socket.socket) -> None:
         self.endpoint = Endpoint(HOST, listening.getsockname()[1])

@@ -44,7 +44,7 @@ def ask(
     return asking.ask_leader(request_to, status_of, deadline, may_wait_ms=may_wait_ms)
 
 
-def test_leader_is_found_and_asked() -> None:
+def test_leader_is_found_and_gets_the_request() -> None:
     table = Table({PLACES[2]: node(knows=metadata(1)), PLACES[1]: node(response())})
     asking = session(2)
 
@@ -56,7 +56,7 @@ def test_leader_is_found_and_asked() -> None:
     assert (asking.epoch, asking.cluster_id) == (3, CLUSTER_ID)
 
 
-def test_leader_is_told_what_it_leads() -> None:
+def test_request_is_made_for_the_leader() -> None:
     told: list[Leader] = []
 
     def request_to(leader: Leader) -> Message:
@@ -71,7 +71,7 @@ def test_leader_is_told_what_it_leads() -> None:
     ]
 
 
-def test_known_leader_is_asked_without_a_lookup() -> None:
+def test_known_leader_gets_the_request_without_a_lookup() -> None:
     table = leader_alone(response())
     asking = session()
     table.run(ask(asking, table.deadline()))
@@ -151,7 +151,7 @@ def test_session_gives_up_at_its_deadline_and_says_what_each_node_said() -> None
     assert table.now_ms == 5_000 + 2_500
 
 
-def test_last_reason_is_told_and_not_that_there_was_no_time_for_another_question() -> None:
+def test_error_names_the_last_failure_and_not_the_lack_of_time_for_another_request() -> None:
     table = Table({PLACES[1]: lambda _: "Connection refused"})
 
     with pytest.raises(QuorumUnavailableError, match=r"within 200 ms: node1:9091: Connection refused$"):
@@ -225,7 +225,7 @@ def test_call_without_a_response_names_the_last_failure() -> None:
     )
 
 
-def test_call_that_is_refused_to_the_end_says_by_what() -> None:
+def test_call_that_is_refused_until_its_deadline_names_the_error() -> None:
     table = leader_alone(response(ErrorCode.NOT_LEADER_OR_FOLLOWER))
 
     with pytest.raises(QuorumUnavailableError, match=r"(last failure|:) .*(NOT_LEADER_OR_FOLLOWER|node1)"):
@@ -236,7 +236,7 @@ def test_call_that_is_refused_to_the_end_says_by_what() -> None:
     ("may_wait_ms", "timeout_ms", "allowed_ms"),
     [
         pytest.param(0, 10_000, 1_000, id="the usual time"),
-        pytest.param(400, 10_000, 1_400, id="what the node may wait comes on top"),
+        pytest.param(400, 10_000, 1_400, id="the maximum wait is added"),
         pytest.param(0, 500, 499, id="never past the deadline"),
     ],
 )
@@ -272,7 +272,7 @@ def test_response_without_an_epoch_is_accepted() -> None:
     assert table.run(ask(session(epoch=3), table.deadline(), has_epoch=False)) == response(epoch=0)
 
 
-def test_deposed_leader_is_not_accepted() -> None:
+def test_replaced_leader_is_not_accepted() -> None:
     table = Table(
         {
             PLACES[1]: node(response(epoch=3), knows=metadata(1, epoch=3)),
@@ -297,7 +297,7 @@ def test_epoch_of_the_metadata_is_remembered_too() -> None:
     assert asking.epoch == 9
 
 
-def test_quorum_with_the_wanted_cluster_id_is_taken() -> None:
+def test_quorum_with_the_expected_cluster_id_is_accepted() -> None:
     table = leader_alone(response())
 
     assert table.run(ask(session(cluster_id=CLUSTER_ID), table.deadline())) == response()
@@ -337,13 +337,13 @@ def test_quorum_without_the_one_topic_is_refused(topics: tuple[str, ...], wanted
     assert str(refused.value) == message
 
 
-def test_wanted_topic_is_found_among_several() -> None:
+def test_configured_topic_is_found_among_several() -> None:
     table = Table({PLACES[1]: node(response(), knows=metadata(1, topics=("other", TOPIC)))})
 
     assert table.run(ask(session(topic=TOPIC), table.deadline())) == response()
 
 
-def test_deadline_is_never_overdrawn() -> None:
+def test_deadline_has_no_time_left_once_it_has_passed() -> None:
     deadline = Deadline(started_ms=100, timeout_ms=50)
 
     assert [deadline.left_ms(now_ms) for now_ms in (100, 149, 150, 1_000)] == [50, 1, 0, 0]

@@ -1,7 +1,7 @@
-"""The shipped session against a quorum whose leaders freeze, are replaced and come back, at times that a seed draws.
+"""The shipped session against a quorum whose leaders are suspended, replaced and resumed, at times that a seed draws.
 
-Time is virtual. A node that is frozen sends nothing. When it continues, it still considers itself the leader until it
-learns the new epoch. What a leader appended just before it froze may or may not be in the log of its successor.
+Time is virtual. A suspended node sends nothing. When it continues, it still considers itself the leader until it
+gets the new epoch. What a leader appended just before it was suspended may or may not be in its successor's log.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ RESPONSE_MS = (1, 30)
 SLOW_RESPONSE_MS = (400, 3_000)
 REQUEST_TIMEOUT_MS = 5_000
 SLACK_MS = 1_500
-"""From the election of a leader to the end of a call: two lookups at silent nodes, a pause, the slowest response."""
+"""From the election of a leader to the end of a call: two lookups at suspended nodes, a pause, the slowest response."""
 
 SERVERS = {endpoint: node_id for node_id, endpoint in PLACES.items()}
 
 
 class BrokenRuleError(AssertionError):
-    """A session did what it must not do."""
+    """A session broke a rule."""
 
 
 @dataclass(slots=True)
 class NodeState:
-    """Which leader a node knows, and until when it is frozen."""
+    """Which leader a node knows, and until when it is suspended."""
 
     leader_id: int
     epoch: int
@@ -84,7 +84,7 @@ class Quorum:
     highest_seen: int = 0
 
     def freeze_leader(self) -> None:
-        """Freeze the leader, and let the others elect another one later."""
+        """Suspend the leader, and let the others elect another one later."""
         frozen = self.nodes[self.leader_id]
         self.election_ms = self.now_ms + self.dice.randint(*ELECTION_MS)
         frozen.frozen_until_ms = self.election_ms + self.dice.randint(*RETURN_MS)
@@ -124,7 +124,9 @@ class Quorum:
         slow = isinstance(response, ProduceResponse) and self.dice.random() < 0.1
         takes_ms = self.dice.randint(*(SLOW_RESPONSE_MS if slow else RESPONSE_MS))
         if is_frozen and isinstance(step.request, ProduceRequest) and self.dice.random() < 0.5:
-            self._append(step.request)  # it was appended and replicated, but the leader froze before it responded
+            self._append(
+                step.request
+            )  # It was appended and replicated, but the leader was suspended before it responded.
         self.in_flight[step.endpoint] = InFlight(response, self.now_ms + takes_ms, self.now_ms + step.timeout_ms)
         return self._await(step.endpoint, step.patience_ms)
 
@@ -155,7 +157,7 @@ class Quorum:
                 raise AssertionError(f"nothing asks for {request}")
 
     def _append(self, request: ProduceRequest) -> int:
-        """Append as a leader that knows the keys: what the log holds already has its old offset in the response."""
+        """Append as a leader that knows the keys: a repeated write gets its old offset."""
         ((partition,),) = (topic.partition_data for topic in request.topic_data)
         batch = partition.records or b""
         if batch not in self.log:
@@ -192,10 +194,10 @@ def batches() -> Iterator[bytes]:
 
 
 def run(seed: int, kind: type[Session] = Session) -> None:
-    """Append through one session while leaders freeze.
+    """Append through one session while leaders are suspended.
 
     Raises:
-        BrokenRuleError: it did what it must not do.
+        BrokenRuleError: the session broke a rule.
     """
     dice = random.Random(seed)
     quorum = Quorum(dice)
@@ -229,21 +231,21 @@ def test_each_append_is_there_once_and_no_call_waits_for_a_leader_that_is_replac
 
 
 class StaysWithTheFrozen(Session):
-    """Planted: never leaves a silent leader."""
+    """Planted: never leaves a suspended leader."""
 
     def _is_newer(self, found: Leader, *, than: Leader) -> bool:
         return False
 
 
 class LeavesForAnyEpoch(Session):
-    """Planted: takes whatever leader another node names, of whatever epoch."""
+    """Planted: accepts any leader that another node names, of any epoch."""
 
     def _is_newer(self, found: Leader, *, than: Leader) -> bool:
         return found.endpoint != than.endpoint
 
 
 class KeepsTheRequest(Session):
-    """Planted: leaves for a newer leader, but does not give the request up."""
+    """Planted: goes to a newer leader, but does not give the request up."""
 
     def _await_or_switch(self, leader: Leader, deadline: Deadline, now_ms: int) -> Operation[Outcome]:
         waiting = super()._await_or_switch(leader, deadline, now_ms)
@@ -259,7 +261,7 @@ class KeepsTheRequest(Session):
 
 
 class WaitsOutEachLook(Session):
-    """Planted: gives a silent server the whole request timeout when it asks for the leader."""
+    """Planted: gives a suspended server the whole request timeout when it looks for the leader."""
 
     def __init__(self, settings: ClientSettings) -> None:
         super().__init__(settings)

@@ -36,7 +36,7 @@ class Box(Message):
 
 @message(versions="0-3", flexible="2+")
 class Everything(Message):
-    """Versions 0 and 1 have lengths of fixed size and no tagged fields; 1 and 3 have more fields than those before."""
+    """Versions 0 and 1 have lengths of fixed size and no tagged fields; 1 and 3 have more fields than 0 and 2."""
 
     flag: bool = field(BOOL)
     tiny: int = field(INT8)

@@ -18,7 +18,7 @@ from raft.uuids import format_uuid
 AnyMessage = TypeVar("AnyMessage", bound=Message)
 
 MANY = settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-"""Without limits of time, which a busy machine would not keep."""
+"""Without time limits, which a busy machine would exceed."""
 
 FEW = settings(MANY, max_examples=8)
 """For tests that run once for every version of every message."""

@@ -1,4 +1,4 @@
-"""What is refused, and how the error names the place."""
+"""What is refused, and how the error names the field."""
 
 import traceback
 

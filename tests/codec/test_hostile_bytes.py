@@ -1,4 +1,4 @@
-"""Whatever the bytes are, decoding returns a message or raises DecodeError, and makes nothing larger than the bytes."""
+"""For any bytes, decoding returns a message or raises DecodeError, and makes nothing larger than the bytes."""
 
 import random
 import tracemalloc
@@ -20,7 +20,7 @@ VERSIONS = list(Everything.__schema__.versions)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_decoder_refuses_message_cut_at_any_length(version: int) -> None:
+def test_decoder_refuses_message_truncated_at_any_length(version: int) -> None:
     encoded = encode(sample(Everything, version), version)
 
     for length in range(len(encoded)):

@@ -1,4 +1,4 @@
-"""Kafka's own message files fit the same machinery: two of its metadata records, loaded from JSON."""
+"""Kafka's own message files can be declared too: two of its metadata records, loaded from JSON."""
 
 import json
 import re

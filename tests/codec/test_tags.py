@@ -16,7 +16,7 @@ class Leader(Message):
 
 @message(versions="0-2", flexible="1+")
 class Answer(Message):
-    """Version 2 knows two tags more than version 1."""
+    """Version 2 has two tags more than version 1."""
 
     number: int = field(INT32)
     cluster: str | None = field(STRING, versions="1+", nullable="1+", tag=0, default=None)

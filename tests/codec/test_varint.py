@@ -43,6 +43,6 @@ def test_reader_refuses_varints_of_more_than_32_bits(encoded: str) -> None:
         read_uvarint(bytes.fromhex(encoded), 0)
 
 
-def test_reader_refuses_varint_that_is_cut_short() -> None:
+def test_reader_refuses_varint_that_is_incomplete() -> None:
     with pytest.raises(IndexError):
         read_uvarint(b"\xff\xff", 0)

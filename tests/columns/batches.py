@@ -1,4 +1,4 @@
-"""Batches to decode: made by the record-at-a-time code, by aiokafka, or bent out of shape and sealed again."""
+"""Batches to decode: made by the record-at-a-time code, by aiokafka, or changed and given a right checksum again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import struct
 from collections.abc import Sequence
 
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
-from crc32c import crc32c
 from hypothesis import strategies as st
 
 from raft.records.batch import build_batch
@@ -14,6 +13,7 @@ from raft.records.compression import Compression
 from raft.records.record import Record
 from raft.types import Epoch, Offset
 from tests.columns.rows import Row
+from tests.node.harness.batches import sealed
 
 HEADER_SIZE = 61
 NOW_MS = 1_760_000_000_000
@@ -42,23 +42,15 @@ def batch_by_aiokafka(rows: Sequence[Row]) -> bytes:
     return bytes(builder.build())
 
 
-def sealed(batch: bytes | bytearray) -> bytes:
-    """Return the batch with its length and checksum made right, whatever is in it."""
-    changed = bytearray(batch)
-    struct.pack_into(">i", changed, 8, len(changed) - 12)
-    struct.pack_into(">I", changed, 17, crc32c(memoryview(changed)[21:]))
-    return bytes(changed)
-
-
 def with_field(batch: bytes, form: str, position: int, value: int) -> bytes:
-    """Return the batch with one field of its header changed, and sealed."""
+    """Return the batch with one field of its header changed, and a right checksum."""
     changed = bytearray(batch)
     struct.pack_into(form, changed, position, value)
     return sealed(changed)
 
 
 def with_records(batch: bytes, records: bytes) -> bytes:
-    """Return the batch with other bytes in the place of its records, and sealed."""
+    """Return the batch with other bytes in place of its records, and a right checksum."""
     return sealed(batch[:HEADER_SIZE] + records)
 
 

@@ -13,7 +13,7 @@ NO_ACCESS = 0
 
 
 class GuardedMemory:
-    """A stretch of memory with a forbidden page before it and one behind it.
+    """Memory with a page without access before it and one behind it.
 
     Args:
         page_count: how many pages may be used.

@@ -1,6 +1,6 @@
-"""Rows as plain Python values, for comparing; and a reader of batches that is nothing but slow.
+"""Rows as plain Python values, for comparing; and a slow reader of batches.
 
-It is the opinion of a third party on what is in a batch: no line of it is shared with the code under test.
+It shares no line with the code under test.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def decoded_rows(decoded: Decoded) -> list[Row]:
 
 
 def arrow_rows(record_batch: pa.RecordBatch) -> list[Row]:
-    """Return the rows of a record batch that has headers, after a look at whether it is sound Arrow."""
+    """Return the rows of a record batch that has headers, after a check that it is valid Arrow."""
     record_batch.validate(full=True)
     columns = {name: record_batch.column(name) for name in ("key", "value", "offset", "epoch", "headers")}
     timestamps_us = record_batch.column("timestamp").cast(pa.int64()).to_pylist()
@@ -124,7 +124,7 @@ class PlainReader:
 
 
 def read_plainly(*batches: bytes) -> list[Row]:
-    """Return the rows of batches that lie one after the other."""
+    """Return the rows of batches that follow each other."""
     return PlainReader(b"".join(batches)).read_rows()
 
 

@@ -1,4 +1,4 @@
-"""Decoding: what comes out, and what is left out."""
+"""Decoding: which rows are returned, and which are left out."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tests.columns.batches import (
     batch_of,
     batch_of_rows,
     row_batches,
-    sealed,
     with_field,
     with_records,
 )
 from tests.columns.rows import EVERYTHING, Row, decode_all, decoded_rows, read_plainly
+from tests.node.harness.batches import sealed
 
 
 def offsets_of(decoded: Decoded) -> list[int]:
@@ -105,7 +105,7 @@ def test_decoder_gives_exactly_the_read_schema(kernel: Kernel) -> None:
     ("key", "shown"),
     [
         pytest.param(b"b\xffd", "b\ufffdd", id="a byte that begins nothing"),
-        pytest.param(b"\xe2\x82!", "\ufffd!", id="a character cut short"),
+        pytest.param(b"\xe2\x82!", "\ufffd!", id="an incomplete character"),
         pytest.param(b"\xed\xa0\x80", "\ufffd\ufffd\ufffd", id="a surrogate"),
         pytest.param(b"\xf4\x90\x80\x80", "\ufffd" * 4, id="past the last character"),
         pytest.param(b"\xc0\xaf", "\ufffd\ufffd", id="longer than need be"),
@@ -134,7 +134,7 @@ def test_decoder_gives_null_headers_when_a_record_has_none(kernel: Kernel) -> No
     assert record_batch.column("headers").to_pylist() == [None, [{"key": "", "value": None}]]
 
 
-def test_decoder_ends_silently_when_the_last_batch_is_cut(kernel: Kernel) -> None:
+def test_decoder_ends_without_an_error_when_the_last_batch_is_incomplete(kernel: Kernel) -> None:
     first, second = batch_of(b"a", b"b"), batch_of(b"c", base_offset=2)
 
     for length in range(len(first) + len(second)):
@@ -166,7 +166,7 @@ def test_decoder_skips_control_batches_and_says_how_far_it_came(kernel: Kernel) 
     assert decoded.next_offset == 2
 
 
-def test_decoder_flags_control_records_when_they_are_wanted(kernel: Kernel) -> None:
+def test_decoder_marks_control_records_when_they_are_read(kernel: Kernel) -> None:
     control = build_batch(
         [Record(key=b"\0\0\0\2", value=b"leader", timestamp_ms=1)], base_offset=Offset(1), is_control=True
     )
@@ -206,7 +206,7 @@ def test_decoder_takes_the_outermost_timestamps(kernel: Kernel, timestamp_ms: in
     assert record_batch.column("timestamp").cast(pa.int64()).to_pylist() == [timestamp_ms * 1000]
 
 
-def test_decoder_does_not_mind_a_timestamp_of_a_row_that_is_not_wanted(kernel: Kernel) -> None:
+def test_decoder_ignores_the_timestamp_of_a_row_out_of_range(kernel: Kernel) -> None:
     batch = build_batch([Record(timestamp_ms=2**62), Record(timestamp_ms=5)])
 
     decoded = decode(batch, start_offset=1, end_offset=2, headers=True, kernel=kernel)

@@ -26,7 +26,7 @@ TOO_LATE_MS = 2**63 // 1000 + 1
         pytest.param(build_batch([Record(timestamp_ms=TOO_LATE_MS)], base_offset=Offset(7)), id="late"),
         pytest.param(build_batch([Record(timestamp_ms=-TOO_LATE_MS)], base_offset=Offset(7)), id="early"),
         pytest.param(
-            # Were the sum cut to 64 bits, it would be -2, a time like any other.
+            # In 64 bits the sum would be -2, a valid time.
             with_field(
                 with_records(batch_of(b"", base_offset=7), bytes([30, 0, *write_varint(2**63 - 1), 0, 1, 1, 0])),
                 ">q",
@@ -75,7 +75,7 @@ def unsealed(batch: bytes, form: str, position: int, value: int) -> bytes:
         pytest.param(with_field(batch_of(b"a"), ">i", 57, -1), id="negative record count"),
     ],
 )
-def test_decoder_refuses_a_header_that_cannot_be(kernel: Kernel, batch: bytes) -> None:
+def test_decoder_refuses_an_impossible_header(kernel: Kernel, batch: bytes) -> None:
     with pytest.raises(DecodeError, match=r"batch at offset -?\d+: "):
         decode_all(batch, kernel)
 

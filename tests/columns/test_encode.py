@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from datasource.columns import decode, encode_batch, encoded_size
 from datasource.columns.kernel import Kernel
 from raft.errors import ErrorCode, RequestError
-from tests.columns.batches import NOW_MS, batch_by_aiokafka, contents, header_lists, sealed
+from tests.columns.batches import NOW_MS, batch_by_aiokafka, contents, header_lists
 from tests.columns.rows import Headers, Row, decoded_rows, read_plainly, rows_to_write
+from tests.node.harness.batches import sealed
 
 NO_LIMIT = 1 << 30
 

@@ -1,7 +1,8 @@
 """The compiled kernel reads and writes no byte outside of its arguments, whatever bytes it is given.
 
 Inputs, and the encoder's output, end right before a page without access, so touching one byte too many ends the
-process. Behind the decoder's outputs lie canaries. A process that ends this way prints no seed, so the seed is fixed.
+process. Behind the decoder's outputs are bytes that must not change. A process that ends this way prints no seed, so
+the seed is fixed.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from datasource.columns import decode
 from datasource.columns.kernel import Kernel
 from datasource.columns.rows import Rows
 from raft.errors import DecodeError
-from tests.columns.batches import HEADER_SIZE, NOW_MS, batch_of_rows, sealed
+from tests.columns.batches import HEADER_SIZE, NOW_MS, batch_of_rows
 from tests.columns.guarded_memory import GuardedMemory
 from tests.columns.rows import Row, rows_to_write
+from tests.node.harness.batches import sealed
 
 SEED = 1
-"""Another one looks elsewhere."""
+"""Another seed tests other inputs."""
 
 INPUT_COUNT = 10_000
 COMPARED_EVERY = 5
@@ -38,7 +40,7 @@ EDGE_BYTES = (0x00, 0x01, 0x02, 0x03, 0x0F, 0x10, 0x7F, 0x80, 0xFE, 0xFF)
 
 
 class Canaries:
-    """Stands in for `pa.allocate_buffer`: behind each buffer lie bytes that must stay as they are."""
+    """Stands in for `pa.allocate_buffer`: behind each buffer are bytes that must not change."""
 
     def __init__(self) -> None:
         self._allocate = pa.allocate_buffer
@@ -51,7 +53,7 @@ class Canaries:
         return buffer.slice(0, size)
 
     def check(self) -> int:
-        """Look at all since the last time, and return how many there were."""
+        """Check all buffers since the last call, and return their number."""
         buffers, self._buffers = self._buffers, []
         for buffer, size in buffers:
             assert (np.frombuffer(buffer, np.uint8)[size:] == CANARY).all()
@@ -88,7 +90,7 @@ def random_rows(random: Random, count: int, *, offset: int = 0) -> list[Row]:
 
 
 def bent(random: Random, batch: bytes) -> bytes:
-    """Return the batch with some bytes under the checksum changed, and sealed, so that its records are looked at."""
+    """Return the batch with some bytes under the checksum changed, and a right checksum, so that they are decoded."""
     changed = bytearray(batch)
     kind = random.randrange(5)
     if kind == 0:
@@ -151,7 +153,7 @@ def test_decoder_stays_inside_of_any_input(
         if number % COMPARED_EVERY == 0:
             assert outcome == outcome_of(data, python, start_offset, end_offset, headers)
 
-    # It would be no test if all inputs were refused, or none.
+    # The test proves nothing if all inputs, or none, are refused.
     assert 0.1 * INPUT_COUNT < accepted_count < 0.9 * INPUT_COUNT
     assert buffer_count > accepted_count
 
@@ -183,7 +185,7 @@ def rebuilt(array: pa.Array, buffers: list[pa.Buffer | None]) -> pa.Array:
 
 
 class GuardedArrays:
-    """Puts the buffers of arrays flush against forbidden pages, each into memory of its own."""
+    """Puts the buffers of arrays next to pages without access, each into separate memory."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -213,7 +215,7 @@ class GuardedArrays:
 
 
 def random_slice(random: Random) -> pa.RecordBatch:
-    """Return a slice of rows, with the types that Spark hands over."""
+    """Return a slice of rows, with the types that Spark passes."""
     types = random.choice([(pa.binary(), pa.string()), (pa.large_binary(), pa.large_string())])
     whole = rows_to_write(random_rows(random, random.randrange(1, 30)))
     start = random.randrange(whole.num_rows)
@@ -228,7 +230,7 @@ def random_slice(random: Random) -> pa.RecordBatch:
 
 
 def misdirected(random: Random, array: pa.Array) -> pa.Array:
-    """Return the array with one of its offsets changed; not the outermost, which pyarrow itself looks at."""
+    """Return the array with one of its offsets changed; not the outermost, which pyarrow itself checks."""
     validity, offsets_buffer, *data = own_buffers(array)
     assert offsets_buffer is not None
     offsets = np.frombuffer(offsets_buffer, np.int64 if offset_size(array) == 8 else np.int32).copy()

@@ -1,4 +1,4 @@
-"""The choice of the kernel: what is taken, what is refused, and what is said about it."""
+"""The choice of the kernel: which one is used, which choice is refused, and the warnings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from raft.errors import ConfigError
 
 @pytest.fixture
 def fresh_choice() -> Iterator[None]:
-    """Let the process choose anew, now and after the test."""
+    """Let the process choose again, now and after the test."""
     load_kernel.cache_clear()
     yield
     load_kernel.cache_clear()

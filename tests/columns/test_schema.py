@@ -1,4 +1,4 @@
-"""The schema that Spark compares with its own before it takes the first record batch."""
+"""The schema that Spark compares with its own before it accepts the first record batch."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_segment_has_a_gibibyte_and_may_have_8_mebibytes_at_least() -> None:
 
 
 @pytest.mark.rule("TIMER-9")
-def test_log_lies_in_its_own_directory_or_in_the_only_one_there_is() -> None:
+def test_log_is_in_metadata_log_dir_or_in_the_only_log_dir() -> None:
     assert str(config().log_dir) == "/first"
     assert str(config({"metadata.log.dir": "/own", "log.dirs": "/first,/second"}).log_dir) == "/own"
     with pytest.raises(

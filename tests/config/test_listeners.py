@@ -1,4 +1,4 @@
-"""Where a node listens, and where it says that it does."""
+"""Where a node listens, and which addresses it advertises."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_listener_says_its_address_in_words() -> None:
 @pytest.mark.parametrize(
     "protocols", ["CONTROLLER=SSL", "CONTROLLER", "CONTROLLER SSL", "CONTROLLER:", ":SSL", "CONTROLLER:SSL:X"]
 )
-def test_protocol_map_that_cannot_be_read_is_refused_and_not_taken_for_plaintext(protocols: str) -> None:
+def test_malformed_protocol_map_is_refused_and_does_not_mean_plaintext(protocols: str) -> None:
     with pytest.raises(ConfigError) as refused:
         config(listener__security__protocol__map=protocols)
 

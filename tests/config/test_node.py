@@ -1,4 +1,4 @@
-"""What a node makes of its properties."""
+"""The configuration that properties give, and the properties that are refused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEAST = {
 
 
 def config(**changes: str | None) -> NodeConfig:
-    """The least configuration with changes, whose keys have "__" for the dots; None takes a key away."""
+    """The least configuration with changes, whose keys have "__" for the dots; None removes a key."""
     changed = LEAST | {key.replace("__", "."): value for key, value in changes.items()}
     return NodeConfig.from_properties({key: value for key, value in changed.items() if value is not None})
 

@@ -1,4 +1,4 @@
-"""Java-style properties: what a line means."""
+"""Java properties: what a line means."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_line_is_read_as_java_reads_it(text: str, properties: dict[str, str]) ->
         pytest.param("# not continued \\\nkey=value", {"key": "value"}, id="ends with its line"),
     ],
 )
-def test_comment_is_a_line_of_its_own(text: str, properties: dict[str, str]) -> None:
+def test_comment_is_a_line_by_itself(text: str, properties: dict[str, str]) -> None:
     assert parse_properties(text) == properties
 
 
@@ -83,7 +83,7 @@ def test_backslash_at_the_end_continues_the_line(text: str, properties: dict[str
         pytest.param(r"a=x\ty\nz", {"a": "x\ty\nz"}, id="tab and line feed"),
         pytest.param(r"a=x\ry\fz", {"a": "x\ry\fz"}, id="carriage return and form feed"),
         pytest.param(r"a=\u0041\u00e4", {"a": "A\xe4"}, id="code points"),
-        pytest.param(r"a=\q\"", {"a": 'q"'}, id="any other stands for itself"),
+        pytest.param(r"a=\q\"", {"a": 'q"'}, id="any other is itself"),
         pytest.param(r"a=\ x\ ", {"a": " x "}, id="blank"),
     ],
 )
@@ -99,7 +99,7 @@ def test_escape_stands_for_a_character(text: str, properties: dict[str, str]) ->
         pytest.param({"a": "  b "}, "a=\\  b \n", id="blanks before a value"),
         pytest.param({"b#": "!1=2:3"}, "b\\#=\\!1\\=2\\:3\n", id="signs"),
         pytest.param({"a": "x\ny\tz\\"}, "a=x\\ny\\tz\\\\\n", id="line feed, tab and backslash"),
-        pytest.param({"a": "\xe4\u2028"}, "a=\xe4\u2028\n", id="other characters stand for themselves"),
+        pytest.param({"a": "\xe4\u2028"}, "a=\xe4\u2028\n", id="other characters are themselves"),
     ],
 )
 def test_properties_are_written_as_java_writes_them(properties: dict[str, str], text: str) -> None:
@@ -107,7 +107,7 @@ def test_properties_are_written_as_java_writes_them(properties: dict[str, str], 
 
 
 @given(st.dictionaries(st.text(), st.text()))
-def test_properties_come_back_when_written_and_read(properties: dict[str, str]) -> None:
+def test_properties_are_unchanged_when_written_and_read(properties: dict[str, str]) -> None:
     assert parse_properties(format_properties(properties)) == properties
 
 

@@ -1,9 +1,9 @@
 """Nodes in a given state, each brought there by real events.
 
 Every builder gives a node 1 (`US`) that entered its role at 0 ms with new timeouts: an election timeout ends at
-`ELECTION_TIMEOUT_MS`, a fetch timeout at `FETCH_TIMEOUT_MS`. The random numbers are always 0. Unless told otherwise the
-quorum is 1, 2 and 3, and the log ends at offset 10 with a record of epoch 3 (`LOG`). A node whose id is not among
-`voters` is an observer.
+`ELECTION_TIMEOUT_MS`, a fetch timeout at `FETCH_TIMEOUT_MS`. The random numbers are always 0. Unless a test says
+otherwise, the quorum is 1, 2 and 3, and the log ends at offset 10 with a record of epoch 3 (`LOG`). A node whose id is
+not among `voters` is an observer.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ ELECTION_TIMEOUT_MS = 1000
 FETCH_TIMEOUT_MS = 2000
 
 LOG = ((3, 0),)
-"""The epoch cache of every node that is not told otherwise, in pairs of epoch and start offset."""
+"""The epoch cache of every node by default, in pairs of epoch and start offset."""
 
 
 def voter_set(voters: Iterable[int] = (1, 2, 3)) -> VoterSet:
@@ -101,7 +101,7 @@ def a_config(
 class Node:
     """A core, and the numbers of the requests and flushes it has ordered.
 
-    Numbers in the effects that `handle` returns count from 0 at the moment a builder hands the node over, so that a
+    Numbers in the effects that `handle` returns count from 0 when a builder returns the node, so that a
     test can say "the first request it sends".
     """
 
@@ -253,9 +253,9 @@ def an_unattached(
     directory: str | None = None,
     log: LogView | None = None,
 ) -> Node:
-    """A node without a leader it could fetch from. Give it a `leader` outside `voters`: known, but not its address.
+    """A node without a leader it could fetch from. With a `leader` outside `voters` it knows the leader but no address.
 
-    As the random numbers are 0, its first fetch is under way to the first of the others.
+    As the random numbers are 0, its first fetch is in flight to the first of the others.
     """
     return a_node(epoch=epoch, leader=leader, voted=voted, config=a_config(voters, directory=directory), log=log)
 
@@ -271,9 +271,9 @@ def a_follower(
     directory: str | None = None,
     log: LogView | None = None,
 ) -> Node:
-    """A follower of a voter; its fetch is under way to the leader.
+    """A follower of a voter; its fetch is in flight to the leader.
 
-    With `has_fetched` the leader has answered once at 0 ms, with nothing new but perhaps its high watermark.
+    With `has_fetched` the leader has responded once at 0 ms, with nothing new but perhaps its high watermark.
     """
     node = a_node(epoch=epoch, leader=of, voted=voted, config=a_config(voters, directory=directory), log=log)
     if has_fetched or high_watermark is not None:
@@ -289,7 +289,7 @@ def a_prospective(
     voters: VoterSet | Iterable[int] = (1, 2, 3),
     log: LogView | None = None,
 ) -> Node:
-    """A node whose pre-votes are under way to all other voters. A `leader` among `voters` is known with its address."""
+    """A node whose pre-votes are in flight to all other voters. A `leader` among `voters` is known with its address."""
     config = a_config(voters)
     timeout_ms = FETCH_TIMEOUT_MS if config.voters.endpoints(NodeId(leader or 0)) else ELECTION_TIMEOUT_MS
     node = a_node(epoch=epoch, leader=leader, voted=voted, config=config, log=log, now_ms=-timeout_ms)
@@ -298,7 +298,7 @@ def a_prospective(
 
 
 def a_candidate(*, epoch: int, voters: VoterSet | Iterable[int] = (1, 2, 3), log: LogView | None = None) -> Node:
-    """A node whose votes are under way to all other voters."""
+    """A node whose votes are in flight to all other voters."""
     return a_node(epoch=epoch, voted=US, config=a_config(voters), log=log)
 
 
@@ -313,9 +313,9 @@ def a_leader(
     headers: Iterable[BatchHeader] = (),
     linger_ms: int = 0,
 ) -> Node:
-    """A leader that was just elected by a bare majority, the lowest ids. Its announcements are under way.
+    """A leader that was just elected by a bare majority, the lowest ids. Its announcements are in flight.
 
-    Its LeaderChange record lies at the end of `log`; `flushed` says whether it is on disk. With
+    Its LeaderChange record is at the end of `log`; `flushed` says whether it is on disk. With
     `high_watermark_known` that bare majority has fetched it too, at 0 ms; with `disks_known` the voter set is that of
     `voter_set_with_directories`.
     """
@@ -339,7 +339,7 @@ def a_leader(
 
 
 def a_resigned(*, epoch: int, voters: Collection[int] = (1, 2, 3)) -> Node:
-    """A leader that was asked to resign before any voter had fetched; its EndQuorumEpoch requests are in flight."""
+    """A leader that has resigned before any voter had fetched; its EndQuorumEpoch requests are in flight."""
     node = a_leader(epoch=epoch, voters=voters)
     node.handle(ResignRequested(epoch=Epoch(epoch)), now_ms=0)
     return node.count_from_here()

@@ -1,4 +1,4 @@
-"""Short words for effects, with plain numbers, so that a list of them reads like orders given one after the other."""
+"""Short names for effects, with plain numbers, so that a list of them is easy to read."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def reads(start: int, end: int, *, max_bytes: int = 1 << 20) -> ReadRange:
 
 
 def sends(request: OutgoingRequest, *, to: int, number: int = 0, at: Endpoint | None = None) -> SendRequest:
-    """The node asks another; `number` counts from 0 within a test."""
+    """The node sends a request to another; `number` counts from 0 within a test."""
     return SendRequest(number=number, node_id=NodeId(to), endpoint=at or endpoint(to), request=request)
 
 
@@ -75,7 +75,7 @@ def flushes(end_offset: int, *, number: int = 0) -> FlushLog:
 def opens_epoch(
     epoch: int, *, at: int, granted_by: Iterable[int], voters: Iterable[int] = (1, 2, 3)
 ) -> AppendLeaderChange:
-    """The node appends the control batch that opens its epoch."""
+    """The node appends the control batch that begins its epoch."""
     return AppendLeaderChange(
         base_offset=Offset(at),
         epoch=Epoch(epoch),

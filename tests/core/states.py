@@ -1,4 +1,4 @@
-"""Short words for the roles that tests expect. `until` is the end of the role's timer."""
+"""Short names for the roles that tests expect. `until` is the end of the role's timer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def prospective(
     voted: int | ReplicaKey | None = None,
     votes: Tally | None = None,
 ) -> Role:
-    """It asks for pre-votes; the address of a leader it knew is node `leader`'s own, if not told otherwise."""
+    """It requests pre-votes; the address of a leader it knew is node `leader`'s own by default."""
     known_at = () if leader is None else (endpoint(leader),)
     return Prospective(
         epoch=Epoch(epoch),
@@ -52,7 +52,7 @@ def prospective(
 
 
 def candidate(*, epoch: int, until: int, votes: Tally | None = None) -> Role:
-    """It asks for votes."""
+    """It requests votes."""
     return Candidate(epoch=Epoch(epoch), voted_key=key(US), election_deadline_ms=until, tally=votes or tally(US))
 
 
@@ -97,7 +97,7 @@ def follower(
     has_fetched: bool = False,
     is_leader_refusing: bool = False,
 ) -> Role:
-    """It follows a leader, at that node's own address if not told otherwise."""
+    """It follows a leader, at that node's own address by default."""
     return Follower(
         epoch=Epoch(epoch),
         leader_id=NodeId(of),

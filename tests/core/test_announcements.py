@@ -1,4 +1,4 @@
-"""A message names the leader of an epoch: BeginQuorumEpoch and EndQuorumEpoch alike (rules BEGIN, END, GEN-10..13)."""
+"""A message names the leader of an epoch: BeginQuorumEpoch and EndQuorumEpoch (rules BEGIN, END, GEN-10..13)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.core.tables import FOLLOWER_OF_2, FOLLOWER_OF_3, LEADER, PROSPECTIVE,
 from tests.core.wording import begin_request, begin_response, end_request, end_response
 
 Row = tuple[str, Callable[[], Node], dict[str, Any], dict[str, Any], str]
-"""Name, who is told, what the request says, what the response says, and the rules."""
+"""Name, receiver, what the request says, what the response says, and the rules."""
 
 EMPTY = partial(an_unattached, epoch=0, log=a_log((), 0))
 FENCED, MALFORMED = ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.INVALID_REQUEST
@@ -122,7 +122,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("node", "request_", "response"), table(CASES))
-def test_node_responds_and_stays_as_it_is_when_the_named_leader_is_no_news(
+def test_node_responds_and_does_not_change_when_the_named_leader_is_known(
     node: Callable[[], Node],
     request_: BeginQuorumEpochRequest | EndQuorumEpochRequest,
     response: BeginQuorumEpochResponse | EndQuorumEpochResponse,
@@ -175,7 +175,7 @@ IMPOSSIBLE = [
 @pytest.mark.parametrize("ask", [begin_request, end_request], ids=["begin", "end"])
 @pytest.mark.parametrize(("node", "epoch", "leader", "reason"), table(IMPOSSIBLE))
 @pytest.mark.rule("GEN-12")
-def test_node_writes_nothing_and_stops_when_the_named_leader_cannot_be_true(
+def test_node_writes_nothing_and_stops_when_the_named_leader_is_impossible(
     node: Callable[[], Node],
     epoch: int,
     leader: int,

@@ -37,7 +37,7 @@ def is_fetched_from(node: Node, offset: int, *, now_ms: int = 200) -> list[Effec
 
 
 @pytest.mark.rule("LOG-5", "HW-6", "CLIENT-6")
-def test_leader_writes_an_append_at_its_end_in_its_epoch_and_answers_when_it_is_committed() -> None:
+def test_leader_writes_an_append_at_its_end_in_its_epoch_and_responds_when_it_is_committed() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
 
     effects = node.handle(append_of(records=3), now_ms=100)
@@ -50,7 +50,7 @@ def test_leader_writes_an_append_at_its_end_in_its_epoch_and_answers_when_it_is_
 
 
 @pytest.mark.rule("HW-6")
-def test_leader_does_not_answer_while_the_high_watermark_is_short_of_the_last_record() -> None:
+def test_leader_does_not_respond_while_the_high_watermark_is_below_the_last_record() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
     node.handle(append_of(records=3), now_ms=100)
     node.handle(append_of(records=1, request_id=78), now_ms=100)
@@ -63,7 +63,7 @@ def test_leader_does_not_answer_while_the_high_watermark_is_short_of_the_last_re
 
 
 @pytest.mark.rule("HW-7", "LOG-6")
-def test_only_voter_answers_when_the_append_is_on_its_disk() -> None:
+def test_only_voter_responds_when_the_append_is_on_its_disk() -> None:
     node = a_leader(epoch=5, voters=(1,))
 
     assert node.handle(append_of(), now_ms=100) == [appends(batch(11, epoch=5)), flushes(12)]
@@ -84,7 +84,7 @@ def test_leader_and_follower_both_have_it_on_disk_before_it_is_committed() -> No
 
 
 @pytest.mark.rule("HW-7")
-def test_newest_flush_answers_for_the_older_ones() -> None:
+def test_newest_flush_also_reports_the_older_ones() -> None:
     node = a_leader(epoch=5, voters=(1,))
     node.handle(append_of(), now_ms=100)
     older = node.last_flush
@@ -164,7 +164,7 @@ def test_unfinished_append_fails_when_leadership_is_lost() -> None:
 
 @pytest.mark.rule("CLIENT-8")
 @pytest.mark.parametrize("producer", [(7, 0, 0), (KEYED_WRITER, 0, 3)], ids=["idempotent producer", "keyed write"])
-def test_repeated_append_is_not_written_again_and_answered_with_the_old_offset_once_committed(
+def test_repeated_append_is_not_written_again_and_gets_the_old_offset_once_committed(
     producer: tuple[int, int, int],
 ) -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
@@ -198,7 +198,7 @@ def test_append_out_of_turn_is_refused_at_once(producer: tuple[int, int, int], e
     assert node.core.log.end_offset == 12
 
 
-def test_overtaken_write_is_told_that_it_is_a_duplicate_once_the_newer_one_is_committed() -> None:
+def test_overtaken_write_gets_duplicate_sequence_number_once_the_newer_one_is_committed() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
     node.handle(append_of(producer=(KEYED_WRITER, 0, 3), request_id=1), now_ms=100)
 
@@ -211,7 +211,7 @@ def test_overtaken_write_is_told_that_it_is_a_duplicate_once_the_newer_one_is_co
 
 
 @pytest.mark.rule("CLIENT-11")
-def test_write_of_other_rows_under_a_written_key_is_refused_once_what_is_there_is_committed() -> None:
+def test_write_of_other_rows_under_a_written_key_is_refused_once_the_first_one_is_committed() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
     node.handle(append_of(producer=(KEYED_WRITER, 0, 3), request_id=1), now_ms=100)
 
@@ -232,7 +232,7 @@ def test_write_of_other_rows_under_a_written_key_is_refused_once_what_is_there_i
 
 
 @pytest.mark.rule("CLIENT-8")
-def test_new_leader_knows_what_lies_uncommitted_in_its_log() -> None:
+def test_new_leader_knows_the_uncommitted_writes_in_its_log() -> None:
     old = batch(9, epoch=3, producer=(KEYED_WRITER, 0, 3)).header
     node = a_leader(epoch=5, log=a_log([(3, 0)], 10), headers=[old])
 
@@ -242,7 +242,7 @@ def test_new_leader_knows_what_lies_uncommitted_in_its_log() -> None:
 
 
 @pytest.mark.rule("CLIENT-8", "DIVERGE-6")
-def test_write_that_was_cut_off_is_new_again() -> None:
+def test_write_that_was_truncated_is_new_again() -> None:
     node = a_follower(of=2, epoch=5)
     lost = batch(10, epoch=5, producer=(KEYED_WRITER, 0, 3))
     node.gets(fetch_response(epoch=5, leader=2, batches=[lost]), of=2, now_ms=0)

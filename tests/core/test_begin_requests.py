@@ -100,7 +100,7 @@ def test_node_keeps_its_vote_when_it_follows_another_in_the_same_epoch() -> None
 @pytest.mark.parametrize(
     "addressee", [ReplicaKey(NodeId(3)), ReplicaKey(NodeId(1), Uuid("disk-0"))], ids=["another voter", "another disk"]
 )
-def test_node_follows_all_the_same_when_the_announcement_was_meant_for_another(addressee: ReplicaKey) -> None:
+def test_node_follows_even_when_the_announcement_was_meant_for_another(addressee: ReplicaKey) -> None:
     voter = an_unattached(epoch=5, voters=voter_set_with_directories(), directory="disk-1")
     before = voter.role
 
@@ -117,7 +117,7 @@ def test_node_follows_all_the_same_when_the_announcement_was_meant_for_another(a
 
 
 @pytest.mark.rule("BEGIN-9", "ROLE-7")
-def test_observer_follows_without_a_fetch_timeout_when_it_is_taken_for_a_voter() -> None:
+def test_observer_follows_without_a_fetch_timeout_when_the_leader_announces_itself_to_it() -> None:
     observer = an_unattached(epoch=5, voters=(2, 3))
 
     effects = observer.receives(begin_request(epoch=5, leader=2), now_ms=300)
@@ -127,7 +127,7 @@ def test_observer_follows_without_a_fetch_timeout_when_it_is_taken_for_a_voter()
 
 
 @pytest.mark.rule("BEGIN-8", "GEN-10", "PREVOTE-10")
-def test_follower_begins_anew_when_its_leader_names_more_endpoints() -> None:
+def test_follower_starts_to_follow_again_when_its_leader_names_more_endpoints() -> None:
     voter = a_follower(of=2, epoch=5, has_fetched=True)
     before = voter.role
     endpoints = (Endpoint("inside", 1), Endpoint("outside", 2))
@@ -186,7 +186,7 @@ def test_node_knows_a_leader_by_id_alone_when_its_address_is_unknown() -> None:
 
 
 @pytest.mark.rule("GEN-10", "GEN-11")
-def test_node_that_knew_a_leader_by_id_alone_follows_it_when_told_where_it_is() -> None:
+def test_node_that_knew_a_leader_by_id_alone_follows_it_when_a_message_has_its_address() -> None:
     voter = an_unattached(epoch=5, leader=9)
     before = voter.role
 
@@ -215,7 +215,7 @@ def test_candidate_stays_one_when_the_leader_of_its_epoch_is_a_stranger_without_
 
 
 @pytest.mark.rule("FETCH-25", "HW-7")
-def test_deposed_leader_waits_for_its_disk_before_it_fetches() -> None:
+def test_replaced_leader_waits_for_its_disk_before_it_fetches() -> None:
     voter = a_leader(epoch=5, flushed=False)
 
     effects = voter.receives(begin_request(epoch=6, leader=2), now_ms=300)

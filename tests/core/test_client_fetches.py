@@ -58,7 +58,7 @@ def test_client_gets_committed_records_only(node: Callable[[], Node], leader: in
 )
 @pytest.mark.parametrize(("epoch", "error"), [(4, FENCED), (6, UNKNOWN_EPOCH)], ids=["an older epoch", "a later epoch"])
 @pytest.mark.rule("CLIENT-1")
-def test_client_that_counts_on_another_epoch_is_told_so(
+def test_client_with_another_epoch_gets_an_error(
     node: Callable[[], Node], leader: int, high_watermark: int, epoch: int, error: ErrorCode
 ) -> None:
     response = fetch_response(epoch=5, leader=leader, high_watermark=high_watermark, error=error)
@@ -67,7 +67,7 @@ def test_client_that_counts_on_another_epoch_is_told_so(
 
 
 @pytest.mark.rule("CLIENT-1")
-def test_client_that_counts_on_the_present_epoch_is_served() -> None:
+def test_client_with_the_present_epoch_is_served() -> None:
     response = fetch_response(epoch=5, leader=1, high_watermark=11)
 
     assert a_leader_with_a_tail().receives(client_fetch(4, epoch=5)) == [replies(response, read=reads(4, 11))]
@@ -83,13 +83,13 @@ def test_client_that_counts_on_the_present_epoch_is_served() -> None:
     ],
 )
 @pytest.mark.rule("CLIENT-2")
-def test_client_is_sent_away_by_a_node_that_neither_leads_nor_follows(
+def test_client_is_refused_by_a_node_that_neither_leads_nor_follows(
     node: Callable[[], Node], leader: int | None
 ) -> None:
     assert node().receives(client_fetch(4)) == [replies(fetch_response(epoch=5, leader=leader, error=NOT_LEADER))]
 
 
-# Where the offset lies
+# Offsets within and outside the log
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_leader_refuses_offsets_outside_its_log_and_parks_the_uncommitted(offset
     ],
 )
 @pytest.mark.rule("CLIENT-3")
-def test_follower_never_says_out_of_range_for_what_it_may_just_not_know_yet(
+def test_follower_never_sends_out_of_range_for_an_offset_that_it_may_not_know_yet(
     offset: int, error: ErrorCode | None
 ) -> None:
     node = a_follower_with_a_tail()
@@ -134,7 +134,7 @@ def test_follower_never_says_out_of_range_for_what_it_may_just_not_know_yet(
 
 
 @pytest.mark.rule("CLIENT-3")
-def test_node_refuses_what_it_no_longer_has() -> None:
+def test_node_refuses_an_offset_before_its_log_start() -> None:
     node = a_leader(epoch=5, log=a_log([(3, 5)], 10, start=5))
 
     effects = node.receives(client_fetch(4))
@@ -154,7 +154,7 @@ def test_follower_that_knows_no_high_watermark_parks_the_start_and_has_nothing_e
 
 @pytest.mark.rule("CLIENT-4", "HW-4")
 @pytest.mark.parametrize("offset", [0, 4, 11], ids=["start", "middle", "end"])
-def test_leader_parks_and_then_answers_empty_while_it_knows_no_high_watermark(offset: int) -> None:
+def test_leader_parks_and_then_sends_an_empty_response_while_it_knows_no_high_watermark(offset: int) -> None:
     node = a_leader(epoch=5)
 
     assert node.receives(client_fetch(offset), now_ms=100) == []
@@ -198,7 +198,7 @@ def test_commit_wakes_a_parked_client_of_a_follower() -> None:
 
 
 @pytest.mark.rule("CLIENT-2", "ROLE-14")
-def test_parked_client_is_sent_away_when_the_leader_changes() -> None:
+def test_parked_client_gets_an_error_when_the_leader_changes() -> None:
     node = a_follower_with_a_tail()
     node.receives(client_fetch(8))
 
@@ -209,7 +209,7 @@ def test_parked_client_is_sent_away_when_the_leader_changes() -> None:
 
 
 @pytest.mark.rule("CLIENT-2")
-def test_client_that_wants_more_waits_for_it_and_gets_what_there_is_when_its_time_is_over() -> None:
+def test_client_waits_for_min_bytes_and_gets_fewer_when_its_max_wait_ends() -> None:
     node = a_leader_with_a_tail()
 
     assert node.receives(client_fetch(4, wait_until_bytes=node.core.committed_bytes + 1), now_ms=100) == []
@@ -220,7 +220,7 @@ def test_client_that_wants_more_waits_for_it_and_gets_what_there_is_when_its_tim
 
 @pytest.mark.rule("CLIENT-2")
 @pytest.mark.parametrize(("missing_bytes", "waits"), [(0, False), (1, True)], ids=["there is enough", "a byte less"])
-def test_client_is_answered_when_so_many_bytes_are_committed(missing_bytes: int, waits: bool) -> None:
+def test_client_gets_its_response_when_enough_bytes_are_committed(missing_bytes: int, waits: bool) -> None:
     node = a_leader_with_a_tail()
 
     effects = node.receives(client_fetch(4, wait_until_bytes=node.core.committed_bytes + missing_bytes))
@@ -248,7 +248,7 @@ def _append_and_commit(node: Node) -> None:
 
 
 @pytest.mark.rule("CLIENT-2", "FETCH-12")
-def test_commit_wakes_those_clients_alone_that_have_waited_for_no_more() -> None:
+def test_commit_wakes_only_clients_for_which_enough_is_committed() -> None:
     node = a_leader_with_a_tail()
     enough, too_much = node.core.committed_bytes + 1, 1 << 40
     for request_id, wait_until_bytes in [(1, too_much), (2, enough), (3, too_much)]:
@@ -263,7 +263,7 @@ def test_commit_wakes_those_clients_alone_that_have_waited_for_no_more() -> None
 
 
 @pytest.mark.rule("CLIENT-2")
-def test_client_that_will_not_wait_is_answered_at_once() -> None:
+def test_client_with_max_wait_0_gets_a_response_at_once() -> None:
     node = a_leader_with_a_tail()
 
     effects = node.receives(client_fetch(11, max_wait_ms=0))
@@ -271,7 +271,7 @@ def test_client_that_will_not_wait_is_answered_at_once() -> None:
     assert effects == [replies(fetch_response(epoch=5, leader=1, high_watermark=11))]
 
 
-# Where the client's log parts from ours
+# Diverging logs
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_client_that_will_not_wait_is_answered_at_once() -> None:
     ],
 )
 @pytest.mark.rule("CLIENT-1")
-def test_client_is_told_where_its_records_diverge_from_the_committed_ones(
+def test_client_gets_the_diverging_epoch_of_the_committed_log(
     asked: tuple[int, int | None], told: tuple[int, int] | None
 ) -> None:
     node = a_leader_with_a_tail()
@@ -298,11 +298,11 @@ def test_client_is_told_where_its_records_diverge_from_the_committed_ones(
 
 
 @pytest.mark.rule("CLIENT-4")
-def test_leader_parks_a_client_whose_records_part_while_it_knows_no_high_watermark() -> None:
+def test_leader_parks_a_client_whose_records_diverge_while_it_knows_no_high_watermark() -> None:
     assert a_leader(epoch=5).receives(client_fetch(10, last_epoch=2)) == []
 
 
-def test_client_is_never_told_an_uncommitted_end() -> None:
+def test_client_never_gets_an_uncommitted_end() -> None:
     node = a_follower(of=2, epoch=5, high_watermark=4)
     node.gets(fetch_response(epoch=5, leader=2, batches=[batch(10, epoch=5)]), of=2)
 

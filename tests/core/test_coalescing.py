@@ -27,14 +27,14 @@ def test_appends_at_the_front_become_one_event() -> None:
     assert not events
 
 
-def test_single_append_stays_what_it_is() -> None:
+def test_single_append_stays_an_append() -> None:
     (one,) = some_appends(1)
 
     assert take_next(deque([one, TimePassed()])) == one
     assert take_next(deque([one])) == one
 
 
-def test_no_more_than_so_many_are_taken_together() -> None:
+def test_number_of_appends_in_one_event_is_limited() -> None:
     events: deque[Event] = deque(some_appends(MAX_TOGETHER + 1))
 
     taken = take_next(events)

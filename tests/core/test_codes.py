@@ -29,7 +29,7 @@ def test_lost_connection_counts_as_a_node_that_is_not_available() -> None:
 
 
 @pytest.mark.rule("ERROR-5", "PREVOTE-18")
-def test_version_that_a_voter_lacks_is_told_from_a_lost_connection() -> None:
+def test_unsupported_version_is_distinguished_from_a_lost_connection() -> None:
     cut_off, finding_out = a_prospective(epoch=5), a_prospective(epoch=5)
 
     cut_off.fails_to_reach(2, Failure.DISCONNECTED)
@@ -49,7 +49,7 @@ def test_version_that_a_voter_lacks_is_told_from_a_lost_connection() -> None:
     ],
 )
 @pytest.mark.rule("ERROR-8")
-def test_leader_answers_with_what_took_the_place_of_the_first_drafts_codes(
+def test_leader_responds_with_the_codes_that_replaced_those_of_the_first_drafts(
     offset: int, last_epoch: int, epoch: int, error: int, diverging: tuple[int, int] | None
 ) -> None:
     node = a_leader(epoch=5)
@@ -87,7 +87,7 @@ def test_voter_that_has_refused_a_candidate_refuses_it_for_the_rest_of_the_epoch
     ],
 )
 @pytest.mark.rule("ERROR-7", "HW-3")
-def test_leader_never_tells_a_smaller_high_watermark(backwards: Callable[[Node], object]) -> None:
+def test_leader_never_sends_a_smaller_high_watermark(backwards: Callable[[Node], object]) -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
 
     backwards(node)

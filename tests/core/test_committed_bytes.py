@@ -25,7 +25,7 @@ def test_bytes_count_once_their_batch_is_committed() -> None:
     assert totals == [0, 10, 70, 70]
 
 
-def test_bytes_that_were_cut_off_never_count() -> None:
+def test_bytes_that_were_truncated_never_count() -> None:
     counted = CommittedBytes()
     for offset, size_bytes in ((0, 10), (1, 20), (2, 40)):
         counted.append(header(offset, size_bytes))

@@ -33,7 +33,9 @@ from tests.core.wording import end_request, end_response, fetch_response, our_fe
     ],
 )
 @pytest.mark.rule("END-6", "END-7", "END-8", "TIMER-2", "PREVOTE-23", "GEN-4")
-def test_follower_waits_for_its_turn_when_its_leader_resigns(successors: tuple[int, ...], delay_ms: int) -> None:
+def test_follower_waits_for_its_successor_delay_when_its_leader_resigns(
+    successors: tuple[int, ...], delay_ms: int
+) -> None:
     voter = a_follower(of=2, epoch=5, has_fetched=True, voters=(1, 2, 3, 4, 5))
 
     effects = voter.receives(end_request(epoch=5, leader=2, successors=successors), now_ms=300)
@@ -45,7 +47,7 @@ def test_follower_waits_for_its_turn_when_its_leader_resigns(successors: tuple[i
 
 @pytest.mark.parametrize("successors", [(1,), (1, 3), ()], ids=["alone in the list", "first of two", "empty list"])
 @pytest.mark.rule("END-8", "END-11", "SCENARIO-37")
-def test_first_successor_asks_for_pre_votes_at_once(successors: tuple[int, ...]) -> None:
+def test_first_successor_requests_pre_votes_at_once(successors: tuple[int, ...]) -> None:
     voter = a_follower(of=2, epoch=5, has_fetched=True)
 
     effects = voter.receives(end_request(epoch=5, leader=2, successors=successors), now_ms=300)

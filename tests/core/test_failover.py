@@ -19,7 +19,7 @@ REFUSED = Failure.CONNECTION_REFUSED
 
 
 def refused_once(*, at_ms: int = 100) -> Node:
-    """A follower of node 2 that has fetched; the leader's address refused a connection, and it looks a second time."""
+    """A follower of node 2 that has fetched; the leader's address refused a connection, and it connects again."""
     node = a_follower(of=2, epoch=5, has_fetched=True)
     node.fails_to_reach(2, REFUSED, now_ms=at_ms)
     node.waits(until=at_ms + 50)
@@ -27,7 +27,7 @@ def refused_once(*, at_ms: int = 100) -> Node:
 
 
 @pytest.mark.rule("FAILOVER-1", "FETCH-20")
-def test_refused_connection_makes_a_follower_look_again_after_a_short_while() -> None:
+def test_follower_connects_again_soon_after_a_refused_connection() -> None:
     node = a_follower(of=2, epoch=5, has_fetched=True)
 
     effects = node.fails_to_reach(2, REFUSED, now_ms=100)
@@ -68,7 +68,7 @@ def test_refused_connections_start_no_second_election_in_the_same_epoch() -> Non
 
 
 @pytest.mark.rule("FAILOVER-1")
-def test_response_of_the_leader_ends_the_suspicion() -> None:
+def test_response_of_the_leader_resets_the_count_of_refusals() -> None:
     node = refused_once()
 
     node.gets(fetch_response(epoch=5, leader=2), of=2, now_ms=151)
@@ -78,7 +78,7 @@ def test_response_of_the_leader_ends_the_suspicion() -> None:
 
 
 @pytest.mark.rule("FAILOVER-1")
-def test_connection_that_breaks_is_no_refusal() -> None:
+def test_broken_connection_is_not_a_refusal() -> None:
     node = refused_once()
 
     node.fails_to_reach(2, Failure.DISCONNECTED, now_ms=151)
@@ -99,7 +99,7 @@ def test_follower_of_a_leader_that_refuses_connections_grants_pre_votes() -> Non
 
 
 @pytest.mark.rule("FAILOVER-1")
-def test_refused_pre_votes_leave_the_decision_to_the_fetch_timeout() -> None:
+def test_only_the_fetch_timeout_counts_after_refused_pre_votes() -> None:
     node = refused_once()
     node.fails_to_reach(2, REFUSED, now_ms=151)
     node.gets(vote_response(epoch=5, leader=2), of=3, now_ms=160)
@@ -118,7 +118,7 @@ def test_refused_pre_votes_leave_the_decision_to_the_fetch_timeout() -> None:
 
 
 @pytest.mark.rule("FAILOVER-1", "ROLE-7")
-def test_observer_only_asks_others() -> None:
+def test_observer_starts_no_election_after_refused_connections() -> None:
     node = a_node(epoch=5, leader=2, config=a_config((2, 3)))
     for now_ms in (100, 200, 300):
         node.fails_to_reach(2, REFUSED, now_ms=now_ms)
@@ -142,7 +142,7 @@ def test_fetch_timeout_is_drawn_once_each_time_a_node_begins_to_follow() -> None
 
 
 @pytest.mark.rule("END-15")
-def test_resigned_leader_leaves_once_too_many_have_left() -> None:
+def test_resigned_leader_shuts_down_once_no_majority_is_left() -> None:
     leaving = a_resigned(epoch=5)
     leaving.handle(ShutdownRequested(timeout_ms=5000), now_ms=100)
 
@@ -164,7 +164,7 @@ def test_resigned_leader_of_five_waits_while_a_majority_is_left() -> None:
 
 
 @pytest.mark.rule("END-15")
-def test_voter_that_answers_again_counts_again() -> None:
+def test_voter_that_responds_again_counts_again() -> None:
     leaving = a_prospective(epoch=5, voters=(1, 2, 3, 4, 5))
     leaving.fails_to_reach(2, REFUSED, now_ms=10)
     leaving.waits(until=30)

@@ -14,7 +14,7 @@ from tests.core.wording import batch, begin_request, fetch_response, our_fetch, 
 
 
 def sends_to(effects: list[Effect], node_id: int) -> list[Effect]:
-    """What goes out to that node."""
+    """The requests that are sent to that node."""
     return [effect for effect in effects if isinstance(effect, SendRequest) and effect.node_id == node_id]
 
 
@@ -54,7 +54,7 @@ def test_follower_fetches_again_at_once_when_there_is_nothing_new() -> None:
     ],
 )
 @pytest.mark.rule("HW-5", "FETCH-19")
-def test_follower_learns_the_high_watermark_and_tells_it_with_its_next_fetch(
+def test_follower_adopts_the_high_watermark_and_sends_it_with_its_next_fetch(
     known: int | None, told: int | None, learnt: int | None
 ) -> None:
     node = a_follower(of=2, epoch=5, high_watermark=known)
@@ -66,7 +66,7 @@ def test_follower_learns_the_high_watermark_and_tells_it_with_its_next_fetch(
 
 
 @pytest.mark.rule("HW-5")
-def test_follower_counts_the_records_of_the_response_when_it_learns_the_high_watermark() -> None:
+def test_follower_counts_the_records_of_the_response_when_it_adopts_the_high_watermark() -> None:
     node = a_follower(of=2, epoch=5)
 
     node.gets(fetch_response(epoch=5, leader=2, batches=[batch(10, epoch=5)], high_watermark=11), of=2)
@@ -109,7 +109,9 @@ def test_follower_stops_when_the_high_watermark_is_below_what_it_knew_to_be_comm
     ],
 )
 @pytest.mark.rule("FETCH-24")
-def test_follower_appends_up_to_the_first_batch_that_does_not_fit_and_lives_on(batches: list[Batch], kept: int) -> None:
+def test_follower_appends_up_to_the_first_batch_that_does_not_fit_and_continues(
+    batches: list[Batch], kept: int
+) -> None:
     node = a_follower(of=2, epoch=5)
 
     effects = node.gets(fetch_response(epoch=5, leader=2, batches=batches), of=2)
@@ -123,7 +125,7 @@ def test_follower_appends_up_to_the_first_batch_that_does_not_fit_and_lives_on(b
 
 @pytest.mark.rule("FETCH-24")
 @pytest.mark.parametrize("batches", [[], [batch(10, epoch=5)]], ids=["nothing before it", "a good batch before it"])
-def test_follower_reports_a_damaged_batch_keeps_what_came_before_it_and_is_not_in_a_hurry(batches: list[Batch]) -> None:
+def test_follower_reports_a_damaged_batch_keeps_the_batches_before_it_and_backs_off(batches: list[Batch]) -> None:
     node = a_follower(of=2, epoch=5)
     end = 10 + len(batches)
 
@@ -159,7 +161,7 @@ def test_follower_appends_control_records_of_every_known_type(kind: ControlType)
     assert node.gets(fetch_response(epoch=5, leader=2, batches=[control]), of=2) == [appends(control), flushes(11)]
 
 
-# Where the logs part
+# Diverging logs
 
 
 @pytest.mark.parametrize(
@@ -221,7 +223,7 @@ def test_follower_appends_control_records_of_every_known_type(kind: ControlType)
     ],
 )
 @pytest.mark.rule("DIVERGE-5", "DIVERGE-6", "FETCH-22", "PREVOTE-10", "TIMER-2", "LOG-12")
-def test_follower_cuts_its_log_and_fetches_again_when_the_logs_diverge(
+def test_follower_truncates_its_log_and_fetches_again_when_the_logs_diverge(
     log: tuple[list[tuple[int, int]], int], diverging: tuple[int, int], truncated: int, log_end: tuple[int, int]
 ) -> None:
     node = a_follower(of=2, epoch=5, log=a_log(*log))
@@ -235,7 +237,7 @@ def test_follower_cuts_its_log_and_fetches_again_when_the_logs_diverge(
 
 @pytest.mark.rule("DIVERGE-5")
 @pytest.mark.parametrize("diverging", [(0, 50), (9, 50)], ids=["epoch 0 past our end", "an epoch after all of ours"])
-def test_follower_cuts_nothing_when_the_point_lies_past_its_log(diverging: tuple[int, int]) -> None:
+def test_follower_truncates_nothing_when_the_offset_is_past_its_log(diverging: tuple[int, int]) -> None:
     node = a_follower(of=2, epoch=9)
 
     effects = node.gets(fetch_response(epoch=9, leader=2, diverging=diverging), of=2)
@@ -245,7 +247,7 @@ def test_follower_cuts_nothing_when_the_point_lies_past_its_log(diverging: tuple
 
 @pytest.mark.rule("DIVERGE-7")
 @pytest.mark.parametrize(("point", "stops"), [((3, 7), True), ((3, 8), False)], ids=["below", "exactly there"])
-def test_follower_stops_rather_than_cut_below_its_high_watermark(point: tuple[int, int], stops: bool) -> None:
+def test_follower_stops_rather_than_truncate_below_its_high_watermark(point: tuple[int, int], stops: bool) -> None:
     node = a_follower(of=2, epoch=5, high_watermark=8)
 
     effects = node.gets(fetch_response(epoch=5, leader=2, diverging=point), of=2)
@@ -259,7 +261,7 @@ def test_follower_stops_rather_than_cut_below_its_high_watermark(point: tuple[in
 
 
 @pytest.mark.rule("DIVERGE-7", "LOG-21")
-def test_follower_stops_rather_than_cut_below_what_it_knew_to_be_committed_before_its_start() -> None:
+def test_follower_stops_rather_than_truncate_below_what_it_knew_to_be_committed_before_its_start() -> None:
     node = a_node(epoch=5, leader=2, known_committed=8)
     node.count_from_here()
 
@@ -284,7 +286,7 @@ def test_node_counts_as_committed_on_its_disk_only_what_is_both() -> None:
 
 
 @pytest.mark.rule("FETCH-25", "HW-7")
-def test_follower_waits_for_the_new_flush_when_an_old_one_reports_after_a_cut() -> None:
+def test_follower_waits_for_the_new_flush_when_an_old_one_reports_after_a_truncation() -> None:
     node = a_follower(of=2, epoch=5)
     node.gets(fetch_response(epoch=5, leader=2, batches=[batch(10, epoch=4, records=3)]), of=2)
     old = node.last_flush
@@ -297,14 +299,14 @@ def test_follower_waits_for_the_new_flush_when_an_old_one_reports_after_a_cut() 
     assert node.has_flushed() == [sends(our_fetch(epoch=5, log_end=(5, 13)), to=2, number=2)]
 
 
-# Answers that hold nothing for a follower
+# Responses without anything for a follower
 
 
 @pytest.mark.rule("TIMER-2", "PREVOTE-9", "PREVOTE-10")
 @pytest.mark.parametrize(
     "error", [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.BROKER_NOT_AVAILABLE], ids=lambda error: error.name
 )
-def test_follower_gets_no_more_time_from_an_error(error: ErrorCode) -> None:
+def test_error_does_not_extend_the_fetch_timeout(error: ErrorCode) -> None:
     node = a_follower(of=2, epoch=5)
 
     node.gets(fetch_response(epoch=5, leader=2, error=error), of=2, now_ms=300)
@@ -313,7 +315,7 @@ def test_follower_gets_no_more_time_from_an_error(error: ErrorCode) -> None:
 
 
 @pytest.mark.rule("TIMER-2", "SCENARIO-41", "BEGIN-8")
-def test_follower_starts_a_pre_vote_when_it_is_announced_but_answers_no_fetch() -> None:
+def test_follower_starts_a_pre_vote_when_its_leader_announces_itself_but_sends_no_fetch_response() -> None:
     node = a_follower(of=2, epoch=5, has_fetched=True)
 
     for now_ms in (500, 1000, 1500):
@@ -324,7 +326,7 @@ def test_follower_starts_a_pre_vote_when_it_is_announced_but_answers_no_fetch() 
 
 
 @pytest.mark.rule("GEN-9")
-def test_follower_takes_nothing_from_a_response_that_names_no_leader() -> None:
+def test_follower_ignores_a_response_that_names_no_leader() -> None:
     node = a_follower(of=2, epoch=5)
     before = node.role
 
@@ -335,7 +337,7 @@ def test_follower_takes_nothing_from_a_response_that_names_no_leader() -> None:
 
 
 @pytest.mark.rule("PREVOTE-10", "TIMER-2")
-def test_voter_says_so_when_it_is_offered_a_snapshot_and_takes_it_for_a_sign_of_life() -> None:
+def test_voter_reports_an_offered_snapshot_and_counts_it_as_contact_from_the_leader() -> None:
     node = a_follower(of=2, epoch=5)
 
     effects = node.gets(fetch_response(epoch=5, leader=2, snapshot=(3, 100)), of=2, now_ms=300)
@@ -368,7 +370,7 @@ def test_unattached_node_follows_and_appends_with_the_same_response() -> None:
 
 
 @pytest.mark.rule("GEN-9")
-def test_node_takes_no_records_from_a_response_of_a_higher_epoch() -> None:
+def test_node_appends_no_records_of_a_response_of_a_higher_epoch() -> None:
     node = an_unattached(epoch=5)
 
     effects = node.gets(fetch_response(epoch=6, leader=2, batches=[batch(10, epoch=5)]), of=2, now_ms=300)

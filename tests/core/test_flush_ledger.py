@@ -1,4 +1,4 @@
-"""Which part of the log is on disk (HW-7, and the story told in `raft.core.flushes`)."""
+"""Which part of the log is on disk (HW-7, and the example in `raft.core.flushes`)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_late_report_does_not_count_for_records_appended_again_at_the_same_offse
     assert ledger.durable_end == 20
 
 
-def test_cut_below_the_durable_end_takes_it_back() -> None:
+def test_truncation_below_the_durable_end_lowers_it() -> None:
     ledger = FlushLedger(Offset(10))
 
     ledger.truncate(Offset(4))
@@ -32,7 +32,7 @@ def test_cut_below_the_durable_end_takes_it_back() -> None:
     assert ledger.durable_end == 4
 
 
-def test_cut_above_the_durable_end_leaves_it() -> None:
+def test_truncation_above_the_durable_end_does_not_change_it() -> None:
     ledger = FlushLedger(Offset(10))
 
     ledger.truncate(Offset(14))
@@ -50,9 +50,9 @@ def test_older_report_moves_nothing_when_a_newer_one_was_first() -> None:
 
 
 class DiskAgainstLedger(RuleBasedStateMachine):
-    """A disk that flushes when it likes and reports when it likes; the ledger never believes too much.
+    """A disk that flushes and reports at random times; the ledger never counts too much as flushed.
 
-    Each record is a number of its own, so that a record appended again at the same offset is another one.
+    Each record is another number, so that a record appended again at the same offset is a different one.
     """
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class DiskAgainstLedger(RuleBasedStateMachine):
         self.log = self.log[:end]
         self.disk = self.disk[:end]
         self.ledger.truncate(Offset(end))
-        self.orders.clear()  # the disk works in order: what waited for it is void
+        self.orders.clear()  # The disk works in order, so what waited for it is void.
         if self.ledger.durable_end < end:
             self.orders.append((self.ledger.order(), end))
 
@@ -91,7 +91,7 @@ class DiskAgainstLedger(RuleBasedStateMachine):
     @rule(position=st.integers(0, 20))
     def report(self, position: int) -> None:
         if self.reports:
-            number, end = self.reports[position % len(self.reports)]  # late, twice, in any order
+            number, end = self.reports[position % len(self.reports)]  # Reports may come late, twice and in any order.
             self.ledger.done(number, Offset(end))
 
     @invariant()

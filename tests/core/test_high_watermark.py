@@ -1,4 +1,4 @@
-"""The high watermark of a leader, against a second version that is as simple as can be (rules HW-1..3)."""
+"""The high watermark of a leader, against a second, as simple as possible version (rules HW-1..3)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_high_watermark_agrees_with_trying_every_offset(
     [
         pytest.param([11], None, 11, marks=pytest.mark.rule("HW-7"), id="one voter: its own disk"),
         pytest.param([11, 10], None, None, id="two voters need both"),
-        pytest.param([11, 11, None], None, 11, id="two of three, the third not heard of"),
+        pytest.param([11, 11, None], None, 11, id="two of three, the third unknown"),
         pytest.param([11, None, None], None, None, id="one of three"),
         pytest.param([15, 11, 12, 13], None, 12, id="the third of four"),
         pytest.param([10, 10, 10], None, None, marks=pytest.mark.rule("HW-2"), id="exactly the start of the epoch"),

@@ -185,7 +185,7 @@ A_LEADER = leader(epoch=5, start=9)
         pytest.param(
             in_role(A_PROSPECTIVE, tally=tally(1, refused=[2, 3])),
             "Prospective, but .* is lost",
-            id="it lost, and asks on",
+            id="it lost, and sends requests again",
         ),
         pytest.param(
             in_role(A_CANDIDATE, voted_key=key(2)),
@@ -239,7 +239,7 @@ def test_node_checks_its_invariants_after_every_event() -> None:
         node.handle(TimePassed(), now_ms=1)
 
 
-def test_update_of_a_role_is_checked_and_what_it_leaves_alone_is_not() -> None:
+def test_update_of_a_role_is_checked_and_its_stored_state_is_not() -> None:
     state = a_state(A_FOLLOWER)
     later = follower(of=2, epoch=5, until=1, has_fetched=True)
     check_invariants(changed(state, role=later, stored=None), role_before=A_FOLLOWER, moves_before=0)

@@ -1,4 +1,4 @@
-"""A leader announces itself, keeps count of those that fetch, and resigns without a majority (BEGIN, FETCH-17)."""
+"""A leader announces itself, counts those that fetch, and resigns without a majority (BEGIN, FETCH-17)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIVE = (1, 2, 3, 4, 5)
 
 
 def announcement(*, to: int, number: int = 0) -> object:
-    """What a leader of epoch 5 tells a voter."""
+    """The announcement of a leader of epoch 5 to a voter."""
     return sends(begin_request(epoch=5, leader=1, endpoints=(endpoint(1),), to=to), to=to, number=number)
 
 
@@ -38,7 +38,7 @@ def is_fetched_from(node: Node, *, by: int, now_ms: int) -> None:
 
 
 def has_endorsed(node: Node, voter: int) -> bool:
-    """Whether the leader knows that this voter knows it."""
+    """Whether this voter has endorsed the leader."""
     assert isinstance(node.role, Leader)
     return node.role.progress.voters[NodeId(voter)].has_endorsed
 
@@ -178,7 +178,7 @@ def test_leader_that_was_suspended_for_too_long_resigns_before_it_responds() -> 
 
 
 @pytest.mark.rule("FETCH-17")
-def test_only_voter_never_resigns_for_want_of_a_majority() -> None:
+def test_only_voter_never_resigns_by_check_quorum() -> None:
     node = a_leader(epoch=5, voters=(1,))
 
     assert node.core.deadline_ms is None

@@ -47,7 +47,7 @@ def an_observer(
 
 
 def a_loading_observer(*, servers: tuple[int, ...] = (2,)) -> Node:
-    """An observer that has asked its leader for the first piece."""
+    """An observer that has requested the first piece from its leader."""
     node = an_observer(servers=servers)
     node.gets(fetch_response(epoch=5, leader=2, snapshot=(4, 100)), of=2)
     return node.count_from_here()
@@ -89,7 +89,7 @@ def stores_piece(content: bytes, position: int) -> StoreSnapshotPiece:
 
 
 @pytest.mark.rule("FETCH-23")
-def test_observer_asks_for_the_snapshot_that_it_is_offered() -> None:
+def test_observer_fetches_the_snapshot_that_the_leader_offers() -> None:
     node = an_observer()
 
     effects = node.gets(fetch_response(epoch=5, leader=2, snapshot=(4, 100)), of=2)
@@ -126,7 +126,7 @@ def test_observer_appends_behind_the_snapshot() -> None:
     assert (node.core.log.epoch_at(Offset(100)), node.core.log.last_epoch, node.high_watermark) == (4, 5, 101)
 
 
-def test_flush_from_before_the_snapshot_says_nothing_of_the_log_behind_it() -> None:
+def test_flush_from_before_the_snapshot_does_not_count_for_the_log_after_it() -> None:
     node = an_observer()
     node.gets(fetch_response(epoch=5, leader=2, batches=[batch(10, epoch=5)]), of=2)
     stale = node.last_flush
@@ -139,7 +139,7 @@ def test_flush_from_before_the_snapshot_says_nothing_of_the_log_behind_it() -> N
     assert node.has_flushed(now_ms=200) == [sends(our_fetch(epoch=5, log_end=(5, 12), high_watermark=12), to=2)]
 
 
-def test_diverging_response_behind_a_snapshot_cuts_back_to_it() -> None:
+def test_diverging_response_after_a_snapshot_truncates_the_log_to_it() -> None:
     node = a_loading_observer()
     node.gets(piece(b"12345678", 0), of=2)
     node.has_flushed()
@@ -157,12 +157,12 @@ def test_diverging_response_behind_a_snapshot_cuts_back_to_it() -> None:
     [
         pytest.param(piece(b"", 0, error=ErrorCode.SNAPSHOT_NOT_FOUND), id="not found"),
         pytest.param(piece(b"", 0, error=ErrorCode.POSITION_OUT_OF_RANGE), id="position out of range"),
-        # Kafka 4.3.1 fails while it writes a partition's error, and answers this instead.
+        # Kafka 4.3.1 fails while it writes a partition's error, and sends this response instead.
         pytest.param(RequestRefused(error=ErrorCode.UNKNOWN_SERVER_ERROR), id="unknown server error"),
     ],
 )
 @pytest.mark.rule("FETCH-23")
-def test_observer_fetches_again_when_the_snapshot_cannot_be_had(
+def test_observer_fetches_records_again_when_the_snapshot_is_not_found(
     response: FetchSnapshotResponse | RequestRefused,
 ) -> None:
     node = a_loading_observer()
@@ -182,7 +182,7 @@ def test_observer_fetches_again_when_the_snapshot_cannot_be_had(
         pytest.param(piece(b"123456789", 0), id="more than there is"),
     ],
 )
-def test_piece_that_was_not_asked_for_is_not_stored(response: FetchSnapshotResponse) -> None:
+def test_piece_that_was_not_requested_is_not_stored(response: FetchSnapshotResponse) -> None:
     node = a_loading_observer()
 
     effects = node.gets(response, of=2)
@@ -200,7 +200,7 @@ def test_piece_of_an_older_epoch_changes_nothing() -> None:
     assert node.role == before
 
 
-def test_new_leader_is_asked_for_records_first() -> None:
+def test_observer_fetches_records_from_a_new_leader_first() -> None:
     node = a_loading_observer()
 
     node.gets(piece(b"", 0, epoch=6, leader=3, error=ErrorCode.FENCED_LEADER_EPOCH), of=2)
@@ -209,19 +209,19 @@ def test_new_leader_is_asked_for_records_first() -> None:
     assert (node.role.leader_id, node.role.loading) == (3, None)
 
 
-def test_piece_is_asked_for_again_when_its_response_is_lost() -> None:
+def test_piece_is_requested_again_when_its_response_is_lost() -> None:
     node = a_loading_observer()
     node.gets(piece(b"12345", 0), of=2)
     node.count_from_here()
 
     node.fails_to_reach(2, now_ms=200)
-    # Meanwhile another may know more: the bootstrap server is the leader, which offers the same again.
+    # Meanwhile it fetches from another node: the bootstrap server is the leader, which offers the same snapshot again.
     effects = node.waits(until=220)
 
     assert [effect.request for effect in effects if isinstance(effect, SendRequest)] == [asks_for_piece(5)]
 
 
-def test_observer_goes_on_loading_when_the_leader_offers_the_same_snapshot_at_another_address() -> None:
+def test_observer_continues_to_load_when_the_leader_offers_the_same_snapshot_at_another_address() -> None:
     node = a_loading_observer(servers=(2, 8))
     node.gets(piece(b"12345", 0), of=2)
     node.fails_to_reach(2, now_ms=200)
@@ -232,7 +232,7 @@ def test_observer_goes_on_loading_when_the_leader_offers_the_same_snapshot_at_an
     assert effects == [sends(asks_for_piece(5), to=2)]
 
 
-def test_observer_loads_no_more_when_the_leader_has_records_after_all() -> None:
+def test_observer_stops_loading_when_the_leader_sends_records() -> None:
     node = a_loading_observer(servers=(2, 8))
     node.fails_to_reach(2, now_ms=200)
     records = fetch_response(epoch=5, leader=2, batches=[batch(10, epoch=5, records=95)], high_watermark=105)
@@ -283,7 +283,7 @@ def test_snapshot_that_ends_below_what_was_committed_before_the_start_stops_the_
 
 
 @pytest.mark.rule("DIVERGE-7", "LOG-16")
-def test_observer_stops_rather_than_cut_below_the_snapshot_at_which_its_log_begins() -> None:
+def test_observer_stops_rather_than_truncate_below_the_snapshot_at_which_its_log_begins() -> None:
     node = an_observer(log=a_log([(5, 100)], 110, start=100))
 
     effects = node.gets(fetch_response(epoch=5, leader=2, diverging=(3, 50)), of=2)
@@ -317,7 +317,7 @@ def test_bytes_that_a_snapshot_replaced_are_not_committed() -> None:
     assert node.core.committed_bytes == 100
 
 
-def test_client_is_told_that_what_lies_before_the_snapshot_is_gone() -> None:
+def test_client_gets_out_of_range_for_offsets_before_the_snapshot() -> None:
     node = a_loading_observer()
     node.gets(piece(b"12345678", 0), of=2)
 
@@ -328,7 +328,7 @@ def test_client_is_told_that_what_lies_before_the_snapshot_is_gone() -> None:
     assert (reply.response.error, reply.response.log_start_offset) == (ErrorCode.OFFSET_OUT_OF_RANGE, 100)
 
 
-# A voter beside a live cluster
+# A voter beside a running cluster
 
 
 @pytest.mark.rule("ERROR-7")

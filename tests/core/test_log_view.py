@@ -12,7 +12,7 @@ from tests.core.builder import a_log
 from tests.core.wording import batch, point
 
 epochs_of_records = st.lists(st.integers(1, 6), max_size=12).map(sorted)
-"""One epoch for each record, in order: all there is to know of a log."""
+"""One epoch for each record, in order: that describes a whole log."""
 
 
 def log_of(records: list[int]) -> LogView:
@@ -41,7 +41,7 @@ def end_in(records: list[int], epoch: int) -> tuple[int, int]:
     return (at_or_below[-1], len(at_or_below)) if at_or_below else (epoch, 0)
 
 
-# Building it up and cutting it
+# Appending and truncating
 
 
 @given(epochs_of_records)
@@ -55,7 +55,7 @@ def test_log_knows_its_end_and_where_each_epoch_began(records: list[int]) -> Non
 
 @given(epochs_of_records, st.integers(0, 13))
 @pytest.mark.rule("DIVERGE-6", "LOG-12")
-def test_cut_log_is_as_if_the_rest_had_never_been(records: list[int], end: int) -> None:
+def test_truncated_log_equals_a_log_without_the_rest(records: list[int], end: int) -> None:
     log = log_of(records)
 
     log.truncate(Offset(end))
@@ -90,7 +90,7 @@ def test_batch_must_not_be_of_an_older_epoch_than_the_last() -> None:
 
 
 @pytest.mark.rule("GEN-13", "VOTE-3", "DIVERGE-9")
-def test_epoch_that_was_entered_but_not_written_is_not_that_of_the_last_record() -> None:
+def test_epoch_without_records_is_not_that_of_the_last_record() -> None:
     log = a_log([(3, 0), (5, 10)], 10)
 
     assert log.end == point(3, 10)
@@ -119,7 +119,7 @@ def test_new_epoch_removes_the_entries_at_or_past_it(entry: tuple[int, int], aft
 
 
 @pytest.mark.rule("DIVERGE-6")
-def test_cut_at_the_end_removes_an_epoch_that_was_entered_but_never_written() -> None:
+def test_truncation_at_the_end_removes_an_epoch_without_records() -> None:
     log = LogView(
         end_offset=Offset(10),
         epochs=[
@@ -133,12 +133,12 @@ def test_cut_at_the_end_removes_an_epoch_that_was_entered_but_never_written() ->
     assert cache(log) == [(3, 0)]
 
 
-# Where two logs part
+# Diverging logs
 
 
 @given(epochs_of_records, st.integers(0, 7))
 @pytest.mark.rule("DIVERGE-2")
-def test_end_of_an_epoch_agrees_with_looking_at_every_record(records: list[int], epoch: int) -> None:
+def test_end_of_an_epoch_agrees_with_a_search_of_every_record(records: list[int], epoch: int) -> None:
     assert log_of(records).end_of_epoch(Epoch(epoch)) == point(*end_in(records, epoch))
 
 
@@ -157,7 +157,7 @@ def test_position_is_valid_when_the_epoch_is_there_and_reaches_that_far(
 @given(epochs_of_records, st.integers(0, 7), st.integers(0, 13))
 @example(records=[1, 1], epoch=2, offset=1)
 @pytest.mark.rule("DIVERGE-5")
-def test_cut_agrees_with_looking_at_every_record(records: list[int], epoch: int, offset: int) -> None:
+def test_truncation_agrees_with_a_search_of_every_record(records: list[int], epoch: int, offset: int) -> None:
     local_epoch, local_end = end_in(records, epoch)
     if epoch == 0:
         expected = min(offset, len(records))
@@ -174,7 +174,7 @@ def test_cut_agrees_with_looking_at_every_record(records: list[int], epoch: int,
 def test_follower_shares_the_leaders_log_after_finitely_many_rounds(
     leaders: list[int], followers: list[int], common: int
 ) -> None:
-    # Given logs as elections leave them: alike up to a point, then of epochs that the other never had.
+    # Given logs as elections leave them: equal up to an offset, then of epochs that the other log never had.
     shared = [epoch for epoch in leaders[:common] if epoch <= 6]
     theirs = shared + [10 + 2 * epoch for epoch in leaders]
     ours = shared + [11 + 2 * epoch for epoch in followers]
@@ -240,7 +240,7 @@ def test_follower_shares_the_leaders_log_after_finitely_many_rounds(
     ],
 )
 @pytest.mark.rule("DIVERGE-2", "DIVERGE-3", "DIVERGE-4", "DIVERGE-5", "DIVERGE-8")
-def test_leader_and_follower_find_where_their_logs_part(
+def test_leader_and_follower_find_where_their_logs_diverge(
     leaders: LogView, followers: LogView, rounds: list[tuple[tuple[int, int], tuple[int, int], int]]
 ) -> None:
     follower = LogView(end_offset=followers.end_offset, epochs=followers.epochs)

@@ -1,4 +1,4 @@
-"""Whom a node fetches from, and how it finds its leader (rules FETCH-20, FETCH-21, BOOT, ROLE-13)."""
+"""From which node a node fetches, and how it finds its leader (rules FETCH-20, FETCH-21, BOOT, ROLE-13)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.core.wording import begin_request, end_request, endpoint, fetch_respo
 
 
 @pytest.mark.rule("FETCH-20", "BOOT-7")
-def test_follower_asks_another_while_its_leader_fails_and_then_the_leader_again() -> None:
+def test_follower_fetches_from_another_node_while_its_leader_fails_and_then_from_the_leader_again() -> None:
     node = a_follower(of=2, epoch=5)
 
     assert node.fails_to_reach(2, now_ms=300) == [sends(our_fetch(epoch=5), to=3)]
@@ -25,7 +25,7 @@ def test_follower_asks_another_while_its_leader_fails_and_then_the_leader_again(
 
 
 @pytest.mark.rule("FETCH-20", "GEN-8")
-def test_observer_asks_another_when_its_leader_did_not_answer_in_time_and_then_the_leader_again() -> None:
+def test_observer_fetches_from_another_node_when_its_leader_times_out_and_then_from_the_leader_again() -> None:
     node = a_node(epoch=5, leader=2, config=a_config((2, 3)))
 
     assert node.waits(until=2000) == [Disconnect(node_id=NodeId(2)), sends(our_fetch(epoch=5), to=3)]
@@ -36,7 +36,7 @@ def test_observer_asks_another_when_its_leader_did_not_answer_in_time_and_then_t
 
 
 @pytest.mark.rule("FETCH-20", "BOOT-9")
-def test_observer_knows_its_leader_by_address_among_the_servers_it_may_ask_instead() -> None:
+def test_observer_recognizes_its_leader_by_address_among_the_bootstrap_servers() -> None:
     servers = (endpoint(2), Endpoint("server", 9092))
     node = a_node(epoch=5, leader=2, config=a_config((2, 3), bootstrap_servers=servers))
 
@@ -44,7 +44,7 @@ def test_observer_knows_its_leader_by_address_among_the_servers_it_may_ask_inste
 
 
 @pytest.mark.rule("FETCH-20", "GEN-8")
-def test_observer_does_not_ask_at_its_old_address_a_leader_that_did_not_answer_at_its_new_one() -> None:
+def test_observer_does_not_fetch_from_the_old_address_of_a_leader_that_timed_out_at_its_new_one() -> None:
     node = a_node(epoch=5, config=a_config((2, 3)))
     node.receives(begin_request(epoch=5, leader=2, endpoints=(Endpoint("moved", 1),)), now_ms=0)
 
@@ -52,14 +52,14 @@ def test_observer_does_not_ask_at_its_old_address_a_leader_that_did_not_answer_a
 
 
 @pytest.mark.rule("FETCH-20", "GEN-8")
-def test_observer_asks_its_leader_again_when_it_did_not_answer_in_time_and_there_is_no_other_node() -> None:
+def test_observer_fetches_from_its_leader_again_when_it_timed_out_and_there_is_no_other_node() -> None:
     node = a_node(epoch=5, leader=2, config=a_config((2,)))
 
     assert node.waits(until=2000) == [Disconnect(node_id=NodeId(2)), sends(our_fetch(epoch=5), to=2)]
 
 
 @pytest.mark.rule("FETCH-20", "GEN-6")
-def test_follower_waits_when_there_is_no_other_node_to_ask() -> None:
+def test_follower_waits_when_there_is_no_other_node_to_fetch_from() -> None:
     node = a_follower(of=2, epoch=5, voters=(1, 2))
 
     assert node.fails_to_reach(2, now_ms=300) == []
@@ -67,7 +67,7 @@ def test_follower_waits_when_there_is_no_other_node_to_ask() -> None:
 
 
 @pytest.mark.rule("FETCH-21", "BOOT-6", "SCENARIO-34")
-def test_observer_asks_another_when_the_first_knows_no_leader() -> None:
+def test_observer_fetches_from_another_node_when_the_first_knows_no_leader() -> None:
     node = an_unattached(epoch=5, voters=(2, 3))
 
     effects = node.gets(fetch_response(epoch=5, leader=None, error=ErrorCode.NOT_LEADER_OR_FOLLOWER), of=2, now_ms=300)
@@ -78,7 +78,7 @@ def test_observer_asks_another_when_the_first_knows_no_leader() -> None:
 
 
 @pytest.mark.rule("END-7", "ROLE-13")
-def test_follower_still_fetches_while_it_waits_for_its_turn() -> None:
+def test_follower_still_fetches_while_it_waits_for_its_successor_delay() -> None:
     node = a_follower(of=2, epoch=5)
     node.receives(end_request(epoch=5, leader=2, successors=(3, 1)), now_ms=100)
 

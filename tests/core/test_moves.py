@@ -148,7 +148,7 @@ def test_move_within_an_epoch_neither_forgets_nor_replaces(old: Role, new: Role,
     ],
 )
 @pytest.mark.rule("ROLE-1", "ROLE-4", "ROLE-5", "ROLE-6")
-def test_update_of_a_role_is_no_move(old: Role, new: Role, problem: str) -> None:
+def test_update_of_a_role_is_not_a_move(old: Role, new: Role, problem: str) -> None:
     state = a_state(old)
 
     with pytest.raises(AssertionError, match=problem):
@@ -221,7 +221,7 @@ def test_only_a_prospective_node_becomes_candidate(old: type[Role]) -> None:
 
 @pytest.mark.rule("ROLE-9", "ROLE-1")
 @pytest.mark.parametrize("old", [Leader, Resigned], ids=lambda role: role.__name__)
-def test_leader_leaves_its_epoch_before_it_asks_for_pre_votes(old: type[Role]) -> None:
+def test_leader_leaves_its_epoch_before_it_requests_pre_votes(old: type[Role]) -> None:
     with pytest.raises(AssertionError, match="a leader resigns and leaves its epoch first"):
         become_prospective(a_state(ROLES[old]), now_ms=0, reason="a test")
 

@@ -45,7 +45,7 @@ def refusal(effects: list[Effect]) -> tuple[int, bool]:
 
 
 Fault = Callable[[Any], Any]
-"""Spoils a sound request."""
+"""Makes a valid request invalid."""
 
 
 def of_another_cluster(request: IncomingRequest) -> IncomingRequest:
@@ -135,7 +135,7 @@ FETCH_ORDER: list[tuple[Fault, ErrorCode]] = [
 
 
 def pairs(name: str, sound: Request, order: list[tuple[Fault, ErrorCode]]) -> list[object]:
-    """Every two faults of a request; the one that comes first in the order answers."""
+    """Every two faults of a request; the response has the error of the first in the order."""
     return [
         pytest.param(
             first(second(sound)),
@@ -160,7 +160,7 @@ def pairs(name: str, sound: Request, order: list[tuple[Fault, ErrorCode]]) -> li
     ],
 )
 @pytest.mark.rule("TEST-16", "ERROR-1", "ERROR-2", "ERROR-4", "GEN-2", "FETCH-2")
-def test_request_with_two_faults_is_answered_for_the_first(
+def test_request_with_two_faults_gets_the_error_of_the_first(
     request_: IncomingRequest, error: ErrorCode, is_whole: bool
 ) -> None:
     node = a_follower(of=2, epoch=5)
@@ -208,7 +208,7 @@ def test_request_with_two_faults_is_answered_for_the_first(
     ],
 )
 @pytest.mark.rule("TEST-16", "ERROR-1", "FETCH-2")
-def test_fetch_is_judged_against_the_log_last_of_all(
+def test_fetch_is_compared_with_the_log_after_all_other_checks(
     node: Callable[[], Node], request_: Request, error: ErrorCode
 ) -> None:
     assert refusal(node().receives(request_)) == (error, False)
@@ -251,7 +251,7 @@ def test_request_for_another_partition_changes_nothing(request_: Request) -> Non
 
 
 @pytest.mark.rule("CLUSTERID-1", "SCENARIO-39")
-def test_request_without_a_cluster_id_is_judged_normally() -> None:
+def test_request_without_a_cluster_id_is_handled_normally() -> None:
     node = a_follower(of=3, epoch=5)
 
     node.receives(replace(vote_request(epoch=6), cluster_id=None), now_ms=300)

@@ -1,4 +1,4 @@
-"""A replica's fetch waits for news (rules FETCH-11, FETCH-12)."""
+"""A replica's fetch waits for records or a high watermark (rules FETCH-11, FETCH-12)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def voter_2_at(
 
 
 @pytest.mark.rule("FETCH-11", "FETCH-12")
-def test_leader_parks_a_fetch_at_its_end_and_answers_empty_when_its_time_is_over() -> None:
+def test_leader_parks_a_fetch_at_its_end_and_sends_an_empty_response_when_it_times_out() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
 
     assert node.receives(voter_2_at(11), now_ms=100) == []
@@ -49,7 +49,7 @@ def test_leader_parks_a_fetch_at_its_end_and_answers_empty_when_its_time_is_over
     assert node.waits(until=700) == []
 
 
-def test_leader_forgets_a_parked_fetch_when_the_one_who_asked_is_gone() -> None:
+def test_leader_forgets_a_parked_fetch_when_its_sender_disconnects() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
     node.receives(voter_2_at(11, max_wait_ms=50), now_ms=100)
 
@@ -59,7 +59,7 @@ def test_leader_forgets_a_parked_fetch_when_the_one_who_asked_is_gone() -> None:
 
 
 @pytest.mark.rule("FETCH-11")
-def test_leader_answers_at_once_when_the_fetch_will_not_wait() -> None:
+def test_leader_responds_at_once_when_max_wait_is_0() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
 
     effects = node.receives(voter_2_at(11, max_wait_ms=0))
@@ -77,7 +77,7 @@ def test_leader_answers_at_once_when_the_fetch_will_not_wait() -> None:
     ],
 )
 @pytest.mark.rule("FETCH-11")
-def test_leader_answers_at_once_when_the_follower_waits_for_the_high_watermark(
+def test_leader_responds_at_once_when_the_follower_waits_for_the_high_watermark(
     known: int | None, wants: bool, waits: bool
 ) -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
@@ -122,7 +122,7 @@ def test_advance_of_the_high_watermark_wakes_every_parked_fetch() -> None:
 
 
 @pytest.mark.rule("FETCH-12", "FETCH-7")
-def test_fetch_that_wakes_up_is_no_sign_of_life() -> None:
+def test_woken_fetch_does_not_count_as_contact() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
     assert isinstance(node.role, Leader)
     node.receives(voter_2_at(11), now_ms=100)
@@ -154,11 +154,11 @@ def test_parked_fetch_ends_with_an_error_at_the_new_epoch_when_leadership_is_los
 
 
 @pytest.mark.rule("LINGER-1")
-def test_response_that_says_only_a_higher_high_watermark_is_held_back_for_a_while() -> None:
+def test_response_with_only_a_higher_high_watermark_is_delayed() -> None:
     node = a_leader(epoch=5, voters=FIVE, linger_ms=10)
     node.receives(fetch_request(by=2, epoch=5, offset=11, last_epoch=5), request_id=1, now_ms=100)
 
-    # The second follower's fetch commits the leader's first record, which both fetches have not heard of.
+    # The second follower's fetch commits the leader's first record, which neither fetch knows to be committed.
     later = fetch_request(by=4, epoch=5, offset=11, last_epoch=5, wants_high_watermark=True)
     assert node.receives(later, request_id=2, now_ms=103) == []
     assert node.core.deadline_ms == 113
@@ -169,7 +169,7 @@ def test_response_that_says_only_a_higher_high_watermark_is_held_back_for_a_whil
 
 
 @pytest.mark.rule("LINGER-1")
-def test_records_that_come_meanwhile_take_the_high_watermark_with_them() -> None:
+def test_delayed_response_has_records_that_are_appended_meanwhile() -> None:
     node = a_leader(epoch=5, voters=FIVE, linger_ms=10)
     node.receives(fetch_request(by=2, epoch=5, offset=11, last_epoch=5), request_id=1, now_ms=100)
     node.receives(fetch_request(by=4, epoch=5, offset=11, last_epoch=5), request_id=2, now_ms=103)
@@ -182,7 +182,7 @@ def test_records_that_come_meanwhile_take_the_high_watermark_with_them() -> None
 
 
 @pytest.mark.rule("LINGER-1", "FETCH-11")
-def test_fetch_that_waits_no_longer_than_that_is_answered_in_its_own_time() -> None:
+def test_fetch_with_a_shorter_max_wait_gets_its_response_after_max_wait() -> None:
     node = a_leader(epoch=5, high_watermark_known=True, linger_ms=10)
 
     effects = node.receives(voter_2_at(11, max_wait_ms=4, high_watermark=10, wants_high_watermark=True), now_ms=100)

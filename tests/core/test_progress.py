@@ -39,7 +39,7 @@ def test_replica_was_caught_up_when_it_had_all_the_leader_had(
     assert (replica.fetch_offset, replica.last_fetch_ms) == (fetches[-1][0], fetches[-1][2])
 
 
-def test_endorsement_leaves_what_is_known_of_the_voters_log() -> None:
+def test_endorsement_does_not_change_what_is_known_of_the_voters_log() -> None:
     progress = some_progress()
     progress.voter_fetched(NodeId(2), Offset(7), leader_end=Offset(10), now_ms=100)
     before = progress.voters[NodeId(2)]
@@ -52,7 +52,7 @@ def test_endorsement_leaves_what_is_known_of_the_voters_log() -> None:
 
 @pytest.mark.rule("FETCH-16")
 @pytest.mark.parametrize(("now_ms", "remembered"), [(300_099, True), (300_100, False)])
-def test_observer_is_forgotten_after_300_seconds_of_silence(now_ms: int, remembered: bool) -> None:
+def test_observer_is_forgotten_after_300_seconds_without_a_fetch(now_ms: int, remembered: bool) -> None:
     progress = some_progress()
     observer = ReplicaKey(NodeId(9))
     progress.observer_fetched(observer, Offset(7), leader_end=Offset(10), now_ms=100)
@@ -74,7 +74,7 @@ def test_progress_names_no_silent_observers_and_forgets_none_when_it_is_read(now
 
 
 @pytest.mark.rule("FETCH-16")
-def test_observers_beyond_the_bound_take_the_place_of_those_silent_for_longest() -> None:
+def test_observers_beyond_the_limit_replace_those_that_fetched_longest_ago() -> None:
     progress = some_progress()
     for number in range(MAX_OBSERVERS + 2):
         progress.observer_fetched(ReplicaKey(NodeId(10 + number)), Offset(7), leader_end=Offset(10), now_ms=number)

@@ -45,14 +45,14 @@ def scenario(number: int) -> pytest.MarkDecorator:
     return pytest.mark.rule(f"SCENARIO-{number}")
 
 
-# Served, or turned away
+# Served or refused
 
 
 @pytest.mark.parametrize(
     ("offset", "last_epoch"), [(0, 0), (4, 3), (10, 3)], ids=["from the start", "in the middle", "at the last record"]
 )
 @pytest.mark.rule("FETCH-6", "FETCH-10", "FETCH-11", "HW-4", "DIVERGE-3")
-def test_leader_gives_what_follows_committed_or_not(offset: int, last_epoch: int) -> None:
+def test_leader_sends_records_from_the_fetch_offset_on_committed_or_not(offset: int, last_epoch: int) -> None:
     node = a_leader(epoch=5)
 
     effects = node.receives(voter_2_at(offset, last_epoch=last_epoch))
@@ -62,7 +62,7 @@ def test_leader_gives_what_follows_committed_or_not(offset: int, last_epoch: int
 
 
 @pytest.mark.rule("FETCH-6", "FETCH-29")
-def test_leader_gives_replicas_what_lies_past_the_high_watermark() -> None:
+def test_leader_sends_replicas_the_records_past_the_high_watermark() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
     node.handle(append_of(records=3), now_ms=0)
 
@@ -73,7 +73,7 @@ def test_leader_gives_replicas_what_lies_past_the_high_watermark() -> None:
 
 
 @pytest.mark.rule("FETCH-6")
-def test_leader_gives_as_many_bytes_as_were_asked_for() -> None:
+def test_leader_sends_no_more_bytes_than_were_requested() -> None:
     node = a_leader(epoch=5)
 
     effects = node.receives(fetch_request(by=2, epoch=5, offset=4, last_epoch=3, max_bytes=7))
@@ -110,7 +110,7 @@ def test_leader_gives_as_many_bytes_as_were_asked_for() -> None:
             voter_2_at(10, last_epoch=3, epoch=6),
             fetch_response(epoch=5, leader=3, error=ErrorCode.UNKNOWN_LEADER_EPOCH),
             marks=pytest.mark.rule("FETCH-2", "FETCH-4"),
-            id="a follower is asked at a later epoch",
+            id="a follower gets a request of a later epoch",
         ),
         pytest.param(
             lambda: an_unattached(epoch=5),
@@ -165,7 +165,7 @@ def test_leader_gives_as_many_bytes_as_were_asked_for() -> None:
     ],
 )
 @pytest.mark.rule("FETCH-11", "ERROR-4")
-def test_node_turns_a_replica_away_and_changes_nothing(
+def test_node_refuses_a_replica_and_changes_nothing(
     node: Callable[[], Node], request_: FetchRequest, response: FetchResponse
 ) -> None:
     asked = node()
@@ -193,7 +193,7 @@ def test_node_turns_a_replica_away_and_changes_nothing(
     ],
 )
 @pytest.mark.rule("DIVERGE-1", "DIVERGE-2", "DIVERGE-3", "DIVERGE-4", "FETCH-11", "FETCH-5")
-def test_leader_says_where_the_logs_part_instead_of_records(
+def test_leader_sends_the_diverging_epoch_instead_of_records(
     leaders: list[tuple[int, int]], end: int, asked: tuple[int, int], told: tuple[int, int] | None
 ) -> None:
     node = a_leader(epoch=5, log=a_log(leaders, end))
@@ -205,7 +205,7 @@ def test_leader_says_where_the_logs_part_instead_of_records(
     assert effects == [replies(fetch_response(epoch=5, leader=1, diverging=told), read=read)]
 
 
-# What the leader learns from a fetch
+# What a fetch changes on the leader
 
 
 @pytest.mark.rule("FETCH-8", "FETCH-9", "HW-1", "HW-2", "HW-9", "FETCH-10")
@@ -272,7 +272,7 @@ def test_leader_of_five_waits_for_two_others() -> None:
 
 
 @pytest.mark.rule("FETCH-8", "HW-3")
-def test_leader_accepts_and_reports_a_voter_that_went_back_and_keeps_the_high_watermark() -> None:
+def test_leader_accepts_and_reports_a_lower_fetch_offset_and_keeps_the_high_watermark() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
 
     effects = node.receives(voter_2_at(4, last_epoch=3))
@@ -306,7 +306,7 @@ def test_leader_accepts_and_reports_a_voter_that_went_back_and_keeps_the_high_wa
         ),
     ],
 )
-def test_fetch_of_no_weight_moves_neither_high_watermark_nor_check_quorum(request_: FetchRequest) -> None:
+def test_fetch_that_does_not_count_moves_neither_high_watermark_nor_check_quorum(request_: FetchRequest) -> None:
     node = a_leader(epoch=5)
     assert isinstance(node.role, Leader)
     check_quorum_deadline_ms = node.role.progress.check_quorum_deadline_ms
@@ -333,7 +333,7 @@ def test_replica_with_the_id_of_a_voter_but_another_disk_is_an_observer() -> Non
 
 
 @pytest.mark.rule("FETCH-16")
-def test_leader_remembers_observers_with_an_id_and_forgets_the_silent() -> None:
+def test_leader_remembers_observers_with_an_id_and_forgets_those_that_stop_fetching() -> None:
     node = a_leader(epoch=5)
     assert isinstance(node.role, Leader)
     observer = fetch_request(by=9, epoch=5, offset=11, last_epoch=5)

@@ -97,7 +97,7 @@ def test_manager_times_out_requests_from_before_a_reset_when_no_response_comes()
     assert manager.has_inflight, "the later one still has time"
 
 
-def test_manager_settles_requests_from_before_a_reset_when_a_later_one_has_its_response() -> None:
+def test_manager_removes_requests_from_before_a_reset_when_a_later_one_has_its_response() -> None:
     manager = a_manager()
     manager.on_request_sent(NodeId(1), REQUEST, 0)
     manager.reset_all()
@@ -107,7 +107,7 @@ def test_manager_settles_requests_from_before_a_reset_when_a_later_one_has_its_r
     assert manager.deadlines_ms() == []
 
 
-def test_manager_says_of_no_node_that_it_timed_out_when_it_was_reset() -> None:
+def test_manager_reports_no_timeout_when_it_was_reset() -> None:
     manager = a_manager()
     manager.on_request_sent(TWO, REQUEST, 0)
     manager.take_timed_out(2000)
@@ -165,7 +165,7 @@ def test_manager_agrees_with_a_simple_model_when_anything_happens(steps: list[tu
                 superseded += [(node, until_ms) for node, (_, until_ms) in inflight.items()]
                 inflight, backing_off = {}, {}
             case _:
-                pass  # a request to a busy node, or a response that is not expected
+                pass  # A request to a busy node, or a response that is not expected.
 
         for node in (NodeId(1), NodeId(2), NodeId(3)):
             assert manager.is_ready(node, now_ms) == (node not in inflight and backing_off.get(node, 0) <= now_ms)

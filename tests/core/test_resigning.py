@@ -14,7 +14,7 @@ from tests.core.wording import append_of, append_response, end_response, fetch_r
 
 
 @pytest.mark.rule("END-1", "END-2", "ROLE-11", "TIMER-3")
-def test_leader_sends_end_quorum_epoch_to_all_other_voters_when_asked_to_resign() -> None:
+def test_leader_sends_end_quorum_epoch_to_all_other_voters_when_it_is_to_resign() -> None:
     node = a_leader(epoch=5)
     before = node.role
 
@@ -40,9 +40,7 @@ def test_leader_sends_end_quorum_epoch_to_all_other_voters_when_asked_to_resign(
         pytest.param({3: 0}, (3, 2, 4), id="an empty log is known to be empty"),
     ],
 )
-def test_leader_prefers_successors_by_how_far_they_have_come(
-    offsets: dict[int, int], successors: tuple[int, ...]
-) -> None:
+def test_leader_prefers_successors_by_their_fetch_offsets(offsets: dict[int, int], successors: tuple[int, ...]) -> None:
     node = a_leader(epoch=5, voters=(1, 2, 3, 4))
     for voter, offset in offsets.items():
         last_epoch = 5 if offset == 11 else 3
@@ -102,7 +100,7 @@ def test_resigned_leader_repeats_end_quorum_epoch_until_each_has_acknowledged() 
 
 
 @pytest.mark.rule("ROLE-15", "ROLE-14", "CLIENT-6")
-def test_leader_that_resigns_tells_clients_that_the_outcome_of_their_appends_is_unknown() -> None:
+def test_leader_that_resigns_responds_that_the_outcome_of_appends_is_unknown() -> None:
     node = a_leader(epoch=5)
     node.handle(append_of(), now_ms=100)
 

@@ -142,7 +142,7 @@ def test_node_follows_the_leader_of_its_own_epoch_when_an_error_names_it(
 
 
 @pytest.mark.rule("GEN-9")
-def test_node_turns_to_the_leader_at_once_even_when_the_error_was_the_leaders_own() -> None:
+def test_node_fetches_from_the_leader_at_once_even_when_the_leader_sent_the_error() -> None:
     asker = an_unattached(epoch=5)
 
     effects = asker.gets(fetch_response(epoch=5, leader=2, error=ErrorCode.BROKER_NOT_AVAILABLE), of=2, now_ms=300)
@@ -195,7 +195,9 @@ def asks_again(node: Node) -> list[Effect]:
     ],
 )
 @pytest.mark.rule("GEN-9")
-def test_node_waits_and_asks_again_when_a_response_settles_nothing(response: Response, fault: str | None) -> None:
+def test_node_backs_off_and_repeats_the_request_when_a_response_names_no_leader(
+    response: Response, fault: str | None
+) -> None:
     asker = a_candidate(epoch=5)
     before = asker.role
 
@@ -214,7 +216,7 @@ def test_node_waits_and_asks_again_when_a_response_settles_nothing(response: Res
     ],
 )
 @pytest.mark.rule("ERROR-6", "ERROR-10")
-def test_node_waits_a_second_after_a_refusal_that_only_an_operator_can_mend(error: ErrorCode) -> None:
+def test_node_waits_a_second_after_an_error_that_only_an_operator_can_correct(error: ErrorCode) -> None:
     observer = an_unattached(epoch=5, voters=(2,))
 
     effects = observer.gets(RequestRefused(error=error), of=2, now_ms=300)
@@ -241,37 +243,37 @@ def test_node_stops_when_it_is_not_authorized() -> None:
             lambda: a_follower(of=2, epoch=5),
             fetch_response(epoch=5, leader=3, error=NOT_LEADER),
             "two leaders in epoch 5: 2 is known, a message names 3",
-            id="a follower is told of another leader",
+            id="a request names another leader to a follower",
         ),
         pytest.param(
             lambda: a_leader(epoch=5),
             begin_response(epoch=5, leader=3),
             "two leaders in epoch 5: 1 is known, a message names 3",
-            id="a leader is told of another leader",
+            id="a request names another leader to a leader",
         ),
         pytest.param(
             lambda: a_prospective(epoch=5, leader=2),
             vote_response(epoch=5, leader=3),
             "two leaders in epoch 5: 2 is known, a message names 3",
             marks=pytest.mark.rule("ROLE-6"),
-            id="a prospective node is told of another leader than the one before",
+            id="a request names another leader to a prospective node than the one before",
         ),
         pytest.param(
             lambda: a_candidate(epoch=5),
             vote_response(epoch=5, leader=1),
             "a message names this node leader of epoch 5, which it never led",
-            id="a candidate is told that it leads already",
+            id="a request names a candidate as the leader",
         ),
         pytest.param(
             lambda: a_resigned(epoch=5),
             end_response(epoch=6, leader=1),
             "a message names this node leader of epoch 6, which it never led",
-            id="a resigned leader is told that it leads a later epoch",
+            id="a request names a resigned leader as leader of a later epoch",
         ),
     ],
 )
 @pytest.mark.rule("GEN-12")
-def test_node_writes_nothing_and_stops_when_a_response_cannot_be_true(
+def test_node_writes_nothing_and_stops_when_a_response_names_an_impossible_leader(
     node: Callable[[], Node], response: Response, reason: str
 ) -> None:
     asker = node()
@@ -327,7 +329,7 @@ def test_follower_of_a_higher_epoch_is_unattached_when_the_address_of_the_leader
 
 
 @pytest.mark.rule("GEN-3", "GEN-4")
-def test_node_names_its_new_leader_and_epoch_to_the_next_that_asks() -> None:
+def test_node_names_its_new_leader_and_epoch_in_the_next_response() -> None:
     asker = a_follower(of=2, epoch=5)
     asker.gets(fetch_response(epoch=6, leader=3, error=FENCED), of=2)
 

@@ -1,4 +1,4 @@
-"""A node is asked to leave (rules END-1, END-14, VOTE-24)."""
+"""A node shuts down (rules END-1, END-14, VOTE-24)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RAN_OUT = ShutdownFinished(handed_over=False)
 
 
 def shut_down(node: Node, *, timeout_ms: int = 5000) -> list[object]:
-    """The node is asked to leave at 100 ms."""
+    """A shutdown is requested at 100 ms."""
     return list(node.handle(ShutdownRequested(timeout_ms=timeout_ms), now_ms=100))
 
 
@@ -47,7 +47,7 @@ def shut_down(node: Node, *, timeout_ms: int = 5000) -> list[object]:
     ],
 )
 @pytest.mark.rule("END-14")
-def test_node_leaves_at_once_when_another_leads_or_none_can(node: Callable[[], Node]) -> None:
+def test_node_shuts_down_at_once_when_another_leads_or_none_can(node: Callable[[], Node]) -> None:
     leaving = node()
 
     assert shut_down(leaving) == [HANDED_OVER]
@@ -56,7 +56,7 @@ def test_node_leaves_at_once_when_another_leads_or_none_can(node: Callable[[], N
 
 
 @pytest.mark.rule("END-1", "END-4", "END-14")
-def test_leader_resigns_announces_it_and_leaves_when_another_leads() -> None:
+def test_leader_resigns_announces_it_and_shuts_down_when_another_leads() -> None:
     leaving = a_leader(epoch=5)
     before = leaving.role
 
@@ -97,7 +97,7 @@ def test_resigned_leader_repeats_end_quorum_epoch_until_its_shutdown_ends() -> N
 
 
 @pytest.mark.rule("END-14")
-def test_unattached_node_that_leaves_neither_elects_nor_fetches() -> None:
+def test_unattached_node_that_shuts_down_neither_starts_an_election_nor_fetches() -> None:
     leaving = an_unattached(epoch=5)
 
     assert shut_down(leaving) == []
@@ -109,7 +109,7 @@ def test_unattached_node_that_leaves_neither_elects_nor_fetches() -> None:
 
 
 @pytest.mark.rule("VOTE-24")
-def test_candidate_that_leaves_keeps_asking_past_its_election_timeout() -> None:
+def test_candidate_that_shuts_down_keeps_requesting_votes_past_its_election_timeout() -> None:
     leaving = a_candidate(epoch=5)
     assert shut_down(leaving) == []
 
@@ -120,18 +120,18 @@ def test_candidate_that_leaves_keeps_asking_past_its_election_timeout() -> None:
 
 
 @pytest.mark.rule("VOTE-24")
-def test_prospective_node_that_leaves_keeps_asking_past_its_election_timeout() -> None:
+def test_prospective_node_that_shuts_down_keeps_requesting_votes_past_its_election_timeout() -> None:
     leaving = a_prospective(epoch=5)
     assert shut_down(leaving) == []
 
-    # Its fetch from before it asked for votes got no response.
+    # Its fetch from before it requested votes got no response.
     assert leaving.waits(until=1500) == [Disconnect(node_id=NodeId(2))]
 
     assert leaving.role_name == "Prospective"
 
 
 @pytest.mark.rule("VOTE-24", "END-1")
-def test_candidate_that_leaves_resigns_as_soon_as_it_leads() -> None:
+def test_candidate_that_shuts_down_resigns_as_soon_as_it_leads() -> None:
     leaving = a_candidate(epoch=5)
     shut_down(leaving)
 
@@ -141,7 +141,7 @@ def test_candidate_that_leaves_resigns_as_soon_as_it_leads() -> None:
 
 
 @pytest.mark.rule("VOTE-24")
-def test_candidate_that_leaves_is_done_when_another_leads() -> None:
+def test_candidate_that_shuts_down_ends_when_another_leads() -> None:
     leaving = a_candidate(epoch=5)
     shut_down(leaving)
 
@@ -151,7 +151,7 @@ def test_candidate_that_leaves_is_done_when_another_leads() -> None:
 
 
 @pytest.mark.rule("END-12", "END-14")
-def test_resigned_leader_that_leaves_is_not_done_when_all_have_only_acknowledged() -> None:
+def test_resigned_leader_that_shuts_down_does_not_end_when_all_have_only_acknowledged() -> None:
     leaving = a_resigned(epoch=5)
     shut_down(leaving)
 
@@ -162,7 +162,7 @@ def test_resigned_leader_that_leaves_is_not_done_when_all_have_only_acknowledged
 
 
 @pytest.mark.rule("END-12", "END-14")
-def test_resigned_leader_that_leaves_is_done_when_a_response_names_a_new_leader() -> None:
+def test_resigned_leader_that_shuts_down_ends_when_a_response_names_a_new_leader() -> None:
     leaving = a_resigned(epoch=5)
     shut_down(leaving)
     response = end_response(epoch=6, leader=3, error=ErrorCode.FENCED_LEADER_EPOCH)
@@ -171,7 +171,7 @@ def test_resigned_leader_that_leaves_is_done_when_a_response_names_a_new_leader(
 
 
 @pytest.mark.rule("CLIENT-6", "ROLE-14", "END-14")
-def test_only_voter_that_leaves_answers_the_appends_that_wait() -> None:
+def test_only_voter_that_shuts_down_responds_to_the_appends_that_wait() -> None:
     leaving = a_leader(epoch=5, voters=(1,))
     leaving.handle(append_of(), now_ms=0)
 
@@ -179,7 +179,7 @@ def test_only_voter_that_leaves_answers_the_appends_that_wait() -> None:
 
 
 @pytest.mark.rule("FETCH-12", "END-14")
-def test_follower_that_leaves_answers_the_clients_that_wait() -> None:
+def test_follower_that_shuts_down_responds_to_the_clients_that_wait() -> None:
     leaving = a_follower(of=2, epoch=5, high_watermark=10)
     assert leaving.receives(client_fetch(10), now_ms=0) == []
 

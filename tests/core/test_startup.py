@@ -1,4 +1,4 @@
-"""Who a node is when it starts (rules STATE-7..16, BOOT)."""
+"""The role of a node when it starts (rules STATE-7..16, BOOT)."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_leader_starts_resigned_in_its_epoch_and_sends_end_quorum_epoch_without_
 
 
 @pytest.mark.rule("STATE-12", "SCENARIO-38", "STATE-6", "VOTE-16")
-def test_candidate_starts_as_candidate_of_the_same_epoch_and_asks_again() -> None:
+def test_candidate_starts_as_candidate_of_the_same_epoch_and_sends_vote_again() -> None:
     node = starting(stored(5, voted=1))
 
     effects = node.handle(Started(), now_ms=0)
@@ -174,7 +174,7 @@ def test_observer_starts_without_a_timer() -> None:
 @pytest.mark.rule("ROLE-7")
 @pytest.mark.parametrize(
     ("state", "deed"),
-    [(stored(5, leader=1), "led"), (stored(5, voted=1), "stood for election in")],
+    [(stored(5, leader=1), "led"), (stored(5, voted=1), "was a candidate in")],
     ids=["led", "stood"],
 )
 def test_node_that_is_no_voter_refuses_to_start_when_it_stored_what_only_a_voter_does(
@@ -184,7 +184,7 @@ def test_node_that_is_no_voter_refuses_to_start_when_it_stored_what_only_a_voter
 
     effects = node.handle(Started(), now_ms=0)
 
-    reason = f"node 1 is no voter of [2, 3], but its quorum-state says that it {deed} the last epoch"
+    reason = f"node 1 is not a voter of [2, 3], but its quorum-state says that it {deed} the last epoch"
     assert effects == [halts(HaltCause.NOT_A_VOTER, reason)]
     assert node.waits(until=9999) == []
 
@@ -225,7 +225,7 @@ def test_only_voter_elects_itself_when_it_starts() -> None:
         pytest.param(stored(5), 6, id="a plain epoch: the next"),
         pytest.param(stored(5, voted=3), 6, id="a vote for another: the next"),
         pytest.param(stored(5, leader=1, voted=1), 6, marks=pytest.mark.rule("STATE-11"), id="it led: the next"),
-        pytest.param(stored(5, voted=1), 5, id="it stood for election: the same"),
+        pytest.param(stored(5, voted=1), 5, id="it was a candidate: the same"),
         pytest.param(
             stored(2), 4, marks=pytest.mark.rule("STATE-10"), id="an older epoch than the log's: the log's next"
         ),
@@ -241,7 +241,7 @@ def test_only_voter_never_leads_an_epoch_twice(state: ElectionState, leads: int)
 
 @pytest.mark.rule("STATE-11", "STATE-15", "ROLE-6")
 @pytest.mark.parametrize("leader_id", [1, 9], ids=["it led", "another led, before the voter set shrank"])
-def test_only_voter_writes_its_next_epoch_before_it_forgets_who_led_the_last(leader_id: int) -> None:
+def test_only_voter_writes_its_next_epoch_before_it_forgets_the_leader_of_the_last(leader_id: int) -> None:
     node = starting(stored(5, leader=leader_id, voted=1), a_config((1,)))
 
     effects = node.handle(Started(), now_ms=0)
@@ -250,11 +250,11 @@ def test_only_voter_writes_its_next_epoch_before_it_forgets_who_led_the_last(lea
     assert written == [stores(epoch=6, voted=1), stores(epoch=6, leader=1, voted=1)]
 
 
-# Whom to ask for the leader
+# Which nodes it fetches from to find the leader
 
 
 @pytest.mark.rule("BOOT-9", "BOOT-4", "BOOT-5")
-def test_node_asks_a_bootstrap_server_of_unknown_id_at_random() -> None:
+def test_node_fetches_from_a_random_bootstrap_server_of_unknown_id() -> None:
     servers = tuple(Endpoint(f"server-{number}", 9092) for number in range(3))
     sides = []
 
@@ -271,7 +271,7 @@ def test_node_asks_a_bootstrap_server_of_unknown_id_at_random() -> None:
 
 
 @pytest.mark.rule("BOOT-5", "BOOT-6", "GEN-11", "FETCH-20")
-def test_observer_asks_the_next_server_and_follows_the_leader_it_names() -> None:
+def test_observer_fetches_from_the_next_server_and_follows_the_leader_it_names() -> None:
     servers = (Endpoint("server-0", 9092), Endpoint("server-1", 9092))
     node = starting(stored(5), a_config((2, 3), bootstrap_servers=servers))
     node.handle(Started(), now_ms=0)
@@ -283,10 +283,10 @@ def test_observer_asks_the_next_server_and_follows_the_leader_it_names() -> None
     assert node.role == follower(of=9, epoch=6, until=None)
 
 
-# What others may look at
+# What others may read
 
 
-def test_core_shows_who_it_is_and_whom_it_follows() -> None:
+def test_core_shows_its_own_id_and_its_leader() -> None:
     node = starting(stored(5, leader=2))
     node.handle(Started(), now_ms=0)
 

@@ -44,7 +44,7 @@ def test_fresh_election_timer_is_never_shorter_than_t(timeout_ms: int, deadline_
 
 
 @pytest.mark.rule("DIVERGE-6", "HW-7")
-def test_cut_of_an_unflushed_tail_orders_what_is_left_to_disk_anew() -> None:
+def test_truncation_of_an_unflushed_tail_orders_a_new_flush_of_the_rest() -> None:
     state = a_state(follower(of=2, epoch=5, until=2000))
     state.append((batch(10, epoch=5, records=5),))
     state.append((batch(15, epoch=5, records=5),))

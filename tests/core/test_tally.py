@@ -1,4 +1,4 @@
-"""Counting the votes of a round, against a second version that is as simple as can be (rules VOTE-18, VOTE-23)."""
+"""Counting the votes of a round, against a second, as simple as possible version (rules VOTE-18, VOTE-23)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing happens but that time passes (rules TIMER, PREVOTE-13, 14, ROLE)."""
+"""Only time passes (rules TIMER, PREVOTE-13, 14, ROLE)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.core.wording import our_fetch, pre_vote_request
 
 
 @pytest.mark.rule("TIMER-3", "ROLE-11", "PREVOTE-2", "ROLE-12")
-def test_unattached_voter_asks_for_pre_votes_when_it_finds_no_leader_in_time() -> None:
+def test_unattached_voter_requests_pre_votes_when_it_finds_no_leader_in_time() -> None:
     node = an_unattached(epoch=5, voted=3)
     before = node.role
     assert node.waits(until=999) == []
@@ -42,7 +42,7 @@ def test_unattached_voter_asks_for_pre_votes_when_it_finds_no_leader_in_time() -
 
 
 @pytest.mark.rule("TIMER-1", "TIMER-2", "TIMER-3", "ROLE-5", "ROLE-6", "ROLE-11", "END-13")
-def test_follower_asks_for_pre_votes_when_its_leader_does_not_answer_in_time() -> None:
+def test_follower_requests_pre_votes_when_its_fetch_timeout_expires() -> None:
     node = a_follower(of=2, epoch=5, voted=3)
     before = node.role
     assert node.waits(until=1999) == []
@@ -60,7 +60,7 @@ def test_follower_asks_for_pre_votes_when_its_leader_does_not_answer_in_time() -
 
 
 @pytest.mark.rule("PREVOTE-13", "PREVOTE-10", "SCENARIO-42", "SCENARIO-12", "ROLE-11")
-def test_prospective_node_returns_to_its_leader_when_its_time_is_over() -> None:
+def test_prospective_node_returns_to_its_leader_when_its_timeout_expires() -> None:
     node = a_prospective(epoch=5, leader=2, voted=3)
     before = node.role
 
@@ -74,7 +74,9 @@ def test_prospective_node_returns_to_its_leader_when_its_time_is_over() -> None:
 
 @pytest.mark.parametrize("known", [None, 9], ids=["no leader known", "a leader known by id alone"])
 @pytest.mark.rule("PREVOTE-13", "PREVOTE-14", "SCENARIO-42", "TIMER-3", "ROLE-5", "ROLE-6")
-def test_prospective_node_waits_afresh_and_looks_for_the_leader_when_its_time_is_over(known: int | None) -> None:
+def test_prospective_node_draws_a_new_timeout_and_looks_for_the_leader_when_its_timeout_expires(
+    known: int | None,
+) -> None:
     node = a_prospective(epoch=5, leader=known, voted=3)
     before = node.role
 
@@ -83,7 +85,7 @@ def test_prospective_node_waits_afresh_and_looks_for_the_leader_when_its_time_is
     after = unattached(epoch=5, leader=known, voted=3, until=2000)
     reason = "election timeout without enough pre-votes"
     assert effects == [
-        Disconnect(node_id=NodeId(2)),  # its fetch from before the pre-votes got no response
+        Disconnect(node_id=NodeId(2)),  # Its fetch from before the pre-votes got no response.
         becomes(after, was=before, reason=reason),
         sends(our_fetch(epoch=5), to=2),
     ]
@@ -153,7 +155,7 @@ def test_election_timeout_is_drawn_evenly_from_t_up_to_2t(timeout_ms: int, drawn
         pytest.param(lambda: a_resigned(epoch=5), 1000, id="resigned: election timeout"),
         pytest.param(lambda: a_leader(epoch=5), 1000, id="leader: next announcement"),
         pytest.param(lambda: a_leader(epoch=5, voters=(1,)), None, id="the only voter: nothing"),
-        pytest.param(lambda: an_unattached(epoch=5, voters=(2, 3)), 2000, id="observer: the request that is under way"),
+        pytest.param(lambda: an_unattached(epoch=5, voters=(2, 3)), 2000, id="observer: the request in flight"),
     ],
 )
 def test_core_says_when_it_wants_to_be_called_again(node: Callable[[], Node], deadline_ms: int | None) -> None:
@@ -187,7 +189,7 @@ def test_core_has_nothing_to_do_before_its_deadline_and_something_at_it(node: Ca
 @pytest.mark.rule("TIMER-1", "TIMER-3")
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("led", [None, 1], ids=["unattached", "resigned"])
-def test_election_timeout_of_0_does_not_go_round_for_ever(led: int | None) -> None:
+def test_election_timeout_of_0_does_not_loop_for_ever(led: int | None) -> None:
     node = a_node(epoch=5, leader=led, config=a_config(election_timeout_ms=0))
 
     assert node.core.deadline_ms == 0

@@ -133,7 +133,7 @@ CASES: list[tuple[str, str, str, Act]] = [
     ("Resigned", "Follower", NEXT_LEADER, learns_of_the_next_leader),
     ("Follower", "Unattached", HIGHER_EPOCH, learns_of_a_higher_epoch),
     ("Follower", "Prospective", "fetch timeout", waits(2000)),
-    ("Follower", "Prospective", "its turn after EndQuorumEpoch of the leader", waits_for_its_turn),
+    ("Follower", "Prospective", "its delay after the leader's EndQuorumEpoch", waits_for_its_turn),
     ("Follower", "Prospective", "the leader's address refuses connections", finds_no_process_at_the_leaders_address),
     ("Follower", "Follower", NEXT_LEADER, learns_of_the_next_leader),
     ("Follower", "Follower", "the leader names more endpoints", learns_of_more_endpoints),

@@ -1,4 +1,4 @@
-"""A standard vote is asked for, and something comes of it: a grant, or a higher epoch (rules VOTE-6, VOTE-11)."""
+"""Requests for a standard vote that change the node: it grants, or adopts a higher epoch (rules VOTE-6, VOTE-11)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_unattached_node_draws_its_election_timeout_again_when_it_grants() -> No
 
 
 @pytest.mark.rule("PREVOTE-15", "VOTE-11", "ROLE-5", "GEN-7")
-def test_prospective_node_grants_and_begins_its_round_anew_when_it_has_not_voted() -> None:
+def test_prospective_node_grants_and_starts_its_round_again_when_it_has_not_voted() -> None:
     voter = a_prospective(epoch=5, voters=(1, 2, 3, 4, 5))
     first_response = voter.response_event(vote_response(epoch=5, granted=True), of=4)
     voter.gets(vote_response(epoch=5, granted=True), of=3, now_ms=10)
@@ -155,7 +155,7 @@ def test_node_grants_its_vote_when_the_candidate_is_no_voter_it_knows() -> None:
 
 
 @pytest.mark.rule("VOTE-13", "ROLE-7")
-def test_observer_grants_its_vote_when_asked_and_still_has_no_election_timeout() -> None:
+def test_observer_grants_its_vote_and_still_has_no_election_timeout() -> None:
     observer = an_unattached(epoch=5, voters=(2, 3))
 
     effects = observer.receives(vote_request(epoch=5), now_ms=300)

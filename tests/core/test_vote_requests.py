@@ -1,4 +1,4 @@
-"""A vote or a pre-vote is asked for, and nothing changes (rules VOTE, PREVOTE). For what changes: test_vote_grants."""
+"""Requests for a vote or a pre-vote that change nothing (rules VOTE, PREVOTE). For the others see test_vote_grants."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def led_by_3(*, error: int = ErrorCode.NONE, granted: bool = False) -> VoteRespo
 
 
 Row = tuple[str, Callable[[], Node], dict[str, Any], VoteResponse, str]
-"""Name, who is asked, what the request says (at epoch 5 if it does not say), the response, and the rules."""
+"""Name, receiver, what the request says (epoch 5 by default), the response, and the rules."""
 
 BOTH: list[Row] = [
     ("an older epoch is fenced", UNATTACHED, {"epoch": 4}, FENCED, "VOTE-5 PREVOTE-5 ERROR-3"),
@@ -77,7 +77,7 @@ BOTH: list[Row] = [
     ),
     ("a negative candidate is malformed, its epoch not adopted", UNATTACHED, {"epoch": 6, "by": -1}, MALFORMED, ""),
 ]
-"""Requests that are judged alike."""
+"""Requests that are handled in the same way."""
 
 VOTES: list[Row] = [
     ("a leader never votes in its epoch", LEADER, {}, vote_response(epoch=5, leader=1), "VOTE-7 VOTE-12 GEN-4"),
@@ -243,7 +243,7 @@ CASES = [
 
 @pytest.mark.parametrize(("node", "request_", "response"), table(CASES))
 @pytest.mark.rule("PREVOTE-3")
-def test_node_responds_and_stays_as_it_is_when_asked_for_a_vote_or_a_pre_vote(
+def test_node_responds_to_a_vote_or_a_pre_vote_and_does_not_change(
     node: Callable[[], Node], request_: VoteRequest, response: VoteResponse
 ) -> None:
     voter = node()

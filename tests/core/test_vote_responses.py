@@ -120,7 +120,7 @@ def test_round_is_won_by_a_majority_of_all_voters(voters: tuple[int, ...], grant
 @pytest.mark.parametrize(
     ("voters", "refusing"), [((1, 2), [2]), ((1, 2, 3), [2, 3]), (FIVE, [2, 3, 4])], ids=["two", "three", "five"]
 )
-def test_candidate_that_lost_asks_no_node_and_waits_out_its_timeout(
+def test_candidate_that_lost_sends_no_request_and_waits_for_its_timeout(
     voters: tuple[int, ...], refusing: list[int]
 ) -> None:
     asker = a_candidate(epoch=5, voters=voters)
@@ -145,7 +145,7 @@ def test_candidate_that_lost_does_not_repeat_a_request_that_failed() -> None:
 
 
 @pytest.mark.rule("VOTE-16")
-def test_candidate_asks_only_those_that_have_not_answered() -> None:
+def test_candidate_sends_vote_only_to_those_that_have_not_responded() -> None:
     asker = a_candidate(epoch=5, voters=FIVE)
 
     assert asker.gets(vote_response(epoch=5), of=2, now_ms=100) == []
@@ -190,7 +190,7 @@ def test_prospective_node_waits_and_looks_for_the_leader_when_it_lost(known: int
 
 
 @pytest.mark.rule("PREVOTE-18", "COMPAT-5", "SCENARIO-9", "PREVOTE-19")
-def test_prospective_node_asks_for_standard_votes_at_once_when_a_voter_does_not_know_pre_votes() -> None:
+def test_prospective_node_requests_standard_votes_at_once_when_a_voter_does_not_support_pre_votes() -> None:
     asker = a_prospective(epoch=5)
     before = asker.role
     late = asker.response_event(vote_response(epoch=5, granted=True), of=3)
@@ -210,7 +210,7 @@ def test_prospective_node_asks_for_standard_votes_at_once_when_a_voter_does_not_
 
 
 @pytest.mark.rule("PREVOTE-18")
-def test_prospective_node_stays_so_when_a_voter_just_cannot_be_reached() -> None:
+def test_prospective_node_stays_prospective_when_a_voter_cannot_be_reached() -> None:
     asker = a_prospective(epoch=5)
     before = asker.role
 
@@ -219,7 +219,7 @@ def test_prospective_node_stays_so_when_a_voter_just_cannot_be_reached() -> None
 
 
 @pytest.mark.rule("PREVOTE-18", "SCENARIO-10", "PREVOTE-19")
-def test_candidate_stays_so_when_it_learns_too_late_of_a_voter_without_pre_votes() -> None:
+def test_candidate_stays_candidate_when_a_late_response_is_of_a_voter_without_pre_votes() -> None:
     asker = a_prospective(epoch=5)
     unsupported = asker.failure_of(2, Failure.UNSUPPORTED_VERSION)
     asker.gets(vote_response(epoch=5, granted=True), of=3, now_ms=300)
@@ -250,7 +250,7 @@ def test_refused_election_does_not_count_a_vote_that_came_with_an_error() -> Non
 
 
 @pytest.mark.rule("PREVOTE-2", "PREVOTE-1", "VOTE-3", "TIMER-3", "ROLE-8", "ROLE-11", "STATE-6")
-def test_candidate_asks_for_pre_votes_of_its_own_epoch_when_its_time_is_over() -> None:
+def test_candidate_requests_pre_votes_of_its_own_epoch_when_its_timeout_expires() -> None:
     asker = a_candidate(epoch=5)
     before = asker.role
 
@@ -266,7 +266,7 @@ def test_candidate_asks_for_pre_votes_of_its_own_epoch_when_its_time_is_over() -
 
 
 @pytest.mark.rule("SCENARIO-11")
-def test_candidate_that_is_cut_off_never_raises_its_epoch_again() -> None:
+def test_isolated_candidate_never_raises_its_epoch_again() -> None:
     asker = a_candidate(epoch=5)
 
     for timeout in range(1, 50):
@@ -276,7 +276,7 @@ def test_candidate_that_is_cut_off_never_raises_its_epoch_again() -> None:
 
 
 @pytest.mark.rule("ROLE-9", "SCENARIO-8")
-def test_resigned_leader_asks_for_pre_votes_one_epoch_up_when_its_time_is_over() -> None:
+def test_resigned_leader_requests_pre_votes_one_epoch_up_when_its_timeout_expires() -> None:
     resigned = a_resigned(epoch=5)
     before = resigned.role
 

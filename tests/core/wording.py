@@ -1,6 +1,6 @@
-"""Short words for messages, with plain numbers, so that a row of a table reads like a sentence.
+"""Short names for messages, with plain numbers, so that a row of a table is easy to read.
 
-What a message does not say is what it says most often: our cluster, our partition, no addressee; a leader is named
+The defaults are the most frequent values: our cluster, our partition, no receiver; a leader is named
 with its one endpoint.
 """
 
@@ -33,7 +33,7 @@ REQUEST_ID = 77
 """Number of the request that a test makes."""
 
 LOG_END = (3, 10)
-"""End of the log of every node that is not told otherwise: epoch of the last record, and offset."""
+"""End of the log of every node by default: epoch of the last record, and offset."""
 
 
 def endpoint(node_id: int) -> Endpoint:
@@ -79,7 +79,7 @@ def maybe_point(epoch_and_offset: tuple[int, int] | None) -> OffsetAndEpoch | No
 def led_by(
     leader: int | None, *, epoch: int, at: tuple[Endpoint, ...] | None = None, address_known: bool = True
 ) -> LeaderAndEpoch:
-    """The leader of an epoch, at its own address if not told otherwise."""
+    """The leader of an epoch, at its own address by default."""
     own = () if leader is None or not address_known else (endpoint(leader),)
     return LeaderAndEpoch(epoch=Epoch(epoch), leader_id=maybe_node(leader), endpoints=own if at is None else at)
 
@@ -96,7 +96,7 @@ def vote_request(
     pre_vote: bool = False,
     cluster: str | None = CLUSTER_ID,
 ) -> VoteRequest:
-    """A standard vote is asked for."""
+    """A request for a standard vote."""
     return VoteRequest(
         cluster_id=cluster,
         epoch=Epoch(epoch),
@@ -114,7 +114,7 @@ def pre_vote_request(
     log_end: tuple[int, int] = LOG_END,
     to: int | ReplicaKey | None = None,
 ) -> VoteRequest:
-    """A pre-vote is asked for."""
+    """A request for a pre-vote."""
     return vote_request(epoch=epoch, by=by, log_end=log_end, to=to, pre_vote=True)
 
 
@@ -219,7 +219,7 @@ def client_fetch(
     )
 
 
-# Answers, ours and those of others. A leader of unknown address is named by its id alone.
+# Responses, ours and those of others. A leader of unknown address is named by its id alone.
 
 
 def vote_response(
@@ -230,7 +230,7 @@ def vote_response(
     error: int = ErrorCode.NONE,
     address_known: bool = True,
 ) -> VoteResponse:
-    """A vote is judged."""
+    """The response to a Vote."""
     return VoteResponse(
         error=error,
         leader=led_by(leader, epoch=epoch, address_known=address_known),
@@ -335,7 +335,7 @@ def append_of(
     timeout_ms: int = 5000,
     request_id: int = REQUEST_ID,
 ) -> AppendRequested:
-    """A client wants records appended; the client cannot know offset or epoch."""
+    """A client appends records; the client cannot know their offset or epoch."""
     return AppendRequested(
         request_id=request_id, batch=batch(0, epoch=0, records=records, producer=producer), timeout_ms=timeout_ms
     )

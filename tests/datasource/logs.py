@@ -1,5 +1,5 @@
-"""Quorums to plan against that are none: a log and its leader's epoch, answered for as a node does (CLIENT-5), and the
-answers of a controller of Apache Kafka's."""
+"""Fake quorums for planning: a log and its leader's epoch, with responses as a node sends them (CLIENT-5), and the
+responses of a controller of Apache Kafka."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Log:
 
     Fields:
         epochs: epoch of each record, from offset 0 on; never falling.
-        leader_epoch: of the leader that answers; None takes the last record's, as of a leader whose beginning is
+        leader_epoch: of the leader; None takes the last record's, as of a leader whose first record is
             committed.
-        timestamps_ms: time of each record; without, no record is as young as any time.
+        timestamps_ms: time of each record; without, no record has the requested time or a later one.
         start: first offset still there.
-        checksums: of the batch of each record; without, the leader tells of no places, as an older node.
+        checksums: of the batch of each record; without, the leader plans no batches, like an older node.
         control: offsets of control records.
     """
 
@@ -50,7 +50,7 @@ class Log:
 
 
 class LogClient(Client):
-    """A client whose leader is a `Log` in memory; it counts the questions about epochs, and the plans."""
+    """A client whose leader is a `Log` in memory; it counts the requests for epochs, and the plans."""
 
     def __init__(self, log: Log, *, cluster_id: str = CLUSTER_ID) -> None:
         epoch = log.view.last_epoch if log.leader_epoch is None else Epoch(log.leader_epoch)
@@ -107,10 +107,10 @@ class LogClient(Client):
 
 
 class ControllerClient(Client):
-    """A client of a cluster of Apache Kafka's: its calls are its own, what answers them is a table.
+    """A client of an Apache Kafka cluster: the calls are real, their responses come from a table.
 
     Fields:
-        calls_left: how many more it may make; planning that does not come to an end fails the test.
+        calls_left: how many more calls it may make; planning that does not end fails the test.
     """
 
     def __init__(self, controller: Controller) -> None:

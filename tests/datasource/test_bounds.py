@@ -1,4 +1,4 @@
-"""Where a new read starts and ends, once the quorum can be asked."""
+"""Where a new read starts and ends, by the responses of the quorum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tasks hand to the driver: their rows, counted and measured, up to what one record batch may hold."""
+"""What tasks return to the driver: their rows, with number and size, up to the size of one record batch."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ def test_rows_past_the_limit_are_counted_but_not_kept() -> None:
     assert (too_many.rows, too_many.row_count, too_many.size_bytes) == (None, 3, 3 * size_bytes)
 
 
-def test_write_of_no_rows_asks_nobody() -> None:
+def test_write_of_no_rows_sends_no_request() -> None:
     append_rows(
         nowhere(), WriteKey("writer", 1), [collect_rows([], NO_LIMIT, None)], what="a write", conflict_remedy="none"
     )
 
 
-def test_write_with_a_task_past_the_limit_is_refused_before_anybody_is_asked() -> None:
+def test_write_with_a_task_past_the_limit_is_refused_before_any_request() -> None:
     options = nowhere(**{"kraft.max.request.size": "150"})
     tasks = [collect_rows([rows("a")], 150, None), collect_rows([rows("x" * 200)], 150, None)]
 

@@ -1,4 +1,4 @@
-"""Where the next batch starts: after the last one, unless the log is not the one it was."""
+"""Where the next batch starts: after the last one, unless the log was replaced."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def reached(offset: int, epoch: int, checksum: int | None = None, *, cluster_id:
 
 
 def quick(*, fail_on_data_loss: bool = True) -> ReadOptions:
-    """Options of a read that looks at an end before the checkpoint once more, and then believes it."""
+    """Options of a read that checks an end before the checkpoint once more, and then accepts it."""
     return options(fail_on_data_loss=fail_on_data_loss, api_timeout_ms=1)
 
 
 def next_start(epochs: Sequence[int], at: Reached, read: ReadOptions, *, start: int = 0) -> tuple[int, int]:
-    """Continue in a log of these epochs; return offset and epoch of the place, whether or not the leader plans."""
+    """Continue in a log of these epochs; return offset and epoch of the start, whether or not the leader plans."""
     older, newer = (
         next_batch(LogClient(Log(epochs=epochs, start=start, checksums=checksums)), read, at, BatchLimits()).start
         for checksums in ((), epochs)
@@ -97,7 +97,7 @@ def test_batch_is_refused_when_records_are_gone(
 
 
 @pytest.mark.parametrize(("epochs", "start", "at", "message", "goes_on_at"), LOST)
-def test_batch_goes_on_with_a_warning_when_it_may_lose_data(
+def test_batch_continues_with_a_warning_when_data_may_be_lost(
     epochs: list[int],
     start: int,
     at: Reached,
@@ -172,7 +172,7 @@ def test_data_loss_is_found_though_controllers_have_snapshots(
 
 
 class LateClient(LogClient):
-    """Asks a leader that was deposed and does not know it yet, so many times; then the one that leads."""
+    """Gets responses of a replaced leader that does not know it yet, so many times; then those of the present one."""
 
     def __init__(self, deposed: Log, log: Log, *, times: int) -> None:
         super().__init__(deposed)
@@ -188,7 +188,7 @@ class LateClient(LogClient):
 
 
 @pytest.mark.parametrize("fail_on_data_loss", [True, False])
-def test_stream_goes_on_when_a_deposed_leader_was_asked_before_the_one_that_leads(
+def test_stream_continues_when_a_replaced_leader_responds_before_the_present_one(
     monkeypatch: pytest.MonkeyPatch, fail_on_data_loss: bool
 ) -> None:
     client = LateClient(Log(epochs=[4] * 90), Log(epochs=[4] * 100 + [5] * 10), times=3)
@@ -201,7 +201,7 @@ def test_stream_goes_on_when_a_deposed_leader_was_asked_before_the_one_that_lead
 
 
 class Ends(LogClient):
-    """Counts how often it is asked where the log ends."""
+    """Counts the requests for the end of the log."""
 
     asked = 0
 
@@ -210,7 +210,7 @@ class Ends(LogClient):
         return super().high_watermark()
 
 
-def test_end_before_the_checkpoint_is_believed_after_the_time_of_a_call() -> None:
+def test_end_before_the_checkpoint_is_accepted_after_the_time_of_a_call() -> None:
     client = Ends(Log(epochs=[4] * 90))
 
     with pytest.raises(DataLossError, match="the log ends at 90, before the checkpoint's offset 100"):
@@ -219,7 +219,7 @@ def test_end_before_the_checkpoint_is_believed_after_the_time_of_a_call() -> Non
     assert client.asked > 1
 
 
-def test_end_before_the_checkpoint_is_believed_at_once_of_another_cluster() -> None:
+def test_end_before_the_checkpoint_is_accepted_at_once_of_another_cluster() -> None:
     client = Ends(Log(epochs=[4] * 90))
 
     with pytest.raises(ConfigError, match="expected other as in the checkpoint"):
@@ -264,7 +264,7 @@ def test_log_of_other_checksums_is_read_on_from_the_checkpoint_when_data_may_be_
         pytest.param(reached(0, 0), OLD, id="at the very start"),
     ],
 )
-def test_batch_goes_on_when_no_checksum_differs(at: Reached, checksums: Sequence[int]) -> None:
+def test_batch_continues_when_no_checksum_differs(at: Reached, checksums: Sequence[int]) -> None:
     client = LogClient(Log(epochs=[1] * 6, checksums=checksums))
 
     batch = next_batch(client, options(), at, BatchLimits())
@@ -272,7 +272,7 @@ def test_batch_goes_on_when_no_checksum_differs(at: Reached, checksums: Sequence
     assert (batch.start, batch.end.offset, batch.end.epoch) == (at.point, 6, 1)
 
 
-def test_one_question_plans_a_batch() -> None:
+def test_one_request_plans_a_batch() -> None:
     client = LogClient(Log(epochs=[1, 1, 2, 2, 3], checksums=OLD[:5]))
 
     batch = next_batch(client, options(), reached(1, 1, 11), BatchLimits())
@@ -290,7 +290,7 @@ def test_available_now_fails_when_the_log_has_become_shorter_than_it_was_at_its_
     monkeypatch.setattr("datasource.stream_reader.Client", lambda settings: clients.pop(0))
     reader = KraftStreamReader(options(fail_on_data_loss=fail_on_data_loss))
     reader.prepareForTriggerAvailableNow()
-    reader._own_client = None  # as if the log had become shorter: the next question goes to the other one
+    reader._own_client = None  # As if the log had become shorter: the next request goes to the other leader.
 
     with pytest.raises(DataLossError, match="the log ends at 6, but it ended at 9 when this query") as refusal:
         reader.latestOffset(reached(3, 1).to_json(), ReadAllAvailable())

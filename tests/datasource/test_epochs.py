@@ -1,4 +1,4 @@
-"""The epoch of the record before an offset, asked of a log, against a model: the list of each record's epoch."""
+"""The epoch of the record before an offset of a log, against a model: the list of each record's epoch."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_epoch_before_any_offset_is_found_from_any_lower_bound(
 
 
 @given(runs)
-def test_one_question_is_enough_when_the_epoch_is_still_the_same(parts: list[tuple[int, int]]) -> None:
+def test_one_request_is_enough_when_the_epoch_is_still_the_same(parts: list[tuple[int, int]]) -> None:
     epochs = epochs_of(parts)
     client = LogClient(Log(epochs=epochs))
 
@@ -49,7 +49,7 @@ def test_one_question_is_enough_when_the_epoch_is_still_the_same(parts: list[tup
         assert client.questions <= 1, f"offset {offset}"
 
 
-def test_questions_grow_with_the_logarithm_of_the_epochs() -> None:
+def test_number_of_requests_grows_with_the_logarithm_of_the_epochs() -> None:
     epochs = list(range(1, 5001))
     client = LogClient(Log(epochs=epochs))
 
@@ -57,7 +57,7 @@ def test_questions_grow_with_the_logarithm_of_the_epochs() -> None:
     assert client.questions <= 1 + 13
 
 
-def test_nothing_is_asked_about_the_very_start() -> None:
+def test_no_request_is_needed_for_offset_0() -> None:
     client = LogClient(Log(epochs=[3, 3]))
 
     assert epoch_before(client, Offset(0), Epoch(0)) == 0
@@ -65,7 +65,7 @@ def test_nothing_is_asked_about_the_very_start() -> None:
 
 
 @given(st.lists(st.integers(1, EPOCH), min_size=1, max_size=8).map(sorted), st.booleans(), st.data())
-def test_epoch_is_found_from_controllers_that_tell_none_older_than_their_oldest_snapshot(
+def test_epoch_is_found_from_controllers_that_know_none_older_than_their_oldest_snapshot(
     batch_epochs: list[int], starts_at_snapshot: bool, data: st.DataObject
 ) -> None:
     batches = [a_batch(2 * at, epoch=epoch) for at, epoch in enumerate(batch_epochs)]

@@ -77,9 +77,9 @@ def test_offset_of_a_later_version_is_refused_with_both_versions() -> None:
     [
         pytest.param({}, id="nothing"),
         pytest.param({"version": 1}, id="version alone"),
-        pytest.param({"version": 1, "start": "middle"}, id="a place that is none"),
+        pytest.param({"version": 1, "start": "middle"}, id="an invalid place"),
         pytest.param({"version": 1, "clusterId": CLUSTER_ID, "offset": 5}, id="without epoch"),
-        pytest.param({"version": 1, "clusterId": CLUSTER_ID, "offset": "x", "epoch": 1}, id="offset in words"),
+        pytest.param({"version": 1, "clusterId": CLUSTER_ID, "offset": "x", "epoch": 1}, id="offset that is no number"),
         pytest.param(
             {"version": 1, "clusterId": CLUSTER_ID, "offset": 5, "epoch": 1, "from": 3}, id="origin is a number"
         ),

@@ -1,4 +1,4 @@
-"""Options: what is taken, in which spelling, and the words of each refusal; no network, no session."""
+"""Options: which values are accepted, in which spelling, and the error of each refusal; no network, no session."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_unknown_name_is_refused_with_what_there_is(given: dict[str, str], messa
         ("minOffsetsPerTrigger", "not supported yet"),
     ],
 )
-def test_option_of_kafka_is_refused_with_what_stands_in_its_place(name: str, reason: str) -> None:
+def test_option_of_kafka_is_refused_with_its_replacement(name: str, reason: str) -> None:
     with pytest.raises(ConfigError) as refusal:
         check_names(SERVERS | {name: "x"})
 

@@ -1,4 +1,4 @@
-"""A task's read meets leaders that have less than is committed."""
+"""A task's read from leaders that have less than is committed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OPTIONS = {"kraft.bootstrap.servers": "localhost:1", "kraft.default.api.timeout.
 
 
 class Leaders:
-    """Leaders that are asked one after the other; the first ones have a log that ends before what is read."""
+    """Leaders that respond one after the other; the first ones have a log that ends before the range."""
 
     def __init__(self, deposed: int) -> None:
         self.deposed = deposed
@@ -48,7 +48,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[bytes]]:
 
 
 @pytest.mark.parametrize("fails", ["true", "false"])
-def test_range_is_read_whole_though_a_deposed_leader_is_met_first(read: Callable[..., list[bytes]], fails: str) -> None:
+def test_range_is_read_completely_though_a_replaced_leader_is_found_first(
+    read: Callable[..., list[bytes]], fails: str
+) -> None:
     assert read(2, failOnDataLoss=fails) == [b"seventh", b"eighth"]
 
 
@@ -60,7 +62,7 @@ def test_range_is_lost_when_no_leader_has_it_for_the_time_of_a_call(read: Callab
 
 
 class Shorter:
-    """The leader of a log that is new and has grown just up to an offset of the range, or beyond without a commit."""
+    """The leader of a new log that has grown up to an offset of the range, or past it without a commit."""
 
     def __init__(self, end: int | None) -> None:
         self.end = end

@@ -1,4 +1,4 @@
-"""Fetch responses with batches that no reader can read: named, or passed over, and the others delivered."""
+"""Fetch responses with batches that no reader can read: an error or a warning names them, others are delivered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from raft.records.control import leader_change_batch
 from raft.records.header import HEADER
 from raft.records.record import Record
 from raft.types import Epoch, NodeId, Offset
-from tests.columns.batches import batch_of, sealed, with_field, with_records
+from tests.columns.batches import batch_of, with_field, with_records
+from tests.node.harness.batches import sealed
 
 EVERYTHING = Offset(2**63 - 1)
 TOO_LATE_MS = 2**63 // 1000 + 1
@@ -27,7 +28,7 @@ def at(offset: int, *values: bytes) -> bytes:
 
 
 def read(records: bytes, *, start: int = 0, end: int = EVERYTHING, **options: str) -> tuple[list[bytes], int]:
-    """Return the values, and where to go on."""
+    """Return the values, and where to continue."""
     given = {"kraft.bootstrap.servers": "localhost:1", "failOnDataLoss": "false"} | options
     rows = read_response(ReadOptions.of(given), records, Offset(start), Offset(end))
     values: list[bytes] = []
@@ -64,9 +65,7 @@ DAMAGED = [
 
 
 @pytest.mark.parametrize(("damaged", "cause"), DAMAGED)
-def test_damaged_batch_is_passed_over_with_a_warning(
-    damaged: bytes, cause: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_damaged_batch_is_skipped_with_a_warning(damaged: bytes, cause: str, caplog: pytest.LogCaptureFixture) -> None:
     records = at(0, b"a", b"b") + damaged + at(4, b"c") + at(5, b"d")
 
     assert read(records) == ([b"a", b"b", b"c", b"d"], 6)
@@ -91,12 +90,12 @@ def test_damaged_batch_ends_the_query_after_the_rows_before_it(damaged: bytes, c
 @pytest.mark.parametrize(
     ("damaged", "next_offset"),
     [
-        pytest.param(GARBAGE, 4, id="its header can be believed"),
+        pytest.param(GARBAGE, 4, id="its header is right"),
         pytest.param(flipped(at(2, b"?", b"?"), -1), 4, id="two of its fields agree on its end"),
         pytest.param(flipped(at(2, b"?", b"?"), 26), 90, id="nothing tells where it ends"),
     ],
 )
-def test_reading_goes_on_behind_a_damaged_batch_when_it_is_the_last_of_its_response(
+def test_reading_continues_after_a_damaged_batch_when_it_is_the_last_of_its_response(
     damaged: bytes, next_offset: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert read(at(0, b"a", b"b") + damaged, end=90) == ([b"a", b"b"], next_offset)
@@ -105,7 +104,7 @@ def test_reading_goes_on_behind_a_damaged_batch_when_it_is_the_last_of_its_respo
     assert warning.getMessage().startswith(f"cannot read offsets 2 to {next_offset - 1}: ")
 
 
-def test_only_the_offsets_that_were_asked_for_are_lost(caplog: pytest.LogCaptureFixture) -> None:
+def test_only_requested_offsets_are_lost(caplog: pytest.LogCaptureFixture) -> None:
     assert read(GARBAGE + at(4, b"c", b"d"), start=3, end=5) == ([b"c"], 6)
     assert read(at(0, b"a", b"b") + GARBAGE, start=0, end=2) == ([b"a", b"b"], 4)
 
@@ -113,8 +112,8 @@ def test_only_the_offsets_that_were_asked_for_are_lost(caplog: pytest.LogCapture
     assert warning.getMessage().startswith("cannot read offsets 3 to 3: ")
 
 
-def test_rows_are_delivered_once_when_the_damage_comes_to_light_late(caplog: pytest.LogCaptureFixture) -> None:
-    # Compressed batches are decompressed part by part, so rows are out before the last one is opened.
+def test_rows_are_delivered_once_when_the_damage_is_found_late(caplog: pytest.LogCaptureFixture) -> None:
+    # Compressed batches are decompressed one by one, so rows are returned before the last one is decompressed.
     large = bytes(50 << 20)
     parts = [batch_of(large, base_offset=at, compression=Compression.ZSTD) for at in range(3)]
     broken = with_field(batch_of(b"?", base_offset=3, compression=Compression.GZIP), ">h", 21, Compression.ZSTD)
@@ -138,7 +137,7 @@ def test_batch_that_goes_back_is_damaged(caplog: pytest.LogCaptureFixture) -> No
         pytest.param(with_field(at(0, b"a"), ">b", 16, 1)[:-1] + b"?", id="another magic"),
     ],
 )
-def test_response_without_a_whole_batch_loses_all_that_was_asked_for(
+def test_response_without_a_whole_batch_loses_all_requested_offsets(
     records: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert read(records, end=9)[0] == []
@@ -147,11 +146,11 @@ def test_response_without_a_whole_batch_loses_all_that_was_asked_for(
     assert "cannot read offsets 0 to " in warning.getMessage()
 
 
-def test_batch_that_is_cut_off_at_the_end_is_left_for_the_next_response() -> None:
+def test_incomplete_batch_at_the_end_is_read_from_the_next_response() -> None:
     assert read(at(0, b"a") + GARBAGE + at(4, b"c")[:-1]) == ([b"a"], 4)
 
 
-def test_damaged_control_batch_is_lost_when_control_records_are_wanted(caplog: pytest.LogCaptureFixture) -> None:
+def test_damaged_control_batch_is_lost_when_control_records_are_read(caplog: pytest.LogCaptureFixture) -> None:
     control = leader_change_batch(
         base_offset=Offset(1),
         epoch=Epoch(1),

@@ -1,4 +1,4 @@
-"""Which cluster a query writes to, as its checkpoint says it."""
+"""Which cluster a query writes to, by its checkpoint."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_first_cluster_is_kept_and_another_one_is_refused(
     ["/nowhere/at/all", "nosuchscheme://host/path", "file:///nowhere/at/all"],
     ids=["path", "scheme", "uri"],
 )
-def test_checkpoint_that_cannot_be_seen_from_here_is_named_once_and_the_query_goes_on(
+def test_unreadable_checkpoint_is_named_once_and_the_query_continues(
     location: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
@@ -114,7 +114,7 @@ def test_folder_is_opened_by_what_its_location_says(tmp_path: Path) -> None:
 
 
 def test_folder_of_arrow_keeps_files_as_one_of_this_machine_does(tmp_path: Path) -> None:
-    # Arrow's own local file system stands for its others, which take the same calls.
+    # Arrow's own local file system is used in place of its others, which have the same methods.
     for folder in (ArrowFolder(tmp_path.as_uri()), LocalFolder(tmp_path)):
         assert folder.read("file") is None
         for content in (b"old", b"new"):

@@ -1,4 +1,4 @@
-"""What Spark asks the data source for: a reader or a writer, or a stand-in that says why there is none."""
+"""What the data source returns to Spark: a reader, a writer, or an object whose first call raises the error."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_stream_gets_a_reader() -> None:
 def test_stream_is_refused_at_its_first_call_and_not_before(
     options: dict[str, str], schema: StructType, kind: type[Exception], message: str
 ) -> None:
-    """Spark's runner trips over an error of `streamReader` and hides it behind an UnboundLocalError of its own."""
+    """Spark's runner fails on an error of `streamReader`, and hides it by its own UnboundLocalError."""
     reader = KraftDataSource(options).streamReader(schema)
 
     assert isinstance(reader, RefusedStream)

@@ -52,7 +52,7 @@ def edges(ranges: list[LogRange]) -> list[tuple[int, int | None]]:
         pytest.param(7, 7, options(min_partitions=3), [(7, 7)], id="nothing to read"),
     ],
 )
-def test_range_is_cut_as_the_options_say(
+def test_range_is_split_as_the_options_say(
     start: int, end: int, read: ReadOptions, expected: list[tuple[int, int]]
 ) -> None:
     assert edges(pieces(start, end, read)) == expected
@@ -86,5 +86,5 @@ def test_last_task_is_open_when_the_end_is_latest() -> None:
 
 
 @pytest.mark.parametrize("committed", [0, 4, 5], ids=["empty log", "end before the start", "end at the start"])
-def test_one_open_task_is_left_when_nothing_is_there_yet(committed: int) -> None:
+def test_one_open_task_is_planned_when_the_log_is_empty(committed: int) -> None:
     assert edges(pieces(5, None, options(min_partitions=3), committed=committed)) == [(5, None)]

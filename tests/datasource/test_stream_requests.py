@@ -1,4 +1,4 @@
-"""How many requests a micro-batch costs: one to plan it, and one for each task that reads."""
+"""The number of requests for a micro-batch: one to plan it, and one for each task that reads."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from raft.config.values import listeners
 from raft.errors import ConfigError
 from raft.types import Epoch, Offset
 from raft.wire.apis import FETCH, METADATA, OFFSET_FOR_LEADER_EPOCH
+from tests.network.produce_proxy import ProduceProxy
 from tests.node.harness.batches import batch_of
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.properties import voters_properties
-from tests.spark.produce_proxy import ProduceProxy
 
 
 class Triggers:
@@ -51,7 +51,7 @@ class Triggers:
 
 @pytest.fixture
 def proxy(tmp_path: Path) -> Iterator[ProduceProxy]:
-    """The only way to a node that leads."""
+    """Every request for the leader."""
     configurations = voters_properties(tmp_path, voters=1)
     (listener,) = listeners("listeners", configurations[1]["listeners"])
     with ProduceProxy(listener, lambda _: True) as proxy:
@@ -70,7 +70,7 @@ def writer(proxy: ProduceProxy) -> Iterator[Client]:
         yield client
 
 
-def test_trigger_asks_once_when_nothing_is_new_and_twice_when_something_is(proxy: ProduceProxy, writer: Client) -> None:
+def test_trigger_sends_one_request_when_nothing_is_new_and_two_otherwise(proxy: ProduceProxy, writer: Client) -> None:
     triggers = Triggers(proxy, startingOffsets="earliest")
     writer.append(batch_of(b"first"))
     values, _requests = triggers.requests()

@@ -1,4 +1,4 @@
-"""A write whose key is in the log with other rows: an error that names the key and the way out, or a warning."""
+"""A write whose key is in the log with other rows: an error that names the key and what to do, or a warning."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_same_rows_again_are_written_already_in_whatever_order(leader: LeaderInM
     ids=["other rows", "fewer rows"],
 )
 @pytest.mark.rule("CLIENT-11")
-def test_batch_write_of_other_rows_names_its_key_and_the_way_out(
+def test_error_of_a_batch_write_of_other_rows_names_its_key_and_what_to_do(
     leader: LeaderInMemory, values: tuple[str, ...], difference: str
 ) -> None:
     write_batch("a", "b", txnAppId="app", txnVersion="7")
@@ -99,7 +99,7 @@ def test_batch_write_of_other_rows_names_its_key_and_the_way_out(
 
 
 @pytest.mark.rule("CLIENT-11")
-def test_stream_of_other_rows_names_its_batch_and_the_way_out(leader: LeaderInMemory) -> None:
+def test_error_of_a_stream_of_other_rows_names_its_batch_and_what_to_do(leader: LeaderInMemory) -> None:
     write_stream("a", "b")
 
     with pytest.raises(WriteConflictError) as refusal:

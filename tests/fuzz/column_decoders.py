@@ -17,10 +17,11 @@ from raft.records.batch import build_batch
 from raft.records.compression import Compression
 from raft.records.record import Record
 from raft.types import Epoch, Offset
-from tests.columns.batches import NOW_MS, sealed
+from tests.columns.batches import NOW_MS
 from tests.fuzz import kafka_bytes
 from tests.fuzz.decoder import Decoder, MemoryBound, Sample
 from tests.fuzz.record_decoders import MAX_DECOMPRESSED_BYTES, leader_change
+from tests.node.harness.batches import sealed
 from tests.records.librdkafka_batches import CAUGHT
 
 EVERYTHING = 2**63 - 1

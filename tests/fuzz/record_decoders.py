@@ -18,9 +18,9 @@ from raft.records.record import Record
 from raft.records.split import split_batches, split_good_prefix
 from raft.storage.spans import skip_to, take_until
 from raft.types import ControlType, Epoch, NodeId, Offset
-from tests.columns.batches import sealed
 from tests.fuzz import kafka_bytes
 from tests.fuzz.decoder import Decoder, MemoryBound, Sample
+from tests.node.harness.batches import sealed
 from tests.records.librdkafka_batches import CAUGHT
 from tests.records.samples import RICH
 

@@ -1,10 +1,10 @@
-"""Three real nodes, honest clients that append, and a neighbour who attacks them by every means known here.
+"""Three real nodes, honest clients that append, and a hostile neighbour that attacks the nodes in every known way.
 
     python -m tests.hostile --seconds 20 --seed 1
     python -m tests.hostile --attacks MutatedRecordings,TimeSearches
 
-The exit code is 1 when an append was lost, doubled or misplaced, an election happened, a node took too much memory or
-logged an error, or appends became too slow: then everything that the nodes wrote and said is kept.
+If an append was lost, doubled or misplaced, an election was held, a node used too much memory or logged an error, or
+appends became too slow, it keeps the logs and the output of the nodes, and exits with code 1.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ def main(arguments: list[str] | None = None) -> int:
         shutil.rmtree(folder)
         return 0
     print(f"again: python -m tests.hostile --seconds {options.seconds:g} --seed {options.seed}")
-    print(f"what the nodes wrote and said is in {folder}")
+    print(f"the logs and the output of the nodes are in {folder}")
     return 1
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.hostile", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=20, help="how long each of the two phases is (20)")
-    parser.add_argument("--seed", type=int, default=1, help="another one attacks otherwise (1)")
-    parser.add_argument("--clients", type=int, default=4, help="how many append (4)")
-    parser.add_argument("--attacks", default="", help=f"only these, with commas between: {', '.join(ATTACKS)}")
+    parser.add_argument("--seconds", type=float, default=20, help="length of each of the two phases (20)")
+    parser.add_argument("--seed", type=int, default=1, help="decides what the neighbour sends (1)")
+    parser.add_argument("--clients", type=int, default=4, help="how many honest clients append (4)")
+    parser.add_argument("--attacks", default="", help=f"only these, separated by commas: {', '.join(ATTACKS)}")
     return parser
 
 

@@ -1,9 +1,9 @@
-"""The neighbour, a process of its own, so that it does not share an interpreter with the clients that it harms.
+"""The neighbour: a process of its own, so that it does not share an interpreter with the honest clients.
 
     python -m tests.hostile.attacker SCENE SEED SECONDS [ATTACK,...]
 
-SCENE as `Scene.to_json` writes it. It prints `BEGINS` when the attack begins, and at the end a `Tally` as JSON.
-It runs at the lowest priority: a neighbour has a machine of its own, and here it must not take the nodes' processors.
+SCENE is the text of `Scene.to_json`. It prints `BEGINS` when the attack begins, and at the end a `Tally` as JSON.
+It runs at the lowest priority: a neighbour has a machine of its own, so it must not take processor time from the nodes.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from contextlib import suppress
 from random import Random
 
 from raft.client import ClientSettings
-from tests.hostile.attacks.attack import Attack, Means
+from tests.hostile.attacks.attack import Attack, AttackInputs
 from tests.hostile.attacks.every import ATTACKS
+from tests.hostile.connection import Connection
 from tests.hostile.recording import recorded_session
 from tests.hostile.scene import Scene
-from tests.hostile.stranger import Stranger
 from tests.hostile.tally import Tally
 
 BEGINS = "the attack begins"
@@ -33,21 +33,21 @@ _ALL_BEGIN_S = 2.5
 
 
 class Attacker:
-    """Plays attacks side by side for some time.
+    """Runs attacks at the same time.
 
     Args:
-        attacks: what to play.
-        dice: decide when each connection begins.
+        attacks: what to run.
+        dice: decides when each connection is opened.
     """
 
     def __init__(self, attacks: Sequence[Attack], dice: Random) -> None:
         self._attacks = attacks
         self._dice = dice
-        self._open: set[Stranger] = set()
+        self._open: set[Connection] = set()
         self.tally = Tally()
 
-    async def play(self, duration_s: float) -> None:
-        """Attack for so long."""
+    async def run(self, duration_s: float) -> None:
+        """Run the attacks for this time."""
         tasks = [
             asyncio.create_task(self._repeat(attack), name=f"{type(attack).__name__} {number}")
             for attack in self._attacks
@@ -70,29 +70,29 @@ class Attacker:
         self.tally.rounds[type(attack).__name__] += 1
         try:
             async with asyncio.timeout(_CONNECT_S):
-                stranger = await Stranger.connect(attack.target(), receive_buffer_bytes=attack.receive_buffer_bytes)
+                connection = await Connection.connect(attack.target(), receive_buffer_bytes=attack.receive_buffer_bytes)
         except (OSError, TimeoutError):
             self.tally.refused += 1
             return
         self.tally.connections += 1
-        self._open.add(stranger)
+        self._open.add(connection)
         self.tally.open_at_most = max(self.tally.open_at_most, len(self._open))
         try:
-            await attack.round(stranger)
+            await attack.round(connection)
         except (OSError, asyncio.IncompleteReadError):
             self.tally.closed_by_node += 1
         finally:
-            self._open.discard(stranger)
-            stranger.close()
+            self._open.discard(connection)
+            connection.close()
 
 
 def _allow_descriptors() -> None:
-    """As many as it may have, up to what it needs; with fewer some connections cannot be opened and are counted."""
+    """Raise the limit of open files up to what the attacks need; connections that cannot be opened are counted."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(_DESCRIPTORS, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
+    needed = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(_DESCRIPTORS, hard)
+    if soft != resource.RLIM_INFINITY and soft < needed:
         with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -102,10 +102,10 @@ def main(arguments: Sequence[str]) -> None:
     os.nice(_NICENESS)
     _allow_descriptors()
     recordings = recorded_session(ClientSettings(bootstrap_servers=scene.client_endpoints))
-    means = Means(scene=scene, recordings=recordings, dice=dice)
-    attacker = Attacker([ATTACKS[name](means) for name in names], dice)
+    inputs = AttackInputs(scene=scene, recordings=recordings, dice=dice)
+    attacker = Attacker([ATTACKS[name](inputs) for name in names], dice)
     print(BEGINS, flush=True)
-    asyncio.run(attacker.play(duration_s))
+    asyncio.run(attacker.run(duration_s))
     print(attacker.tally.to_json(), flush=True)
 
 

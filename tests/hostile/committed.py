@@ -1,17 +1,18 @@
-"""The honest clients' records in a log that is full of the neighbour's."""
+"""The records of the honest clients in a log that also has those of the neighbour."""
 
 from __future__ import annotations
 
 from raft.records.batch import read_records
 from raft.records.header import is_compressed
-from tests.soak.history import LoggedValue
-from tests.soak.replicas import Replica
+from tests.workload.history import LoggedValue
+from tests.workload.replica import Replica
 
 
 def values_of(replica: Replica, clients: tuple[str, ...]) -> list[LoggedValue]:
-    """The data records whose values begin with a client's name, in order.
+    """Return the data records whose values begin with the name of a client, in order.
 
-    Honest batches have one record each, not compressed; others are not opened, as they may hold 64 MiB.
+    The batches of honest clients have one record each and are not compressed. Other batches are not decoded: they may
+    decompress to 64 MiB.
     """
     names = tuple(f"{client}-".encode() for client in clients)
     return [

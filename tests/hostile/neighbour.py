@@ -1,4 +1,4 @@
-"""The attacker's process, as the one who starts it sees it."""
+"""The process of the attacker, for the run that starts it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Neighbour(PipedProcess):
     """One run of the attacker; its process ends with the block.
 
     Args:
-        scene: whom it attacks.
-        seed: what it does.
-        duration_s: for how long.
-        attacks: names of those that it plays; empty for all.
+        scene: the attacked quorum.
+        seed: decides what it sends.
+        duration_s: how long it attacks.
+        attacks: names of the attacks to run; empty for all.
     """
 
     def __init__(self, scene: Scene, *, seed: int, duration_s: float, attacks: Sequence[str] = ()) -> None:
@@ -29,7 +29,7 @@ class Neighbour(PipedProcess):
         self._longest_s = duration_s + _LONGEST_END_S
 
     def wait_until_it_begins(self) -> None:
-        """Return when it attacks.
+        """Wait until the attack begins.
 
         Raises:
             AssertionError: it ended before.
@@ -38,7 +38,7 @@ class Neighbour(PipedProcess):
         assert line == BEGINS, f"the attacker printed {line!r}: {self.errors}"
 
     def tally(self) -> Tally:
-        """Return what it did, once it has ended.
+        """Wait until it ends; return what it did.
 
         Raises:
             AssertionError: it failed.

@@ -1,4 +1,4 @@
-"""What came of a run."""
+"""The result of a run."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.hostile.phase import Phase
-from tests.hostile.quorum import Sight
+from tests.hostile.quorum import Observation
 from tests.hostile.tally import Tally
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """Figures of a run, and what is wrong with it.
+    """Figures of a run, and the violations that it found.
 
     Fields:
-        quiet, hostile: what the honest clients saw without and with the neighbour.
-        begin, quiet_end, end: the quorum before, between and after.
+        quiet, hostile: the appends of the honest clients without and with the neighbour.
+        begin, quiet_end, end: the quorum before, between and after the two phases.
         tally: what the neighbour did.
-        wrong: what is wrong, whatever the times are.
+        wrong: the violations, except for times that are too long.
     """
 
     quiet: Phase
     hostile: Phase
-    begin: Sight
-    quiet_end: Sight
-    end: Sight
+    begin: Observation
+    quiet_end: Observation
+    end: Observation
     tally: Tally
     wrong: Sequence[str] = ()
 
     @property
     def p99_ratio(self) -> float:
-        """99th percentile of the appends with the neighbour, in parts of that without it."""
+        """99th percentile of the appends with the neighbour, divided by that without it."""
         return self.hostile.p99_ms / self.quiet.p99_ms
 
     def __str__(self) -> str:

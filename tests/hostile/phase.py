@@ -1,4 +1,4 @@
-"""What the honest clients saw between two moments."""
+"""The appends of the honest clients in one phase."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tests.soak.history import Append
+from tests.workload.history import Append
 
 _NS_PER_MS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """Figures of the appends that were acknowledged in a stretch of time.
+    """Figures of the appends that were acknowledged in an interval.
 
     Fields:
         appends: how many.
-        clients: how many clients they are of.
+        clients: how many clients made them.
         p50_ms, p99_ms: how long they took, from call to return.
-        slowest_ms: the longest of them.
-        longest_gap_ms: longest time without any acknowledgement; begin and end of the stretch count as one.
+        slowest_ms: how long the slowest one took.
+        longest_gap_ms: the longest time without an acknowledgement; begin and end of the interval count as one.
     """
 
     appends: int
@@ -33,17 +33,17 @@ class Phase:
 
     @classmethod
     def of(cls, appends: Iterable[Append], *, begin_ns: int, end_ns: int) -> Phase:
-        """Count those that were acknowledged from begin to end."""
-        answered = [
-            (append, append.answered_ns)
+        """Return the figures of the appends that were acknowledged from begin to end."""
+        acknowledged = [
+            (append, append.acknowledged_ns)
             for append in appends
-            if append.answered_ns is not None and begin_ns <= append.answered_ns < end_ns
+            if append.acknowledged_ns is not None and begin_ns <= append.acknowledged_ns < end_ns
         ]
-        took_ms = sorted((answered_ns - append.invoked_ns) / _NS_PER_MS for append, answered_ns in answered)
-        moments_ns = sorted((begin_ns, *(answered_ns for _, answered_ns in answered), end_ns))
+        took_ms = sorted((acknowledged_ns - append.invoked_ns) / _NS_PER_MS for append, acknowledged_ns in acknowledged)
+        moments_ns = sorted((begin_ns, *(acknowledged_ns for _, acknowledged_ns in acknowledged), end_ns))
         return cls(
-            appends=len(answered),
-            clients=len({append.client for append, _ in answered}),
+            appends=len(acknowledged),
+            clients=len({append.client for append, _ in acknowledged}),
             p50_ms=_quantile(took_ms, 0.5),
             p99_ms=_quantile(took_ms, 0.99),
             slowest_ms=took_ms[-1] if took_ms else math.inf,

@@ -1,4 +1,4 @@
-"""Three nodes, each a process with a listener for voters and one for clients, and what is seen of them from outside."""
+"""Three nodes, each a process with a listener for voters and one for clients, and figures of them."""
 
 from __future__ import annotations
 
@@ -9,32 +9,31 @@ from pathlib import Path
 
 import psutil
 
-from raft.client import ClientSettings
+from raft.client import Client, ClientSettings
 from tests.hostile.scene import Scene
-from tests.node.harness.properties import quorum_properties
-from tests.node.test_listeners import with_client_listeners
+from tests.node.harness.properties import quorum_properties, with_client_listeners
 from tests.processes.node_quorum import NodeQuorum
 
 QUEUED_MAX_REQUEST_BYTES = 16 << 20
-"""Small, so that what it bounds is not large beside the rest of a node's memory."""
+"""Small, so that what it bounds is not much more than the rest of the memory of a node."""
 
 MAX_CONNECTIONS = 500
-"""Fewer than the neighbour opens to each node."""
+"""Fewer connections than the neighbour opens to each node."""
 
-_PATIENT_MS = 20_000
+_HONEST_API_TIMEOUT_MS = 20_000
 _PEAK = re.compile(r"VmHWM:\s+(\d+) kB")
 _ROLE_CHANGE = re.compile(r"node \d+ epoch \d+: \w+ -> \w+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class Observation:
     """The quorum at one moment.
 
     Fields:
-        leader: its leader and the epoch of that.
-        peak_bytes: most memory that each node has taken since its start, by node id.
-        role_changes: how many role changes all nodes have logged.
-        logged_bytes: size of each node's log of events, by node id.
+        leader: the id of the leader and its epoch.
+        peak_bytes: peak memory of each node since its start, by node id.
+        role_changes: how many role changes the nodes have logged.
+        logged_bytes: size of the output of each node, by node id.
     """
 
     leader: tuple[int, int]
@@ -46,25 +45,24 @@ class Sight:
 class Quorum(NodeQuorum):
     """Voters 1 to 3; see `running_quorum`."""
 
-    @property
-    def honest_settings(self) -> ClientSettings:
-        """Settings of an honest client."""
-        return ClientSettings(bootstrap_servers=self.endpoints, api_timeout_ms=_PATIENT_MS)
+    def honest_client(self) -> Client:
+        """Return a client with the default settings, but for a shorter API timeout."""
+        return Client(ClientSettings(bootstrap_servers=self.endpoints, api_timeout_ms=_HONEST_API_TIMEOUT_MS))
 
     def scene(self, leader_id: int) -> Scene:
-        """What the neighbour is told."""
+        """Return what the neighbour needs to know."""
         return Scene(
             client_ports={node_id: node.client_endpoint.port for node_id, node in self.nodes.items()},
             voter_ports={node_id: node.endpoint.port for node_id, node in self.nodes.items()},
             leader_id=leader_id,
         )
 
-    def look(self) -> Sight:
-        """Look at all nodes; waits for a leader."""
+    def observe(self) -> Observation:
+        """Wait for a leader; return the present figures."""
         with self.client() as client:
             described = client.describe_quorum()
         outputs = {node_id: node.output for node_id, node in self.nodes.items()}
-        return Sight(
+        return Observation(
             leader=(described.leader_id, described.leader_epoch),
             peak_bytes={node_id: _peak_bytes(node.pid) for node_id, node in self.nodes.items()},
             role_changes=sum(len(_ROLE_CHANGE.findall(output)) for output in outputs.values()),
@@ -72,13 +70,13 @@ class Quorum(NodeQuorum):
         )
 
     def complaints(self) -> Iterator[str]:
-        """Say what is wrong with nodes that run, and with what they have logged."""
+        """Say which nodes do not run, and which errors the nodes have logged."""
         yield from self.unexpected_ends()
         yield from self.reported_errors()
 
 
 def running_quorum(folder: Path) -> Quorum:
-    """Start three nodes with Kafka's default timeouts; their directories and all they print are in `folder`."""
+    """Start three nodes with Kafka's default timeouts; their directories and output are in `folder`."""
     configurations = with_client_listeners(
         quorum_properties(
             folder,
@@ -93,7 +91,7 @@ def running_quorum(folder: Path) -> Quorum:
 
 
 def _peak_bytes(pid: int) -> int:
-    """The most memory that a process has had; where the system does not tell (not Linux), what it has now."""
+    """Return the peak memory of a process; on systems other than Linux, its present memory."""
     status = Path(f"/proc/{pid}/status")
     found = _PEAK.search(status.read_text()) if status.exists() else None
     return int(found[1]) << 10 if found else int(psutil.Process(pid).memory_info().rss)

@@ -1,4 +1,4 @@
-"""The requests of a real client's session, as they leave it."""
+"""The requests of a real session, as a client sends them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _RecordedClient(Client):
 
 
 def recorded_session(settings: ClientSettings) -> list[bytes]:
-    """Use each call of a client once; return the requests, each a frame with its size."""
+    """Make each call of a client once; return the requests, each a frame with its size."""
     with _RecordedClient(settings) as client:
         producer_id = client.new_producer_id()
         appended = client.append(batch_of(b"neighbour", producer_id=producer_id))

@@ -1,4 +1,4 @@
-"""What the neighbour knows of the quorum that it attacks."""
+"""What the neighbour knows of the attacked quorum."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Scene:
     """The attacked quorum.
 
     Fields:
-        client_ports: port of each node's listener for clients, by node id.
-        voter_ports: the same of its listener for voters.
+        client_ports: the ports of the listeners for clients, by node id.
+        voter_ports: the ports of the listeners for voters, by node id.
         leader_id: the leader when the attack begins.
     """
 
@@ -45,7 +45,7 @@ class Scene:
         return tuple(Endpoint(HOST, port) for node_id, port in self.client_ports.items() if node_id != self.leader_id)
 
     def to_json(self) -> str:
-        """The form on the attacker's command line."""
+        """Return the text for the command line of the attacker."""
         return json.dumps(
             {
                 "client_ports": dict(self.client_ports),

@@ -1,4 +1,4 @@
-"""What the neighbour did, counted by attack."""
+"""Counts of what the neighbour did."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class Tally:
     """Counts of one run.
 
     Fields:
-        rounds: by attack: rounds that were begun.
-        connections: that were opened.
-        open_at_most: most of them that were open at one time.
-        refused: that could not be opened.
+        rounds: that began, by attack.
+        connections: how many were opened.
+        open_at_most: the largest number of open connections.
+        refused: connections that could not be opened.
         closed_by_node: rounds that ended because the node closed the connection.
     """
 
@@ -26,7 +26,7 @@ class Tally:
     closed_by_node: int = 0
 
     def to_json(self) -> str:
-        """The form on the attacker's standard output."""
+        """Return the text for the standard output of the attacker."""
         return json.dumps({name: getattr(self, name) for name in self.__slots__})
 
     @classmethod

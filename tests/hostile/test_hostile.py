@@ -1,4 +1,4 @@
-"""The neighbour in short: every kind of attack. And what a verdict finds, and how the command tells of a run."""
+"""A short run with every kind of attack; and the violations of a run, and the output of the command."""
 
 from __future__ import annotations
 
@@ -14,50 +14,56 @@ from tests.hostile import __main__ as command
 from tests.hostile.attacks.every import ATTACKS
 from tests.hostile.outcome import Outcome
 from tests.hostile.phase import Phase
-from tests.hostile.quorum import Sight
+from tests.hostile.quorum import Observation
 from tests.hostile.run import Plan, run
 from tests.hostile.scene import Scene
 from tests.hostile.tally import Tally
-from tests.hostile.verdict import complaints, history_complaints, late
+from tests.hostile.verdict import complaints, late
 from tests.processes.endings import left_behind
-from tests.soak.history import Append
+from tests.workload.history import Append
 
 SHORT = Plan(seed=1, duration_s=8)
 MS = 1_000_000
 MIB = 1 << 20
 
 
-def sight(*, leader: tuple[int, int] = (1, 1), peak_mib: int = 50, role_changes: int = 5, logged: int = 100) -> Sight:
-    return Sight(leader=leader, peak_bytes={1: peak_mib * MIB}, role_changes=role_changes, logged_bytes={1: logged})
+def observed(
+    *, leader: tuple[int, int] = (1, 1), peak_mib: int = 50, role_changes: int = 5, logged: int = 100
+) -> Observation:
+    return Observation(
+        leader=leader, peak_bytes={1: peak_mib * MIB}, role_changes=role_changes, logged_bytes={1: logged}
+    )
 
 
 CALM = Phase(appends=100, clients=4, p50_ms=5, p99_ms=10, slowest_ms=20, longest_gap_ms=8)
 FINE = Outcome(
     quiet=CALM,
     hostile=replace(CALM, p99_ms=20),
-    begin=sight(),
-    quiet_end=sight(),
-    end=sight(peak_mib=80),
-    tally=Tally(rounds=Counter(SilentCrowd=7), connections=7, open_at_most=3),
+    begin=observed(),
+    quiet_end=observed(),
+    end=observed(peak_mib=80),
+    tally=Tally(rounds=Counter(SilentConnections=7), connections=7, open_at_most=3),
 )
 
 
-def append(client: str, number: int, *, invoked_ms: int, answered_ms: int | None, offset: int | None) -> Append:
+def append(client: str, number: int, *, invoked_ms: int, acknowledged_ms: int | None, offset: int | None) -> Append:
     return Append(
         client=client,
         value=f"{client}-{number}".encode(),
         invoked_ns=invoked_ms * MS,
-        answered_ns=None if answered_ms is None else answered_ms * MS,
+        acknowledged_ns=None if acknowledged_ms is None else acknowledged_ms * MS,
         offset=None if offset is None else Offset(offset),
     )
 
 
 @pytest.mark.rule("CALLER-1", "TEST-8")
-def test_honest_clients_of_real_nodes_go_on_beside_a_hostile_neighbour(tmp_path: Path) -> None:
+def test_honest_clients_continue_beside_a_hostile_neighbour(tmp_path: Path) -> None:
     outcome = run(SHORT, tmp_path)
 
     print(outcome)
-    assert not outcome.wrong, "\n".join([str(outcome), *outcome.wrong, f"the nodes' words are in {tmp_path}"])
+    assert not outcome.wrong, "\n".join(
+        [str(outcome), *outcome.wrong, f"the logs and the output of the nodes are in {tmp_path}"]
+    )
     assert set(outcome.tally.rounds) == set(ATTACKS)
     assert outcome.hostile.clients == SHORT.clients
     assert not left_behind(tmp_path)
@@ -65,11 +71,11 @@ def test_honest_clients_of_real_nodes_go_on_beside_a_hostile_neighbour(tmp_path:
 
 def test_phase_counts_what_was_acknowledged_in_it() -> None:
     appends = [
-        append("a", 0, invoked_ms=0, answered_ms=5, offset=0),
-        append("a", 1, invoked_ms=8, answered_ms=10, offset=1),
-        append("b", 0, invoked_ms=9, answered_ms=13, offset=2),
-        append("b", 1, invoked_ms=14, answered_ms=None, offset=None),
-        append("a", 2, invoked_ms=19, answered_ms=25, offset=3),
+        append("a", 0, invoked_ms=0, acknowledged_ms=5, offset=0),
+        append("a", 1, invoked_ms=8, acknowledged_ms=10, offset=1),
+        append("b", 0, invoked_ms=9, acknowledged_ms=13, offset=2),
+        append("b", 1, invoked_ms=14, acknowledged_ms=None, offset=None),
+        append("a", 2, invoked_ms=19, acknowledged_ms=25, offset=3),
     ]
 
     phase = Phase.of(appends, begin_ns=9 * MS, end_ns=20 * MS)
@@ -78,42 +84,31 @@ def test_phase_counts_what_was_acknowledged_in_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "words"),
+    ("changed", "sentences"),
     [
-        pytest.param({}, [], id="fine"),
-        pytest.param({"end": sight(leader=(2, 2))}, ["leader and epoch were (1, 1) and are (2, 2)"], id="new leader"),
-        pytest.param({"end": sight(role_changes=6)}, ["1 role changes"], id="pre-vote"),
-        pytest.param({"end": sight(peak_mib=86)}, ["node 1 took 86 MiB, 50 MiB before"], id="memory"),
-        pytest.param({"end": sight(logged=1 << 20)}, ["node 1 logged 1048476 bytes"], id="log of events"),
-        pytest.param({"hostile": replace(CALM, clients=3)}, ["appends of 3 clients went on, of 4"], id="client"),
+        pytest.param({}, [], id="no violation"),
+        pytest.param({"end": observed(leader=(2, 2))}, ["leader and epoch changed from (1, 1) to (2, 2)"], id="leader"),
+        pytest.param({"end": observed(role_changes=6)}, ["1 role changes"], id="pre-vote"),
+        pytest.param({"end": observed(peak_mib=86)}, ["peak memory of node 1: 86 MiB, 50 MiB"], id="memory"),
+        pytest.param({"end": observed(logged=1 << 20)}, ["node 1 logged 1048476 bytes"], id="output"),
+        pytest.param({"hostile": replace(CALM, clients=3)}, ["3 of 4 clients had appends acknowledged"], id="client"),
     ],
 )
-def test_verdict_says_what_is_wrong_with_the_nodes(changed: Mapping[str, object], words: list[str]) -> None:
+def test_verdict_names_violations_of_the_nodes(changed: Mapping[str, object], sentences: list[str]) -> None:
     found = [*complaints(replace(FINE, **changed), allowance_bytes=10 * MIB)]  # type: ignore[arg-type]
 
-    assert len(found) == len(words)
-    assert all(expected in sentence for expected, sentence in zip(words, found, strict=True))
+    assert len(found) == len(sentences)
+    assert all(expected in sentence for expected, sentence in zip(sentences, found, strict=True))
 
 
-def test_verdict_says_which_times_are_too_long() -> None:
+def test_verdict_names_times_that_are_too_long() -> None:
     slow = replace(FINE, hostile=replace(CALM, p99_ms=51, longest_gap_ms=2_001))
 
     assert [*late(FINE)] == []
-    assert [sentence[:14] for sentence in late(slow)] == ["p99 of appends", "no append for "]
+    assert [sentence[:18] for sentence in late(slow)] == ["p99 of appends: 5.", "no acknowledgement"]
 
 
-def test_verdict_finds_appends_that_are_lost_doubled_or_out_of_order() -> None:
-    first = append("a", 0, invoked_ms=1, answered_ms=2, offset=0)
-    second = append("a", 1, invoked_ms=3, answered_ms=4, offset=1)
-    zero, one = (Offset(0), b"a-0"), (Offset(1), b"a-1")
-
-    assert [*history_complaints([first, second], [zero, one])] == []
-    assert [*history_complaints([first, second], [zero])], "lost"
-    assert [*history_complaints([first, second], [zero, one, (Offset(2), b"a-1")])], "doubled"
-    assert [*history_complaints([first, second], [(Offset(0), b"a-1"), (Offset(1), b"a-0")])], "exchanged"
-
-
-def test_what_the_attacker_is_told_and_tells_survives_the_way() -> None:
+def test_scene_and_tally_survive_conversion_to_json() -> None:
     scene = Scene(client_ports={1: 10, 2: 20}, voter_ports={1: 11, 2: 21}, leader_id=2)
 
     assert Scene.from_json(scene.to_json()) == scene
@@ -124,12 +119,12 @@ def test_what_the_attacker_is_told_and_tells_survives_the_way() -> None:
 @pytest.mark.parametrize(
     ("outcome", "exit_code"),
     [
-        pytest.param(FINE, 0, id="all is well"),
-        pytest.param(replace(FINE, wrong=["an append is lost"]), 1, id="something is lost"),
+        pytest.param(FINE, 0, id="no violation"),
+        pytest.param(replace(FINE, wrong=["an append is lost"]), 1, id="an append is lost"),
         pytest.param(replace(FINE, hostile=replace(CALM, p99_ms=51)), 1, id="too slow"),
     ],
 )
-def test_command_tells_figures_and_verdict_and_keeps_what_a_bad_run_leaves(
+def test_command_prints_figures_and_verdict_and_keeps_the_files_of_a_run_that_failed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], outcome: Outcome, exit_code: int
 ) -> None:
     seen: list[tuple[Plan, Path]] = []
@@ -140,12 +135,12 @@ def test_command_tells_figures_and_verdict_and_keeps_what_a_bad_run_leaves(
 
     monkeypatch.setattr(command, "run", pretend)
 
-    assert command.main(["--seconds", "5", "--seed", "3", "--attacks", "SilentCrowd"]) == exit_code
+    assert command.main(["--seconds", "5", "--seed", "3", "--attacks", "SilentConnections"]) == exit_code
 
     ((plan, folder),) = seen
     said = capsys.readouterr().out
-    assert plan == Plan(seed=3, duration_s=5, attacks=["SilentCrowd"])
-    assert "SilentCrowd  7 rounds\n" in said
+    assert plan == Plan(seed=3, duration_s=5, attacks=["SilentConnections"])
+    assert "SilentConnections  7 rounds\n" in said
     assert folder.exists() is (str(folder) in said) is (exit_code == 1)
     if exit_code:
         assert "again: python -m tests.hostile --seconds 5 --seed 3" in said

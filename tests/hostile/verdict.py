@@ -1,59 +1,47 @@
-"""Everything that is wrong with a run."""
+"""The violations that a run found, apart from the histories of the clients."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tests.hostile.outcome import Outcome
-from tests.soak import checks
-from tests.soak.history import Append, LoggedValue
 
 MEMORY_RATIO = 1.5
-"""Of a node's peak with the neighbour to that without it."""
+"""Largest ratio of the peak memory of a node with the neighbour to that without it."""
 
 P99_RATIO = 5.0
-"""The same of the appends' 99th percentile."""
+"""Largest ratio of the 99th percentile of appends with the neighbour to that without it."""
 
 LONGEST_GAP_MS = 2_000
-"""Longest time without an acknowledged append: as long as a follower waits before it asks for an election."""
+"""Longest time without an acknowledgement: the fetch timeout, after which a follower starts a pre-vote."""
 
 LOGGED_BYTES = 256 << 10
-"""What a node may log of a neighbour in a run. Like messages are counted and not repeated (`raft.node.faults`)."""
-
-
-def history_complaints(appends: Sequence[Append], log: Sequence[LoggedValue]) -> Iterator[str]:
-    """Say which appends are not once, at their place and in their order in the log."""
-    writes = checks.writes_of(appends)
-    yield from checks.lost(writes, log)
-    yield from checks.doubled(log)
-    yield from checks.misplaced(appends, log)
-    yield from checks.out_of_order(appends)
-    yield from checks.against_real_time(writes, log)
+"""Most output of a node in the hostile phase. Similar messages are counted and not repeated (`raft.node.faults`)."""
 
 
 def complaints(outcome: Outcome, *, allowance_bytes: int) -> Iterator[str]:
-    """Say what is wrong with the nodes, times aside."""
+    """Yield the violations of the nodes, except for times that are too long."""
     if outcome.end.leader != outcome.begin.leader:
-        yield f"leader and epoch were {outcome.begin.leader} and are {outcome.end.leader}"
+        yield f"leader and epoch changed from {outcome.begin.leader} to {outcome.end.leader}"
     if outcome.end.role_changes != outcome.quiet_end.role_changes:
-        yield f"{outcome.end.role_changes - outcome.quiet_end.role_changes} role changes while the neighbour was there"
+        yield f"{outcome.end.role_changes - outcome.quiet_end.role_changes} role changes in the hostile phase"
     if outcome.hostile.clients != outcome.quiet.clients:
-        yield f"appends of {outcome.hostile.clients} clients went on, of {outcome.quiet.clients}"
+        yield f"{outcome.hostile.clients} of {outcome.quiet.clients} clients had appends acknowledged"
     for node_id, peak_bytes in outcome.end.peak_bytes.items():
         quiet_bytes = outcome.quiet_end.peak_bytes[node_id]
         if peak_bytes > MEMORY_RATIO * quiet_bytes + allowance_bytes:
             yield (
-                f"node {node_id} took {peak_bytes >> 20} MiB, {quiet_bytes >> 20} MiB before; "
-                f"{MEMORY_RATIO:g} times that and {allowance_bytes >> 20} MiB are allowed"
+                f"peak memory of node {node_id}: {peak_bytes >> 20} MiB, {quiet_bytes >> 20} MiB in the quiet phase; "
+                f"expected at most {MEMORY_RATIO:g} times that and {allowance_bytes >> 20} MiB"
             )
         logged_bytes = outcome.end.logged_bytes[node_id] - outcome.quiet_end.logged_bytes[node_id]
         if logged_bytes > LOGGED_BYTES:
-            yield f"node {node_id} logged {logged_bytes} bytes; {LOGGED_BYTES} are allowed"
+            yield f"node {node_id} logged {logged_bytes} bytes; expected at most {LOGGED_BYTES}"
 
 
 def late(outcome: Outcome) -> Iterator[str]:
-    """Say which times are too long. They depend on what else runs on the machine."""
+    """Yield the times that are too long. They depend on what else runs on the machine."""
     if outcome.p99_ratio > P99_RATIO:
-        yield f"p99 of appends is {outcome.p99_ratio:.1f} times that of the quiet run; {P99_RATIO:g} are allowed"
+        yield f"p99 of appends: {outcome.p99_ratio:.1f} times that of the quiet phase; expected at most {P99_RATIO:g}"
     if outcome.hostile.longest_gap_ms > LONGEST_GAP_MS:
-        yield f"no append for {outcome.hostile.longest_gap_ms:.0f} ms; {LONGEST_GAP_MS} ms are allowed"
+        yield f"no acknowledgement for {outcome.hostile.longest_gap_ms:.0f} ms; expected at most {LONGEST_GAP_MS} ms"

@@ -83,7 +83,7 @@ class KafkaServers:
 
     @property
     def bootstrap_servers(self) -> str:
-        """The broker, as clients are given it: host:port."""
+        """The address of the broker as the option of a client: host:port."""
         return str(self.broker)
 
     def start(self) -> Self:
@@ -115,7 +115,7 @@ class KafkaServers:
 
     @cached_property
     def _admin(self) -> AdminClient:
-        # Without errors, because it outlives the broker.
+        # Its errors are not logged, because it ends after the broker.
         return AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 2})
 
 

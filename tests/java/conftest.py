@@ -22,14 +22,14 @@ def kafka() -> Kafka:
 
 @pytest.fixture(scope="session")
 def quorum(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalQuorum]:
-    """Three voters for all tests; each test reads what it wrote itself."""
+    """Three voters for all tests; each test reads the records that it wrote."""
     with LocalQuorum.start(tmp_path_factory.mktemp("quorum")) as running:
         yield running
 
 
 @pytest.fixture
 def nodes(tmp_path: Path) -> Iterator[NodeQuorum]:
-    """Three voters for one test, which may kill them."""
+    """Three voters for one test, which may kill nodes."""
     with kraft_quorum(tmp_path).start() as running:
         running.settle()
         yield running

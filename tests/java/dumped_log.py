@@ -6,8 +6,8 @@
     | offset: 0 CreateTime: 1795265095909 keySize: 4 valueSize: 34 sequence: -1 headerKeys: [] LeaderChange: {...}
     | offset: 1 CreateTime: 1795265356213 keySize: 2 valueSize: 3 sequence: 0 headerKeys: [a,b] key: k0 payload: abc
 
-Batches and control records come out as `kraft dump-log --json` prints them. Records of data keep Kafka's names, and
-have `key` and `payload` only where those are printed.
+Batches and control records become what `kraft dump-log --json` prints. Data records keep Kafka's names, and have `key`
+and `payload` only if those are printed.
 
 Source: Kafka DumpLogSegments.
 """
@@ -49,7 +49,7 @@ def read_dump(text: str) -> list[Row]:
     """Read the batches of one segment, each followed by its records if they are printed.
 
     Raises:
-        AssertionError: a batch is not valid, or a line says something else, as how many bytes at the end are none.
+        AssertionError: a batch is not valid, or a line reports something else, such as invalid bytes at the end.
     """
     file_line, start_line, *lines = text.removesuffix("\n").split("\n")
     assert file_line.startswith("Dumping "), file_line
@@ -58,7 +58,7 @@ def read_dump(text: str) -> list[Row]:
 
 
 def as_kafka_prints_it(row: Row, *, with_content: bool) -> Row:
-    """A row of `kraft dump-log --json` as kafka-dump-log has it; only records of data differ."""
+    """Return a row of `kraft dump-log --json` as kafka-dump-log prints it; only data records differ."""
     if "key" not in row:
         return row
     content = {"key": row["key"], "payload": row["value"]}
@@ -98,7 +98,7 @@ def _record(line: str) -> Row:
 
 
 def _content(rest: str, row: Row) -> Row:
-    """Key and payload, where they are printed: their sizes say where they end, as they may hold anything."""
+    """Read key and payload if they are printed. Their sizes show where they end, as they may hold any bytes."""
     content: Row = {}
     left = rest.encode()
     for name, size_bytes in (("key", row["keySize"]), ("payload", row["valueSize"])):
@@ -106,5 +106,5 @@ def _content(rest: str, row: Row) -> Row:
         if left.startswith(label):
             content[name] = left[len(label) : len(label) + size_bytes].decode()
             left = left[len(label) + size_bytes :]
-    assert not left, f"{left!r} behind the content of {row}"
+    assert not left, f"{left!r} after the content of {row}"
     return content

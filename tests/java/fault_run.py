@@ -1,4 +1,4 @@
-"""A long run of faults in a mixed quorum: its leader and its followers fail in turn, in every way."""
+"""A long run of faults in a mixed quorum: its leader and its followers fail in turn, with every kind of fault."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from tests.java.workload import Workload
 LEADER_CHANGES = 20
 
 _FAULT_S = 1.3 * FETCH_TIMEOUT_S
-"""Longer than the fetch timeout, after which a voter that hears nothing of its leader starts a pre-vote."""
+"""Longer than the fetch timeout, after which a voter without contact from its leader starts a pre-vote."""
 
 _WORK_S = 0.2
 _MAX_ROUNDS = 100
 _MAX_CHANCE_ELECTIONS = 3
-"""How often a run may lose a leader to a busy machine alone. A fault that always costs the leader exceeds it soon."""
+"""How often a leader may change because the machine is busy. A fault that always changes it exceeds this soon."""
 
 _OUTBOUND_FAULTS = (Fault.ISOLATED, Fault.OUTBOUND_CUT, Fault.CONNECTIONS_RESET)
 _STARTS_PRE_VOTE = {Kind.JAVA: "Completed transition to ProspectiveState", Kind.OURS: "Follower -> Prospective"}
 
 
 class FaultRun:
-    """Injects faults into one node after the other, and checks that the quorum goes on.
+    """Injects faults into one node after the other, and checks that the quorum continues.
 
     Args:
         quorum: all its nodes run.
 
     Attributes:
-        workload: what is appended meanwhile.
+        workload: the appends during the run.
         leaderships: every leader that all nodes without a fault have followed.
-        rejected_pre_votes: how often voters of a kind started a pre-vote while they were cut off, and found the same
-            leader at the same epoch when they returned.
-        chance_elections: leaders that were elected when the one before had no fault, and when that was.
+        rejected_pre_votes: how often voters of a kind started a pre-vote while they were partitioned, and found the
+            same leader at the same epoch when they returned.
+        chance_elections: leaders that were elected when the one before had no fault, and during what.
     """
 
     def __init__(self, quorum: MixedQuorum) -> None:
@@ -76,7 +76,7 @@ class FaultRun:
             if self._is_complete():
                 return
         raise AssertionError(
-            f"after {_MAX_ROUNDS} rounds there were {self.leaderships}; left to do: {self._faults_of_followers}"
+            f"after {_MAX_ROUNDS} rounds there were {self.leaderships}; not done yet: {self._faults_of_followers}"
         )
 
     def _is_complete(self) -> bool:
@@ -106,7 +106,7 @@ class FaultRun:
         quorum, kind, node = self._quorum, self._quorum.kinds[follower_id], self._quorum.nodes[follower_id]
         pre_votes = node.last_output.count(_STARTS_PRE_VOTE[kind])
         quorum.inject(follower_id, fault)
-        # A killed node is away for long enough while it starts.
+        # The start of a killed node takes long enough.
         self._work(_WORK_S if fault is Fault.KILLED else _FAULT_S)
         quorum.end_fault()
         if not self._has_same_leader(f"follower {follower_id} returned ({fault.name})"):

@@ -1,4 +1,4 @@
-"""Getting other people's programs onto this machine."""
+"""Installing the programs that the tests need."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FETCH = Path(__file__).parents[2] / "scripts" / "kafka" / "fetch.sh"
 
 
 def installed_kafka() -> Kafka:
-    """Return Kafka's programs; their jars are fetched at the first use. Skips the test where that cannot be done."""
+    """Return Kafka's programs; their jars are fetched at the first use. Skips the test if that fails."""
     return Kafka(_fetched("programs"))
 
 
@@ -28,7 +28,7 @@ def installed_connector() -> list[Path]:
 def _fetched(what: str) -> Path:
     missing = [program for program in ("java", "mvn") if shutil.which(program) is None]
     if missing:
-        _do_without(f"Apache Kafka's programs need {' and '.join(missing)}, which this machine has not")
+        _do_without(f"Apache Kafka's programs need {' and '.join(missing)}, which are not installed")
     fetched = subprocess.run([_FETCH, what], capture_output=True, text=True, check=False)
     if fetched.returncode != 0:
         pytest.fail(f"cannot fetch the jars of Apache Kafka's {what}: {fetched.stderr}")
@@ -36,7 +36,7 @@ def _fetched(what: str) -> Path:
 
 
 def _do_without(reason: str) -> NoReturn:
-    """Skip; but nobody would ever miss what CI skips, so there it is a failure."""
+    """Skip the test; in CI, fail it, because a skipped test would not be noticed there."""
     if os.environ.get("CI"):
         pytest.fail(reason)
     pytest.skip(reason)

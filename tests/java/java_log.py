@@ -1,4 +1,4 @@
-"""What a Java node complains of in its log."""
+"""The errors in the log of a Java node."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 _ERROR = re.compile(r"^[\d:.]+ \[.*?\] ERROR (.*)$", re.MULTILINE)
 _CONTENT = " -- "
-"""Stands between the header of a request that is spoken of and its content."""
+"""Separates the header of a request from its content."""
 
 _NUMBER = re.compile(r"\d+")
 

@@ -16,7 +16,7 @@ SMALL_JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dfile.
 
 
 class MainClass(StrEnum):
-    """The programs by the classes that start them; beside each, the script of Kafka's that does the same."""
+    """The programs by their main classes; beside each is the script of Kafka that starts it."""
 
     METADATA_QUORUM = "org.apache.kafka.tools.MetadataQuorumCommand"  # kafka-metadata-quorum
     DUMP_LOG_SEGMENTS = "org.apache.kafka.tools.DumpLogSegments"  # kafka-dump-log
@@ -58,8 +58,8 @@ class Kafka:
 
         Args:
             config_file: its properties.
-            log_file: takes its output.
-            log_level: the least level that it logs.
+            log_file: gets its output.
+            log_level: the lowest level that it logs.
             jvm: options of its JVM.
         """
         command = self._command(MainClass.SERVER, str(config_file), log_level=log_level, jvm=jvm)
@@ -82,10 +82,10 @@ class Kafka:
             folder: see `NodeProcess`.
             records_per_s: how many it writes, if it can.
             record_bytes: the size of each.
-            log_level: the least level that it logs.
+            log_level: the lowest level that it logs.
             jvm: options of its JVM.
         """
-        # It is told its directory id at every start, because it stores none.
+        # It stores no directory id, so it gets one at every start.
         directory_id = base64.urlsafe_b64encode(bytes([int(properties["node.id"])] * 16)).decode().rstrip("=")
         arguments = {
             "--replica-directory-id": directory_id,

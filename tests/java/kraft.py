@@ -1,4 +1,4 @@
-"""Our side: a quorum with Kafka's default timeouts, for the programs of Kafka."""
+"""A quorum of ours with Kafka's default timeouts, for the programs of Kafka."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def kraft_quorum(folder: Path, voters: int = 3, settings: Mapping[str, str] | No
     """Return a quorum of ours, not started yet.
 
     Args:
-        folder: holds all nodes.
+        folder: has the files of all nodes.
         voters: how many.
         settings: further keys of their configurations.
     """

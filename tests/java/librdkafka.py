@@ -1,4 +1,4 @@
-"""Writing and reading with librdkafka, the library below confluent-kafka, kcat and many others."""
+"""Writing and reading with librdkafka, which confluent-kafka, kcat and many others use."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def produce(
         servers: some nodes of the quorum.
         records: what to write.
         settings: of the producer.
-        before_each: called before a record is handed over, with its number.
+        before_each: called with the number of each record before it is produced.
 
     Raises:
-        AssertionError: one was not delivered.
+        AssertionError: a record was not delivered.
     """
     delivered = []
 
@@ -86,7 +86,7 @@ def consume(servers: str, start_offset: int | None, settings: Mapping[str, objec
         records: list[Record] = []
         while True:
             message = consumer.poll(_LONGEST_S)
-            assert message is not None, f"nothing more within {_LONGEST_S} s, after {len(records)} records"
+            assert message is not None, f"no record within {_LONGEST_S} s, after {len(records)} records"
             error = message.error()
             if error is not None:
                 assert error.code() == KafkaError._PARTITION_EOF, error

@@ -31,7 +31,7 @@ _TIMEOUTS = {
 _JAVA_RECORDS_PER_S = 100
 _RECORD_BYTES = 32
 _PATIENCE_S = 60
-"""A busy machine takes long to start a JVM."""
+"""Starting a JVM takes long on a busy machine."""
 
 _LOOK_S = 0.05
 
@@ -48,7 +48,7 @@ class Fault(Enum):
     the network holds back are not lost: they arrive late, when the fault ends.
     """
 
-    KILLED = "killed, and started again"
+    KILLED = "killed and restarted"
     SUSPENDED = "suspended by SIGSTOP"
     ISOLATED = "nothing arrives in either direction"
     INBOUND_CUT = "nothing arrives at the node"
@@ -74,7 +74,7 @@ class MixedQuorum:
 
     Args:
         kafka: Kafka's programs.
-        folder: holds all nodes.
+        folder: has the files of all nodes.
         voters: the kinds of the voters.
         observer: the kind of the observer; None for no observer.
 
@@ -154,7 +154,7 @@ class MixedQuorum:
             after: the epoch of the leader is higher than this one.
 
         Raises:
-            AssertionError: that takes too long, or a node ended by itself.
+            AssertionError: there is none in time, or a node ended.
         """
         views: dict[NodeId, QuorumView | None] = {}
 
@@ -175,7 +175,7 @@ class MixedQuorum:
         """Return what a node knows of the quorum; None if it sends no response.
 
         Raises:
-            AssertionError: it ended by itself.
+            AssertionError: it ended.
         """
         self._require_running(node_id)
         return quorum_view_of(self.nodes[node_id].endpoint, Uuid(TOPIC_ID))
@@ -215,7 +215,7 @@ class MixedQuorum:
                 self._network.heal(self._directions(node_id, fault), delivers_late=True)
 
     def _directions(self, node_id: NodeId, fault: Fault) -> set[Direction]:
-        """Return the directions in which a fault of the network lets nothing through."""
+        """Return the directions in which a fault of the network forwards nothing."""
         others = self.nodes.keys() - {node_id}
         inbound = {(other_id, node_id) for other_id in others} if fault is not Fault.OUTBOUND_CUT else set()
         outbound = {(node_id, other_id) for other_id in others} if fault is not Fault.INBOUND_CUT else set()
@@ -241,7 +241,7 @@ class MixedQuorum:
                 node.kill() if is_found else node.resume()
             return is_found
 
-        eventually(look_at_suspended_nodes, "a moment to end all nodes", within_s=_PATIENCE_S, every_s=_LOOK_S)
+        eventually(look_at_suspended_nodes, "a state in which all nodes may end", within_s=_PATIENCE_S, every_s=_LOOK_S)
 
 
 def _agreed_leadership(views: Mapping[NodeId, QuorumView | None], after: Epoch) -> Leadership | None:

@@ -1,4 +1,4 @@
-"""What `kafka-metadata-quorum describe` prints, as the values that `kraft quorum describe --json` prints."""
+"""Reads the output of `kafka-metadata-quorum describe` as the values that `kraft quorum describe --json` prints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _TEXTS = ("ClusterId", "DirectoryId", "Status")
 
 
 def read_status(text: str) -> dict[str, Any]:
-    """Read the output of `--status`: a name, a colon and a value a line."""
+    """Read the output of `--status`: a name, a colon and a value on each line."""
     pairs = (line.split(":", 1) for line in text.splitlines())
     return {name: value.strip() if name in _TEXTS else json.loads(value) for name, value in pairs}
 

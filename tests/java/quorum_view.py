@@ -1,7 +1,7 @@
 """What a node of Kafka or of ours knows of its quorum: leader, epoch and high watermark.
 
-Every response to a Fetch says so, also one with an error. The Fetch here has no replica id and epoch 0, so that no node
-keeps any state for it.
+Every response to a Fetch has these, also one with an error. The Fetch here has no replica id and epoch 0, so that no
+node keeps any state for it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class QuorumView:
     Fields:
         epoch: its epoch.
         leader_id: None if it knows no leader.
-        high_watermark: None if it knows none, or does not say: of Kafka's nodes only the leader does.
+        high_watermark: None if the response has none: of Kafka's nodes only the leader sends it.
     """
 
     epoch: Epoch
@@ -39,7 +39,7 @@ class QuorumView:
 
 
 def quorum_view_of(node: Endpoint, topic_id: Uuid) -> QuorumView | None:
-    """Ask a node; None if it sends no response."""
+    """Return what a node knows; None if it sends no response."""
     try:
         with Wire(node) as wire:
             response = _fetch(wire, topic_id, Epoch(0))

@@ -1,4 +1,4 @@
-"""Configurations that both `kraft serve` and Kafka's TestRaftServer take."""
+"""Configurations that both `kraft serve` and Kafka's TestRaftServer accept."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SETTINGS = {
     "raft.records.strict": "true",
     "listener.security.protocol.map": "CONTROLLER:PLAINTEXT",
 }
-"""With these a node of ours keeps the log of TestRaftServer."""
+"""With these settings, a node of ours accepts the log of TestRaftServer."""
 
 
 def raft_server_voters(
@@ -31,7 +31,7 @@ def raft_server_voters(
 def raft_server_observer(
     folder: Path, node_id: int, settings: Mapping[str, str], *, servers: Collection[Endpoint], advertise: Advertise
 ) -> Properties:
-    """Return the configuration of a node that is given bootstrap servers and no voters.
+    """Return the configuration of a node that has bootstrap servers and no voters.
 
     Args:
         folder: gets its log directory.
@@ -51,5 +51,5 @@ def raft_server_observer(
 
 
 def _without_cluster_id(properties: Properties) -> Properties:
-    # TestRaftServer has a cluster id of its own, which a node of ours without one takes over.
+    # TestRaftServer has a fixed cluster id; a node of ours without a cluster id adopts it.
     return {key: value for key, value in properties.items() if key != "cluster.id"}

@@ -1,4 +1,4 @@
-"""Records of every kind that a log may hold, to be written by one program and read by another."""
+"""Records of every kind that a log may have, for one program to write and another to read."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _minutes = itertools.count(1)
 
 
 def later_ms() -> int:
-    """Return a time that is later than any in the log, a minute later with each call.
+    """Return a timestamp that is later than all in the log; each call returns one that is a minute later.
 
-    Tests share a log, control records have times too, and a leader takes what lies an hour ahead of its clock.
+    Tests share a log, control records have timestamps too, and a leader accepts timestamps up to an hour ahead.
     """
     return time.time_ns() // 1_000_000 + next(_minutes) * _MINUTE_MS
 
 
 def records_of_every_kind(count: int, name: str, *, first_timestamp_ms: int = SOME_TIME_MS) -> list[Record]:
-    """Return records with every mixture of no, empty and other keys, values and headers, 32 in all, over and over.
+    """Return records with each of 32 combinations of no, empty and other keys, values and headers, repeatedly.
 
     Args:
         count: how many.
-        name: stands in their values.
-        first_timestamp_ms: of the first; each is a millisecond after the one before.
+        name: is part of their values.
+        first_timestamp_ms: of the first record; each of the others is one millisecond later.
     """
     return [
         Record(
@@ -47,5 +47,5 @@ def records_of_every_kind(count: int, name: str, *, first_timestamp_ms: int = SO
 
 
 def placed(records: Iterable[Record], start_offset: int) -> list[Record]:
-    """Return the records at the offsets they have when nothing comes between them."""
+    """Return the records with consecutive offsets."""
     return [replace(record, offset=Offset(start_offset + at)) for at, record in enumerate(records)]

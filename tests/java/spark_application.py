@@ -1,14 +1,14 @@
-"""A Spark application that knows of Kafka only. What it reads it tells on standard output, one JSON object a line.
+"""A Spark application that uses Kafka's connector only. It prints what it reads, one JSON object on each line.
 
     python -m tests.java.spark_application JARS FOLDER SERVERS TOPIC START MIDDLE END MIDDLE_MS
 
-It reads what lies in the topic from offset START to END in all ways, and copies it in two: the values of the copies
-begin with the way. MIDDLE is an offset between them, and MIDDLE_MS its time.
+It reads the records of the topic from offset START to END in every way, and copies them in two ways: the values of the
+copies begin with the name of the way. MIDDLE is an offset between START and END, and MIDDLE_MS its timestamp.
 
-Fields of an answer:
-    name: the way.
+Fields of an object:
+    name: the name of the way.
     rows: what was read, each with key and value in hexadecimal digits, offset, timestamp and headers.
-    batches: in how many micro-batches.
+    batches: how many micro-batches it took.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ROW = """to_json(named_struct(
 
 
 def main() -> None:
-    """Run it."""
+    """Run the application."""
     jars, folder, servers, topic, *numbers = sys.argv[1:]
     start_offset, middle_offset, end_offset, middle_ms = map(int, numbers)
     spark = make_session(jars, Path(folder))
@@ -79,21 +79,21 @@ def make_session(jars: str, folder: Path) -> SparkSession:
 
 
 def run(writer: DataStreamWriter) -> int:
-    """Run a stream up to the present end of the topic; return in how many micro-batches."""
+    """Run a stream up to the present end of the topic; return the number of micro-batches."""
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()
     return sum(progress["numInputRows"] > 0 for progress in query.recentProgress)
 
 
 def copy(name: str, rows: DataFrame) -> DataFrame:
-    """The records to write; a value that is null stays so."""
+    """Return the records to write; a null value stays null."""
     return rows.selectExpr("key", f"concat(cast('{name} ' AS binary), value) AS value", "headers")
 
 
 def tell(name: str, rows: DataFrame, batches: int = 0) -> None:
-    """Say what was read."""
-    told = [json.loads(row.row) for row in rows.selectExpr(_ROW).collect()]
-    print(json.dumps({"name": name, "rows": told, "batches": batches}), flush=True)
+    """Print what was read."""
+    read = [json.loads(row.row) for row in rows.selectExpr(_ROW).collect()]
+    print(json.dumps({"name": name, "rows": read, "batches": batches}), flush=True)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ async def produce(servers: str, records: list[Record], *, codec: str | None, is_
 
 
 async def consume(servers: str, start_offset: int, end_offset: int, isolation_level: str) -> list[Record]:
-    """Read everything from an offset up to another."""
+    """Read all records from one offset up to another."""
     partition = TopicPartition(TOPIC, _PARTITION)
     async with AIOKafkaConsumer(
         bootstrap_servers=servers, isolation_level=isolation_level, enable_auto_commit=False
@@ -70,7 +70,7 @@ def _record(received: ConsumerRecord) -> Record:
 def test_aiokafka_reads_what_it_wrote(quorum: LocalQuorum, codec: str | None, is_idempotent: bool) -> None:
     servers = quorum.bootstrap_servers
     start_offset = end_offset(quorum)
-    # aiokafka refuses records that have neither key nor value.
+    # aiokafka rejects records that have neither key nor value.
     records = [
         record
         for record in records_of_every_kind(500, f"aiokafka {codec}")

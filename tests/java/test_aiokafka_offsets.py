@@ -1,4 +1,4 @@
-"""aiokafka asks for offsets in old versions of ListOffsets (3), which have no leader epoch."""
+"""aiokafka requests offsets with an old version of ListOffsets (3), which has no leader epoch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.java
 
 
 @pytest.mark.rule("CLIENT-5")
-def test_aiokafka_finds_beginning_end_and_times(quorum: LocalQuorum) -> None:
+def test_aiokafka_finds_offsets_by_beginning_end_and_timestamp(quorum: LocalQuorum) -> None:
     first_ms = later_ms()
     written = produce(quorum.bootstrap_servers, records_of_every_kind(10, "offsets", first_timestamp_ms=first_ms), {})
     partition = TopicPartition(TOPIC, 0)

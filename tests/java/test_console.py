@@ -33,7 +33,7 @@ def produce(kafka: Kafka, quorum: LocalQuorum, lines: list[str], *options: str) 
 
 
 def consume(kafka: Kafka, quorum: LocalQuorum, offset: str, count: int, *options: str) -> list[str]:
-    """Run kafka-console-consumer until it has read so many records; return its lines, one a record."""
+    """Run kafka-console-consumer until it has read this many records; return its lines, one for each record."""
     finished = kafka.run(
         MainClass.CONSOLE_CONSUMER,
         "--bootstrap-server",
@@ -59,7 +59,7 @@ def read(quorum: LocalQuorum, start: int | str) -> list[Any]:
 
 
 def as_line(row: Any) -> str:
-    """A record that `kraft read` shows, as the console consumer prints it."""
+    """Return a record of `kraft read` as the console consumer prints it."""
     headers = ",".join(f"{key}:{_text(value)}" for key, value in row.get("headers", [])) or "NO_HEADERS"
     place = (f"CreateTime:{row['timestamp']}", f"Offset:{row['offset']}")
     return "\t".join((*place, headers, _text(row["key"]), _text(row["value"])))
@@ -70,7 +70,7 @@ def _text(value: str | None) -> str:
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_console_consumer_and_we_read_what_the_console_producer_wrote(
+def test_console_consumer_and_kraft_read_what_the_console_producer_wrote(
     kafka: Kafka, quorum: LocalQuorum, codec: str
 ) -> None:
     start_offset = end_offset(quorum)
@@ -85,7 +85,7 @@ def test_console_consumer_and_we_read_what_the_console_producer_wrote(
     assert consume(kafka, quorum, str(start_offset), len(pairs)) == [as_line(row) for row in ours]
 
 
-def test_we_read_headers_and_nulls_of_the_console_producer(kafka: Kafka, quorum: LocalQuorum) -> None:
+def test_kraft_reads_headers_and_nulls_of_the_console_producer(kafka: Kafka, quorum: LocalQuorum) -> None:
     start_offset = end_offset(quorum)
     options = ("parse.headers=true", "parse.key=true", "null.marker=-")
 
@@ -101,7 +101,7 @@ def test_we_read_headers_and_nulls_of_the_console_producer(kafka: Kafka, quorum:
 
 @pytest.mark.rule("CONTROL-5")
 @pytest.mark.parametrize("isolation_level", ["read_committed", "read_uncommitted"])
-def test_console_consumer_reads_what_we_read_from_the_beginning(
+def test_console_consumer_reads_what_kraft_reads_from_the_beginning(
     kafka: Kafka, quorum: LocalQuorum, isolation_level: str
 ) -> None:
     kraft("append", "--bootstrap-server", quorum.bootstrap_servers, stdin=b"one\ntwo\nkey\tthree\n").require_success()
@@ -114,7 +114,7 @@ def test_console_consumer_reads_what_we_read_from_the_beginning(
 
 
 @pytest.mark.rule("CLIENT-2")
-def test_console_consumer_begins_inside_a_batch_when_it_is_told_to(kafka: Kafka, quorum: LocalQuorum) -> None:
+def test_console_consumer_starts_inside_a_batch_when_it_gets_such_an_offset(kafka: Kafka, quorum: LocalQuorum) -> None:
     written = produce_with_librdkafka(quorum.bootstrap_servers, records_of_every_kind(64, "inside"), {})
     inside = written[40].offset
 

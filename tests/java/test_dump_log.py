@@ -31,13 +31,13 @@ _TIME_ENTRY = struct.Struct(">qi")
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The segments of a leader and of a follower that have seen two epochs, and batches of every kind in both."""
+    """The segments of a leader and of a follower, with batches of every kind in two epochs."""
     with kraft_quorum(tmp_path_factory.mktemp("written")).start() as nodes:
         first_leader_id = nodes.leader_id()
         write_every_kind(nodes, first_timestamp_ms=SOME_TIME_MS)
         nodes.nodes[first_leader_id].kill()
         leader_id = nodes.leader_id()
-        # The times of these records lie before those of the first epoch, which the time index has to bear.
+        # These records have earlier timestamps than those of the first epoch; the time index must stay valid.
         write_every_kind(nodes, first_timestamp_ms=SOME_TIME_MS - 1_000_000)
         nodes.settle()
         (follower_id,) = set(nodes.running) - {leader_id}
@@ -47,7 +47,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def rolled(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The segments of a node that has begun a new one twice."""
+    """The segments of a node that has rolled its segment twice."""
     dice = random.Random(1)
     values = [Record(value=dice.randbytes(100_000), timestamp_ms=SOME_TIME_MS + at) for at in range(200)]
     settings = {"metadata.log.segment.bytes": str(8 * _MEBIBYTE)}
@@ -65,7 +65,7 @@ def only_segment(nodes: NodeQuorum, node_id: int) -> Path:
 
 
 def write_every_kind(nodes: NodeQuorum, *, first_timestamp_ms: int) -> None:
-    """Write with each codec, by librdkafka's compressors and by ours, as an idempotent producer and as another."""
+    """Write with each codec, compressed by librdkafka and by us, with an idempotent producer and without one."""
     with nodes.client() as client:
         for codec in Compression:
             records = records_of_every_kind(_RECORDS, codec.name, first_timestamp_ms=first_timestamp_ms)
@@ -75,7 +75,7 @@ def write_every_kind(nodes: NodeQuorum, *, first_timestamp_ms: int) -> None:
 
 
 def dump(kafka: Kafka, files: list[Path], *options: str) -> Finished:
-    """Run kafka-dump-log; it ends with 0 whatever it finds."""
+    """Run kafka-dump-log; its exit code is 0 whatever it finds."""
     return kafka.run(MainClass.DUMP_LOG_SEGMENTS, "--files", ",".join(map(str, files)), *options)
 
 
@@ -86,7 +86,7 @@ def indexes_of(segment: Path) -> list[Path]:
 @pytest.mark.rule("LOG-1", "LOG-2", "LOG-3", "CONTROL-3")
 @pytest.mark.parametrize("role", ["leader", "follower"])
 @pytest.mark.parametrize("option", ["--print-data-log", "--deep-iteration"])
-def test_dump_tool_reads_in_our_segment_what_we_read(
+def test_dump_tool_prints_of_our_segment_what_kraft_prints(
     kafka: Kafka, written: dict[str, Path], role: str, option: str
 ) -> None:
     finished = dump(kafka, [written[role]], option)
@@ -98,7 +98,7 @@ def test_dump_tool_reads_in_our_segment_what_we_read(
 
 
 @pytest.mark.rule("CONTROL-1", "CONTROL-2")
-def test_segment_holds_batches_of_every_kind_in_two_epochs(written: dict[str, Path]) -> None:
+def test_segment_has_batches_of_every_kind_in_two_epochs(written: dict[str, Path]) -> None:
     rows = kraft_json("dump-log", str(written["leader"]))
 
     batches = [row for row in rows if "baseOffset" in row]
@@ -118,7 +118,7 @@ def test_segment_holds_batches_of_every_kind_in_two_epochs(written: dict[str, Pa
 
 
 @pytest.mark.rule("LOG-14")
-def test_dump_tool_finds_the_indexes_right_when_the_log_has_grown(kafka: Kafka, written: dict[str, Path]) -> None:
+def test_dump_tool_accepts_the_indexes_when_the_log_has_grown(kafka: Kafka, written: dict[str, Path]) -> None:
     checked = dump(kafka, indexes_of(written["leader"]))
 
     batches = {row["lastOffset"]: row for row in kraft_json("dump-log", str(written["leader"])) if "lastOffset" in row}
@@ -134,9 +134,7 @@ def test_dump_tool_finds_the_indexes_right_when_the_log_has_grown(kafka: Kafka, 
 
 @pytest.mark.rule("LOG-14")
 @pytest.mark.parametrize("option", ["--verify-index-only", "--index-sanity-check"])
-def test_dump_tool_finds_the_indexes_right_when_segments_have_rolled(
-    kafka: Kafka, rolled: list[Path], option: str
-) -> None:
+def test_dump_tool_accepts_the_indexes_when_segments_have_rolled(kafka: Kafka, rolled: list[Path], option: str) -> None:
     indexes = [index for segment in rolled for index in indexes_of(segment)]
 
     checked = dump(kafka, indexes, option)
@@ -146,7 +144,7 @@ def test_dump_tool_finds_the_indexes_right_when_segments_have_rolled(
     assert checked.errors == ""
 
 
-def test_dump_tool_names_the_entry_when_an_index_is_bent(
+def test_dump_tool_names_the_entry_when_an_index_is_damaged(
     kafka: Kafka, written: dict[str, Path], tmp_path: Path
 ) -> None:
     bent = Path(shutil.copy(written["leader"], tmp_path))

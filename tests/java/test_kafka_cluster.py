@@ -1,4 +1,4 @@
-"""A cluster of Apache Kafka's own as the peer: our node follows it, our client and Spark read it, unnoticed."""
+"""A cluster of Apache Kafka: our node follows it as an observer, and our client and Spark read its metadata."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tests.spark.session import spark as spark
 from tests.spark.streams import Delivered
 
 TOPIC_RECORD = b"\x01\x02"
-"""How the value of a record begins that says there is a topic: version of the frame, key of the record's type."""
+"""The begin of the value of a TopicRecord: the frame version and the API key of the record."""
 
 
 @pytest.fixture(scope="module")
 def cluster(kafka: Kafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
-    """A cluster that makes a snapshot after every few records, and forgets what lies before, a minute later."""
+    """A cluster that writes a snapshot after every few records, and deletes the log before it a minute later."""
     settings = {
         "metadata.log.max.record.bytes.between.snapshots": "2000",
         "internal.metadata.log.segment.bytes": "4000",
@@ -51,7 +51,7 @@ def client_of(*servers: Endpoint) -> Client:
 
 
 def read_log(client: Client, start_offset: Offset | None = None) -> list[Batch]:
-    """Everything that is committed, in small bites."""
+    """Return all committed records, fetched a few at a time."""
     batches: list[Batch] = []
     offset = client.log_start_offset() if start_offset is None else start_offset
     while offset < client.high_watermark():
@@ -60,9 +60,7 @@ def read_log(client: Client, start_offset: Offset | None = None) -> list[Batch]:
     return batches
 
 
-def test_observer_follows_a_live_cluster_and_is_listed(
-    plain_cluster: KafkaCluster, kafka: Kafka, tmp_path: Path
-) -> None:
+def test_observer_follows_a_cluster_and_is_listed(plain_cluster: KafkaCluster, kafka: Kafka, tmp_path: Path) -> None:
     with kraft_observer(tmp_path, plain_cluster.controller) as observer, client_of(plain_cluster.controller) as client:
         observer.wait_for_end(client.high_watermark())
         plain_cluster.create_topics("while-followed", partitions=3)
@@ -104,7 +102,7 @@ def test_observer_loads_a_snapshot_and_follows_from_its_end(cluster: KafkaCluste
     assert kept == leaders
 
 
-def test_observer_goes_on_behind_its_snapshot_when_it_is_started_again(cluster: KafkaCluster, tmp_path: Path) -> None:
+def test_observer_continues_after_its_snapshot_when_it_is_restarted(cluster: KafkaCluster, tmp_path: Path) -> None:
     with client_of(cluster.controller) as client:
         with kraft_observer(tmp_path, cluster.controller) as observer:
             observer.wait_for_end(client.high_watermark())
@@ -118,7 +116,7 @@ def test_observer_goes_on_behind_its_snapshot_when_it_is_started_again(cluster: 
     assert kept == leaders
 
 
-def test_node_that_is_set_up_to_vote_with_a_cluster_stops_before_it_does(
+def test_node_that_is_configured_as_a_voter_of_a_cluster_stops_before_it_votes(
     plain_cluster: KafkaCluster, kafka: Kafka, tmp_path: Path
 ) -> None:
     arguments = ("--bootstrap-controller", str(plain_cluster.controller), "describe", "--status")
@@ -134,7 +132,7 @@ def test_node_that_is_set_up_to_vote_with_a_cluster_stops_before_it_does(
 
 
 @pytest.mark.parametrize("server", ["controller", "broker"])
-def test_client_reads_the_metadata_whomever_it_asks_first(cluster: KafkaCluster, server: str) -> None:
+def test_client_reads_the_metadata_whichever_server_it_asks_first(cluster: KafkaCluster, server: str) -> None:
     with client_of(getattr(cluster, server)) as client:
         batches = read_log(client)
         end = client.high_watermark()
@@ -163,7 +161,7 @@ def test_client_does_not_write_to_a_cluster(cluster: KafkaCluster) -> None:
 
 
 @pytest.mark.parametrize("is_alone", [True, False], ids=["alone", "before a controller"])
-def test_client_reads_the_metadata_and_writes_nothing_though_it_asks_our_observer_first(
+def test_client_reads_the_metadata_and_writes_nothing_when_it_asks_our_observer_first(
     plain_cluster: KafkaCluster, tmp_path: Path, is_alone: bool
 ) -> None:
     with client_of(plain_cluster.controller) as client:
@@ -180,7 +178,7 @@ def test_client_reads_the_metadata_and_writes_nothing_though_it_asks_our_observe
                 client.append(b"")
 
 
-def test_command_reads_a_cluster_and_says_that_it_cannot_write(cluster: KafkaCluster) -> None:
+def test_command_reads_a_cluster_and_reports_that_it_cannot_write(cluster: KafkaCluster) -> None:
     server = ("--bootstrap-server", str(cluster.controller))
 
     records = kraft_json("read", *server)
@@ -226,14 +224,14 @@ def test_spark_writes_nothing_to_a_cluster(spark: SparkSession, cluster: KafkaCl
         assert client.high_watermark() == before
 
 
-def test_log_whose_start_is_gone_is_read_and_followed_from_where_it_begins(
+def test_log_without_its_beginning_is_read_and_followed_from_its_start_offset(
     cluster: KafkaCluster, tmp_path: Path
 ) -> None:
     for number in range(10):
         cluster.create_topics(f"more-than-is-kept-{number}", partitions=20)
     with client_of(cluster.controller) as client:
-        # The controller looks once a minute for what it need not keep.
-        log_start = eventually(client.log_start_offset, "the log's start is gone", within_s=120)
+        # The controller checks once a minute what it may delete.
+        log_start = eventually(client.log_start_offset, "the start of the log is deleted", within_s=120)
         cluster.create_topics("behind-the-start")
         batches = read_log(client)
         with pytest.raises(OffsetOutOfRangeError, match=f"offset 0 is out of range: the log holds {log_start} to "):
@@ -246,13 +244,13 @@ def test_log_whose_start_is_gone_is_read_and_followed_from_where_it_begins(
     assert kept == batches[len(batches) - len(kept) :]
 
 
-def test_dump_log_reads_what_the_observer_kept(cluster: KafkaCluster, kafka: Kafka, tmp_path: Path) -> None:
+def test_dump_log_reads_the_log_of_the_observer(cluster: KafkaCluster, kafka: Kafka, tmp_path: Path) -> None:
     with kraft_observer(tmp_path, cluster.controller) as observer, client_of(cluster.controller) as client:
         observer.wait_for_end(client.high_watermark())
         (snapshot,) = observer.snapshots()
         (segment,) = observer.segments()
 
     for file in (snapshot, segment):
-        told = kafka.output(MainClass.DUMP_LOG_SEGMENTS, "--cluster-metadata-decoder", "--files", str(file))
-        assert "Dumping" in told
-        assert "isvalid: false" not in told
+        output = kafka.output(MainClass.DUMP_LOG_SEGMENTS, "--cluster-metadata-decoder", "--files", str(file))
+        assert "Dumping" in output
+        assert "isvalid: false" not in output

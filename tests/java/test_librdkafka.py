@@ -1,4 +1,4 @@
-"""librdkafka's producer and consumer, and how kcat lists metadata."""
+"""librdkafka's producer and consumer, and its list of metadata, as kcat uses it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.java
 
 
 def codec_at(quorum: LocalQuorum, offset: Offset | None) -> str:
-    """The codec of the batch that holds a record."""
+    """Return the codec of the batch that has a record."""
     assert offset is not None
     with quorum.client() as client:
         batch = split_batches(client.fetch(offset).records)[0]
@@ -46,7 +46,7 @@ def test_librdkafka_reads_what_its_idempotent_producer_wrote(quorum: LocalQuorum
 
 
 @pytest.mark.rule("CLIENT-2", "CONTROL-5")
-def test_librdkafka_reads_what_we_read_from_the_beginning_and_from_inside_a_batch(quorum: LocalQuorum) -> None:
+def test_librdkafka_reads_what_kraft_reads_from_the_beginning_and_from_inside_a_batch(quorum: LocalQuorum) -> None:
     written = produce(quorum.bootstrap_servers, records_of_every_kind(10, "inside"), {})
     inside = written[4].offset
 
@@ -61,7 +61,7 @@ def test_librdkafka_reads_what_we_read_from_the_beginning_and_from_inside_a_batc
 
 
 @pytest.mark.rule("CLIENT-8", "TEST-8")
-def test_librdkafka_loses_and_doubles_nothing_when_the_leader_is_killed_while_it_writes(nodes: NodeQuorum) -> None:
+def test_librdkafka_loses_and_doubles_no_record_when_the_leader_is_killed_while_it_writes(nodes: NodeQuorum) -> None:
     servers = nodes.bootstrap_servers
     records = records_of_every_kind(3000, "through")
     leader_id = nodes.leader_id()
@@ -79,13 +79,13 @@ def test_librdkafka_loses_and_doubles_nothing_when_the_leader_is_killed_while_it
     assert read == written
     assert placed(read, 0) == placed(records, 0)
     epochs = {row["epoch"] for row in kraft_json("read", "--bootstrap-server", servers)}
-    assert len(epochs) >= 2, "the old leader and the new one have records each"
+    assert len(epochs) >= 2, "both leaders have appended records"
 
 
-def test_librdkafka_lists_every_node_and_the_topic_when_asked_for_all_metadata(quorum: LocalQuorum) -> None:
+def test_librdkafka_lists_every_node_and_the_topic_when_it_requests_all_metadata(quorum: LocalQuorum) -> None:
     admin = AdminClient({"bootstrap.servers": quorum.bootstrap_servers})
 
-    # Its own types say that nothing is ever filled in.
+    # Its type hints have None for every field.
     metadata: Any = admin.list_topics(timeout=20)
 
     with quorum.client() as client:
@@ -102,7 +102,7 @@ def test_librdkafka_lists_every_node_and_the_topic_when_asked_for_all_metadata(q
     assert partition.replicas == partition.isrs == sorted(metadata.brokers)
 
 
-def test_librdkafka_is_told_so_when_it_asks_for_a_topic_that_is_not_there(quorum: LocalQuorum) -> None:
+def test_librdkafka_gets_an_error_when_it_requests_a_topic_that_does_not_exist(quorum: LocalQuorum) -> None:
     admin = AdminClient({"bootstrap.servers": quorum.bootstrap_servers})
 
     metadata: Any = admin.list_topics("elsewhere", timeout=20)

@@ -1,4 +1,4 @@
-"""kafka-metadata-quorum, asked for controllers, against `kraft quorum describe`."""
+"""kafka-metadata-quorum with controllers, against `kraft quorum describe`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Row = dict[str, Any]
 
 _TIMES = ("LastFetchTimestamp", "LastCaughtUpTimestamp")
 _CLOCK_MS = 10
-"""Our node reads two clocks, one after the other, to turn a time of its own into a time of day."""
+"""Our node reads two clocks, one after the other, to convert a monotonic time into a time of day."""
 
 
 @pytest.fixture
 def settled_quorum(quorum: LocalQuorum) -> LocalQuorum:
-    """Nothing is written any more, and every voter has all of it."""
+    """A quorum in which no client writes and every voter has the whole log."""
     with quorum.client() as client:
         settled(client, quorum.pids)
     return quorum
@@ -57,12 +57,12 @@ def without(rows: list[Row], *columns: str) -> list[Row]:
 
 
 @pytest.mark.rule("DESCRIBE-7", "DESCRIBE-8")
-def test_quorum_tool_prints_our_status_when_asked_for_it(kafka: Kafka, settled_quorum: LocalQuorum) -> None:
+def test_quorum_tool_prints_the_status_of_our_quorum(kafka: Kafka, settled_quorum: LocalQuorum) -> None:
     servers = settled_quorum.bootstrap_servers
 
     theirs = read_status(describe(kafka, servers, "--status"))
 
-    # How long ago a follower asked last is another value each time; the wait of a fetch bounds it.
+    # The time since the last fetch of a follower varies; it is at most the maximum wait of a fetch.
     assert 0 <= theirs.pop("MaxFollowerLagTimeMs") < 2000
     ours = described(servers, "--status")
     ours.pop("MaxFollowerLagTimeMs")
@@ -73,7 +73,7 @@ def test_quorum_tool_prints_our_status_when_asked_for_it(kafka: Kafka, settled_q
 
 
 @pytest.mark.rule("DESCRIBE-4", "DESCRIBE-5", "DESCRIBE-9", "DESCRIBE-10")
-def test_quorum_tool_prints_our_replicas_when_asked_for_replication(kafka: Kafka, settled_quorum: LocalQuorum) -> None:
+def test_quorum_tool_prints_the_replicas_of_our_quorum(kafka: Kafka, settled_quorum: LocalQuorum) -> None:
     servers = settled_quorum.bootstrap_servers
     before = described(servers, "--replication")
 
@@ -87,9 +87,7 @@ def test_quorum_tool_prints_our_replicas_when_asked_for_replication(kafka: Kafka
 
 
 @pytest.mark.rule("DESCRIBE-5", "DESCRIBE-11")
-def test_quorum_tool_prints_ages_when_asked_for_human_readable_replication(
-    kafka: Kafka, settled_quorum: LocalQuorum
-) -> None:
+def test_quorum_tool_prints_ages_when_the_output_is_human_readable(kafka: Kafka, settled_quorum: LocalQuorum) -> None:
     servers = settled_quorum.bootstrap_servers
     before = described(servers, "--replication")
     asked_ms = time.time() * 1000
@@ -110,7 +108,7 @@ def test_quorum_tool_prints_ages_when_asked_for_human_readable_replication(
 @pytest.mark.parametrize(
     "form", [("--status",), ("--replication",), ("--replication", "--human-readable")], ids=" ".join
 )
-def test_kraft_prints_what_the_quorum_tool_prints_but_for_times(
+def test_kraft_prints_what_the_quorum_tool_prints_except_for_times(
     kafka: Kafka, settled_quorum: LocalQuorum, form: tuple[str, ...]
 ) -> None:
     servers = settled_quorum.bootstrap_servers
@@ -122,7 +120,7 @@ def test_kraft_prints_what_the_quorum_tool_prints_but_for_times(
 
 
 def shape(text: str) -> list[str]:
-    """The lines without what differs from moment to moment: times, ages, lags in time, and how wide columns are."""
+    """Return the lines without what varies: times, ages, lags in time, and the widths of columns."""
     timeless = re.sub(r"\b\d{13}\b|\d+ ms ago|(?<=MaxFollowerLagTimeMs:   )\d+", "TIME", text)
     return [re.sub(r" *\t", "\t", line) for line in timeless.splitlines()]
 
@@ -153,7 +151,7 @@ def test_quorum_tool_shows_the_lag_when_a_follower_is_dead(kafka: Kafka, nodes: 
 
 
 @pytest.mark.rule("DESCRIBE-4", "DESCRIBE-5", "DESCRIBE-8")
-def test_quorum_tool_shows_a_voter_as_never_heard_of_when_the_leader_died(kafka: Kafka, nodes: NodeQuorum) -> None:
+def test_quorum_tool_shows_a_dead_voter_without_times_when_it_was_the_leader(kafka: Kafka, nodes: NodeQuorum) -> None:
     dead = nodes.leader_id()
     nodes.nodes[dead].kill()
     with nodes.client() as client:

@@ -1,4 +1,4 @@
-"""kafka-metadata-quorum, asked for brokers: it turns to any node, and every node has to know what the leader knows."""
+"""kafka-metadata-quorum with brokers: it asks any node, so every node must respond with what the leader knows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TIMES = ("LastFetchTimestamp", "LastCaughtUpTimestamp", "LagTimeMs")
 
 
 def expect_our_words(kafka: Kafka, server: str, form: str) -> None:
-    """Run kafka-metadata-quorum; it must print what `kraft quorum describe` prints, but for times."""
+    """Run kafka-metadata-quorum; it must print what `kraft quorum describe` prints, except for times."""
     text = kafka.output(MainClass.METADATA_QUORUM, "--bootstrap-server", server, "describe", form, within_s=90)
 
     (ours,) = kraft_json("quorum", "describe", "--bootstrap-server", server, form)
@@ -32,7 +32,7 @@ def expect_our_words(kafka: Kafka, server: str, form: str) -> None:
 @pytest.mark.rule("DESCRIBE-3", "DESCRIBE-7")
 @pytest.mark.parametrize("node_id", [1, 2, 3])
 @pytest.mark.parametrize("form", ["--status", "--replication"])
-def test_quorum_tool_describes_the_quorum_whichever_broker_it_is_told(
+def test_quorum_tool_describes_the_quorum_whichever_broker_it_gets(
     kafka: Kafka, quorum: LocalQuorum, node_id: int, form: str
 ) -> None:
     with quorum.client() as client:
@@ -43,7 +43,7 @@ def test_quorum_tool_describes_the_quorum_whichever_broker_it_is_told(
 
 
 @pytest.mark.rule("DESCRIBE-3", "DESCRIBE-8")
-def test_quorum_tool_describes_the_quorum_by_the_brokers_that_are_left_when_a_voter_is_down(
+def test_quorum_tool_describes_the_quorum_through_the_other_brokers_when_a_voter_is_down(
     kafka: Kafka, nodes: NodeQuorum
 ) -> None:
     leader_id = nodes.leader_id()
@@ -52,7 +52,7 @@ def test_quorum_tool_describes_the_quorum_by_the_brokers_that_are_left_when_a_vo
     kraft("append", "--bootstrap-server", nodes.bootstrap_servers, "the dead one lags behind").require_success()
     nodes.settle()
 
-    # The tool itself finds one that is up among all; and a follower alone is enough.
+    # The tool finds a node that runs among all of them; the address of one follower is enough too.
     for servers in (nodes.bootstrap_servers, str(nodes.nodes[follower_id].endpoint)):
         for form in ("--status", "--replication"):
             expect_our_words(kafka, servers, form)

@@ -1,6 +1,6 @@
-"""Quorums of Kafka's nodes and ours hold one log, whatever node leads and in whatever way nodes fail.
+"""Quorums of Kafka's nodes and ours have one log, whichever node leads and whichever faults occur.
 
-Each of four quorums goes through one long run of faults; the tests check what it leaves.
+Each of four quorums has one long run of faults; the tests check its logs and its history.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _JAVA, _OURS = Kind.JAVA, Kind.OURS
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """A quorum that has gone through all faults and has ended."""
+    """A quorum whose run of faults has ended, and whose nodes have ended."""
 
     quorum: MixedQuorum
     faults: FaultRun
@@ -35,11 +35,11 @@ class FinishedRun:
         return [segment for node in self.quorum.nodes.values() for segment in node.segments()]
 
     def checkpoints(self) -> list[Path]:
-        """Return the file of each node that says where its epochs begin."""
+        """Return the leader-epoch-checkpoint of each node."""
         return [segment.with_name("leader-epoch-checkpoint") for segment in self.segments()]
 
     def has_equal_files(self) -> bool:
-        """Return whether all nodes hold the same bytes."""
+        """Return whether the logs of all nodes have the same bytes."""
         return all(len({path.read_bytes() for path in paths}) == 1 for paths in (self.segments(), self.checkpoints()))
 
     def records(self) -> list[Row]:
@@ -89,7 +89,7 @@ def test_voters_of_every_kind_lead_when_leaders_fail(finished: FinishedRun) -> N
 
 
 def with_epochs(rows: list[Row]) -> list[Row]:
-    """The records, each with the epoch of the batch before it."""
+    """Return the records, each with the epoch of its batch."""
     records, epoch = [], 0
     for row in rows:
         epoch = row.get("partitionLeaderEpoch", epoch)
@@ -99,7 +99,7 @@ def with_epochs(rows: list[Row]) -> list[Row]:
 
 
 @pytest.mark.rule("TEST-8", "TEST-9")
-def test_every_node_holds_the_same_records_when_the_run_ends(kafka: Kafka, finished: FinishedRun) -> None:
+def test_every_node_has_the_same_records_when_the_run_ends(kafka: Kafka, finished: FinishedRun) -> None:
     files = ",".join(str(segment) for segment in finished.segments())
 
     dumps = read_dumps(kafka.output(MainClass.DUMP_LOG_SEGMENTS, "--files", files, "--print-data-log"))
@@ -111,7 +111,7 @@ def test_every_node_holds_the_same_records_when_the_run_ends(kafka: Kafka, finis
 
 
 @pytest.mark.rule("LOG-10", "LOG-11", "LOG-12")
-def test_every_node_knows_where_epochs_begin_when_the_run_ends(finished: FinishedRun) -> None:
+def test_every_node_has_the_start_offsets_of_all_epochs_when_the_run_ends(finished: FinishedRun) -> None:
     starts: dict[int, int] = {}
     for row in with_epochs(finished.records()):
         starts.setdefault(row["epoch"], row["offset"])
@@ -123,7 +123,7 @@ def test_every_node_knows_where_epochs_begin_when_the_run_ends(finished: Finishe
 
 
 @pytest.mark.rule("TEST-8", "HW-6")
-def test_log_holds_what_was_acknowledged_and_nothing_uncommitted_when_the_run_ends(finished: FinishedRun) -> None:
+def test_log_has_all_acknowledged_records_and_no_uncommitted_one_when_the_run_ends(finished: FinishedRun) -> None:
     values = {row["offset"]: row.get("value") for row in finished.records() if "offset" in row}
 
     workload = finished.faults.workload
@@ -134,13 +134,13 @@ def test_log_holds_what_was_acknowledged_and_nothing_uncommitted_when_the_run_en
 
 
 @pytest.mark.rule("SCENARIO-1", "PREVOTE-9", "TEST-11")
-def test_voters_of_every_kind_change_no_leader_when_they_return_from_a_pre_vote(finished: FinishedRun) -> None:
+def test_voters_of_every_kind_do_not_change_the_leader_when_they_return_after_a_pre_vote(finished: FinishedRun) -> None:
     # The run itself fails if the leader or the epoch changes when a node returns.
     kinds = finished.quorum.kinds_of_voters
     assert finished.faults.rejected_pre_votes == (dict.fromkeys(kinds, len(NETWORK_FAULTS)) if _OURS in kinds else {})
 
 
-def test_kafka_nodes_log_no_error_that_they_do_not_log_without_ours(
+def test_kafka_nodes_log_no_error_that_they_do_not_also_log_without_our_nodes(
     finished: FinishedRun, errors_of_java_alone: set[str]
 ) -> None:
     assert java_errors(finished.quorum) <= errors_of_java_alone

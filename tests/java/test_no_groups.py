@@ -1,4 +1,4 @@
-"""Consumer groups and transactions: whatever the client, its call ends and says that there are none of them."""
+"""Consumer groups and transactions are not supported: the call of every client ends with an error that says so."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PARTITION = 0
 
 @contextmanager
 def consumer_of(quorum: LocalQuorum) -> Iterator[Consumer]:
-    """librdkafka's consumer in a group, with its offsets committed now and then, as by default."""
+    """librdkafka's consumer in a group, which commits its offsets, as by default."""
     consumer = Consumer({"bootstrap.servers": quorum.bootstrap_servers, "group.id": "a group"})
     try:
         yield consumer
@@ -32,7 +32,7 @@ def consumer_of(quorum: LocalQuorum) -> Iterator[Consumer]:
         consumer.close()
 
 
-def test_librdkafka_says_so_when_it_subscribes(quorum: LocalQuorum) -> None:
+def test_librdkafka_reports_an_error_when_it_subscribes(quorum: LocalQuorum) -> None:
     with consumer_of(quorum) as consumer:
         consumer.subscribe([TOPIC])
         message = consumer.poll(LONGEST_S)
@@ -43,7 +43,9 @@ def test_librdkafka_says_so_when_it_subscribes(quorum: LocalQuorum) -> None:
     assert error.str() == "JoinGroup failed: Broker: API version not supported"
 
 
-def test_librdkafka_says_so_when_it_commits_and_when_it_asks_what_was_committed(quorum: LocalQuorum) -> None:
+def test_librdkafka_reports_an_error_when_it_commits_and_when_it_requests_its_offsets(
+    quorum: LocalQuorum,
+) -> None:
     place = TopicPartition(TOPIC, PARTITION, 0)
     with consumer_of(quorum) as consumer:
         consumer.assign([place])
@@ -55,7 +57,7 @@ def test_librdkafka_says_so_when_it_commits_and_when_it_asks_what_was_committed(
     assert {refused.value.args[0].code() for refused in (commit, committed)} == {KafkaError._UNSUPPORTED_FEATURE}
 
 
-def test_librdkafka_says_so_when_it_begins_a_transaction(quorum: LocalQuorum) -> None:
+def test_librdkafka_reports_an_error_when_it_begins_a_transaction(quorum: LocalQuorum) -> None:
     producer = Producer({"bootstrap.servers": quorum.bootstrap_servers, "transactional.id": "a transaction"})
 
     with pytest.raises(KafkaException) as refused:
@@ -102,7 +104,7 @@ async def aiokafka_begins_a_transaction(servers: str) -> None:
         pytest.param(aiokafka_begins_a_transaction, "ClusterAuthorizationFailedError", id="transaction"),
     ],
 )
-def test_aiokafka_says_so(quorum: LocalQuorum, call: object, words: str) -> None:
+def test_aiokafka_reports_an_error(quorum: LocalQuorum, call: object, words: str) -> None:
     async def run() -> None:
         async with asyncio.timeout(LONGEST_S):
             await call(quorum.bootstrap_servers)  # type: ignore[operator]
@@ -112,7 +114,7 @@ def test_aiokafka_says_so(quorum: LocalQuorum, call: object, words: str) -> None
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_java_consumer_says_so_when_it_subscribes(kafka: Kafka, quorum: LocalQuorum, protocol: str) -> None:
+def test_java_consumer_reports_an_error_when_it_subscribes(kafka: Kafka, quorum: LocalQuorum, protocol: str) -> None:
     finished = kafka.run(
         MainClass.CONSOLE_CONSUMER,
         "--bootstrap-server",
@@ -129,7 +131,7 @@ def test_java_consumer_says_so_when_it_subscribes(kafka: Kafka, quorum: LocalQuo
     assert "Processed a total of 0 messages" in finished.errors
 
 
-def test_java_producer_says_so_when_it_begins_a_transaction(kafka: Kafka, quorum: LocalQuorum) -> None:
+def test_java_producer_reports_an_error_when_it_begins_a_transaction(kafka: Kafka, quorum: LocalQuorum) -> None:
     finished = kafka.run(
         MainClass.PRODUCER_PERFORMANCE,
         *("--bootstrap-server", quorum.bootstrap_servers, "--topic", TOPIC),

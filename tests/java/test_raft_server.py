@@ -17,7 +17,7 @@ pytestmark = pytest.mark.java
 
 
 def epoch_led_by(java: NodeProcess) -> int:
-    """Wait until a voter of Kafka's leads and has committed a record; return its epoch."""
+    """Wait until a voter of Kafka leads and has committed a record; return its epoch."""
     return int(java.wait_until_printed(r"High watermark set to .* for the first time for epoch (\d+)")[1])
 
 

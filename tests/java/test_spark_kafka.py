@@ -27,17 +27,17 @@ _LONGEST_S = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copied:
-    """What the application was given, and what came of it.
+    """The records before the application ran, and its results.
 
     Fields:
-        originals: what lay in the log before, in its own part of it.
-        told: what the application read, by the way in which it did.
-        batches: of those ways that are streams.
-        log: that part of the log after the end.
+        originals: the records that it read, in their part of the log.
+        read: what it read, by the name of the way.
+        batches: how many micro-batches it took, by the name of the way, for streams.
+        log: that part of the log after the run.
     """
 
     originals: list[Record]
-    told: dict[str, list[Record]]
+    read: dict[str, list[Record]]
     batches: dict[str, int]
     log: list[Record]
 
@@ -53,13 +53,13 @@ def copied(quorum: LocalQuorum, tmp_path_factory: pytest.TempPathFactory) -> Cop
     arguments = [jars, tmp_path_factory.mktemp("spark"), servers, TOPIC, *numbers]
 
     command = [sys.executable, "-m", "tests.java.spark_application", *map(str, arguments)]
-    told = run_to_end("Spark", command, within_s=_LONGEST_S).require_success()
+    output = run_to_end("Spark", command, within_s=_LONGEST_S).require_success()
 
-    answers = [json.loads(line) for line in told.splitlines()]
+    results = [json.loads(line) for line in output.splitlines()]
     return Copied(
         originals=originals,
-        told={answer["name"]: [record_of(row) for row in answer["rows"]] for answer in answers},
-        batches={answer["name"]: answer["batches"] for answer in answers},
+        read={result["name"]: [record_of(row) for row in result["rows"]] for result in results},
+        batches={result["name"]: result["batches"] for result in results},
         log=consume(servers, start.offset, {}),
     )
 
@@ -79,20 +79,20 @@ def bytes_of(digits: str | None) -> bytes | None:
 
 
 @pytest.mark.parametrize("way", ["batch", "batch committed"])
-def test_sparks_source_reads_a_batch_from_an_offset_on(copied: Copied, way: str) -> None:
-    assert copied.told[way] == copied.originals
+def test_sparks_source_reads_a_batch_from_an_offset(copied: Copied, way: str) -> None:
+    assert copied.read[way] == copied.originals
 
 
 def test_sparks_source_reads_a_batch_up_to_an_offset(copied: Copied) -> None:
-    assert copied.told["batch to the middle"] == copied.originals[:_MIDDLE]
+    assert copied.read["batch to the middle"] == copied.originals[:_MIDDLE]
 
 
-def test_sparks_source_reads_a_batch_from_a_time_on(copied: Copied) -> None:
-    assert copied.told["batch by time"] == copied.originals[_MIDDLE:]
+def test_sparks_source_reads_a_batch_from_a_timestamp(copied: Copied) -> None:
+    assert copied.read["batch by time"] == copied.originals[_MIDDLE:]
 
 
 def test_sparks_source_reads_a_stream_in_micro_batches(copied: Copied) -> None:
-    assert copied.told["stream"] == copied.originals
+    assert copied.read["stream"] == copied.originals
     assert copied.batches["stream"] == -(-_COUNT // MOST_OFFSETS_A_BATCH)
 
 

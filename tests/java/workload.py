@@ -18,10 +18,10 @@ _UNCOMMITTED_MS = 300
 
 
 class Workload:
-    """Appends while any node leads, and keeps what must be in the log at the end and what must not.
+    """Appends to the leader, and keeps which records must be in the log at the end and which must not.
 
     Args:
-        quorum: its nodes run.
+        quorum: its nodes, which run.
 
     Attributes:
         acknowledged: the values that our nodes acknowledged, by offset.
@@ -42,7 +42,7 @@ class Workload:
             duration_s: the least time.
 
         Raises:
-            AssertionError, QuorumUnavailableError: none is committed.
+            AssertionError, QuorumUnavailableError: no record is committed.
         """
         if self._quorum.kinds[leader_id] is Kind.JAVA:
             before = self._high_watermark()
@@ -59,7 +59,7 @@ class Workload:
                     return
 
     def append_uncommitted(self, leader_id: NodeId) -> None:
-        """Append to a leader that is cut off and has not resigned yet; Kafka's nodes append by themselves."""
+        """Append to a leader that is partitioned and has not resigned yet; Kafka's nodes append by themselves."""
         if self._quorum.kinds[leader_id] is Kind.JAVA:
             return
         value = next(self._values)
@@ -69,7 +69,7 @@ class Workload:
             except QuorumUnavailableError:
                 self.uncommitted.append(value)
             else:
-                raise AssertionError(f"node {leader_id} commits, although it is cut off")
+                raise AssertionError(f"node {leader_id} commits, although it is partitioned")
 
     def _client(self, leader_id: NodeId, timeout_ms: int = _PATIENCE_S * 1000) -> Client:
         servers = (self._quorum.nodes[leader_id].client_endpoint,)
@@ -82,6 +82,6 @@ class Workload:
 
 
 def _append(client: Client, value: bytes) -> Offset:
-    """Append a record in a batch of its own: Java refuses a batch whose records have different times."""
+    """Append a record in a batch of its own: Kafka's nodes reject a batch whose records have different timestamps."""
     record = Record(value=value, timestamp_ms=int(time.time() * 1000))
     return client.append(build_batch([record])).base_offset

@@ -2,8 +2,8 @@
 
 python -m tests.kraft_spark.application FOLDER stay|stop
 
-It says one line for every quorum that it has started: the processes of its voters. Told to stop, it stops its session
-and goes on with another. At SIGUSR1 the program comes to its end.
+It prints one line for every quorum that it has started: the processes of its voters. With `stop`, it stops its session
+and continues with another. At SIGUSR1 the program ends.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.spark.session import make_session
 
 
 def say(quorum: QuorumService) -> None:
-    """Say who its voters are."""
+    """Print the processes of its voters."""
     print(*quorum.pids.values(), flush=True)
 
 
@@ -37,7 +37,7 @@ def main() -> None:
         session.stop()
         say(QuorumService.start(make_session(folder), voters=1, data_dir=folder / "second"))
     else:
-        # An application that is never over, without the JVM that would take half a minute.
+        # An application that does not end, without a JVM, whose start would take half a minute.
         say(QuorumService(LocalQuorum.start(folder / "first", voters=2), is_over=lambda: False))
     signal.pause()
 

@@ -1,4 +1,4 @@
-"""An application as the README begins it: kraft_spark is imported, then a session is made; says one column of `kraft`.
+"""An application as in the README: kraft_spark is imported, then a session is created; prints one column of `kraft`.
 
 python -m tests.kraft_spark.importing_application
 """

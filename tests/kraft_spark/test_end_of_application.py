@@ -26,7 +26,7 @@ def voters_of(application: Application) -> list[psutil.Process]:
 
 def test_no_voter_is_left_when_the_session_is_stopped_and_when_the_driver_is_killed(tmp_path: Path) -> None:
     with Application("tests.kraft_spark.application", tmp_path, "stop") as application:
-        # The session is stopped; the program goes on, and with another session it has another quorum.
+        # The session is stopped; the program continues, and with another session it has another quorum.
         wait_for_ends(voters_of(application), within_s=LIMIT_S)
         others = voters_of(application)
         application.signal(signal.SIGKILL)
@@ -43,7 +43,7 @@ def test_no_voter_is_left_when_the_program_ends(tmp_path: Path) -> None:
         wait_for_ends(voters, within_s=LIMIT_S)
 
 
-def test_no_voter_is_left_when_the_driver_is_asked_to_end(tmp_path: Path) -> None:
+def test_no_voter_is_left_when_the_driver_is_terminated(tmp_path: Path) -> None:
     with Application("tests.kraft_spark.application", tmp_path, "stay") as application:
         voters = voters_of(application)
         application.signal(signal.SIGTERM)

@@ -50,13 +50,13 @@ VALUES = """
 
 @pytest.fixture(scope="module")
 def rows(spark: SparkSession) -> DataFrame:
-    """Rows with a value of every type, at its ends, and with none."""
+    """Rows with the smallest and the largest value of every type, and with null."""
     rows = spark.sql(VALUES).selectExpr("struct(*) row")
     return rows.select(col("row").cast(f"struct<{EVERY_TYPE}>").alias("row"))
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
-def test_every_type_comes_back_as_it_was(spark: SparkSession, rows: DataFrame, zone: str) -> None:
+def test_every_type_is_unchanged_after_pack_and_unpack(spark: SparkSession, rows: DataFrame, zone: str) -> None:
     spark.conf.set("spark.sql.session.timeZone", zone)
     try:
         there_and_back = rows.select(from_msgpack(to_msgpack("row"), EVERY_TYPE).alias("row"))
@@ -106,14 +106,14 @@ def unpacked(spark: SparkSession, packed: list[bytes | None], schema: str, mode:
     return [row[0] for row in rows.select(from_msgpack("packed", schema, mode)).collect()]
 
 
-def test_results_are_called_after_what_they_are_made_of(spark: SparkSession) -> None:
+def test_result_columns_are_named_after_their_arguments(spark: SparkSession) -> None:
     assert spark.range(1).select(to_msgpack("id"), from_msgpack(to_msgpack("id"), "long")).columns == [
         "to_msgpack(id)",
         "from_msgpack(to_msgpack(id))",
     ]
 
 
-def test_moment_after_the_year_9999_comes_back(spark: SparkSession) -> None:
+def test_timestamp_after_the_year_9999_is_unchanged(spark: SparkSession) -> None:
     rows = spark.sql("select timestamp'+12026-11-21 01:02:03.456789' as moment")
 
     there_and_back = rows.select("moment", from_msgpack(to_msgpack("moment"), "timestamp").alias("again"))
@@ -137,7 +137,7 @@ def test_rows_around_the_bad_ones_are_kept_when_bad_ones_are_null(spark: SparkSe
     assert found == [good, *[None] * len(BAD), None, good]
 
 
-def test_row_that_does_not_fit_ends_the_query_and_is_named_when_none_may_be_bad(spark: SparkSession) -> None:
+def test_row_that_does_not_fit_ends_the_query_and_is_named_in_failfast_mode(spark: SparkSession) -> None:
     assert unpacked(spark, [GOOD, None], SCHEMA, "FAILFAST") == [Row(x=1, inner=Row(must=2)), None]
 
     with pytest.raises(PythonException) as refusal:

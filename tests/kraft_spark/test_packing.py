@@ -71,7 +71,7 @@ def test_struct_without_fields_is_an_empty_map() -> None:
         pytest.param(-(2**63), msgpack.Timestamp(-(2**63) // 10**6, -(2**63) % 10**6 * 1_000), id="first"),
     ],
 )
-def test_moment_is_packed_at_any_distance_from_1970(micros: int, timestamp: msgpack.Timestamp) -> None:
+def test_timestamp_is_packed_at_any_distance_from_1970(micros: int, timestamp: msgpack.Timestamp) -> None:
     assert unpacked(pack(pa.array([micros, None], MOMENT))) == [timestamp, None]
 
 

@@ -1,4 +1,4 @@
-"""The quorum beside the driver: started, recovered, watched, and refused where it would do harm."""
+"""The quorum beside the driver: started, recovered, watched, and refused where it cannot work."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from raft.errors import ConfigError
 from raft.local import LocalQuorum
 from raft.types import Endpoint
 from tests.local.conftest import QUICK
-from tests.node.harness.appenders import read_all
 from tests.node.harness.batches import batch_of
 from tests.node.harness.waiting import eventually
+from tests.workload.committed import read_all
 
 pytestmark = pytest.mark.spark
 
 
 def client_of(quorum: QuorumService) -> Client:
-    """A client that knows of the quorum what users do."""
+    """A client with the bootstrap servers that users have."""
     servers = [server.rpartition(":") for server in quorum.bootstrap_servers.split(",")]
     endpoints = tuple(Endpoint(host, int(port)) for host, _, port in servers)
     return Client(ClientSettings(bootstrap_servers=endpoints, cluster_id=quorum.cluster_id))
@@ -68,7 +68,7 @@ def test_second_start_on_a_directory_gives_the_quorum_that_runs(
 
         assert again is quorum
         assert quorum.pids == pids
-        with pytest.raises(ConfigError, match=r"runs a quorum on data with voters=1, .* which is not voters=3, "):
+        with pytest.raises(ConfigError, match=r"runs a quorum on data with voters=1, .* not with voters=3, "):
             QuorumService.start(spark, voters=3, data_dir="data")
 
     with QuorumService.start(spark, voters=1, data_dir="data") as another:

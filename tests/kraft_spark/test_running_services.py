@@ -1,4 +1,4 @@
-"""Which service a start gives: the one that runs, or a new one."""
+"""Which service a start returns: the one that runs, or a new one."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def test_start_with_other_arguments_is_refused_at_once(tmp_path: Path) -> None:
         starts.get(tmp_path, OTHER)
 
     said = str(refusal.value)
-    assert f"this process runs a quorum on {tmp_path} with voters=3, base_port=None, settings={{}}" in said
-    assert "which is not voters=1" in said
+    assert f"this process already runs a quorum on {tmp_path} with voters=3, base_port=None, settings={{}}" in said
+    assert "not with voters=1" in said
     assert "call its stop() first" in said
     assert starts.count == 1
 

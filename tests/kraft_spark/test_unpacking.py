@@ -1,4 +1,4 @@
-"""Msgpack to Arrow columns, without Spark: what fits a schema, what does not, and what is said of it."""
+"""Msgpack to Arrow columns, without Spark: what fits a schema, what does not, and the errors."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_number_of_another_writer_is_taken_where_it_fits(value: object, data_typ
         pytest.param(2**63 // 10**6, 775_807_999, 2**63 - 1, id="last"),
     ],
 )
-def test_timestamp_of_another_writer_is_cut_to_microseconds(seconds: int, nanoseconds: int, micros: int) -> None:
+def test_timestamp_of_another_writer_is_truncated_to_microseconds(seconds: int, nanoseconds: int, micros: int) -> None:
     packed = msgpack.packb({"x": msgpack.Timestamp(seconds, nanoseconds)})
 
     column = unpack(pa.array([packed]), x("timestamp"), is_permissive=False)

@@ -1,4 +1,4 @@
-"""Which Pythons count as this one, and what is said of another."""
+"""Which Pythons count as this one, and the warning about another."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ def test_python_of_another_version_is_another_though_the_folder_is_the_same(tmp_
 
 
 @pytest.mark.parametrize("text", ["echo jupyter", "exit 2"], ids=["says something else", "fails"])
-def test_program_that_is_no_python_is_told(tmp_path: Path, text: str) -> None:
+def test_program_that_is_no_python_is_reported(tmp_path: Path, text: str) -> None:
     assert worker(script(tmp_path, text)).difference() == "which does not run as a Python"
 
 
-def test_python_that_is_not_found_is_told_unless_it_may_be_elsewhere() -> None:
+def test_python_that_is_not_found_is_reported_unless_it_may_be_elsewhere() -> None:
     assert worker("./environment/bin/python").difference() == "which is not found"
     assert worker("./environment/bin/python", runs_here=False).difference() is None
 

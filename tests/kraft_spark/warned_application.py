@@ -1,9 +1,9 @@
-"""An application whose workers run whatever Python is first on the PATH, because its session is made before kraft_spark
-is imported; says of what its quorum warned, and why.
+"""An application whose workers run the first Python on the PATH, because its session is created before kraft_spark
+is imported; prints the warnings of its quorum.
 
 python -m tests.kraft_spark.warned_application FOLDER
 
-Two lines for each warning, where and what; then the condition with which the first look for `kraft` fails.
+Two lines for each warning, where and what; then the error condition of the first use of `kraft`.
 """
 
 from __future__ import annotations

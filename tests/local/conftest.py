@@ -18,7 +18,7 @@ QUICK = {
 
 @pytest.fixture(scope="module")
 def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the quorum's logs lie."""
+    """The directory of the quorum's logs."""
     return tmp_path_factory.mktemp("quorum")
 
 

@@ -1,4 +1,4 @@
-"""What a data directory says of its quorum, and the configuration that follows; no voter is started."""
+"""The layout of a data directory, and the configuration of its voters; no voter is started."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.node.harness.properties import HOST
 ONE = NodeId(1)
 
 
-def test_layout_is_kept_when_nobody_took_its_ports(tmp_path: Path) -> None:
+def test_layout_is_kept_when_its_ports_are_free(tmp_path: Path) -> None:
     first = Layout.of(tmp_path, voters=3, base_port=None)
     written_ns = (tmp_path / "quorum.json").stat().st_mtime_ns
 
@@ -96,7 +96,7 @@ def test_ports_that_do_not_exist_are_refused(tmp_path: Path, base_port: int) -> 
         (b'{"version": 3, "clusterId": "c", "ports": {}}', "has version 3, expected 1 to 2"),
     ],
 )
-def test_directory_that_is_no_quorums_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+def test_directory_that_is_not_of_a_quorum_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "quorum.json"
     path.write_bytes(content)
 

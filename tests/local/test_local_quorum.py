@@ -1,4 +1,4 @@
-"""Voters as child processes: started, watched, restarted, stopped, and never left behind."""
+"""Voters as child processes: started, watched, restarted, and always stopped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from raft.storage.directory_lock import LOCK_FILE_NAME
 from raft.storage.disk import DiskFiles
 from raft.types import NodeId
 from tests.local.conftest import QUICK
-from tests.node.harness.appenders import Appenders, read_all
 from tests.node.harness.batches import batch_of
 from tests.node.harness.properties import HOST
 from tests.node.harness.waiting import eventually
@@ -31,6 +30,8 @@ from tests.processes.commands import ROOT, child_environment
 from tests.processes.endings import wait_for_ends
 from tests.processes.hangup import hangup
 from tests.processes.piped_process import PipedProcess
+from tests.workload.appenders import Appenders
+from tests.workload.committed import read_all
 
 
 def ports_of(quorum: LocalQuorum) -> list[int]:
@@ -38,7 +39,7 @@ def ports_of(quorum: LocalQuorum) -> list[int]:
 
 
 def assert_is_free(data_dir: Path) -> None:
-    """Nobody has the lock of the directory."""
+    """No process has the lock of the directory."""
     DiskFiles(data_dir).lock(LOCK_FILE_NAME).release()
 
 
@@ -87,7 +88,7 @@ def test_voter_is_started_again_as_soon_as_the_machine_allows_it(
         eventually(lambda: quorum.pids.get(NodeId(1)) not in (None, pid), "it is started again")
 
 
-def test_two_who_stop_the_quorum_both_wait_for_its_end(tmp_path: Path) -> None:
+def test_two_calls_of_stop_both_wait_for_the_end(tmp_path: Path) -> None:
     quorum = LocalQuorum.start(tmp_path, voters=1, settings=QUICK)
     left: list[dict[NodeId, int]] = []
 
@@ -156,7 +157,7 @@ def test_client_of_the_quorum_knows_its_cluster(quorum: LocalQuorum) -> None:
         assert (client.settings.api_timeout_ms, client.settings.request_timeout_ms) == (1234, 1234)
 
 
-def test_quorum_comes_back_with_what_it_holds(tmp_path: Path) -> None:
+def test_restarted_quorum_has_its_data(tmp_path: Path) -> None:
     with LocalQuorum.start(tmp_path, voters=1, settings=QUICK) as first:
         with first.client() as client:
             client.append(batch_of(b"kept"))
@@ -174,7 +175,7 @@ def test_quorum_comes_back_with_what_it_holds(tmp_path: Path) -> None:
     assert same, "where nobody took its port, it listens where it did"
 
 
-def test_start_waits_for_an_owner_that_is_on_its_way_out(tmp_path: Path) -> None:
+def test_start_waits_for_an_owner_that_is_about_to_exit(tmp_path: Path) -> None:
     first = LocalQuorum.start(tmp_path, voters=1, settings=QUICK)
     leaving = threading.Timer(0.5, first.stop)
     leaving.start()
@@ -191,7 +192,7 @@ def test_wanted_port_is_used(tmp_path: Path) -> None:
         assert ports_of(quorum) == [port]
 
 
-def test_voter_that_refuses_to_start_is_told_of_and_not_started_again(
+def test_voter_that_refuses_to_start_is_an_error_and_not_started_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (port,) = free_ports(1, in_a_row=2)
@@ -216,7 +217,7 @@ def test_quorum_without_a_leader_says_what_its_voters_said(tmp_path: Path, monke
     assert_is_free(tmp_path)
 
 
-def test_setting_that_a_voter_would_refuse_is_told_before_it_runs(tmp_path: Path) -> None:
+def test_setting_that_a_voter_would_refuse_is_an_error_before_it_runs(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refused:
         LocalQuorum.start(tmp_path, voters=1, settings={"max.connections": "none"})
 
@@ -225,7 +226,7 @@ def test_setting_that_a_voter_would_refuse_is_told_before_it_runs(tmp_path: Path
     assert_is_free(tmp_path)
 
 
-def test_setting_that_nobody_knows_is_warned_of_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_unknown_setting_is_warned_of_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with LocalQuorum.start(tmp_path, voters=1, settings=QUICK | {"message.max.byte": "1"}):
         pass
 
@@ -285,7 +286,7 @@ def start_script(directory: Path, *options: str, script: str = SCRIPT) -> PipedP
 
 
 @pytest.mark.parametrize("name", ["raft.py", "typer.py"])
-def test_modules_in_the_working_directory_are_not_taken_for_ours(tmp_path: Path, name: str) -> None:
+def test_modules_in_the_working_directory_are_not_imported(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("raise SystemExit('not ours')\n")
     script = SCRIPT.replace("time.sleep(60)", "quorum.stop()").replace("sys.argv[1]", "'data'")
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""When a voter that has ended is started again; by a clock of the test's own."""
+"""When a voter that has ended is started again; by the test's own clock."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_voter_that_ends_at_once_is_started_ever_more_rarely() -> None:
 
 
 @pytest.mark.parametrize(("lived_s", "is_due"), [(9.9, False), (10.0, True)])
-def test_voter_is_started_at_once_again_when_it_lived_well(lived_s: float, is_due: bool) -> None:
+def test_voter_that_ran_for_long_is_started_again_at_once(lived_s: float, is_due: bool) -> None:
     restarts = Restarts(0)
     restarts.started(1)
 

@@ -1,4 +1,4 @@
-"""One connection through a proxy: bytes from the caller to the node, and back."""
+"""One connection through a proxy, which carries bytes between a caller and a node."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from contextlib import suppress
 from raft.types import Endpoint
 
 Direction = tuple[int, int]
-"""From whom, to whom."""
+"""From which party, to which party; see `Network`."""
 
 _READ_BYTES = 1 << 16
-_HEAD = struct.Struct(">ihhih")
-"""Size, API key, version, correlation id, length of the client id: so begins every request."""
+_HEADER_START = struct.Struct(">ihhih")
+"""The begin of every request: size, API key, version, correlation id, length of the client id."""
 
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
 class Connection:
-    """Carries bytes both ways, as long as there is a way. It belongs to the task that makes it.
+    """Forwards bytes in both directions while they are open. It belongs to the task that makes it.
 
     Args:
-        called: the node.
-        reader, writer: of the one who called.
-        enter: raises ConnectionResetError if it may not be opened in a direction.
-        way: returns when bytes may go in a direction.
-        party_of: who has a client id.
+        called: the id of the node.
+        reader, writer: the streams of the caller.
+        enter: raises ConnectionResetError if connections in this direction are refused.
+        way: returns once this direction is open.
+        party_of: returns the party that has this client id.
     """
 
     def __init__(
@@ -53,8 +53,8 @@ class Connection:
         self._task = asyncio.current_task()
 
     async def serve(self, node: Endpoint) -> None:
-        """Return when it has ended."""
-        # Refused by the node, ended before it began, or reset: the other side learns it from the end of the connection.
+        """Forward bytes until the connection ends."""
+        # The node refuses it, or one side ends or resets it: the other side gets the end of the connection.
         with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             try:
                 await self._carry(node)
@@ -65,46 +65,51 @@ class Connection:
                     writer.transport.abort()
 
     def is_held(self, directions: Collection[Direction]) -> bool:
-        """Whether something waits to go in one of these directions."""
+        """Whether bytes are held back in one of these directions."""
         return not self._held.isdisjoint(directions)
 
     def reset(self) -> None:
-        """Break it, at once and noticeably."""
+        """Reset it on both sides at once."""
         self._prepare_reset()
         if self._task is not None:
             self._task.cancel()
 
     def half_open(self) -> None:
-        """Break it on the node's side alone: the caller is not told, and whatever it says is lost."""
+        """Close it on the side of the node alone: the caller is not notified, and what it sends is lost."""
         self._is_half_open = True
         for writer in self._writers[1:]:
             writer.transport.abort()
 
     def _prepare_reset(self) -> None:
-        """Let both sides get an error when it is closed, not the end of a stream."""
+        """Have both sides get an error when it is closed, instead of the end of the stream."""
         for writer in self._writers:
-            # A side that is closed already cannot be reset.
+            # A socket that is closed cannot be reset.
             with suppress(OSError):
                 writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
 
     async def _carry(self, node: Endpoint) -> None:
-        head = await self._reader.readexactly(_HEAD.size)
-        client_id = await self._reader.readexactly(max(_HEAD.unpack(head)[-1], 0))
+        start = await self._reader.readexactly(_HEADER_START.size)
+        client_id = await self._reader.readexactly(max(_HEADER_START.unpack(start)[-1], 0))
         self.caller = self._party_of(client_id)
         there, back = (self.caller, self.called), (self.called, self.caller)
         self._enter(there)
         await self._wait_for_way(there)
         reader, writer = await asyncio.open_connection(node.host, node.port)
         self._writers.append(writer)
-        writer.write(head + client_id)
+        writer.write(start + client_id)
         async with asyncio.TaskGroup() as both_ways:
             both_ways.create_task(self._pump(self._reader, writer, there))
-            both_ways.create_task(self._pump(reader, self._writers[0], back, is_back=True))
+            both_ways.create_task(self._pump(reader, self._writers[0], back, is_response=True))
 
     async def _pump(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, direction: Direction, *, is_back: bool = False
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        direction: Direction,
+        *,
+        is_response: bool = False,
     ) -> None:
-        # A connection that breaks ends there, too, and that is passed on like any end.
+        # A reset of one side is forwarded as the end of the stream.
         with suppress(OSError):
             while data := await reader.read(_READ_BYTES):
                 await self._wait_for_way(direction)
@@ -112,7 +117,7 @@ class Connection:
                     writer.write(data)
                     await writer.drain()
         await self._wait_for_way(direction)
-        if not (self._is_half_open and is_back):
+        if not (self._is_half_open and is_response):
             writer.close()
             with suppress(OSError):
                 await writer.wait_closed()

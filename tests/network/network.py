@@ -1,11 +1,11 @@
-"""The network between nodes and clients, which can be cut: a proxy stands in front of each node, of Kafka's or ours.
+"""The network between nodes and clients, with faults: a proxy stands in front of each node, of Kafka's or ours.
 
-A node names its proxy as the place where it listens, so that all who turn to it come this way. Who that is, a
-connection tells by itself: each request begins with a client id, and that of node 2 is `raft-client-2`.
+A node advertises its proxy as its address, so that nodes and clients connect to the proxy. The first request of a
+connection shows which of them it is: the header of a request has a client id, and that of node 2 is `raft-client-2`.
 
-A cut holds back the bytes of one direction, as a network does that drops packets: nobody is told, new connections get
-no answer, and no end of a connection is passed on. When the cut ends, what was held goes on its way late, as if
-sent again by the kernel, or the connections that waited are reset.
+A cut holds back the bytes of one direction, as a network that drops packets: no side is notified, new connections get
+no response, and the end of a connection is not forwarded. When the cut ends, the bytes held back are delivered late, as
+if the kernel had sent them again, or the connections that wait are reset.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.node.harness.loop import LoopThread
 from tests.node.harness.properties import HOST
 
 CLIENTS = 0
-"""All clients together; nodes have their ids, from 1 on."""
+"""All clients are one party; each node is a party with its id, from 1 up."""
 
 _NODES_CLIENT_ID = b"raft-client-"
 
@@ -33,7 +33,7 @@ class Network:
             endpoint = network.open(1, Endpoint("127.0.0.1", 9093))
             network.cut({(1, 2), (2, 1)})
 
-    The end of the block drops every connection.
+    The end of the block closes every connection.
     """
 
     def __init__(self) -> None:
@@ -53,12 +53,12 @@ class Network:
         self._thread.close()
 
     def open(self, node_id: int, listener: Endpoint) -> Endpoint:
-        """Put a proxy in front of a node, which need not run yet; return where others reach it."""
+        """Open a proxy for a node, which need not run yet; return the address of the proxy."""
         self._servers[node_id] = self._thread.run(self._open(node_id, listener))
         return self.endpoint(node_id)
 
     def endpoint(self, node_id: int) -> Endpoint:
-        """Where others reach a node."""
+        """The address of the proxy of a node."""
         return Endpoint(HOST, self._servers[node_id].sockets[0].getsockname()[1])
 
     def cut(self, directions: Iterable[Direction]) -> None:
@@ -66,13 +66,13 @@ class Network:
 
         def cut() -> None:
             for direction in directions:
-                assert direction not in self._cuts, f"{direction} is cut already"
+                assert direction not in self._cuts, f"bytes in direction {direction} are held back already"
                 self._cuts[direction] = asyncio.Event()
 
         self._thread.look(cut)
 
     def refuse(self, directions: Collection[Direction]) -> None:
-        """Reset all connections that were opened in these directions, and those that will be."""
+        """Reset all connections that were opened in these directions, and new ones."""
 
         def refuse() -> None:
             self._refused.update(directions)
@@ -86,8 +86,8 @@ class Network:
         """End a cut, or a refusal.
 
         Args:
-            directions: as they were cut.
-            delivers_late: whether what was held back arrives now; else the connections that wait are reset.
+            directions: those of the cut or the refusal.
+            delivers_late: whether bytes that were held back are delivered now; else their connections are reset.
         """
 
         def heal() -> None:
@@ -103,11 +103,11 @@ class Network:
         self._thread.look(heal)
 
     def reset(self, parties: Collection[int]) -> None:
-        """Break all connections between these; both sides are told."""
+        """Reset all connections between these parties on both sides."""
         self._do_between(parties, Connection.reset)
 
     def half_open(self, parties: Collection[int]) -> None:
-        """Break all connections between these; only the side that was called is told, the caller never hears again."""
+        """Close all connections between these parties on the side that accepted them; the caller is not notified."""
         self._do_between(parties, Connection.half_open)
 
     def _do_between(self, parties: Collection[int], do: Callable[[Connection], None]) -> None:
@@ -142,7 +142,7 @@ class Network:
             raise ConnectionResetError
 
     async def _way(self, direction: Direction) -> None:
-        """Return when nothing is in the way."""
+        """Return once the direction is not cut."""
         while (cut := self._cuts.get(direction)) is not None:
             await cut.wait()
 

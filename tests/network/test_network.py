@@ -1,4 +1,4 @@
-"""The network does to connections what a fault says, and leaves the others alone."""
+"""Each fault affects the connections that it names, and no others."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from tests.network.connection import Direction
 from tests.network.network import CLIENTS, Network
 from tests.node.harness.properties import HOST
 
-_ANSWER = b"!"
+_RESPONSE = b"!"
 _PATIENCE_S = 10.0
 _SHORT_S = 0.2
-_NAMES = {CLIENTS: "somebody", 1: "raft-client-1", 2: "raft-client-2"}
+_NAMES = {CLIENTS: "some-client", 1: "raft-client-1", 2: "raft-client-2"}
 
 
 class Node(socketserver.ThreadingTCPServer):
-    """Answers each request that it gets, and notes when a connection has ended."""
+    """Sends a response to each request, and notes when a connection has ended."""
 
     daemon_threads = True
 
     def __init__(self) -> None:
         self.received = b""
-        self.has_lost_one = threading.Event()
+        self.has_lost_connection = threading.Event()
         super().__init__((HOST, 0), _Handler)
 
 
@@ -40,14 +40,14 @@ class _Handler(socketserver.StreamRequestHandler):
         try:
             while size := self.rfile.read(4):
                 node.received += self.rfile.read(int.from_bytes(size, "big"))
-                self.wfile.write(_ANSWER)
+                self.wfile.write(_RESPONSE)
         except ConnectionError:
             pass
-        node.has_lost_one.set()
+        node.has_lost_connection.set()
 
 
 class Caller:
-    """A connection to node 1, of another node or a client."""
+    """A connection of another node or a client to node 1."""
 
     def __init__(self, network: Network, party: int) -> None:
         endpoint = network.endpoint(1)
@@ -67,15 +67,15 @@ class Caller:
     def end(self) -> None:
         self._socket.shutdown(socket.SHUT_WR)
 
-    def has_answer(self, *, within_s: float = _PATIENCE_S) -> bool:
-        """Whether an answer comes; an end is none.
+    def has_response(self, *, within_s: float = _PATIENCE_S) -> bool:
+        """Whether a response comes, and not the end of the connection.
 
         Raises:
-            ConnectionResetError: that came.
+            ConnectionResetError: the connection was reset.
         """
         self._socket.settimeout(within_s)
         try:
-            return self._socket.recv(1) == _ANSWER
+            return self._socket.recv(1) == _RESPONSE
         except TimeoutError:
             return False
 
@@ -93,28 +93,28 @@ def node() -> Iterator[Node]:
 
 @pytest.fixture
 def network(node: Node) -> Iterator[Network]:
-    """In front of node 1, and of node 2, which does not run."""
+    """Proxies of node 1, and of node 2, which does not run."""
     with Network() as network:
         network.open(1, Endpoint(HOST, node.socket.getsockname()[1]))
         network.open(2, Endpoint(HOST, 1))
         yield network
 
 
-def asked(network: Network, party: int) -> Caller:
-    """A connection that has been used."""
+def used_connection(network: Network, party: int) -> Caller:
+    """Return a connection on which a response was received."""
     caller = Caller(network, party)
     caller.ask()
-    assert caller.has_answer()
+    assert caller.has_response()
     return caller
 
 
 @pytest.mark.parametrize("party", [CLIENTS, 2])
 def test_network_carries_bytes_and_the_end_both_ways(network: Network, node: Node, party: int) -> None:
-    with asked(network, party) as caller:
+    with used_connection(network, party) as caller:
         caller.end()
 
-        assert not caller.has_answer(), "the end came back"
-    assert node.has_lost_one.wait(_PATIENCE_S)
+        assert not caller.has_response(), "the end of the connection"
+    assert node.has_lost_connection.wait(_PATIENCE_S)
     assert _NAMES[party].encode() in node.received
 
 
@@ -122,7 +122,7 @@ def test_network_ends_a_connection_to_a_node_that_does_not_run(network: Network)
     endpoint = network.endpoint(2)
     with socket.create_connection((endpoint.host, endpoint.port), timeout=_PATIENCE_S) as caller:
         request = ApiVersionsRequest(client_software_name="test", client_software_version="1")
-        caller.sendall(encode_request(request, 4, correlation_id=0, client_id="somebody"))
+        caller.sendall(encode_request(request, 4, correlation_id=0, client_id="some-client"))
 
         assert caller.recv(1) == b""
 
@@ -131,111 +131,111 @@ def test_network_ends_a_connection_to_a_node_that_does_not_run(network: Network)
 @pytest.mark.parametrize(
     ("directions", "arrives"),
     [
-        pytest.param([(2, 1)], False, id="what is asked"),
-        pytest.param([(1, 2)], True, id="what is answered"),
+        pytest.param([(2, 1)], False, id="requests"),
+        pytest.param([(1, 2)], True, id="responses"),
         pytest.param([(1, 2), (2, 1)], False, id="both"),
     ],
 )
-def test_cut_holds_back_until_it_is_healed(
+def test_cut_holds_back_bytes_until_it_is_healed(
     network: Network, node: Node, directions: list[Direction], arrives: bool, is_new: bool
 ) -> None:
-    with Caller(network, 2) if is_new else asked(network, 2) as caller:
+    with Caller(network, 2) if is_new else used_connection(network, 2) as caller:
         before = node.received
         network.cut(directions)
         caller.ask()
 
-        assert not caller.has_answer(within_s=_SHORT_S)
+        assert not caller.has_response(within_s=_SHORT_S)
         assert (node.received != before) is arrives
         network.heal(directions, delivers_late=True)
-        assert caller.has_answer()
+        assert caller.has_response()
         assert node.received != before
 
 
 def test_cut_holds_back_the_end_of_a_connection(network: Network, node: Node) -> None:
-    with asked(network, 2) as caller:
+    with used_connection(network, 2) as caller:
         network.cut([(2, 1)])
         caller.end()
 
-        assert not node.has_lost_one.wait(_SHORT_S)
+        assert not node.has_lost_connection.wait(_SHORT_S)
         network.heal([(2, 1)], delivers_late=True)
-        assert node.has_lost_one.wait(_PATIENCE_S)
+        assert node.has_lost_connection.wait(_PATIENCE_S)
 
 
 def test_connections_that_wait_are_reset_when_a_cut_is_healed_without_delivery(network: Network, node: Node) -> None:
-    with asked(network, 2) as waiting, asked(network, 2) as idle:
+    with used_connection(network, 2) as waiting, used_connection(network, 2) as idle:
         before = node.received
         network.cut([(2, 1)])
         waiting.ask()
-        assert not waiting.has_answer(within_s=_SHORT_S)
+        assert not waiting.has_response(within_s=_SHORT_S)
 
         network.heal([(2, 1)], delivers_late=False)
 
         with pytest.raises(ConnectionResetError):
-            waiting.has_answer()
+            waiting.has_response()
         assert node.received == before
         idle.ask()
-        assert idle.has_answer()
+        assert idle.has_response()
 
 
 @pytest.mark.parametrize(
     ("party", "directions"),
     [
         pytest.param(CLIENTS, [(2, 1), (1, 2)], id="a client"),
-        pytest.param(2, [(CLIENTS, 1), (1, CLIENTS)], id="a node, when clients are cut off"),
+        pytest.param(2, [(CLIENTS, 1), (1, CLIENTS)], id="a node, while clients are held back"),
     ],
 )
-def test_cut_leaves_others_alone(network: Network, party: int, directions: list[Direction]) -> None:
-    with asked(network, party) as caller:
+def test_cut_does_not_affect_other_parties(network: Network, party: int, directions: list[Direction]) -> None:
+    with used_connection(network, party) as caller:
         network.cut(directions)
 
         caller.ask()
 
-        assert caller.has_answer()
+        assert caller.has_response()
 
 
 @pytest.mark.parametrize(
-    ("parties", "is_hit"), [pytest.param({1, 2}, True, id="its own"), pytest.param({1, CLIENTS}, False, id="others")]
+    ("parties", "is_reset"), [pytest.param({1, 2}, True, id="its own"), pytest.param({1, CLIENTS}, False, id="others")]
 )
 def test_reset_breaks_connections_on_both_sides(
-    network: Network, node: Node, parties: Collection[int], is_hit: bool
+    network: Network, node: Node, parties: Collection[int], is_reset: bool
 ) -> None:
-    with asked(network, 2) as caller:
+    with used_connection(network, 2) as caller:
         network.reset(parties)
 
-        if is_hit:
+        if is_reset:
             with pytest.raises(ConnectionResetError):
-                caller.has_answer()
-            assert node.has_lost_one.wait(_PATIENCE_S)
+                caller.has_response()
+            assert node.has_lost_connection.wait(_PATIENCE_S)
         else:
             caller.ask()
-            assert caller.has_answer()
+            assert caller.has_response()
 
 
 def test_refusal_resets_old_and_new_connections_until_it_is_healed(network: Network) -> None:
-    with asked(network, 2) as old, asked(network, CLIENTS) as client:
+    with used_connection(network, 2) as old, used_connection(network, CLIENTS) as client:
         network.refuse([(2, 1)])
 
         with pytest.raises(ConnectionResetError):
-            old.has_answer()
+            old.has_response()
         with Caller(network, 2) as new:
             new.ask()
             with pytest.raises(ConnectionResetError):
-                new.has_answer()
+                new.has_response()
         client.ask()
-        assert client.has_answer(), "it is not its connection"
+        assert client.has_response(), "another party"
         network.heal([(2, 1)], delivers_late=True)
-        with asked(network, 2):
+        with used_connection(network, 2):
             pass
 
 
-def test_half_open_tells_the_node_and_not_the_caller(network: Network, node: Node) -> None:
-    with asked(network, 2) as caller:
+def test_half_open_connection_is_closed_for_the_node_and_not_for_the_caller(network: Network, node: Node) -> None:
+    with used_connection(network, 2) as caller:
         before = node.received
         network.half_open({1, 2})
 
-        assert node.has_lost_one.wait(_PATIENCE_S)
+        assert node.has_lost_connection.wait(_PATIENCE_S)
         caller.ask()
-        assert not caller.has_answer(within_s=_SHORT_S)
+        assert not caller.has_response(within_s=_SHORT_S)
         assert node.received == before
-        with asked(network, 2):
-            assert node.received != before, "a new connection is a good one"
+        with used_connection(network, 2):
+            assert node.received != before, "a new connection works"

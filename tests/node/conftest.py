@@ -25,7 +25,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodesInProcess]:
 
 @pytest.fixture(scope="module")
 def strict_about_size(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodesInProcess]:
-    """A quorum of one node that takes batches of 4000 bytes."""
+    """A quorum of one node that accepts batches of up to 4000 bytes."""
     configurations = voters_properties(tmp_path_factory.mktemp("size"), voters=1, message__max__bytes="4000")
     with NodesInProcess(configurations) as nodes:
         nodes.start().wait_for_leader()
@@ -34,7 +34,7 @@ def strict_about_size(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node
 
 @pytest.fixture(scope="module")
 def strict_about_records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodesInProcess]:
-    """A quorum of one node that takes only what Java's followers read."""
+    """A quorum of one node that accepts only what Java's followers can read."""
     configurations = voters_properties(tmp_path_factory.mktemp("strict"), voters=1, raft__records__strict="true")
     with NodesInProcess(configurations) as nodes:
         nodes.start().wait_for_leader()
@@ -65,7 +65,7 @@ def following(tmp_path: Path) -> Iterator[Pair]:
 
 @pytest.fixture(scope="module")
 def uncommitted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
-    """A leader with a batch that is not committed, behind others that are."""
+    """A leader with a batch that is not committed, after others that are."""
     with leading_pair(tmp_path_factory.mktemp("uncommitted")) as pair, pair.wire() as producer:
         producer.send(produce_request(batch_of(b"committed"), timeout_ms=600_000), 9)
         pair.wait_for_log_end(2)

@@ -47,7 +47,7 @@ def test_node_names_what_it_serves(alone: NodesInProcess, version: int) -> None:
     ("version", "features"),
     [(0, ()), (3, ()), (4, (SupportedFeature(name="kraft.spark.version", min_version=0, max_version=1),))],
 )
-def test_node_names_its_feature_to_clients_that_survive_it(
+def test_node_names_its_feature_only_to_clients_that_can_read_it(
     alone: NodesInProcess, version: int, features: tuple[SupportedFeature, ...]
 ) -> None:
     with alone.wire(1) as wire:

@@ -76,7 +76,7 @@ def test_plan_keeps_to_the_limits(written: Pair, asked: BatchPlanRequest, end: i
         assert plan_of(wire, asked).end.offset == end
 
 
-def test_nothing_lies_before_the_start_of_the_log(written: Pair) -> None:
+def test_no_record_precedes_the_start_of_the_log(written: Pair) -> None:
     with written.wire() as wire:
         assert plan_of(wire, BatchPlanRequest(start_offset=0)).start == LogPlace(offset=0, epoch=0)
 

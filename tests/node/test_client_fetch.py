@@ -176,7 +176,7 @@ def test_client_waits_until_there_is_enough(alone: NodesInProcess) -> None:
 
 
 @pytest.mark.rule("CLIENT-2")
-def test_client_gets_what_little_there_is_when_its_time_is_over(alone: NodesInProcess) -> None:
+def test_client_gets_fewer_bytes_than_min_bytes_when_its_max_wait_ends(alone: NodesInProcess) -> None:
     start = append(alone, b"little")
 
     with alone.wire(1) as wire:

@@ -54,13 +54,13 @@ def open_all(connections: Connections, *stubs: Stub) -> None:
     ("open_ones", "dropped"),
     [
         pytest.param([Stub("spoke", 1, True), Stub("silent", 5), Stub("later", 6)], "silent", id="never spoke"),
-        pytest.param([Stub("busy", 1, True, True), Stub("idle", 5, True)], "idle", id="nothing under way"),
+        pytest.param([Stub("busy", 1, True, True), Stub("idle", 5, True)], "idle", id="nothing in flight"),
         pytest.param([Stub("late", 5, True), Stub("early", 3, True)], "early", id="quiet for longest"),
         pytest.param([Stub("voter", 1, True, is_peer=True), Stub("client", 2, True)], "client", id="no voter"),
         pytest.param([Stub("going", 1, is_closing=True), Stub("silent", 2)], "silent", id="not one that ends anyway"),
     ],
 )
-def test_connection_that_matters_least_makes_room(open_ones: list[Stub], dropped: str) -> None:
+def test_least_important_connection_is_dropped_for_a_new_one(open_ones: list[Stub], dropped: str) -> None:
     connections = registry(len(open_ones))
     open_all(connections, *open_ones)
     before = [stub for stub in open_ones if stub.is_closing]

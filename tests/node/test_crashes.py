@@ -6,14 +6,15 @@ import time
 
 import pytest
 
-from tests.node.harness.appenders import Appenders, read_all
 from tests.node.harness.batches import batch_of
 from tests.node.harness.waiting import eventually
 from tests.processes.node_process import NodeProcess
 from tests.processes.node_quorum import NodeQuorum
+from tests.workload.appenders import Appenders
+from tests.workload.committed import read_all
 
 
-def test_kills_lose_and_double_nothing_that_was_acknowledged(trio: NodeQuorum) -> None:
+def test_no_acknowledged_append_is_lost_or_duplicated_by_kills(trio: NodeQuorum) -> None:
     with Appenders(trio.client) as appenders:
         appenders.wait_for_progress()
         _kill_and_restart(trio.leader(), appenders)
@@ -50,22 +51,22 @@ def test_leader_has_a_successor_within_a_second_when_it_is_stopped(trio: NodeQuo
         appenders.wait_for_progress()
 
     assert exit_code == 0
-    assert took_s < 1.5, "an interpreter's end included"
+    assert took_s < 1.5, "the exit of the interpreter included"
     assert "shut down" in old.output.splitlines()[-1]
     with trio.client() as client:
         appenders.check(read_all(client))
 
 
 @pytest.mark.rule("LOG-13")
-def test_torn_end_of_a_killed_node_is_cut_and_filled_again(trio: NodeQuorum) -> None:
+def test_torn_end_of_a_killed_node_is_truncated_and_fetched_again(trio: NodeQuorum) -> None:
     with trio.client() as client:
-        client.append(batch_of(b"before the tear"))
+        client.append(batch_of(b"before the torn end"))
         torn = trio.follower()
-        eventually(lambda: b"before the tear" in torn.segment.read_bytes(), "it has the record")
+        eventually(lambda: b"before the torn end" in torn.segment.read_bytes(), "the follower has the record")
         torn.kill()
         with torn.segment.open("ab") as file:
             file.write(b"\x00" * 100)
-        client.append(batch_of(b"after the tear"))
+        client.append(batch_of(b"after the torn end"))
         torn.start().wait_until_serving()
         expected = trio.leader().segment.read_bytes()
         eventually(lambda: torn.segment.read_bytes() == expected, "the same bytes as the leader's")

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from raft.errors import QuorumUnavailableError
-from tests.node.harness.appenders import Appenders, read_all
 from tests.node.harness.batches import batch_of
 from tests.node.harness.properties import voters_properties
 from tests.processes.node_process import NodeProcess, client_of
 from tests.processes.node_quorum import NodeQuorum
+from tests.workload.appenders import Appenders
+from tests.workload.committed import read_all
 
 FULL_BYTES = 100_000
 

@@ -39,7 +39,7 @@ LIKELY: dict[str, st.SearchStrategy[object]] = {
     "cluster_id": st.sampled_from([CLUSTER_ID, "other"]),
     "replica_epoch": _FEW_NUMBERS,
     "replica_id": st.sampled_from([-2, -1, 1, 5]),
-    # A leader of an epoch without an election would halt the node, as it should: rule GEN-12.
+    # A second leader of an epoch would halt the node, as GEN-12 requires.
     "leader_id": st.just(-1),
     "max_wait_ms": st.integers(-1, 20),
     "timeout_ms": st.integers(-1, 20),

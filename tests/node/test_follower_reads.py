@@ -1,4 +1,4 @@
-"""A follower serves to clients what it knows to be committed, and nothing above that."""
+"""A follower serves clients only what it knows to be committed."""
 
 from __future__ import annotations
 

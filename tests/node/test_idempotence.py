@@ -160,7 +160,7 @@ def test_other_rows_under_a_written_key_are_refused_with_what_is_there(leading: 
     )
 
 
-def test_keyed_write_is_there_once_and_an_older_one_never(alone: NodesInProcess) -> None:
+def test_keyed_write_is_in_the_log_once_and_an_older_one_never(alone: NodesInProcess) -> None:
     def write(wire: Wire, version: int) -> ProduceResponsePartition:
         key = WriteKey("query", version)
         batch = batch_of(b"row", producer_id=key.producer_id, epoch=key.producer_epoch, sequence=key.base_sequence)

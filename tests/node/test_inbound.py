@@ -241,9 +241,9 @@ def test_connection_is_dropped_when_its_frame_delays_others_and_makes_no_progres
         return [first, second, third]
 
     assert asyncio.run(play()) == [
-        [False],  # as long as no other frame waits
+        [False],  # As long as no other frame waits.
         [True, False, False],
-        [True, True, False],  # 200 KiB in a second; the third was not read meanwhile
+        [True, True, False],  # 200 KiB in a second; the third was not read meanwhile.
     ]
 
 

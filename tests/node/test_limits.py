@@ -85,7 +85,7 @@ def test_bytes_that_are_no_request_end_their_connection_alone(small: NodesInProc
 
 def test_frame_of_exactly_the_limit_is_read(small: NodesInProcess) -> None:
     request = encode_request(produce_request(batch_of(b"x")), 9, correlation_id=1, client_id="c")[4:]
-    body = request + bytes(FRAME_BYTES - len(request))  # what stands behind a message is ignored
+    body = request + bytes(FRAME_BYTES - len(request))  # Bytes after a message are ignored.
     with small.wire(1) as wire:
         wire.send_bytes(len(body).to_bytes(4, "big") + body)
 
@@ -114,7 +114,7 @@ def test_request_is_accepted_byte_by_byte(small: NodesInProcess) -> None:
         assert wire.frame()[:6] == b"\x00\x00\x00\x05\x00\x00"
 
 
-def test_half_a_frame_and_then_silence_ends_the_connection(small: NodesInProcess) -> None:
+def test_connection_is_dropped_when_it_does_not_complete_a_frame(small: NodesInProcess) -> None:
     with small.wire(1) as wire:
         assert is_served(wire)
         wire.send_bytes(request_frame()[:-1])
@@ -185,7 +185,7 @@ def test_fetch_of_a_connection_that_is_gone_is_forgotten(alone: NodesInProcess, 
     ("fetch_max_bytes", "message_max_bytes"),
     [pytest.param("20000", "10000", id="of its own fetches"), pytest.param("10000", "20000", id="of a batch")],
 )
-def test_replica_gets_no_more_at_once_than_the_node_itself_would_take(
+def test_replica_gets_no_more_bytes_than_the_node_itself_would_fetch(
     tmp_path: Path, fetch_max_bytes: str, message_max_bytes: str
 ) -> None:
     configurations = voters_properties(
@@ -206,7 +206,7 @@ def test_replica_gets_no_more_at_once_than_the_node_itself_would_take(
     assert len(batches_in(response.records)) == 2, "20,000 bytes, of 36,000"
 
 
-def test_connection_that_was_quiet_for_longest_makes_room_for_a_new_one(small: NodesInProcess) -> None:
+def test_connection_that_was_idle_for_longest_is_dropped_for_a_new_one(small: NodesInProcess) -> None:
     with ExitStack() as stack:
         spoken = [stack.enter_context(small.wire(1)) for _ in range(4)]
         assert all(is_served(wire) for wire in spoken)
@@ -235,7 +235,7 @@ def test_connections_of_voters_stay_when_there_are_too_many(tmp_path: Path) -> N
         voter.ask(fetch, 12, FetchResponse)
 
 
-def test_one_address_has_no_more_connections_than_it_may(tmp_path: Path) -> None:
+def test_connections_of_one_address_are_limited(tmp_path: Path) -> None:
     configurations = voters_properties(tmp_path, voters=1, max__connections__per__ip="2")
     with NodesInProcess(configurations) as nodes, ExitStack() as stack:
         nodes.start().wait_for_leader()
@@ -253,7 +253,7 @@ def test_request_that_lists_too_much_ends_its_connection_alone(alone: NodesInPro
     (topic,) = fetch_request(0).topics
 
     def listing(elements: int) -> FetchRequest:
-        partitions = topic.partitions * (elements - 1)  # the topic is an element too
+        partitions = topic.partitions * (elements - 1)  # The topic is an element too.
         return replace(fetch_request(0), topics=(replace(topic, partitions=partitions),))
 
     with alone.wire(1) as other, alone.wire(1) as wire:
@@ -264,7 +264,7 @@ def test_request_that_lists_too_much_ends_its_connection_alone(alone: NodesInPro
         assert is_served(other)
 
 
-def test_connection_has_a_hundred_requests_under_way_at_most(tmp_path: Path) -> None:
+def test_connection_has_a_hundred_requests_in_progress_at_most(tmp_path: Path) -> None:
     with leading_pair(tmp_path) as pair, pair.wire() as wire:
         start = pair.commit()
         for at in range(150):
@@ -338,7 +338,7 @@ def test_connection_that_the_node_does_not_read_is_not_dropped_for_that(tmp_path
     )
     with NodesInProcess(configurations) as nodes:
         nodes.start().wait_for_leader()
-        # With what is around the batch the request alone takes more than may wait.
+        # With its other fields, the request alone takes more bytes than may wait.
         request = produce_request(batch_of(b"x" * 9_900), timeout_ms=600_000)
         with nodes.wire(1) as wire:
             with nodes.slow_disk(1):

@@ -27,7 +27,7 @@ from raft.wire.messages.metadata import MetadataRequest, MetadataResponse
 from raft.wire.messages.produce import ProduceResponse
 from tests.node.harness.batches import batch_of
 from tests.node.harness.loop import NodesInProcess
-from tests.node.harness.properties import CLUSTER_ID, HOST, TOPIC, Properties, voters_properties
+from tests.node.harness.properties import CLUSTER_ID, TOPIC, voters_properties, with_client_listeners
 from tests.node.harness.requests import fetch_request, fetched, produce_request, produced
 from tests.node.harness.waiting import eventually
 from tests.node.harness.wire import Wire
@@ -63,26 +63,12 @@ UPDATE = update.UpdateRaftVoterRequest(
 FETCH = replace(fetch_request(0, epoch=1), replica_id=2)
 
 
-def with_client_listeners(configurations: dict[int, Properties]) -> dict[int, Properties]:
-    """The same nodes, each with a second listener."""
-    ports = dict(zip(configurations, free_ports(len(configurations)), strict=True))
-    places = ",".join(f"{node_id}@{HOST}:{port}" for node_id, port in ports.items())
-    return {
-        node_id: {
-            **properties,
-            "listeners": f"{properties['listeners']},CLIENT://{HOST}:{ports[node_id]}",
-            "listener.name.client.quorum.voters": places,
-        }
-        for node_id, properties in configurations.items()
-    }
-
-
 @pytest.fixture(scope="module")
 def trio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodesInProcess]:
     directory = tmp_path_factory.mktemp("trio")
     with NodesInProcess(with_client_listeners(voters_properties(directory, voters=3))) as nodes:
         nodes.start().wait_for_leader()
-        # Followers hear of the first commit a little later than it happens (LINGER-1).
+        # Followers get the first high watermark a little later than the leader has it (LINGER-1).
         cores = [node.core for node in nodes.running.values()]
         eventually(lambda: all(core.high_watermark for core in cores), "all nodes know what is committed")
         yield nodes
@@ -144,7 +130,7 @@ def test_nodes_have_the_endpoints_of_the_listener_that_received_the_request(
     expected = {node_id: listener_of(trio, node_id) for node_id in trio.running}
     partition = quorum.DescribeQuorumRequestPartition(partition_index=0)
     topic = quorum.DescribeQuorumRequestTopic(topic_name=TOPIC, partitions=(partition,))
-    for node_id in trio.running:  # the leader responds itself, the others forward the request
+    for node_id in trio.running:  # The leader responds itself; the others forward the request.
         with Wire(listener_of(trio, node_id)) as wire:
             metadata = wire.ask(MetadataRequest(topics=None), 9, MetadataResponse)
             described = wire.ask(quorum.DescribeQuorumRequest(topics=(topic,)), 2, quorum.DescribeQuorumResponse)

@@ -39,7 +39,7 @@ def test_memory_stays_flat_over_a_million_records(tmp_path: Path) -> None:
 
 
 def _usual_bytes(process: psutil.Process, client: Client, records: int) -> float:
-    """Append records and read the whole log, round after round; return the memory that there mostly was.
+    """Append records and read the whole log, round after round; return the median of the memory in use.
 
     A single measurement may include the memory of a response that was just sent.
     """
@@ -57,7 +57,7 @@ def _append(client: Client, records: int) -> None:
 
 
 def _read(client: Client) -> int:
-    """Read all that is committed; return how many bytes that are."""
+    """Read all that is committed; return its size in bytes."""
     offset, end, size_bytes = Offset(0), client.high_watermark(), 0
     while offset < end:
         records = client.fetch(offset, max_bytes=1 << 20).records

@@ -125,7 +125,7 @@ def test_response_has_each_of_several_topics(three: NodesInProcess) -> None:
 
 
 def test_node_responds_without_a_leader_when_it_knows_none(following: Pair) -> None:
-    # A pre-vote of a later epoch ends the reign of the leader that was known.
+    # A pre-vote of a later epoch makes the node forget the leader that was known.
     following.ask(
         core.VoteRequest(
             cluster_id=CLUSTER_ID,

@@ -107,7 +107,7 @@ def test_new_leader_does_not_know_the_end_yet(leading: Pair, version: int, error
 @pytest.mark.parametrize("timestamp", [LATEST, EARLIEST, 0])
 @pytest.mark.parametrize("version", [1, NEWEST])
 @pytest.mark.rule("CLIENT-5")
-def test_follower_sends_to_the_leader(following: Pair, version: int, timestamp: int) -> None:
+def test_follower_names_the_leader_for_offsets(following: Pair, version: int, timestamp: int) -> None:
     with following.wire() as wire:
         found = offset_of(wire, timestamp, version)
 

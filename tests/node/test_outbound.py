@@ -42,7 +42,7 @@ GRANTED = core.VoteResponse(leader=LeaderAndEpoch(epoch=Epoch(3)), vote_granted=
 
 
 class Caller:
-    """Asks through one connection and keeps what becomes of it."""
+    """Sends requests on one connection and keeps their results."""
 
     def __init__(self, thread: LoopThread, endpoint: Endpoint, *, refuses_controllers: bool = False) -> None:
         self._thread = thread
@@ -231,7 +231,7 @@ def test_requests_without_a_response_fail_when_the_connection_is_dropped(caller:
     assert caller.failed == [(1, Failure.DISCONNECTED)], "told once"
 
 
-def test_connection_dropped_before_it_stands_is_not_used(thread: LoopThread, peer: Peer) -> None:
+def test_connection_dropped_before_it_is_open_is_not_used(thread: LoopThread, peer: Peer) -> None:
     caller = Caller(thread, peer.endpoint)
     caller.send(1, VOTE_REQUEST)
     caller.close()
@@ -330,7 +330,7 @@ def test_request_fails_when_its_response_cannot_be_decoded(caller: Caller, peer:
         pytest.param(Endpoint(HOST, -1), id="a port before the first"),
     ],
 )
-def test_requests_to_an_endpoint_that_cannot_be_fail(thread: LoopThread, endpoint: Endpoint) -> None:
+def test_requests_to_an_invalid_endpoint_fail(thread: LoopThread, endpoint: Endpoint) -> None:
     caller = Caller(thread, endpoint)
     caller.send(1, VOTE_REQUEST)
 

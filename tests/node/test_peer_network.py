@@ -19,7 +19,7 @@ BEGIN = core.BeginQuorumEpochRequest(cluster_id=None, leader=LeaderAndEpoch(epoc
 
 
 class SilentWorld(asyncio.SelectorEventLoop):
-    """A loop from which no host can be reached: attempts to connect last until they are given up."""
+    """A loop from which no host can be reached: attempts to connect last until they are cancelled."""
 
     def __init__(self) -> None:
         super().__init__()

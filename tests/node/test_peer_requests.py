@@ -109,7 +109,7 @@ def test_replica_of_an_old_version_is_refused(uncommitted: Pair, version: int) -
         response = wire.ask(replace(fetch_request(0), replica_id=2), version, FetchResponse)
 
     codes = [partition.error_code for topic in response.responses for partition in topic.partitions]
-    # Before version 7 there is no place for an error of the whole request.
+    # Before version 7 there is no field for an error of the whole request.
     assert (response.error_code, codes) == ((42, []) if version >= 7 else (0, [42]))
 
 

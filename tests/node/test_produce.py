@@ -87,7 +87,7 @@ def _damaged() -> bytes:
         pytest.param(batch_of(b"x" * 5000), ErrorCode.MESSAGE_TOO_LARGE, "at most 4000", id="too large"),
         pytest.param(with_codec(GOOD, 7), ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "codec 7", id="unknown codec"),
         pytest.param(GOOD + GOOD, ErrorCode.INVALID_RECORD, "not exactly one batch", id="two batches"),
-        pytest.param(GOOD[:-1], ErrorCode.INVALID_RECORD, "not exactly one batch", id="cut short"),
+        pytest.param(GOOD[:-1], ErrorCode.INVALID_RECORD, "not exactly one batch", id="incomplete"),
         pytest.param(GOOD[:40], ErrorCode.INVALID_RECORD, "not exactly one batch", id="less than a header"),
         pytest.param(b"", ErrorCode.INVALID_RECORD, "not exactly one batch", id="nothing"),
         pytest.param(None, ErrorCode.INVALID_RECORD, "not exactly one batch", id="null"),

@@ -60,7 +60,7 @@ def test_every_node_has_what_is_appended(tmp_path: Path) -> None:
         assert roles == [Follower, Follower]
 
 
-def test_two_of_three_go_on_and_the_third_catches_up(tmp_path: Path) -> None:
+def test_two_of_three_continue_and_the_third_catches_up(tmp_path: Path) -> None:
     with NodesInProcess(voters_properties(tmp_path)) as nodes:
         leader = nodes.start().wait_for_leader()
         away = min(node_id for node_id in nodes.running if node_id != leader)
@@ -112,7 +112,7 @@ def test_another_voter_leads_within_a_second_when_the_leader_shuts_down(tmp_path
         new = nodes.wait_for_leader(other_than=old)
         append(nodes, b"b")
 
-        # Without word of the leader's leave the others would wait half a minute.
+        # Without the leader's EndQuorumEpoch the others would wait for half a minute.
         assert time.monotonic() - started_s < 5
         nodes.start(old)
         wait_until_all_have(nodes, [b"a", b"b"])
@@ -195,7 +195,7 @@ def _refusals(caplog: pytest.LogCaptureFixture, *, of: int) -> list[str]:
 
 
 @pytest.mark.rule("DIVERGE-5", "DIVERGE-6")
-def test_deposed_leader_cuts_what_was_not_committed(leading: Pair) -> None:
+def test_replaced_leader_truncates_what_was_not_committed(leading: Pair) -> None:
     start = leading.commit()
     epoch = Epoch(leading.epoch + 1)
 

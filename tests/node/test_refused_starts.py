@@ -60,7 +60,7 @@ def test_port_that_is_taken_is_named(properties: Properties) -> None:
     assert isinstance(error, ConfigError)
     assert str(error).startswith(f"cannot listen on {place}: ")
     assert "in use" in str(error)
-    run_once(properties)  # The directory was given back.
+    run_once(properties)  # The directory was unlocked.
 
 
 def test_directory_of_a_node_that_runs_is_refused(properties: Properties) -> None:
@@ -130,7 +130,9 @@ def test_log_that_is_shorter_than_was_flushed_is_refused(properties: Properties)
 
 @pytest.mark.parametrize("torn", [b"\x00" * 17, b"\xff" * 200, b"half"])
 @pytest.mark.rule("LOG-13")
-def test_torn_end_is_cut_with_a_warning(properties: Properties, torn: bytes, caplog: pytest.LogCaptureFixture) -> None:
+def test_torn_end_is_truncated_with_a_warning(
+    properties: Properties, torn: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     run_once(properties, b"a", b"b")
     path = segment(properties)
     good_bytes = path.stat().st_size
@@ -193,4 +195,4 @@ def test_start_is_refused_when_the_node_is_no_longer_a_voter(tmp_path: Path) -> 
     done = kraft("serve", "--config", str(write_properties(tmp_path / "other.properties", other)))
 
     assert done.exit_code == 1
-    assert "is no voter of [2]" in done.errors.splitlines()[-1]
+    assert "is not a voter of [2]" in done.errors.splitlines()[-1]

@@ -1,4 +1,4 @@
-"""A child process that is signalled, waited for and killed."""
+"""A child process: signals, waiting and killing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import IO, Self
 from tests.processes.commands import ROOT, TIED_TO_PARENT, child_environment
 
 PATIENCE_S = 30.0
-"""How long a test waits for what should take a second, on a machine that is busy."""
+"""How long a test waits for what takes a second, on a machine that is busy."""
 
 
 class ChildProcess:
@@ -22,7 +22,7 @@ class ChildProcess:
     test run either; see `TIED_TO_PARENT`.
 
     Args:
-        name: names it in failures.
+        name: identifies it in failures.
     """
 
     def __init__(self, name: str) -> None:

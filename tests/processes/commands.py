@@ -8,18 +8,18 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-"""The checkout: child processes run here unless they are told another folder, so that `-m raft.cli` finds its code."""
+"""The checkout. Child processes run here unless they get another folder, so that `-m raft.cli` finds its code."""
 
 KRAFT = (sys.executable, "-m", "raft.cli")
 """The command `kraft` of this checkout."""
 
 TIED_TO_PARENT = ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
-"""Goes before a command. The kernel kills the process when the thread that started it ends, also when pytest is killed
-at a timeout. Only Linux has this.
+"""Put before a command, it makes the kernel kill the process when the thread that started it ends, also when pytest is
+killed at a timeout. Only Linux has this.
 """
 
 _JVM_OPTIONS = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS")
-"""A JVM announces these variables on standard error, where tests look for the messages of a program."""
+"""A JVM prints these variables to standard error, where tests expect only the messages of a program."""
 
 
 def child_environment(**changes: str) -> dict[str, str]:

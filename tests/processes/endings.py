@@ -1,4 +1,4 @@
-"""The ends of processes that are not children of this one."""
+"""Waiting for processes that are not children of this one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.node.harness.waiting import eventually
 
 
 def has_ended(process: psutil.Process) -> bool:
-    """Whether it does not run any more; a zombie, whose new parent has not waited for it yet, does not run."""
+    """Whether it has ended; a zombie, whose new parent has not waited for it yet, has ended."""
     try:
         return bool(process.status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:

@@ -16,7 +16,7 @@ class Finished:
     """The end of a process.
 
     Fields:
-        name: names the process in failures.
+        name: identifies the process in failures.
         output, errors: standard output and standard error.
     """
 
@@ -49,7 +49,7 @@ def run_to_end(
     """Run a command.
 
     Args:
-        name: names it in failures.
+        name: identifies it in failures.
         command: the program and its arguments.
         stdin: its whole standard input.
         environment: its variables; those of this process if None.

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def hangup(disposition: signal.Handlers) -> Iterator[None]:
-    """Set the disposition that processes inherit which are started in the block.
+    """Set the disposition that processes inherit when they are started in the block.
 
     Otherwise they would inherit that of the shell that runs the tests: under nohup, SIGHUP is ignored.
     """

@@ -52,7 +52,7 @@ class NodeProcess(Server):
 
     @property
     def partition(self) -> Path:
-        """The folder of its log, which is there once it has started."""
+        """The folder of its log, which exists once it has started."""
         (folder,) = self.log_dir.glob("*-0")
         return folder
 

@@ -1,4 +1,4 @@
-"""A quorum of nodes that are processes of their own; a node that has ended is not started again by itself."""
+"""A quorum whose nodes are child processes; a node that ends is not restarted."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class NodeQuorum:
 
     @property
     def bootstrap_servers(self) -> str:
-        """The same as clients are given it: host:port,..."""
+        """The endpoints as the option of a client: host:port,..."""
         return ",".join(map(str, self.endpoints))
 
     @property
@@ -106,7 +106,7 @@ class NodeQuorum:
         for node in running:
             node.signal(signal.SIGTERM)
         for node in running:
-            # The last leader waits for a successor, which there is none, for longer than a test should.
+            # The last leader waits for a successor that cannot be elected, for longer than a test should take.
             node.stop(within_s=within_s)
 
     def leader_id(self) -> int:
@@ -131,7 +131,7 @@ class NodeQuorum:
         return [node_id for node_id in self.nodes if node_id != leader_id]
 
     def settle(self, *, within_s: float = _SETTLED_S) -> QuorumDescription:
-        """Wait until all nodes that run hold the whole log and all of it is committed; no client may append meanwhile.
+        """Wait until all nodes that run have the whole log and all of it is committed; no client may append meanwhile.
 
         Raises:
             AssertionError: they do not in time.
@@ -143,7 +143,7 @@ class NodeQuorum:
         """Say which nodes do not run."""
         for node_id, node in self.nodes.items():
             if not node.is_running:
-                yield f"node {node_id} ended by itself with {node.wait()}: {node.output.splitlines()[-1:]}"
+                yield f"node {node_id} ended with {node.wait()}: {node.output.splitlines()[-1:]}"
 
     def reported_errors(self) -> Iterator[str]:
         """Say which errors the nodes have reported."""

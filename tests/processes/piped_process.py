@@ -66,7 +66,7 @@ class PipedProcess(ChildProcess):
     @property
     def errors(self) -> str:
         """What it has printed on standard error so far."""
-        # pread leaves the position alone at which the process writes: both share it.
+        # The process writes at the same file position, which pread does not change.
         size_bytes = os.fstat(self._errors.fileno()).st_size
         return os.pread(self._errors.fileno(), size_bytes, 0).decode(errors="replace")
 
@@ -80,8 +80,8 @@ class PipedProcess(ChildProcess):
         self._input.flush()
 
     def close_input(self) -> None:
-        """Let it find the end of its standard input; does nothing when that is closed."""
-        # What was not flushed is lost when the process has ended.
+        """Close its standard input; does nothing when that is closed."""
+        # When the process has ended, data that was not flushed is lost.
         with suppress(BrokenPipeError):
             self._input.close()
 
@@ -90,7 +90,7 @@ class PipedProcess(ChildProcess):
         self._output.close()
 
     def line(self, *, within_s: float = PATIENCE_S) -> str:
-        """Return the next line of its standard output without the line feed, or what is left there at the end.
+        """Return the next line of its standard output without the line feed, or the rest without one at the end.
 
         Raises:
             TimeoutError: there is none in time.
@@ -116,13 +116,13 @@ class PipedProcess(ChildProcess):
     @property
     def _input(self) -> IO[bytes]:
         stdin = self._started.stdin
-        assert stdin is not None, "_spawn was asked for a pipe"
+        assert stdin is not None, "_spawn made a pipe"
         return stdin
 
     @property
     def _output(self) -> IO[bytes]:
         stdout = self._started.stdout
-        assert stdout is not None, "_spawn was asked for a pipe"
+        assert stdout is not None, "_spawn made a pipe"
         return stdout
 
     def _receive(self, deadline_s: float) -> bytes:

@@ -1,4 +1,4 @@
-"""A process is written to and read from line by line, and never outlives its block."""
+"""A test writes to a process and reads from it line by line, and the process ends with its block."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def echo() -> PipedProcess:
     return PipedProcess("echo", [sys.executable, "-c", _ECHO])
 
 
-def test_process_prints_lines_when_it_is_written_to() -> None:
+def test_process_prints_a_line_for_each_line_that_it_gets() -> None:
     with echo() as process:
         process.write(b"one\ntwo\n")
 
@@ -33,7 +33,7 @@ def test_process_prints_lines_when_it_is_written_to() -> None:
         assert process.errors == "read one\nread two\n"
 
 
-def test_rest_of_output_holds_what_no_line_has_taken() -> None:
+def test_rest_of_output_has_what_was_not_read_as_a_line() -> None:
     with echo() as process:
         process.write(b"one\ntwo\nthree\n")
         process.close_input()

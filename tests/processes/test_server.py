@@ -43,7 +43,7 @@ def fail_in_block(server: Server) -> None:
         raise ZeroDivisionError
 
 
-def test_server_is_gone_when_its_block_fails(tmp_path: Path) -> None:
+def test_server_is_killed_when_its_block_fails(tmp_path: Path) -> None:
     server = Server("sleeper", ["sleep", "60"], log_file=tmp_path / "log")
 
     with pytest.raises(ZeroDivisionError):
@@ -62,7 +62,7 @@ def test_server_is_killed_when_it_ignores_sigterm(tmp_path: Path) -> None:
     assert exit_code == -9
 
 
-def test_server_is_stopped_by_the_kernel_until_it_is_resumed(tmp_path: Path) -> None:
+def test_server_is_suspended_until_it_is_resumed(tmp_path: Path) -> None:
     with Server("sleeper", ["sleep", "60"], log_file=tmp_path / "log").start() as server:
         sleeper = psutil.Process(server.pid)
 

@@ -1,4 +1,4 @@
-"""Batches as librdkafka 2.16.1 writes them, one for each codec, caught from its producer.
+"""Batches as librdkafka 2.16.1 writes them, one for each codec, captured from its producer.
 
 Each holds five records with timestamps 1700000000000 + i: key `key-i`, value `value-i ` twenty times, headers `trace`
 (two bytes, 0 and 1) and `empty` (null).

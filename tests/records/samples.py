@@ -17,7 +17,7 @@ RICH = (
 
 
 def with_right_crc(payload: bytes) -> bytes:
-    """Return a doctored batch with the checksum that its bytes have now."""
+    """Return a changed batch with the checksum of its present bytes."""
     return payload[:17] + struct.pack(">I", crc32c(payload[CHECKED_FROM:])) + payload[CHECKED_FROM:]
 
 

@@ -1,4 +1,4 @@
-"""Sections of records for tests of scanners: made of records, of raw bytes, and bent."""
+"""Sections of records for tests of scanners: made of records, of raw bytes, and of changed ones."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def random_records(dice: Random, count: int) -> list[Record]:
 
 
 def bent(dice: Random, section: Section) -> Section:
-    """The section with some of its bytes, or what its header says, changed."""
+    """The section with some of its bytes, or values of its header, changed."""
     changed = bytearray(section.data)
     match dice.randrange(6):
         case 0:

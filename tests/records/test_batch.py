@@ -35,14 +35,14 @@ def placed(records: tuple[Record, ...] | list[Record], base_offset: int) -> list
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_records_come_back_when_the_batch_is_read(codec: Compression) -> None:
+def test_records_are_unchanged_when_the_batch_is_read(codec: Compression) -> None:
     batch = build_batch(RICH, base_offset=Offset(42), epoch=Epoch(3), compression=codec)
 
     assert list(read_records(batch)) == placed(RICH, 42)
 
 
 @given(records=records_strategy, codec=st.sampled_from(Compression))
-def test_records_come_back_when_they_are_random(records: list[Record], codec: Compression) -> None:
+def test_records_are_unchanged_when_they_are_random(records: list[Record], codec: Compression) -> None:
     batch = build_batch(records, base_offset=Offset(9), compression=codec)
 
     check_crc(batch, 0, len(batch))
@@ -101,7 +101,7 @@ def test_batch_equals_the_one_of_aiokafka_when_built_from_the_same() -> None:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_batch_of_librdkafka_is_read_when_caught_from_it(codec: Compression) -> None:
+def test_captured_batch_of_librdkafka_is_read(codec: Compression) -> None:
     batch = CAUGHT[codec]
 
     check_crc(batch, 0, len(batch))

@@ -61,7 +61,7 @@ def test_snappy_reads_raw_block_when_there_is_no_framing() -> None:
 
 
 def test_snappy_reads_framing_when_streams_follow_each_other() -> None:
-    # Java's SnappyInputStream takes a header where a block could stand.
+    # Java's SnappyInputStream accepts a header in place of a block.
     framed = snappy.compress(b"one ") + snappy.compress(b"two")
 
     assert decompress(Compression.SNAPPY, framed) == b"one two"
@@ -106,7 +106,7 @@ def test_gzip_takes_time_in_proportion_when_members_are_many() -> None:
         decompress(Compression.GZIP, member * count)
         return time.process_time() - started_s
 
-    # Eight times as many; were the rest copied at every member, it would take 64 times as long.
+    # Eight times as many members. If the rest were copied at every member, it would take 64 times as long.
     assert processor_time_s(104_000) < 30 * processor_time_s(13_000)
 
 
@@ -129,13 +129,13 @@ def test_codec_takes_data_when_it_is_as_large_as_allowed(codec: Compression) -> 
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_codec_refuses_bomb_when_one_byte_more_than_allowed(codec: Compression) -> None:
+def test_codec_refuses_data_when_it_decompresses_to_one_byte_more_than_allowed(codec: Compression) -> None:
     with pytest.raises(DecodeError, match=r"more than|at most"):
         decompress(codec, compress(codec, TEXT), max_bytes=len(TEXT) - 1)
 
 
 @pytest.mark.parametrize("codec", REAL_CODECS)
-def test_codec_refuses_bomb_before_it_takes_the_memory(codec: Compression) -> None:
+def test_codec_refuses_data_that_decompresses_to_too_much_before_it_takes_the_memory(codec: Compression) -> None:
     bomb = compress(codec, bytes(100 << 20))
 
     tracemalloc.start()
@@ -166,11 +166,11 @@ def test_codec_refuses_data_when_damaged(codec: Compression, damage) -> None:  #
 @pytest.mark.parametrize(
     "data",
     [
-        pytest.param(snappy.compress(b"data")[:18], id="cut in a size"),
-        pytest.param(snappy.compress(b"data")[:-1], id="cut in a block"),
+        pytest.param(snappy.compress(b"data")[:18], id="truncated in a size"),
+        pytest.param(snappy.compress(b"data")[:-1], id="truncated in a block"),
         pytest.param(snappy.compress(b"data") + struct.pack(">i", -5), id="negative size"),
         pytest.param(snappy.compress(b"data") + b"junk!", id="junk for a size"),
-        pytest.param(snappy.compress(b"")[:12], id="cut in the header"),
+        pytest.param(snappy.compress(b"")[:12], id="truncated in the header"),
     ],
 )
 def test_snappy_refuses_data_when_framing_is_broken(data: bytes) -> None:

@@ -255,7 +255,7 @@ def test_control_batch_is_refused_when_a_key_or_value_is_empty(key: bytes | None
         read_control_records(batch)
 
 
-def test_control_batch_is_refused_when_it_is_a_bomb() -> None:
+def test_control_batch_is_refused_when_it_decompresses_to_too_much() -> None:
     record = Record(key=write_control_key(ControlType.SNAPSHOT_FOOTER), value=bytes(MAX_CONTROL_BYTES))
     bomb = build_batch([record], is_control=True, compression=Compression.ZSTD)
 
@@ -280,7 +280,7 @@ def test_control_batch_is_refused_when_it_has_no_records() -> None:
     [
         pytest.param(2, b"\x00", id="half a version"),
         pytest.param(2, b"\xff\xff", id="negative version"),
-        pytest.param(2, b"\x00\x00\x00", id="cut short"),
+        pytest.param(2, b"\x00\x00\x00", id="incomplete"),
         pytest.param(6, b"\x00\x00\xff\xff\xff\xff\x0f", id="four billion voters"),
         pytest.param(1, b"\x00\x00\x00", id="short marker"),
         pytest.param(0, b"\xff\xff\x00\x00\x00\x00", id="marker of negative version"),

@@ -1,4 +1,4 @@
-"""Whatever the bytes are: DecodeError or a sound answer, no other exception, and no more output than allowed."""
+"""For any bytes: DecodeError or a valid result, no other exception, and no more output than allowed."""
 
 import random
 
@@ -50,7 +50,7 @@ def mutated(dice: random.Random) -> bytes:
         if len(data) < HEADER.size:
             break
     result = bytes(data)
-    # With the checksum left wrong nearly nothing would get past it.
+    # With a wrong checksum nearly all of them would be refused there.
     return with_right_crc(result) if len(result) >= HEADER.size and dice.random() < 0.8 else result
 
 
@@ -76,7 +76,7 @@ def test_readers_raise_only_decode_error_when_batches_are_mutated(round_number: 
         if prefix.damage is None:
             assert tuple(split_batches(data)) == prefix.batches
 
-    # Were everything refused at the door, nothing behind it would be tested.
+    # If all inputs were refused by the first check, the others would not be tested.
     assert accepted > INPUTS_PER_ROUND // 50
 
 

@@ -21,7 +21,7 @@ BATCH = build_batch(
 )
 
 CONTENT_CHECKSUM = 13253816696267566153
-"""Of these records, for ever: nodes keep it on disk, and compare it with those of other versions."""
+"""The checksum of these records. It must never change: nodes store it, and compare it with those of other versions."""
 
 
 @pytest.mark.rule("LOG-1", "LOG-2")
@@ -50,14 +50,14 @@ def test_header_has_none_for_the_producer_when_there_is_none() -> None:
     assert not header.is_control
 
 
-def test_header_is_read_where_it_stands_when_other_bytes_surround_it() -> None:
+def test_header_is_read_at_its_position_when_other_bytes_surround_it() -> None:
     header = read_header(b"abc" + BATCH + b"def", 3)
 
     assert header == read_header(BATCH)
 
 
 @pytest.mark.parametrize("length", range(len(BATCH) - 1, -1, -977))
-def test_header_is_refused_when_the_batch_is_cut_short(length: int) -> None:
+def test_header_is_refused_when_the_batch_is_incomplete(length: int) -> None:
     with pytest.raises(DecodeError, match="is incomplete"):
         read_header(BATCH[:length])
 
@@ -76,18 +76,18 @@ def test_header_is_refused_when_the_batch_is_cut_short(length: int) -> None:
     ],
 )
 @pytest.mark.rule("LOG-1")
-def test_header_is_refused_when_a_number_cannot_be(position: int, form: str, value: int, reason: str) -> None:
+def test_header_is_refused_when_a_number_is_impossible(position: int, form: str, value: int, reason: str) -> None:
     with pytest.raises(DecodeError, match=reason):
         read_header(with_field(BATCH, position, form, value))
 
 
 @pytest.mark.parametrize("length", range(17))
-def test_size_is_unknown_or_right_when_little_of_the_batch_is_there(length: int) -> None:
+def test_size_is_unknown_or_right_when_the_batch_is_incomplete(length: int) -> None:
     assert batch_size_bytes(BATCH[:length]) == (None if length < 12 else len(BATCH))
 
 
 @pytest.mark.rule("LOG-2")
-def test_checksum_gives_each_flipped_bit_away_when_it_is_covered() -> None:
+def test_checksum_detects_each_flipped_bit_that_it_covers() -> None:
     small = build_batch([Record(value=b"v")])
 
     for position in range(21, len(small)):
@@ -112,7 +112,7 @@ def test_batch_is_not_copied_when_it_has_its_place_already() -> None:
     assert with_base_offset_and_epoch(BATCH, Offset(500), Epoch(7)) is BATCH
 
 
-def test_head_takes_61_bytes() -> None:
+def test_header_has_61_bytes() -> None:
     assert HEADER.size == 61
     assert struct.unpack_from(">i", BATCH, 8)[0] == len(BATCH) - 12
 

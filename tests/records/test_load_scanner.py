@@ -1,4 +1,4 @@
-"""The choice of the scanner: what is taken, what is refused, and what is said about it."""
+"""The choice of the scanner: which one is used, which choice is refused, and the warnings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEYED = build_batch(RICH, producer_id=2**62 + 5, producer_epoch=3, base_sequence
 
 @pytest.fixture
 def fresh_choice() -> Iterator[None]:
-    """Let the process choose anew, now and after the test."""
+    """Let the process choose again, now and after the test."""
     load_scanner.cache_clear()
     yield
     load_scanner.cache_clear()

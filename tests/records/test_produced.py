@@ -16,7 +16,7 @@ PLAIN = build_batch([Record(value=b"a", timestamp_ms=5), Record(value=b"b", time
 
 
 def claiming(records: int, *, codec: Compression = Compression.NONE) -> bytes:
-    """One small record in a batch whose header speaks of so many."""
+    """One small record in a batch whose header claims so many."""
     batch = build_batch([Record(value=None)], compression=codec)
     return with_field(with_field(batch, 23, ">i", records - 1), 57, ">i", records)
 
@@ -39,8 +39,8 @@ def test_leader_takes_batch_when_a_client_sends_it_with_any_codec(codec: Compres
     ("data", "code"),
     [
         pytest.param(b"", ErrorCode.INVALID_RECORD, id="nothing"),
-        pytest.param(BATCH[:-1], ErrorCode.INVALID_RECORD, id="cut short"),
-        pytest.param(BATCH[:30], ErrorCode.INVALID_RECORD, id="cut in the header"),
+        pytest.param(BATCH[:-1], ErrorCode.INVALID_RECORD, id="incomplete"),
+        pytest.param(BATCH[:30], ErrorCode.INVALID_RECORD, id="truncated in the header"),
         pytest.param(BATCH + BATCH, ErrorCode.INVALID_RECORD, id="two batches"),
         pytest.param(BATCH + b"x", ErrorCode.INVALID_RECORD, id="a byte too many"),
         pytest.param(with_field(BATCH, 16, ">b", 0), ErrorCode.INVALID_RECORD, id="magic 0"),

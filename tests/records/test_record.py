@@ -35,7 +35,7 @@ NULL = b"\x01"
 
 @pytest.mark.rule("LOG-3")
 @pytest.mark.parametrize("record", RICH, ids=["full", "empty value", "null value", "long"])
-def test_record_comes_back_when_read(record: Record) -> None:
+def test_record_is_unchanged_when_read(record: Record) -> None:
     section = write_record(record, offset_delta=0, base_timestamp_ms=1_700_000_000_000)
 
     assert read(section, base_ms=1_700_000_000_000) == [replace(record, offset=Offset(100))]
@@ -52,13 +52,13 @@ def test_record_has_kafka_bytes_when_written() -> None:
 
 
 def test_reader_skips_one_byte_of_attributes_when_its_top_bit_is_set() -> None:
-    # A varint would swallow the byte behind it.
+    # A varint would also take the byte after it.
     section = body(b"\xff", ZERO, ZERO, NULL, write_varint(1), b"v", ZERO)
 
     assert read(section) == [Record(value=b"v", timestamp_ms=0, offset=Offset(100))]
 
 
-def test_reader_mends_header_key_when_it_is_not_utf8() -> None:
+def test_reader_replaces_invalid_bytes_when_a_header_key_is_not_utf8() -> None:
     section = body(ZERO, ZERO, ZERO, NULL, NULL, write_varint(1), write_varint(2), b"a\xff", NULL)
 
     assert read(section)[0].headers == (("a\ufffd", None),)
@@ -106,7 +106,7 @@ def test_reader_raises_only_decode_error_when_bytes_are_random(section: bytes, c
     assert len(records) == max(count, 0)
 
 
-def test_reader_never_reads_past_end_when_cut_at_every_byte() -> None:
+def test_reader_never_reads_past_end_when_truncated_at_every_byte() -> None:
     section = b"".join(
         write_record(record, offset_delta=delta, base_timestamp_ms=0) for delta, record in enumerate(RICH[:3])
     )

@@ -1,4 +1,4 @@
-"""The check of the records that a leader takes, their content checksum, and the search for a time."""
+"""The check of the records that a leader appends, their content checksum, and the search for a time."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_unsound_record_is_found(scanner: Scanner, section: Section, outcome: Ou
     assert f"record {failed_record} of the batch" in str(checked.refusal())
 
 
-def test_records_are_looked_for_where_they_lie(scanner: Scanner) -> None:
+def test_records_are_searched_at_their_position(scanner: Scanner) -> None:
     alone = section_of_records(RICH)
     inside = alone._replace(data=b"abc" + bytes(alone.data) + b"\xff" * 9, start=3, end=3 + len(alone.data))
 
@@ -171,7 +171,7 @@ def checksum_of(scanner: Scanner, *records: Record) -> int:
 
 
 @pytest.mark.rule("CLIENT-11")
-def test_content_checksum_does_not_know_order_and_time(scanner: Scanner) -> None:
+def test_content_checksum_is_independent_of_order_and_time(scanner: Scanner) -> None:
     later = [replace(record, timestamp_ms=record.timestamp_ms + 86_400_000) for record in RICH]
 
     assert checksum_of(scanner, *RICH) == checksum_of(scanner, *reversed(RICH)) == checksum_of(scanner, *later)
@@ -194,7 +194,7 @@ def test_content_checksum_does_not_know_order_and_time(scanner: Scanner) -> None
     ],
 )
 @pytest.mark.rule("CLIENT-11")
-def test_content_checksum_tells_other_rows(scanner: Scanner, records: list[Record], others: list[Record]) -> None:
+def test_content_checksum_differs_for_other_rows(scanner: Scanner, records: list[Record], others: list[Record]) -> None:
     assert checksum_of(scanner, *records) != checksum_of(scanner, *others)
 
 
@@ -203,7 +203,7 @@ def test_content_checksum_is_the_sum_of_the_hashes_of_the_records(scanner: Scann
     record = Record(key=b"key", value=b"x" * 1000)
     content = write_record(record, offset_delta=0, base_timestamp_ms=record.timestamp_ms)[len(b"LL\0\0\0") :]
 
-    # So often that the sum does not fit into 64 bits.
+    # So many times that the sum does not fit into 64 bits.
     assert checksum_of(scanner, *[record] * 50) == 50 * murmur_hash(content) % (1 << 64)
 
 
@@ -249,7 +249,7 @@ def test_search_ends_at_a_malformed_record(scanner: Scanner) -> None:
 
 
 @pytest.mark.parametrize("round_number", range(8))
-def test_scanners_say_the_same_of_any_bytes(compiled: Scanner, python: Scanner, round_number: int) -> None:
+def test_scanners_agree_on_any_bytes(compiled: Scanner, python: Scanner, round_number: int) -> None:
     dice = Random(f"scanners {round_number}")
     sound = 0
 
@@ -264,12 +264,12 @@ def test_scanners_say_the_same_of_any_bytes(compiled: Scanner, python: Scanner, 
         sound += checked.outcome is Outcome.DONE
         assert can_be_read(section) == (checked.outcome in (Outcome.DONE, Outcome.TIMESTAMP_OVERFLOW))
 
-    # It would be no test if all were refused, or none.
+    # The test proves nothing if all of them, or none, are refused.
     assert 50 < sound < 450
 
 
 def can_be_read(section: Section) -> bool:
-    """Whether the reader of single records takes it; it has no bound of times."""
+    """Whether the reader of single records accepts it; it has no bound for timestamps."""
     try:
         records = list(
             read_records_section(

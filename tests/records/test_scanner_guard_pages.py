@@ -1,6 +1,6 @@
-"""The compiled scanner against whatever bytes: it reads not a byte outside of what it was given.
+"""The compiled scanner with any bytes: it reads no byte outside of its input.
 
-Records lie flush against pages that nobody may touch, so that a byte too far ends the process. A process that ended so
+Records are next to pages without access, so that reading one byte too many ends the process. A process that ended so
 prints no seed, hence the seed is fixed.
 """
 
@@ -44,5 +44,5 @@ def test_scanner_stays_inside_of_any_input(compiled: Scanner, python: Scanner) -
             assert checked == python.check(section, with_checksum=with_checksum)
             assert found == python.find_first(section, timestamp_ms)
 
-    # It would be no test if all inputs were refused, or none.
+    # The test proves nothing if all inputs, or none, are refused.
     assert 0.1 * INPUT_COUNT < sound_count < 0.9 * INPUT_COUNT

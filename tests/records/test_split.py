@@ -27,7 +27,7 @@ def test_split_returns_nothing_when_no_batch_is_whole(data: bytes) -> None:
     assert split_batches(data) == []
 
 
-def test_split_stops_without_a_word_when_cut_at_every_byte() -> None:
+def test_split_ends_without_an_error_when_truncated_at_every_byte() -> None:
     ends = [0, len(FIRST), len(FIRST) + len(SECOND), len(ALL)]
 
     for length in range(len(ALL)):
@@ -81,8 +81,8 @@ def test_good_prefix_is_everything_when_nothing_is_wrong() -> None:
     assert prefix.damage is None
 
 
-def test_walk_verifies_checksum_before_it_believes_a_header() -> None:
-    # The last offset delta is nonsense too, but nobody may act on it.
+def test_walk_verifies_the_checksum_before_it_uses_a_header() -> None:
+    # The last offset delta is wrong too, but it must not be used.
     damaged = bytearray(FIRST)
     damaged[23] ^= 0x80
 

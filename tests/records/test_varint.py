@@ -27,14 +27,14 @@ def test_varint_has_kafka_bytes_when_written(value: int, expected: str) -> None:
 
 
 @given(st.integers(-(2**63), 2**63 - 1))
-def test_varlong_comes_back_when_read(value: int) -> None:
+def test_varlong_is_unchanged_when_read(value: int) -> None:
     written = write_varint(value)
 
     assert read_varlong(b"\xff" + written + b"\xff", 1) == (value, 1 + len(written))
 
 
 @given(st.integers(-(2**31), 2**31 - 1))
-def test_varint_comes_back_when_read(value: int) -> None:
+def test_varint_is_unchanged_when_read(value: int) -> None:
     written = write_varint(value)
 
     assert read_varint(written, 0) == (value, len(written))

@@ -65,12 +65,10 @@ def test_wheel_is_in_order_when_it_holds_what_it_should(tmp_path: Path, platform
         ),
         pytest.param(
             {"raft/records/libscanner.dylib": b""},
-            "raft/records/libscanner.dylib does not belong into it",
+            "raft/records/libscanner.dylib is not expected",
             id="library of another platform",
         ),
-        pytest.param(
-            {"tests/test_node.py": b""}, "tests/test_node.py does not belong into it", id="file of the repository"
-        ),
+        pytest.param({"tests/test_node.py": b""}, "tests/test_node.py is not expected", id="file of the repository"),
         pytest.param(
             {"raft/records/libscanner.so": elf(62)},
             "raft/records/libscanner.so is built for x86_64",
@@ -78,7 +76,7 @@ def test_wheel_is_in_order_when_it_holds_what_it_should(tmp_path: Path, platform
         ),
         pytest.param(
             {"raft/records/libscanner.so": b"text that is no library"},
-            "raft/records/libscanner.so is built for no machine known here",
+            "raft/records/libscanner.so is built for an unknown machine",
             id="no library",
         ),
         pytest.param(
@@ -121,7 +119,7 @@ SOURCES = {
         pytest.param(SOURCES - {"raft/__init__.py"}, ["raft/__init__.py is missing"], id="module"),
         pytest.param(
             SOURCES | {"raft/records/libscanner.so"},
-            ["raft/records/libscanner.so does not belong into it"],
+            ["raft/records/libscanner.so is not expected"],
             id="compiled library",
         ),
     ],

@@ -1,4 +1,4 @@
-"""What a node that halts says to its operator."""
+"""The error with which a node halts, and the advice to its operator."""
 
 from __future__ import annotations
 

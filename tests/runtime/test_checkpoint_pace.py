@@ -29,7 +29,7 @@ def test_checkpoints_wait_for_the_interval_and_become_due_without_another_flush(
     assert pace.wait_s(500.0) == 0
 
 
-def test_nothing_is_due_while_the_checkpoints_say_everything() -> None:
+def test_nothing_is_due_while_the_checkpoints_are_complete() -> None:
     pace = CheckpointPace(1.0)
     pace.flushed()
     pace.wrote(100.0, is_complete=True)
@@ -37,7 +37,7 @@ def test_nothing_is_due_while_the_checkpoints_say_everything() -> None:
     assert pace.wait_s(500.0) is None
 
 
-def test_checkpoints_that_do_not_say_everything_are_due_again_after_the_interval() -> None:
+def test_incomplete_checkpoints_are_due_again_after_the_interval() -> None:
     pace = CheckpointPace(1.0)
     pace.flushed()
     pace.wrote(100.0, is_complete=False)

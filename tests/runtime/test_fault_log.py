@@ -1,4 +1,4 @@
-"""Faults are told once in a while, and counted meanwhile."""
+"""Repeated faults are logged at intervals, and counted meanwhile."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def clock() -> Clock:
     return Clock()
 
 
-def test_same_fault_is_told_again_after_ten_seconds_with_its_count(
+def test_same_fault_is_logged_again_after_ten_seconds_with_its_count(
     clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     log = FaultLog(LOGGER, clock.now_ms)

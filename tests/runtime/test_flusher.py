@@ -51,7 +51,7 @@ def test_flusher_fulfils_all_orders_that_wait_with_one_flush(count: int) -> None
     assert not disk.flusher.has_orders
 
 
-def test_flusher_leaves_an_order_to_the_next_flush_when_it_comes_later() -> None:
+def test_flusher_fulfils_a_later_order_with_the_next_flush() -> None:
     disk = Disk()
     disk.flusher.order(order(1))
     first = disk.flusher.flush()

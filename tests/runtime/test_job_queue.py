@@ -1,4 +1,4 @@
-"""The order of a disk's jobs, and what becomes of their results."""
+"""The order of a disk's jobs, and how their results are posted."""
 
 from __future__ import annotations
 

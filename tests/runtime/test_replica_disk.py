@@ -123,7 +123,7 @@ def test_flush_covers_the_appends_that_are_ordered_before_it() -> None:
     assert replica.directory.log.durable_end_offset == 2
 
 
-def test_listener_is_told_once_when_an_append_begins_a_segment() -> None:
+def test_listener_is_called_once_when_an_append_begins_a_segment() -> None:
     replica = Replica(segment_bytes=len(TWO[0].payload))
     replica.disk.append(TWO[:1])
     replica.workers.run()

@@ -2,8 +2,8 @@
 
     python -m tests.soak --minutes 10 --seed 7
 
-A line tells of each fault, a table at the end how much was done. The exit code is 1 when something was lost or doubled,
-or another invariant broke: then the story says what, and everything that the nodes wrote and said is kept.
+It prints a line for each fault, and figures of the run at the end. If a value was lost or doubled, or another invariant
+does not hold, it prints which, keeps the logs and the output of the nodes, and exits with code 1.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ def main(arguments: list[str] | None = None) -> int:
     print(
         f"again: python -m tests.soak --minutes {options.minutes:g} --seed {options.seed} --clients {options.clients}"
     )
-    print(f"what the nodes wrote and said, the story and the history are in {folder}")
+    print(f"the logs and the output of the nodes, the faults and the history are in {folder}")
     return 1
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=10, help="how long there are faults (10)")
-    parser.add_argument("--seed", type=int, default=1, help="another one brings other faults (1)")
-    parser.add_argument("--clients", type=int, default=10, help="how many write (10)")
+    parser.add_argument("--minutes", type=float, default=10, help="how long faults are injected (10)")
+    parser.add_argument("--seed", type=int, default=1, help="decides which faults come in which order (1)")
+    parser.add_argument("--clients", type=int, default=10, help="how many clients write (10)")
     return parser
 
 

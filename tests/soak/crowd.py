@@ -16,12 +16,12 @@ from tests.soak.clients.librdkafka import LibrdkafkaProducer, LibrdkafkaReader
 from tests.soak.clients.log_reader import LogReader
 from tests.soak.clients.readers import FreshReader, SessionReader
 from tests.soak.clients.stream_planner import StreamPlanner
-from tests.soak.clients.worker import Worker
-from tests.soak.history import History
 from tests.soak.quorum import LONGEST_RECOVERY_S, PATIENT_MS, Quorum
+from tests.workload.history import History
+from tests.workload.worker import Worker
 
 IMPATIENT_MS = 1_500
-"""Gives up in the midst of most faults, and leaves writes behind of which nobody knows what became."""
+"""Appends time out during most faults, so that their outcome is unknown."""
 
 _LONGEST_PAUSE_S = 0.05
 _LIBRDKAFKA_PAUSE_S = 0.01
@@ -29,13 +29,13 @@ _LONGEST_END_S = LONGEST_RECOVERY_S + 10.0
 
 
 class Crowd:
-    """Writers of all kinds in turn, and one reader of each kind.
+    """Writers of every kind, and one reader of each kind.
 
     Args:
-        quorum: whom they call.
-        history: gets what they see.
-        writer_count: how many write.
-        seed: says what they do next, as far as that depends on them.
+        quorum: gets their requests.
+        history: gets what they see; see `Worker`.
+        writer_count: how many clients write.
+        seed: decides the sizes of their batches and how long they wait.
     """
 
     def __init__(self, quorum: Quorum, history: History, *, writer_count: int, seed: int) -> None:
@@ -57,25 +57,25 @@ class Crowd:
         self._stream_planner = StreamPlanner("stream", history, options, Random(f"{seed}-stream"))
 
     def __enter__(self) -> Self:
-        for worker in self._everybody:
+        for worker in self._workers:
             worker.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for worker in self._everybody:
+        for worker in self._workers:
             worker.ask_to_stop()
         if isinstance(error, KeyboardInterrupt):
             return
-        # All have ended by now, unless something went wrong. Then, too, what they have under way is to be noted.
+        # After an error some still run. They are waited for, so that their appends in flight are noted.
         deadline_s = time.monotonic() + _LONGEST_END_S
-        for worker in self._everybody:
+        for worker in self._workers:
             with suppress(AssertionError):
                 worker.join(max(0.0, deadline_s - time.monotonic()))
 
     def stop_writing(self) -> None:
-        """Return when every writer has ended, and the readers that begin sessions have, too.
+        """Stop the writers and the readers that open sessions, and wait until they have ended.
 
         Raises:
             AssertionError: one does not end.
@@ -83,7 +83,7 @@ class Crowd:
         _stop([*self._writers, self._fresh_reader, self._stream_planner])
 
     def read_to(self, last_offset: Offset) -> None:
-        """Return when who reads the whole log has read the record at this offset, and ended.
+        """Wait until the readers of the whole log have read the record at this offset and ended.
 
         Raises:
             AssertionError: one does not.
@@ -94,11 +94,11 @@ class Crowd:
             reader.join(_LONGEST_END_S)
 
     @property
-    def _everybody(self) -> Sequence[Worker]:
+    def _workers(self) -> Sequence[Worker]:
         return [*self._writers, *self._log_readers, self._fresh_reader, self._stream_planner]
 
     def _writer(self, number: int, dice: Random) -> Worker:
-        """The kinds come in turn; the two of a writer id come one after the other."""
+        """Make one writer; the kinds take turns, and the two writers with one writer id have successive numbers."""
         endpoints, history = self._quorum.endpoints, self._history
         match number % 5:
             case 0:

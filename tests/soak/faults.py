@@ -1,6 +1,6 @@
-"""What is done to a quorum: each fault is a context manager, in which it lasts and after which all is well again.
+"""Faults of nodes and of the network; each is a context manager that ends the fault at the end of its block.
 
-All nodes run and nothing is cut when a fault begins. It yields what it did, in words.
+All nodes run and all links work when a fault begins. It yields a sentence about what it did.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _stop(quorum: Quorum, node_id: int) -> Iterator[str]:
     node = quorum.nodes[node_id]
     node.suspend()
     try:
-        yield f"node {node_id} stands still"
+        yield f"node {node_id} is suspended"
     finally:
         node.resume()
 
@@ -38,13 +38,13 @@ def _cut(quorum: Quorum, dice: Random, directions: set[Direction], what: str) ->
     delivers_late = dice.random() < 0.5
     quorum.network.cut(directions)
     try:
-        yield f"{what}; {'what is held back comes late' if delivers_late else 'connections are reset at its end'}"
+        yield f"{what}; {'bytes held back are delivered late' if delivers_late else 'connections are reset at its end'}"
     finally:
         quorum.network.heal(directions, delivers_late=delivers_late)
 
 
 def kill_leader(quorum: Quorum, _dice: Random) -> AbstractContextManager[str]:
-    """The leader ends without a word, and is started again later."""
+    """The leader is killed, and restarted later."""
     return _kill(quorum, quorum.leader_id())
 
 
@@ -55,24 +55,24 @@ def kill_follower(quorum: Quorum, dice: Random) -> AbstractContextManager[str]:
 
 @contextmanager
 def kill_all(quorum: Quorum, _dice: Random) -> Iterator[str]:
-    """All nodes end at once, and are started again later, at once too."""
+    """All nodes are killed at once, and restarted at once later."""
     quorum.kill()
     yield "all nodes are killed"
     quorum.start()
 
 
 @contextmanager
-def hand_over(quorum: Quorum, _dice: Random) -> Iterator[str]:
-    """The leader is asked to leave, does so, and is started again later."""
+def shut_down_leader(quorum: Quorum, _dice: Random) -> Iterator[str]:
+    """The leader is shut down, and restarted later."""
     leader_id = quorum.leader_id()
     exit_code = quorum.nodes[leader_id].terminate()
-    assert exit_code == 0, f"node {leader_id} was asked to leave and ended with {exit_code}"
-    yield f"node {leader_id} is asked to leave"
+    assert exit_code == 0, f"node {leader_id} got SIGTERM and ended with {exit_code}"
+    yield f"node {leader_id} is shut down"
     quorum.start(leader_id)
 
 
 def stop_leader(quorum: Quorum, _dice: Random) -> AbstractContextManager[str]:
-    """The leader's process stands still for longer than the others wait for it, and then goes on, knowing nothing."""
+    """The leader is suspended for longer than the fetch timeout, and resumes without knowing of an election."""
     return _stop(quorum, quorum.leader_id())
 
 
@@ -82,51 +82,51 @@ def stop_follower(quorum: Quorum, dice: Random) -> AbstractContextManager[str]:
 
 
 def cut_leader(quorum: Quorum, dice: Random) -> AbstractContextManager[str]:
-    """The leader hears neither of the others nor they of it; clients still reach all."""
+    """The leader and the others are partitioned; clients still reach all nodes."""
     leader_id = quorum.leader_id()
     directions = _both_ways(leader_id, quorum.followers_of(leader_id))
-    return _cut(quorum, dice, directions, f"node {leader_id}, the leader, is cut off from the others")
+    return _cut(quorum, dice, directions, f"node {leader_id}, the leader, is partitioned from the others")
 
 
 def isolate_leader(quorum: Quorum, dice: Random) -> AbstractContextManager[str]:
-    """The leader hears of nobody, nobody of it."""
+    """The leader is partitioned from the other nodes and from all clients."""
     leader_id = quorum.leader_id()
     directions = _both_ways(leader_id, [*quorum.followers_of(leader_id), CLIENTS])
-    return _cut(quorum, dice, directions, f"node {leader_id}, the leader, is cut off from everybody")
+    return _cut(quorum, dice, directions, f"node {leader_id}, the leader, is partitioned from all nodes and clients")
 
 
 def cut_follower(quorum: Quorum, dice: Random) -> AbstractContextManager[str]:
-    """A follower is cut off from both others; clients still reach it."""
+    """A follower is partitioned from both other nodes; clients still reach it."""
     node_id = dice.choice(quorum.followers_of(quorum.leader_id()))
     others = [other_id for other_id in quorum.nodes if other_id != node_id]
-    return _cut(quorum, dice, _both_ways(node_id, others), f"node {node_id} is cut off from the others")
+    return _cut(quorum, dice, _both_ways(node_id, others), f"node {node_id} is partitioned from the others")
 
 
-def deafen_leader(quorum: Quorum, dice: Random) -> AbstractContextManager[str]:
-    """What the others say does not arrive at the leader; what it says arrives."""
+def cut_inbound_of_leader(quorum: Quorum, dice: Random) -> AbstractContextManager[str]:
+    """Nothing that the others send reaches the leader; what the leader sends reaches them."""
     leader_id = quorum.leader_id()
     directions = {(other_id, leader_id) for other_id in quorum.followers_of(leader_id)}
-    return _cut(quorum, dice, directions, f"node {leader_id}, the leader, hears nothing of the others")
+    return _cut(quorum, dice, directions, f"node {leader_id}, the leader, receives nothing from the others")
 
 
-def mute_leader(quorum: Quorum, dice: Random) -> AbstractContextManager[str]:
-    """What the leader says does not arrive at the others; what they say arrives."""
+def cut_outbound_of_leader(quorum: Quorum, dice: Random) -> AbstractContextManager[str]:
+    """Nothing that the leader sends reaches the others; what they send reaches the leader."""
     leader_id = quorum.leader_id()
     directions = {(leader_id, other_id) for other_id in quorum.followers_of(leader_id)}
-    return _cut(quorum, dice, directions, f"the others hear nothing of node {leader_id}, the leader")
+    return _cut(quorum, dice, directions, f"the others receive nothing from node {leader_id}, the leader")
 
 
 def cut_link(quorum: Quorum, dice: Random) -> AbstractContextManager[str]:
-    """The leader and one follower do not hear of each other; the third node hears of both."""
+    """The leader and one follower are partitioned; the third node reaches both."""
     leader_id = quorum.leader_id()
     other_id = dice.choice(quorum.followers_of(leader_id))
     directions = _both_ways(leader_id, [other_id])
-    return _cut(quorum, dice, directions, f"node {leader_id}, the leader, and node {other_id} are cut off")
+    return _cut(quorum, dice, directions, f"node {leader_id}, the leader, and node {other_id} are partitioned")
 
 
 @contextmanager
 def kill_leader_of_two(quorum: Quorum, dice: Random) -> Iterator[str]:
-    """While a follower stands still, the leader is killed: one node is left, and then the other one wakes up."""
+    """The leader is killed while a follower is suspended: one node runs, and then the follower resumes."""
     leader_id = quorum.leader_id()
     with _kill(quorum, leader_id), _stop(quorum, dice.choice(quorum.followers_of(leader_id))) as what:
         yield f"node {leader_id}, the leader, is killed, and {what}"
@@ -134,9 +134,9 @@ def kill_leader_of_two(quorum: Quorum, dice: Random) -> Iterator[str]:
 
 @contextmanager
 def kill_leader_of_one_behind(quorum: Quorum, dice: Random) -> Iterator[str]:
-    """A follower stands still, and as it goes on, the leader is killed: the two that are left have different logs."""
+    """A follower is suspended, and the leader is killed as it resumes: the logs of the other two differ."""
     with _stop(quorum, dice.choice(quorum.followers_of(quorum.leader_id()))) as what:
-        yield f"{what}, and the leader is killed as it goes on"
+        yield f"{what}, and the leader is killed as it resumes"
         leader_id = quorum.leader_id()
         quorum.nodes[leader_id].kill()
     quorum.leader_id()
@@ -145,14 +145,14 @@ def kill_leader_of_one_behind(quorum: Quorum, dice: Random) -> Iterator[str]:
 
 @contextmanager
 def reset_connections(quorum: Quorum, _dice: Random) -> Iterator[str]:
-    """Every connection breaks, on both sides."""
+    """All connections are reset on both sides."""
     quorum.network.reset([CLIENTS, *quorum.nodes])
     yield "all connections are reset"
 
 
 @contextmanager
 def half_open_connections(quorum: Quorum, _dice: Random) -> Iterator[str]:
-    """Every connection breaks, and those who opened them are not told."""
+    """All connections are closed on the side of the node that accepted them; the other side is not notified."""
     quorum.network.half_open([CLIENTS, *quorum.nodes])
     yield "all connections are left half open"
 
@@ -161,21 +161,21 @@ FAULTS: Mapping[str, Fault] = {
     "leader killed": kill_leader,
     "follower killed": kill_follower,
     "all killed": kill_all,
-    "leader hands over": hand_over,
+    "leader shut down": shut_down_leader,
     "leader stopped": stop_leader,
     "follower stopped": stop_follower,
-    "leader cut off": cut_leader,
+    "leader partitioned": cut_leader,
     "leader isolated": isolate_leader,
-    "follower cut off": cut_follower,
-    "leader deaf": deafen_leader,
-    "leader mute": mute_leader,
+    "follower partitioned": cut_follower,
+    "leader receives nothing": cut_inbound_of_leader,
+    "leader sends nothing": cut_outbound_of_leader,
     "link cut": cut_link,
     "leader killed, follower stopped": kill_leader_of_two,
     "follower stopped, then leader killed": kill_leader_of_one_behind,
     "connections reset": reset_connections,
     "connections half open": half_open_connections,
 }
-"""Every kind of fault, by its name."""
+"""Every kind of fault by its name."""
 
 
 def _both_ways(node_id: int, others: list[int]) -> set[Direction]:

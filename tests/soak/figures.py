@@ -1,29 +1,29 @@
-"""How much was done in a run."""
+"""Figures of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.soak import checks
-from tests.soak.history import History, LoggedValue
-from tests.soak.nemesis import Struck
-from tests.soak.replicas import Replica
+from tests.soak.nemesis import EndedFault
+from tests.workload import checks
+from tests.workload.history import History, LoggedValue
+from tests.workload.replica import Replica
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """Counts, and the two longest times.
+    """Counts of a run, and the longest times of two kinds.
 
     Fields:
         leader_changes: leaders that began an epoch in the log after the first one.
-        acknowledged: values that were.
-        unknown, unknown_in_log: values that never were; how many of these are in the log all the same.
-        batches: in the log, control batches too.
-        reads, sessions: answers to readers, and in how many sessions.
-        stalest_ms: the longest that something had been acknowledged when a session asked, and did not see it.
-        slowest_recovery_s: the longest from the end of a fault until appends went on.
-        faults: how many, by their kinds.
+        acknowledged: values that were acknowledged.
+        unknown, unknown_in_log: values that were not acknowledged; how many of these are in the log.
+        batches: in the log, control batches included.
+        reads, sessions: responses to readers, and in how many sessions.
+        stalest_ms: the longest time since the acknowledgement of a record that a read did not see.
+        slowest_recovery_s: the longest time from the end of a fault until appends succeeded again.
+        faults: how many of each kind.
     """
 
     leader_changes: int
@@ -38,12 +38,14 @@ class Figures:
     faults: Mapping[str, int]
 
     @classmethod
-    def of(cls, history: History, struck: Sequence[Struck], *, replica: Replica, log: Sequence[LoggedValue]) -> Figures:
-        """Count; `log` is the replica's data records."""
+    def of(
+        cls, history: History, ended: Sequence[EndedFault], *, replica: Replica, log: Sequence[LoggedValue]
+    ) -> Figures:
+        """Count; `log` has the data records of the replica."""
         writes = checks.writes_of(history.appends)
         logged = {value for _, value in log}
         unknown = [write for write in writes if write.acknowledged_ns is None]
-        kinds = [fault.kind for fault in struck]
+        kinds = [fault.kind for fault in ended]
         return cls(
             leader_changes=replica.leader_changes,
             acknowledged=len(writes) - len(unknown),
@@ -53,7 +55,7 @@ class Figures:
             reads=len(history.reads),
             sessions=len({read.session for read in history.reads}),
             stalest_ms=max((late_ms for late_ms, _ in checks.staleness_ms(history.reads, writes, log)), default=0.0),
-            slowest_recovery_s=max((fault.recovery_s for fault in struck), default=0.0),
+            slowest_recovery_s=max((fault.recovery_s for fault in ended), default=0.0),
             faults={kind: kinds.count(kind) for kind in sorted(set(kinds))},
         )
 
@@ -63,8 +65,8 @@ class Figures:
             (f"{self.acknowledged}", f"appends acknowledged, in {self.batches} batches"),
             (f"{self.unknown}", f"appends of unknown outcome, {self.unknown_in_log} of them in the log"),
             (f"{self.reads}", f"reads, in {self.sessions} sessions"),
-            (f"{self.stalest_ms:.0f} ms", "longest that a session did not see what was acknowledged"),
-            (f"{self.slowest_recovery_s:.1f} s", "longest from the end of a fault until appends went on"),
+            (f"{self.stalest_ms:.0f} ms", "longest time that a session did not see an acknowledged record"),
+            (f"{self.slowest_recovery_s:.1f} s", "longest time from the end of a fault until appends succeeded"),
             (f"{sum(self.faults.values())}", "faults:"),
             *((f"{count}", f"  {kind}") for kind, count in self.faults.items()),
         ]

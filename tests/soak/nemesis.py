@@ -1,4 +1,4 @@
-"""What strikes a quorum: one fault after the other, in rounds; each round has every kind once, in another order."""
+"""Injects one fault after the other, in rounds; each round has every kind once, in another order."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from tests.soak.faults import FAULTS
 from tests.soak.quorum import CHECK_QUORUM_MS, LONGEST_RECOVERY_S, Quorum
 
 SHORTEST_FAULT_S = 1.2 * CHECK_QUORUM_MS / 1000
-"""So long that a follower gives its leader up, and a leader its office."""
+"""Longer than the fetch timeout of a follower and the check-quorum timeout of a leader."""
 
-_APPENDS_OF_CALM = 50
+_APPENDS_AFTER_FAULT = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Struck:
-    """One fault that is over.
+class EndedFault:
+    """One fault that has ended.
 
     Fields:
-        at_s: when it began, after the begin of the run.
-        kind: its name.
-        what: what was done, and to whom.
-        recovery_s: from its end until appends went on as before.
+        at_s: when it began, in seconds from the begin of the run.
+        kind: its name in `FAULTS`.
+        what: what was done, and to which node.
+        recovery_s: the time from its end until appends succeeded again.
     """
 
     at_s: float
@@ -35,14 +35,14 @@ class Struck:
 
 
 class Nemesis:
-    """Strikes until the time is over, and at least one round.
+    """Injects faults for some time, and at least one of each kind.
 
     Args:
-        quorum: all nodes run.
-        seed: says which faults come, and how long they last.
-        longest_fault_s: most that a fault lasts; the least is longer than any timeout of the nodes.
-        count_appends: how many are acknowledged by now.
-        tell: called after each fault.
+        quorum: its nodes, which all run.
+        seed: decides the order of the faults, and how long they last.
+        longest_fault_s: the longest duration of a fault; the shortest is `SHORTEST_FAULT_S`.
+        count_appends: returns how many appends are acknowledged by now.
+        tell: called after each fault, once appends succeed again.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Nemesis:
         seed: int,
         longest_fault_s: float,
         count_appends: Callable[[], int],
-        tell: Callable[[Struck], None],
+        tell: Callable[[EndedFault], None],
     ) -> None:
         self._seen: set[str] = set()
         self._quorum = quorum
@@ -63,36 +63,36 @@ class Nemesis:
         self._tell = tell
         self._started_s = time.monotonic()
 
-    def strike(self, duration_s: float) -> None:
-        """Return when all is over.
+    def inject_faults(self, duration_s: float) -> None:
+        """Inject faults, and return when the last one has ended.
 
         Raises:
-            AssertionError: a node ended by itself, or the quorum does not serve though nothing hinders it.
+            AssertionError: a node ended by itself, or no append succeeds after the end of a fault.
         """
         kinds = self._kinds()
         while time.monotonic() < self._started_s + duration_s or len(self._seen) < len(FAULTS):
-            self._strike_once(next(kinds))
+            self._inject(next(kinds))
 
     def _kinds(self) -> Iterator[str]:
-        """In an order that the seed alone decides; what a fault draws for itself does not change it."""
+        """Yield kinds in an order that depends on the seed alone, and not on what the faults draw."""
         order = Random(f"{self._seed}-order")
         while True:
             yield from order.sample(list(FAULTS), len(FAULTS))
 
-    def _strike_once(self, kind: str) -> None:
+    def _inject(self, kind: str) -> None:
         at_s = self._now_s()
         with FAULTS[kind](self._quorum, self._dice) as what:
             time.sleep(self._dice.uniform(SHORTEST_FAULT_S, self._longest_fault_s))
-        over_s = self._now_s()
-        self._wait_for_calm(kind)
+        ended_s = self._now_s()
+        self._wait_for_recovery(kind)
         self._seen.add(kind)
-        self._tell(Struck(at_s=at_s, kind=kind, what=what, recovery_s=self._now_s() - over_s))
+        self._tell(EndedFault(at_s=at_s, kind=kind, what=what, recovery_s=self._now_s() - ended_s))
 
-    def _wait_for_calm(self, kind: str) -> None:
-        goal = self._count_appends() + _APPENDS_OF_CALM
+    def _wait_for_recovery(self, kind: str) -> None:
+        goal = self._count_appends() + _APPENDS_AFTER_FAULT
         eventually(
             lambda: self._count_appends() >= goal or [*self._quorum.unexpected_ends()],
-            f"{_APPENDS_OF_CALM} appends after: {kind}",
+            f"{_APPENDS_AFTER_FAULT} appends after: {kind}",
             within_s=LONGEST_RECOVERY_S,
         )
         ended = [*self._quorum.unexpected_ends()]

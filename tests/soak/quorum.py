@@ -1,4 +1,4 @@
-"""Three nodes, each a process behind its proxy, and what is to be seen of them from outside."""
+"""Three nodes, each a process behind a proxy of its own."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tests.processes.node_quorum import NodeQuorum
 FETCH_TIMEOUT_MS = 700
 CHECK_QUORUM_MS = 1.5 * FETCH_TIMEOUT_MS
 LONGEST_RECOVERY_S = 30.0
-"""With all nodes up and no cut, the quorum serves again within this time; far more than it needs."""
+"""The quorum accepts appends within this time after a fault; it is far more than the quorum needs."""
 
 PATIENT_MS = int(LONGEST_RECOVERY_S * 1000)
-"""Outlasts every fault."""
+"""An API timeout that is longer than every fault."""
 
 _SEGMENT_BYTES = 8 << 20
-"""The smallest that is allowed, so that a long run has several."""
+"""The smallest valid size, so that a long run has several segments."""
 
 _ELECTED = re.compile(r"node (\d+) epoch (\d+): \w+ -> Leader")
 
@@ -45,7 +45,7 @@ class Quorum(NodeQuorum):
         """Wait for a leader.
 
         Raises:
-            AssertionError: there is none in time, though all nodes are up and nothing is cut.
+            AssertionError: there is none in time, though all nodes run and all links work.
         """
         try:
             return super().leader_id()
@@ -56,7 +56,7 @@ class Quorum(NodeQuorum):
         return super().settings(api_timeout_ms=api_timeout_ms, request_timeout_ms=request_timeout_ms)
 
     def complaints(self) -> Iterator[str]:
-        """Say what is wrong with nodes that were told to run, and with what they have said so far."""
+        """Say which errors the nodes have reported, and which epochs had two leaders."""
         yield from self.reported_errors()
         leaders: dict[int, list[int]] = defaultdict(list)
         for node in self.nodes.values():
@@ -73,7 +73,7 @@ class Quorum(NodeQuorum):
 
 @contextmanager
 def running_quorum(folder: Path) -> Iterator[Quorum]:
-    """Three nodes that run, with their directories and all they say in `folder`. None of them outlasts the block."""
+    """Run three nodes during the block; their directories and output are in `folder`."""
     with Network() as network:
         settings = SHORT_TIMEOUTS | {
             "controller.quorum.fetch.timeout.ms": str(FETCH_TIMEOUT_MS),

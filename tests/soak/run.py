@@ -1,4 +1,4 @@
-"""One run: a quorum, a crowd of clients, and a nemesis; then peace, and judgement."""
+"""One run: clients use a quorum while faults are injected; then the histories and the logs are checked."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ from raft.errors import RaftError
 from raft.types import Offset
 from tests.soak.crowd import Crowd
 from tests.soak.figures import Figures
-from tests.soak.history import History
-from tests.soak.nemesis import Nemesis, Struck
+from tests.soak.nemesis import EndedFault, Nemesis
 from tests.soak.quorum import CHECK_QUORUM_MS, Quorum, running_quorum
-from tests.soak.replicas import Replica, differences
-from tests.soak.verdict import Verdict, judge
+from tests.workload.history import History
+from tests.workload.replica import Replica, differences
+from tests.workload.verdict import Verdict, judge
 
 STALE_ALLOWED_MS = 3 * CHECK_QUORUM_MS
-"""A deposed leader resigns when no majority has fetched for check quorum's time. The last fetch of each of the two
-others may lie unread in its socket when it is stopped, and counts when it is read: at worst twice that time more."""
+"""A leader that was replaced resigns when no majority has fetched within the check-quorum timeout. When it is
+suspended, a fetch of each of the two others may be unread in its socket, and counts once it is read: in the worst case
+this takes twice that time more."""
 
-_STORY = "story.txt"
+_FAULTS = "faults.txt"
 _HISTORY = "history.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a run is to be.
+    """Options of a run.
 
     Fields:
-        seed: which faults come in which order, and what clients do; not how processes and threads interleave.
-        duration_s: how long there are faults; at least one of each kind comes, however short this is.
-        longest_fault_s: most that a fault lasts.
+        seed: decides the order of the faults and what clients do, but not how processes and threads interleave.
+        duration_s: how long faults are injected; at least one of each kind, however short this is.
+        longest_fault_s: the longest duration of a fault.
         writers: how many clients write.
     """
 
@@ -44,33 +45,34 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of it."""
+    """The result of a run."""
 
     figures: Figures
     verdict: Verdict
 
 
 def run(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Outcome:
-    """Do it, and leave in `folder` what the nodes have written and said, the story, and the history if it is a bad one.
+    """Do the run.
 
     Args:
-        plan: what to do.
-        folder: exists.
+        plan: the options.
+        folder: exists; the logs and output of the nodes and a list of the faults stay there, and the history of a run
+            in which an invariant does not hold.
         tell: gets a line after each fault.
     """
     history = History()
-    struck: list[Struck] = []
+    ended: list[EndedFault] = []
     complaints: list[str] = []
-    with running_quorum(folder) as quorum, (folder / _STORY).open("w") as story:
+    with running_quorum(folder) as quorum, (folder / _FAULTS).open("w") as faults:
 
-        def over(fault: Struck) -> None:
-            struck.append(fault)
+        def note(fault: EndedFault) -> None:
+            ended.append(fault)
             line = _line(fault, history, quorum)
-            story.write(f"{line}\n")
+            faults.write(f"{line}\n")
             tell(line)
 
         try:
-            _trouble(plan, quorum, history, over)
+            _run_under_faults(plan, quorum, history, note)
         except (AssertionError, RaftError, SubprocessError) as error:
             complaints.append(f"the run ended early: {error}")
         quorum.kill()
@@ -78,37 +80,37 @@ def run(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Outcome:
     if not complaints:
         complaints += differences(replicas)
     complaints += quorum.complaints()
-    # All are the same, unless the run ended early: then the newest has all that was ever committed.
+    # All logs are equal, unless the run ended early. Then the newest one has every committed record.
     newest = max(replicas.values(), key=lambda replica: replica.end)
     log = newest.records()
     verdict = judge(history, log, stale_allowed_ms=STALE_ALLOWED_MS, complaints=complaints)
     if not verdict.is_fine:
         history.save(folder / _HISTORY)
-    return Outcome(figures=Figures.of(history, struck, replica=newest, log=log), verdict=verdict)
+    return Outcome(figures=Figures.of(history, ended, replica=newest, log=log), verdict=verdict)
 
 
-def _trouble(plan: Plan, quorum: Quorum, history: History, over: Callable[[Struck], None]) -> None:
-    """Let clients and faults loose upon each other; return when all is quiet, and all replicas are the same."""
+def _run_under_faults(plan: Plan, quorum: Quorum, history: History, note: Callable[[EndedFault], None]) -> None:
+    """Run clients and inject faults; return when no client writes, and all replicas are equal."""
     with Crowd(quorum, history, writer_count=plan.writers, seed=plan.seed) as crowd:
         nemesis = Nemesis(
             quorum,
             seed=plan.seed,
             longest_fault_s=plan.longest_fault_s,
             count_appends=lambda: history.acknowledged_count,
-            tell=over,
+            tell=note,
         )
-        nemesis.strike(plan.duration_s)
+        nemesis.inject_faults(plan.duration_s)
         crowd.stop_writing()
         quorum.settle()
         crowd.read_to(_last_offset(quorum))
 
 
 def _last_offset(quorum: Quorum) -> Offset:
-    """Where the last data record is, in a log that nobody writes to."""
+    """Return the offset of the last data record; no client may write meanwhile."""
     return Replica.read(quorum.nodes[1].log_dir).records()[-1][0]
 
 
-def _line(fault: Struck, history: History, quorum: Quorum) -> str:
+def _line(fault: EndedFault, history: History, quorum: Quorum) -> str:
     return (
         f"{fault.at_s:6.1f} s  {quorum.leader_changes():4} leader changes  {history.acknowledged_count:7} appends  "
         f"{fault.kind}: {fault.what}"

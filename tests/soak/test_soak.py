@@ -1,4 +1,4 @@
-"""The soak in short: every kind of fault once. And how the command tells of a run."""
+"""A short soak with every kind of fault once; and the output of the command."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tests.processes.endings import left_behind
 from tests.soak import __main__ as command
 from tests.soak.faults import FAULTS
 from tests.soak.figures import Figures
-from tests.soak.history import Append, History, Read
 from tests.soak.run import Outcome, Plan, run
-from tests.soak.verdict import Verdict
+from tests.workload.history import Append, History, Read
+from tests.workload.verdict import Verdict
 
 SHORT = Plan(seed=7, duration_s=0, longest_fault_s=1.6)
 FIGURES = Figures(
@@ -33,27 +33,27 @@ FIGURES = Figures(
 
 
 @pytest.mark.rule("TEST-4", "TEST-8", "TEST-13")
-def test_quorum_of_processes_keeps_its_promises_through_every_kind_of_fault(tmp_path: Path) -> None:
-    story: list[str] = []
+def test_quorum_of_processes_loses_nothing_under_every_kind_of_fault(tmp_path: Path) -> None:
+    faults: list[str] = []
 
-    outcome = run(SHORT, tmp_path, story.append)
+    outcome = run(SHORT, tmp_path, faults.append)
 
-    assert outcome.verdict.is_fine, "\n".join([*story, str(outcome.verdict), f"the nodes' words are in {tmp_path}"])
+    assert outcome.verdict.is_fine, "\n".join([*faults, str(outcome.verdict), f"files: {tmp_path}"])
     assert outcome.figures.faults == dict.fromkeys(FAULTS, 1)
     assert outcome.figures.leader_changes >= 3
     assert outcome.figures.acknowledged >= 1000
-    assert len(story) == len(FAULTS)
+    assert len(faults) == len(FAULTS)
     assert not left_behind(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("verdict", "exit_code"),
     [
-        pytest.param(Verdict(lost=[], doubled=[], broken=[]), 0, id="all is well"),
-        pytest.param(Verdict(lost=["A is gone"], doubled=[], broken=[]), 1, id="something is lost"),
+        pytest.param(Verdict(lost=[], doubled=[], broken=[]), 0, id="every invariant holds"),
+        pytest.param(Verdict(lost=["A is lost"], doubled=[], broken=[]), 1, id="a value is lost"),
     ],
 )
-def test_command_tells_figures_and_verdict_and_keeps_what_a_bad_run_leaves(
+def test_command_prints_figures_and_verdict_and_keeps_the_files_of_a_run_that_failed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verdict: Verdict, exit_code: int
 ) -> None:
     seen: list[tuple[Plan, Path]] = []
@@ -76,14 +76,14 @@ def test_command_tells_figures_and_verdict_and_keeps_what_a_bad_run_leaves(
     assert f"lost {len(verdict.lost)}, doubled 0, invariants broken 0\n" in said
     assert folder.exists() is (str(folder) in said) is (exit_code == 1)
     if exit_code:
-        assert "A is gone\n" in said
+        assert "A is lost\n" in said
         assert "again: python -m tests.soak --minutes 0.5 --seed 3" in said
         folder.rmdir()
 
 
-def test_history_of_a_bad_run_is_saved_line_by_line(tmp_path: Path) -> None:
+def test_history_is_saved_as_a_line_for_each_append_and_read(tmp_path: Path) -> None:
     history = History()
-    history.appended(Append(client="a", value=b"a-0", invoked_ns=1, answered_ns=2, offset=Offset(3)))
+    history.appended(Append(client="a", value=b"a-0", invoked_ns=1, acknowledged_ns=2, offset=Offset(3)))
     history.read(
         Read(
             session="r",
@@ -98,6 +98,6 @@ def test_history_of_a_bad_run_is_saved_line_by_line(tmp_path: Path) -> None:
     history.save(tmp_path / "history.jsonl")
 
     append, read = map(json.loads, (tmp_path / "history.jsonl").read_text().splitlines())
-    assert append == {"client": "a", "value": "a-0", "invoked_ns": 1, "answered_ns": 2, "offset": 3}
+    assert append == {"client": "a", "value": "a-0", "invoked_ns": 1, "acknowledged_ns": 2, "offset": 3}
     assert read["records"] == [[3, "a-0"]]
     assert read["high_watermark"] is None

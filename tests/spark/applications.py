@@ -1,4 +1,4 @@
-"""Spark applications in processes of their own, so that tests can see how they end."""
+"""Spark applications as child processes, so that tests can kill them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _LIMIT_S = 120
 
 
 class Application(PipedProcess):
-    """A Python program, with the JVM and the workers that belong to it.
+    """A Python program with its JVM and its Python workers.
 
     Args:
-        module: to be run.
+        module: the program.
         arguments: of its command line.
         environment: see `PipedProcess`.
     """
 
     def __init__(self, module: str, *arguments: object, environment: Mapping[str, str] | None = None) -> None:
         super().__init__(module, [sys.executable, "-m", module, *map(str, arguments)], environment=environment)
-        # Of two threads that wait for one process, the later one is given a wrong exit code, and would keep it.
+        # If two threads wait for one process, the later one gets a wrong exit code and keeps it.
         self._waiting = threading.Lock()
 
     def line(self, *, within_s: float = _LIMIT_S) -> str:
@@ -35,7 +35,7 @@ class Application(PipedProcess):
             return super().wait(within_s=within_s)
 
     def kill(self) -> None:
-        """Kill all of it; Python first, because the JVM ends in good order when Python is gone."""
+        """Kill all its processes; Python first, because the JVM shuts down once Python has ended."""
         descendants = psutil.Process(self.pid).children(recursive=True) if self.is_running else []
         self._started.kill()
         for process in descendants:

@@ -1,4 +1,4 @@
-"""A Spark application whose workers run whatever Python they are told to; says how the first look for `kraft` ends."""
+"""A Spark application whose workers run another Python; it prints the error of the first use of `kraft`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 
 
 def main() -> None:
-    """Run it."""
+    """Run the application."""
     spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     try:

@@ -1,4 +1,4 @@
-"""One Spark session and one quorum of three voters for all tests that do no harm to them."""
+"""One Spark session and one quorum of three voters for all tests that do not stop them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def quorum(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalQuorum]:
-    """Three voters. Its one log grows from test to test: a test's own records begin where it begins to write."""
-    # Some tests write records of times that are far ahead.
+    """Three voters. The tests share the log, so the records of a test begin at the end of the log when it starts."""
+    # Some tests write records with timestamps far in the future.
     settings = {"log.message.timestamp.after.max.ms": str((1 << 63) - 1)}
     with LocalQuorum.start(tmp_path_factory.mktemp("quorum"), settings=settings) as quorum:
         yield quorum
@@ -34,8 +34,8 @@ def frames(spark: SparkSession, quorum: LocalQuorum) -> Frames:
 
 @pytest.fixture
 def lone_voter(tmp_path: Path) -> Iterator[LocalQuorum]:
-    """A quorum of one voter, for one test, which may do what it likes to it."""
-    # It takes records of any time: some tests write some of the year 10000.
+    """A quorum of one voter for one test, which may stop it and remove its log."""
+    # It accepts all timestamps: some tests write records of the year 10000.
     settings = {"log.message.timestamp.after.max.ms": (1 << 63) - 1}
     with LocalQuorum.start(tmp_path / "lone-voter", voters=1, settings=settings) as quorum:
         yield quorum

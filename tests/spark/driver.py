@@ -1,4 +1,4 @@
-"""A Spark application to be killed: streams a folder of files into a quorum until its end comes.
+"""A Spark application that is killed: until then it streams a folder of files into a quorum.
 
 python -m tests.spark.driver BOOTSTRAP_SERVERS INPUT CHECKPOINT WAREHOUSE
 """

@@ -1,4 +1,4 @@
-"""The data source `kraft` with an accident: the first attempt of each task fails after it has written."""
+"""The data source `kraft` with a fault: the first attempt of each task fails after its write."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from datasource.stream_writer import KraftStreamWriter
 
 
 class FlakySource(KraftDataSource):
-    """Registered beside the real one."""
+    """A source that is registered beside the real one."""
 
     @classmethod
     def name(cls) -> str:
@@ -41,7 +41,7 @@ class _FlakyStreamWriter(KraftStreamWriter):
 
 def _or_accident(message: WriterCommitMessage) -> WriterCommitMessage:
     context = TaskContext.get()
-    assert context is not None, "tasks have one"
+    assert context is not None, "a task has a context"
     if context.attemptNumber() == 0:
-        raise OSError("an accident after the write")
+        raise OSError("the task fails after its write")
     return message

@@ -1,4 +1,4 @@
-"""DataFrames of one quorum's log: written, read as a batch, read as a stream."""
+"""DataFrames that write the log of one quorum, and read it as a batch or as a stream."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ SERVERS = "kraft.bootstrap.servers"
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """What a Spark application does with a quorum, in the words that the tests need.
+    """Reads and writes of a Spark application with one quorum.
 
-    Options are given by their names; a name with dots comes in a dictionary, as `**{"kraft.cluster.id": ...}`.
+    Options are keyword arguments; a name with dots is passed in a dictionary, as `**{"kraft.cluster.id": ...}`.
     """
 
     spark: SparkSession
@@ -40,17 +40,17 @@ class Frames:
         return self.spark.readStream.format("kraft").options(**{SERVERS: self.servers, **options}).load()
 
     def end(self) -> int:
-        """The end of the log, as the leader knows it."""
+        """Return the high watermark of the leader."""
         with self.client() as client:
             return client.high_watermark()
 
     def log(self, start_offset: int = 0) -> list[tuple[int, str | None]]:
-        """Offset and value of every record of data, in the order of the log."""
+        """Return offset and value of every data record, in the order of the log."""
         read = self.read(startingOffsets=start_offset).selectExpr("offset", "cast(value as string)").orderBy("offset")
         return [tuple(row) for row in read.collect()]
 
     def log_values(self, start_offset: int = 0) -> list[str | None]:
-        """Value of every record of data, in the order of the log."""
+        """Return the value of every data record, in the order of the log."""
         return [value for _, value in self.log(start_offset)]
 
     def client(self) -> Client:
@@ -58,5 +58,5 @@ class Frames:
 
 
 def numbered(prefix: str, count: int, start: int = 0) -> list[str]:
-    """Values that nobody else writes, in order: prefix-000, prefix-001, ..."""
+    """Return values in order: prefix-000, prefix-001, ..."""
     return [f"{prefix}-{number:03}" for number in range(start, start + count)]

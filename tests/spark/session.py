@@ -1,4 +1,4 @@
-"""The one Spark session of the tests, for every folder that needs it."""
+"""The Spark session that the tests of all folders share."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pyspark.sql import SparkSession
 
 
 def make_session(folder: Path) -> SparkSession:
-    """Make the session, or return the one there is: two cores, failed tasks tried again, this Python in the workers.
+    """Create or return the session: two cores, failed tasks are retried, and workers run this Python.
 
     Args:
-        folder: where its tables lie.
+        folder: gets the files of its tables.
     """
-    # Spark's Python workers are whatever PYSPARK_PYTHON says when the JVM starts.
+    # Spark reads PYSPARK_PYTHON, the program of its workers, when the JVM starts.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     spark: SparkSession = (
         SparkSession.builder.appName("tests")
@@ -38,7 +38,7 @@ def make_session(folder: Path) -> SparkSession:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The session, which lives until the last test is done; folders that import this fixture share it."""
+    """The session, which is stopped after the last test; folders that import this fixture share it."""
     spark = make_session(tmp_path_factory.mktemp("warehouse"))
     yield spark
     if SparkContext._gateway is not None:
@@ -47,7 +47,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 def _end(gateway: Any) -> None:
-    """End the JVM, which would live as long as this process; the next session starts one of its own."""
+    """Stop the JVM, which would otherwise run as long as this process; the next session starts a new one."""
     gateway.shutdown()
     gateway.proc.stdin.close()
     gateway.proc.wait(timeout=30)
@@ -55,5 +55,5 @@ def _end(gateway: Any) -> None:
 
 
 def put_shared_session_last(items: list[pytest.Item]) -> None:
-    """Order tests so that those of the shared session come last: some others start applications of their own."""
+    """Order tests so that those with the shared session run last, as other tests start applications of their own."""
     items.sort(key=lambda item: "spark" in getattr(item, "fixturenames", ()))

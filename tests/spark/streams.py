@@ -1,4 +1,4 @@
-"""Streaming queries of the tests: what they delivered, batch by batch, and what stands in their checkpoint."""
+"""Streaming queries of the tests: the rows of each micro-batch, and the files of the checkpoint."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from tests.node.harness.waiting import eventually
 from tests.spark.frames import SERVERS
 
 LIMIT_S = 60
+_LOOK_S = 0.05
 
 
 class Delivered:
-    """A sink that keeps the values of each micro-batch; a batch that is replayed replaces itself.
+    """A sink that keeps the values of each micro-batch; a replayed batch replaces its first run.
 
     Args:
         stream: a stream with a column `value`.
@@ -37,15 +39,15 @@ class Delivered:
 
     @property
     def values(self) -> list[str | None]:
-        """Everything that came, in the order of batches and offsets."""
+        """All values in the order of batches and offsets."""
         return [value for number in sorted(self.batches) for value in self.batches[number]]
 
     def start(self) -> StreamingQuery:
-        """Start a query that goes on until it is stopped."""
+        """Start a query that runs until it is stopped."""
         return self._writer.start()
 
     def run(self, **trigger: Any) -> None:
-        """Run a query to its end; by default to the end of the log as it is when the query starts."""
+        """Run a query to its end; by default that is the end of the log when the query starts."""
         run_to_end(self._writer.trigger(**(trigger or {"availableNow": True})).start())
 
     def _keep(self, rows: DataFrame, number: int) -> None:
@@ -55,7 +57,7 @@ class Delivered:
 
 
 def run_to_end(query: StreamingQuery) -> None:
-    """Wait for the end of a query that has one; raises what it failed with."""
+    """Wait until a query ends by itself; raise its error if it failed."""
     try:
         assert query.awaitTermination(LIMIT_S), f"the query still runs after {LIMIT_S} s: {query.lastProgress}"
     finally:
@@ -63,21 +65,24 @@ def run_to_end(query: StreamingQuery) -> None:
 
 
 def wait_until(is_so: Callable[[], bool], what: str, *queries: StreamingQuery) -> None:
-    """Wait for something that queries bring about; raises what one of them fails with."""
-    deadline_s = time.monotonic() + LIMIT_S
-    while not is_so():
+    """Wait until a condition is true; raise the error of a query that fails before that."""
+
+    def look() -> bool:
+        if is_so():
+            return True
         for query in queries:
             if (error := query.exception()) is not None:
                 raise error
-        assert time.monotonic() < deadline_s, f"not within {LIMIT_S} s: {what}"
-        time.sleep(0.05)
+        return False
+
+    eventually(look, what, within_s=LIMIT_S, every_s=_LOOK_S)
 
 
 class Input:
     """A folder of files, each of them one micro-batch of a stream.
 
     Args:
-        folder: made where it is missing.
+        folder: created if it does not exist.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -87,21 +92,21 @@ class Input:
         self._began_s = int(time.time()) - 3600
 
     def add(self, values: Iterable[str]) -> None:
-        """Add a file of values, all at once."""
+        """Add a file of values atomically."""
         partial = self._folder.with_suffix(".partial")
         partial.write_text("".join(f"{value}\n" for value in values))
         self._count += 1
-        # Spark takes the oldest file first, so each is a second younger than the one before.
+        # Spark reads the oldest file first, so each file is a second newer than the one before.
         os.utime(partial, times=(self._began_s + self._count,) * 2)
         partial.rename(self._folder / f"{self._count:03}.txt")
 
     def stream(self, spark: SparkSession) -> DataFrame:
-        """The files as a stream with a column `value`."""
+        """Return the files as a stream with a column `value`."""
         return spark.readStream.option("maxFilesPerTrigger", 1).text(str(self._folder))
 
 
 def into_log(stream: DataFrame, servers: str, checkpoint: Path, **options: Any) -> DataStreamWriter:
-    """What writes a stream to a quorum, to be started; by itself it ends with the input as it is now."""
+    """Return a writer of a stream to a quorum, which is not started; by default it ends at the end of the input."""
     return (
         stream.writeStream.format("kraft")
         .options(**{SERVERS: servers, "checkpointLocation": str(checkpoint), **options})
@@ -110,34 +115,34 @@ def into_log(stream: DataFrame, servers: str, checkpoint: Path, **options: Any) 
 
 
 class Checkpoint:
-    """The files by which Spark remembers a query."""
+    """The files of a checkpoint of Spark."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @property
     def committed(self) -> list[int]:
-        """Numbers of the micro-batches that are done."""
+        """Numbers of the micro-batches that are committed."""
         return _numbers(self.path / "commits")
 
     @property
     def planned(self) -> list[int]:
-        """Numbers of the micro-batches that have an end."""
+        """Numbers of the micro-batches that are planned."""
         return _numbers(self.path / "offsets")
 
     def offset(self, number: int) -> str:
-        """The text of the source's offset at the end of a micro-batch; a version and metadata stand before it."""
+        """Return the JSON of the source's offset at the end of a micro-batch, without version and metadata."""
         return (self.path / "offsets" / str(number)).read_text().splitlines()[2]
 
     def write_offset(self, number: int, text: str) -> None:
-        """Put another text in its place."""
+        """Replace this JSON."""
         path = self.path / "offsets" / str(number)
         lines = [*path.read_text().splitlines()[:2], text]
         _forget(path)
         path.write_text("\n".join(lines))
 
     def forget_commit(self, number: int) -> None:
-        """Make Spark believe that a micro-batch is not done: as if the driver had died before it wrote that down."""
+        """Remove the commit of a micro-batch, as if the driver had died before it was written."""
         _forget(self.path / "commits" / str(number))
 
 
@@ -147,5 +152,5 @@ def _numbers(folder: Path) -> list[int]:
 
 def _forget(path: Path) -> None:
     path.unlink()
-    # The sum of the old content, which Hadoop would compare.
+    # Hadoop would compare the new content with the checksum of the old one.
     path.with_name(f".{path.name}.crc").unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Spark's workers run a Python that does not have the connector: Spark then only says that it finds no such source."""
+"""Spark's workers run a Python without the connector: Spark then reports that it does not find the source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads that cannot be: the exception names what is wrong and what is expected, at the place where it can be known."""
+"""Invalid reads: the exception says what is wrong and what is expected, as early as that is known."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tests.spark.streams import Delivered
 pytestmark = pytest.mark.spark
 
 FAST = {"kraft.default.api.timeout.ms": "700"}
-NOBODY = {SERVERS: "127.0.0.1:1", **FAST}
+UNUSED_ADDRESS = {SERVERS: "127.0.0.1:1", **FAST}
 
 
-def test_option_is_refused_when_the_dataframe_is_made(spark: SparkSession) -> None:
+def test_option_is_rejected_when_the_dataframe_is_created(spark: SparkSession) -> None:
     refusals: list[tuple[DataFrameReader | DataStreamReader, dict[str, str], str]] = [
         (spark.read, {"startingOffset": "1"}, "unknown option startingoffset: did you mean startingOffsets?"),
         (spark.readStream, {"startingOffsets": "abc"}, "startingOffsets=abc: expected earliest, latest or an offset"),
@@ -29,12 +29,12 @@ def test_option_is_refused_when_the_dataframe_is_made(spark: SparkSession) -> No
 
     for reader, options, message in refusals:
         with pytest.raises(AnalysisException) as refusal:
-            reader.format("kraft").options(**{**NOBODY, **options}).load()
+            reader.format("kraft").options(**{**UNUSED_ADDRESS, **options}).load()
         assert refusal.value.getCondition() == "PYTHON_DATA_SOURCE_ERROR"
         assert f"ConfigError: {message}" in str(refusal.value)
 
 
-def test_batch_is_refused_at_its_first_use_when_the_quorum_has_to_be_asked(frames: Frames) -> None:
+def test_batch_is_rejected_at_its_first_use_when_only_the_quorum_knows_the_error(frames: Frames) -> None:
     end = frames.end()
     refusals: list[tuple[dict[str, Any], str]] = [
         (
@@ -55,7 +55,7 @@ def test_batch_is_refused_at_its_first_use_when_the_quorum_has_to_be_asked(frame
             "ConfigError: startingOffsets=latest is for streams only",
         ),
         ({"kraft.cluster.id": "J8qFJ5vSQ_WmUo0zCbbnZg"}, "expected J8qFJ5vSQ_WmUo0zCbbnZg"),
-        (NOBODY, "QuorumUnavailableError: no leader found within 700 ms: 127.0.0.1:1: Connection refused"),
+        (UNUSED_ADDRESS, "QuorumUnavailableError: no leader found within 700 ms: 127.0.0.1:1: Connection refused"),
     ]
 
     for options, message in refusals:
@@ -65,7 +65,7 @@ def test_batch_is_refused_at_its_first_use_when_the_quorum_has_to_be_asked(frame
         assert message in str(refusal.value), options
 
 
-def test_stream_that_skips_the_check_of_its_options_is_refused_with_their_message(
+def test_stream_is_rejected_with_the_same_message_when_the_check_of_its_options_is_skipped(
     frames: Frames, tmp_path: Path
 ) -> None:
     reader = frames.spark.readStream.format("kraft").option(SERVERS, frames.servers)
@@ -78,7 +78,7 @@ def test_stream_that_skips_the_check_of_its_options_is_refused_with_their_messag
     assert "UnboundLocalError" not in str(refusal.value)
 
 
-def test_batch_with_columns_of_the_users_own_is_refused(frames: Frames) -> None:
+def test_batch_with_another_schema_is_rejected(frames: Frames) -> None:
     read = frames.spark.read.format("kraft").option(SERVERS, frames.servers).schema("id int").load()
 
     with pytest.raises(AnalysisException, match="the kraft source has a fixed schema, struct<key:binary,value:binary,"):
@@ -93,12 +93,14 @@ def test_batch_with_columns_of_the_users_own_is_refused(frames: Frames) -> None:
             {"startingOffsets": "999999"},
             "ConfigError: startingOffsets=999999 is after the end of the log",
         ),
-        (NOBODY, "QuorumUnavailableError: no leader found within 700 ms: 127.0.0.1:1: Connection refused"),
+        (UNUSED_ADDRESS, "QuorumUnavailableError: no leader found within 700 ms: 127.0.0.1:1: Connection refused"),
         ({"kraft.cluster.id": "J8qFJ5vSQ_WmUo0zCbbnZg"}, "expected J8qFJ5vSQ_WmUo0zCbbnZg"),
     ],
-    ids=["end", "past the end", "nobody there", "another cluster"],
+    ids=["end", "past the end", "no node listens", "another cluster"],
 )
-def test_stream_is_refused_at_its_start(frames: Frames, tmp_path: Path, options: dict[str, str], message: str) -> None:
+def test_stream_is_rejected_when_it_starts(
+    frames: Frames, tmp_path: Path, options: dict[str, str], message: str
+) -> None:
     delivered = Delivered(frames.stream(**options), tmp_path)
 
     with pytest.raises(StreamingQueryException) as refusal:

@@ -1,4 +1,4 @@
-"""Writes that cannot be: refused by name, and nothing of them is in the log."""
+"""Invalid writes: the exception says what is wrong, and no row is in the log."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def nothing_is_written(frames: Frames) -> Iterator[None]:
     ],
     ids=["value", "key", "headers", "another column", "no value", "header without key"],
 )
-def test_rows_are_refused_when_a_record_has_no_place_for_them(
+def test_rows_are_rejected_when_they_do_not_fit_in_records(
     frames: Frames, schema: str, row: tuple[Any, ...], message: str
 ) -> None:
     with pytest.raises(PySparkException) as refusal:
@@ -54,7 +54,7 @@ def test_rows_are_refused_when_a_record_has_no_place_for_them(
     assert message in str(refusal.value)
 
 
-def test_write_is_refused_when_its_options_cannot_be(frames: Frames) -> None:
+def test_write_is_rejected_when_its_options_are_invalid(frames: Frames) -> None:
     rows = frames.values(["x"])
     refusals: list[tuple[dict[str, Any], str]] = [
         ({SERVERS: ""}, "ConfigError: option kraft.bootstrap.servers is missing: expected host:port,..."),
@@ -81,7 +81,7 @@ def test_write_is_refused_when_its_options_cannot_be(frames: Frames) -> None:
         ("errorifexists", 'cannot be written in the "ErrorIfExists" mode'),
     ],
 )
-def test_batch_is_refused_when_it_does_more_than_append(frames: Frames, mode: str, message: str) -> None:
+def test_batch_is_rejected_when_it_does_more_than_append(frames: Frames, mode: str, message: str) -> None:
     with pytest.raises(AnalysisException) as refusal:
         frames.values(["x"]).write.format("kraft").option(SERVERS, frames.servers).mode(mode).save()
 
@@ -98,7 +98,7 @@ def test_batch_is_refused_when_it_does_more_than_append(frames: Frames, mode: st
     ],
     ids=["complete", "update", "column", "key of the user's"],
 )
-def test_stream_is_refused_at_its_start(
+def test_stream_is_rejected_when_it_starts(
     frames: Frames, spark: SparkSession, tmp_path: Path, mode: str, columns: str, options: dict[str, Any], message: str
 ) -> None:
     source = Input(tmp_path / "input")

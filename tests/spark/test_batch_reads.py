@@ -1,4 +1,4 @@
-"""Batch reads: every column as it was written, ranges, splits, and what one DataFrame gives when it is read again."""
+"""Batch reads: every column as it was written, ranges, splits, and a DataFrame that is read again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ pytestmark = pytest.mark.spark
 HEADERS = "array<struct<key:string,value:binary>>"
 
 
-def test_batch_gives_back_what_was_written_when_values_are_of_every_kind(frames: Frames, spark: SparkSession) -> None:
+def test_batch_has_the_rows_that_were_written_when_values_are_of_every_kind(
+    frames: Frames, spark: SparkSession
+) -> None:
     start = frames.end()
     big = b"x" * 1_000_000
     written: list[tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]] | None]] = [
@@ -37,7 +39,7 @@ def test_batch_gives_back_what_was_written_when_values_are_of_every_kind(frames:
     found = frames.read(startingOffsets=start, includeHeaders=True)
     columns = f"key binary, value binary, offset bigint, timestamp timestamp, epoch int, headers {HEADERS}"
     assert found.schema == StructType.fromDDL(columns)
-    # A record without headers has null there, whichever way it was written.
+    # A record without headers has null there, also if it was written with an empty list.
     expected = [(key, value, start + at, headers or None) for at, (key, value, headers) in enumerate(written)]
     assert_df_equality(
         found.drop("timestamp", "epoch"),
@@ -58,7 +60,7 @@ def test_batch_gives_back_what_was_written_when_values_are_of_every_kind(frames:
         pytest.param({"minPartitions": 500, "endingOffsets": 5}, [1, 1, 1, 1, 1], id="more than rows"),
     ],
 )
-def test_batch_is_cut_into_tasks_when_options_say_so(
+def test_batch_is_split_into_tasks_when_options_say_so(
     frames: Frames, hundred: tuple[int, list[str]], options: dict[str, int], expected: list[int]
 ) -> None:
     start, values = hundred
@@ -75,14 +77,14 @@ def test_batch_is_cut_into_tasks_when_options_say_so(
 
 @pytest.fixture(scope="module")
 def hundred(spark: SparkSession, quorum: LocalQuorum) -> tuple[int, list[str]]:
-    """A hundred records in one batch of the log: their first offset, and their values."""
+    """Write a hundred records in one batch; return their first offset and their values."""
     frames = Frames(spark, quorum.bootstrap_servers)
     start, values = frames.end(), numbered("hundred", 100)
     frames.write(frames.values(values).coalesce(1))
     return start, values
 
 
-def test_latest_is_what_it_is_at_each_run_when_one_dataframe_is_read_again(frames: Frames) -> None:
+def test_latest_is_evaluated_at_each_run_when_one_dataframe_is_read_again(frames: Frames) -> None:
     start = frames.end()
     frames.write(frames.values(["first"]))
     read = frames.read(startingOffsets=start).selectExpr("cast(value as string) value")
@@ -102,7 +104,7 @@ def test_latest_is_what_it_is_at_each_run_when_one_dataframe_is_read_again(frame
     assert seen(frames.spark.sql(f"select value from {view} where value > 'a'")) == ["first", "second"]
 
 
-def test_control_records_are_rows_of_their_own_when_they_are_asked_for(frames: Frames) -> None:
+def test_control_records_are_rows_when_the_option_includes_them(frames: Frames) -> None:
     start = frames.end()
     frames.write(frames.rows([(b"k", b"v", [("h", b"1")])], f"key binary, value binary, headers {HEADERS}"))
 
@@ -123,7 +125,7 @@ def test_control_records_are_rows_of_their_own_when_they_are_asked_for(frames: F
     ]
 
 
-def test_control_records_are_read_beside_a_time_that_python_cannot_say(lone_frames: Frames) -> None:
+def test_control_records_are_read_beside_a_timestamp_beyond_the_range_of_python(lone_frames: Frames) -> None:
     with lone_frames.client() as client:
         client.append(batch_of(b"of the year 10000", timestamp_ms=253_402_300_800_000))
 
@@ -139,7 +141,7 @@ def test_batch_of_an_empty_range_is_empty(frames: Frames, at_end: bool) -> None:
     assert frames.read(startingOffsets=offset, endingOffsets=offset).collect() == []
 
 
-def test_sql_reads_and_writes_the_log_when_options_come_with_the_statement(frames: Frames, spark: SparkSession) -> None:
+def test_sql_reads_and_writes_the_log_when_the_statement_has_the_options(frames: Frames, spark: SparkSession) -> None:
     start = frames.end()
     with_servers = f"with (`{SERVERS}` = '{frames.servers}')"
     spark.sql(f"create table log_to_read using kraft options ('{SERVERS}' '{frames.servers}')")
@@ -152,7 +154,7 @@ def test_sql_reads_and_writes_the_log_when_options_come_with_the_statement(frame
             spark.sql(f"select offset, cast(value as string) from {source} where offset >= {start}").collect()
             for source in (f"log_to_read {with_servers}", "log_view")
         )
-        # Spark 4.3 keeps the options of a table to itself.
+        # Spark 4.3 does not pass the options of a table to the source.
         with pytest.raises(AnalysisException, match=f"option {SERVERS} is missing"):
             spark.sql("select * from log_to_read").collect()
     finally:

@@ -1,4 +1,4 @@
-"""A log that is not the one of the checkpoint: found, named, and passed over only where the option allows it."""
+"""A log that differs from the checkpoint: it is detected and named, and read only if the option allows it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def fill(quorum: LocalQuorum, spark: SparkSession, values: list[str]) -> Frames:
     return frames
 
 
-def test_shorter_log_is_named_and_read_on_from_its_end_if_data_may_be_lost(spark: SparkSession, tmp_path: Path) -> None:
+def test_shorter_log_is_named_and_read_from_its_end_if_data_may_be_lost(spark: SparkSession, tmp_path: Path) -> None:
     data_dir, checkpoint = tmp_path / "quorum", tmp_path / "checkpoint"
     with LocalQuorum.start(data_dir, voters=1) as quorum:
         frames = fill(quorum, spark, numbered("old", 5))
@@ -43,10 +43,10 @@ def test_shorter_log_is_named_and_read_on_from_its_end_if_data_may_be_lost(spark
         tolerant.run()
         tolerant.run()
 
-    assert tolerant.values == numbered("new", 7), "each once, from where the log ended when the loss was found"
+    assert tolerant.values == numbered("new", 7), "each once, from the end of the log when the loss was detected"
 
 
-def test_log_with_other_epochs_is_named_and_read_from_where_it_parts_if_data_may_be_lost(
+def test_log_with_other_epochs_is_named_and_read_from_where_it_diverges_if_data_may_be_lost(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     data_dir, checkpoint = tmp_path / "quorum", tmp_path / "checkpoint"
@@ -57,7 +57,7 @@ def test_log_with_other_epochs_is_named_and_read_from_where_it_parts_if_data_may
     with LocalQuorum.start(data_dir, voters=1) as quorum:
         fill(quorum, spark, ["of epoch 1"])
 
-    # Long enough: only the epochs give it away. Offset 2 is the beginning of the leader of epoch 2.
+    # It is long enough, so only its epochs differ. Offset 2 is the LeaderChange record of epoch 2.
     with LocalQuorum.start(data_dir, voters=1) as quorum:
         frames = fill(quorum, spark, numbered("new", 7))
         with pytest.raises(StreamingQueryException) as refusal:
@@ -71,7 +71,7 @@ def test_log_with_other_epochs_is_named_and_read_from_where_it_parts_if_data_may
     assert tolerant.values == numbered("new", 7)
 
 
-def test_longer_log_of_the_same_epoch_is_named_and_read_on_from_the_checkpoint_if_data_may_be_lost(
+def test_longer_log_of_the_same_epoch_is_named_and_read_from_the_checkpoint_if_data_may_be_lost(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     data_dir, checkpoint = tmp_path / "quorum", tmp_path / "checkpoint"
@@ -80,7 +80,7 @@ def test_longer_log_of_the_same_epoch_is_named_and_read_on_from_the_checkpoint_i
         Delivered(frames.stream(startingOffsets="earliest"), checkpoint).run()
     remove_log(data_dir)
 
-    # Cluster, epoch and length are no different from what the old log could have become: only the records are.
+    # Cluster, epoch and length are possible for the old log: only the records differ.
     with LocalQuorum.start(data_dir, voters=1) as quorum:
         frames = fill(quorum, spark, numbered("new", 9))
         with pytest.raises(StreamingQueryException) as refusal:
@@ -120,7 +120,7 @@ def test_log_of_lower_epochs_is_named_and_read_from_its_start_if_data_may_be_los
     assert tolerant.values == numbered("new", 20)
 
 
-def test_new_quorum_where_another_was_is_read_and_written_by_the_same_application(
+def test_new_quorum_at_the_same_addresses_is_read_and_written_by_the_same_application(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     with LocalQuorum.start(tmp_path / "one", voters=1) as quorum:
@@ -149,7 +149,7 @@ def test_planned_batch_is_not_read_from_another_cluster(
 
 
 @pytest.mark.parametrize("fail_on_data_loss", [True, False])
-def test_checkpoint_of_another_cluster_is_refused_naming_both(
+def test_checkpoint_of_another_cluster_is_rejected_naming_both(
     frames: Frames, lone_frames: Frames, lone_voter: LocalQuorum, tmp_path: Path, fail_on_data_loss: bool
 ) -> None:
     Delivered(lone_frames.stream(), tmp_path / "checkpoint").run()

@@ -1,4 +1,4 @@
-"""The driver dies in the worst moment: its write is committed, and nobody has told it."""
+"""The driver is killed when its write is committed and before it gets the response."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILES = 6
 KILLED_AT_WRITE = 3
 
 
-def test_every_row_is_written_once_when_the_driver_is_killed_and_another_goes_on(
+def test_every_row_is_written_once_when_the_driver_is_killed_and_another_continues(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     source, checkpoint = Input(tmp_path / "input"), Checkpoint(tmp_path / "checkpoint")
@@ -26,21 +26,23 @@ def test_every_row_is_written_once_when_the_driver_is_killed_and_another_goes_on
         source.add(numbered(f"file-{number}", 3))
     application: Application | None = None
 
-    def answers(number: int) -> bool:
-        assert application is not None, "nobody else writes before it"
+    def passes(number: int) -> bool:
+        assert application is not None, "no other client writes before the application"
         if number == KILLED_AT_WRITE:
             application.kill()
         return number != KILLED_AT_WRITE
 
-    with behind_proxy(tmp_path / "quorum", answers) as (quorum, proxy):
+    with behind_proxy(tmp_path / "quorum", passes) as (quorum, proxy):
         servers = quorum.bootstrap_servers
         arguments = (servers, tmp_path / "input", checkpoint.path, tmp_path / "warehouse")
         with Application("tests.spark.driver", *arguments) as application:
             application.wait()
         assert proxy.produced >= KILLED_AT_WRITE
-        assert (checkpoint.planned, checkpoint.committed) == ([0, 1, 2], [0, 1]), "it died between write and commit"
+        assert (checkpoint.planned, checkpoint.committed) == ([0, 1, 2], [0, 1]), (
+            "it was killed between write and commit"
+        )
 
-        # Only now is there to be a session in this process: one at a time.
+        # The session of this process starts now, because only one application may run at a time.
         spark: SparkSession = request.getfixturevalue("spark")
         run_to_end(into_log(source.stream(spark), servers, checkpoint.path).start())
 

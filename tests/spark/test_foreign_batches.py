@@ -1,4 +1,4 @@
-"""Batches that another client made: Kafka's own C library, with each of its codecs, its timestamps, its headers."""
+"""Batches of another client: librdkafka, with each of its codecs, with timestamps and headers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.spark.frames import Frames, numbered
 pytestmark = pytest.mark.spark
 
 FAR_AHEAD = datetime(2090, 1, 1, tzinfo=UTC)
-"""So far ahead that only records of this module are as young."""
+"""So far in the future that only records of this module have such timestamps."""
 
 
 def milliseconds(time: datetime) -> int:
@@ -37,11 +37,11 @@ def produce(frames: Frames, values: Mapping[str, datetime], **settings: str) -> 
 
 
 def timed(values: Iterable[str], start: datetime) -> dict[str, datetime]:
-    """Give each value a time, a minute after the one before."""
+    """Return a timestamp for each value, each a minute after the one before."""
     return {value: start + timedelta(minutes=at) for at, value in enumerate(values)}
 
 
-def test_records_are_read_whatever_codec_compressed_them(frames: Frames) -> None:
+def test_records_are_read_with_every_codec(frames: Frames) -> None:
     start = frames.end()
     produced: dict[str, datetime] = {}
     for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
@@ -52,14 +52,14 @@ def test_records_are_read_whatever_codec_compressed_them(frames: Frames) -> None
     rows = frames.read(startingOffsets=start, includeHeaders=True, minPartitions=7).orderBy("offset").collect()
 
     assert [row.offset for row in rows] == list(range(start, start + len(produced)))
-    # Spark gives times of this machine's time zone.
+    # Spark returns times in the time zone of this machine.
     assert [(row.key.decode(), row.value.decode(), row.timestamp.astimezone(UTC)) for row in rows] == [
         (f"key of {value}", value * 20, time) for value, time in produced.items()
     ]
     assert {tuple(map(tuple, row.headers)) for row in rows} == {(("by", b"librdkafka"), ("by", None))}
 
 
-def test_times_choose_where_a_batch_starts_and_ends(frames: Frames) -> None:
+def test_timestamps_choose_where_a_batch_starts_and_ends(frames: Frames) -> None:
     start = frames.end()
     values = numbered("timed", 10)
     produce(frames, timed(values, FAR_AHEAD))
@@ -72,8 +72,8 @@ def test_times_choose_where_a_batch_starts_and_ends(frames: Frames) -> None:
 
     assert between(2, 5) == [2, 3, 4]
     assert between(1.5, None) == [2, 3, 4, 5, 6, 7, 8, 9]
-    assert between(9, 60) == [9], "no record is as young as the end, so it is open"
-    assert between(8, None, startingOffsets=0) == [8, 9], "time beats offset"
+    assert between(9, 60) == [9], "no record reaches the end timestamp, so the range is open"
+    assert between(8, None, startingOffsets=0) == [8, 9], "timestamps take precedence over offsets"
     assert between(3, None, endingOffsets=start + 4) == [3]
     assert between(60, None, startingOffsetsByTimestampStrategy="latest") == []
 
@@ -86,7 +86,7 @@ def test_times_choose_where_a_batch_starts_and_ends(frames: Frames) -> None:
         pytest.param(9_223_372_036_854_775, id="the last that Spark has"),
     ],
 )
-def test_record_is_read_when_its_time_is_beyond_python(frames: Frames, time_ms: int) -> None:
+def test_record_is_read_when_its_timestamp_is_beyond_the_range_of_python(frames: Frames, time_ms: int) -> None:
     start = frames.end()
     producer = confluent_kafka.Producer({"bootstrap.servers": frames.servers})
     producer.produce("__cluster_metadata", value=f"at {time_ms}", timestamp=time_ms)

@@ -1,4 +1,4 @@
-"""The sink: every row once and in its place, whatever is repeated on the way."""
+"""The sink: every row is written once and in order, also when writes are repeated."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def test_micro_batches_are_written_once_under_their_keys_when_one_is_replayed(
     assert frames.log(start_offset=4) == [*enumerate([*numbered("third", 3), "after the replay"], 4)]
     query_id = json.loads((path / "metadata").read_text())["id"]
     expected = [(WriteKey(query_id, number).producer_id, 0, number) for number in (0, 2, 3)]
-    assert writers_in(frames) == [(-1, -1, -1), *expected], "the leader's own batch, and three of the query"
+    assert writers_in(frames) == [(-1, -1, -1), *expected], "the LeaderChange batch, and three of the query"
 
 
 def writers_in(frames: Frames) -> list[tuple[int, int, int]]:
-    """Producer id, epoch and sequence of every batch in a short log."""
+    """Return producer id, epoch and sequence of every batch in a short log."""
     found, position = [], 0
     with frames.client() as client:
         records = client.fetch(client.log_start_offset(), max_bytes=1 << 24).records
@@ -56,31 +56,29 @@ def writers_in(frames: Frames) -> list[tuple[int, int, int]]:
     return found
 
 
-def test_writes_are_done_once_when_their_answers_are_lost(spark: SparkSession, tmp_path: Path) -> None:
+def test_writes_are_done_once_when_their_responses_are_lost(spark: SparkSession, tmp_path: Path) -> None:
     source = Input(tmp_path / "input")
     for number in range(3):
         source.add(numbered(f"batch-{number}", 2))
 
     with behind_proxy(tmp_path / "quorum", lambda number: number % 2 == 0) as (quorum, proxy):
         frames = Frames(spark, quorum.bootstrap_servers)
-        # The servers that the nodes name are the proxy; only the first question goes past it.
+        # The node advertises the proxy; only the first request goes to the node itself.
         run_to_end(into_log(source.stream(spark), frames.servers, tmp_path / "checkpoint").start())
         frames.write(frames.values(["by a batch"]))
 
-        assert proxy.produced == 8, "four writes, and each was lost once"
+        assert proxy.produced == 8, "four writes, and the first response to each was lost"
         expected = [value for number in range(3) for value in numbered(f"batch-{number}", 2)]
         assert frames.log_values() == [*expected, "by a batch"]
 
 
-def test_write_in_foreach_batch_is_done_once_under_the_key_that_is_given(
-    frames: Frames, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_write_in_foreach_batch_is_done_once_for_each_key(frames: Frames, spark: SparkSession, tmp_path: Path) -> None:
     start = frames.end()
     source, path = Input(tmp_path / "input"), tmp_path / "checkpoint"
     app_id = f"copy of {tmp_path}"
 
     def copy(rows: DataFrame, number: int) -> None:
-        # Twice, as a careless application may do it.
+        # Twice, which an application may do by mistake.
         for _ in range(2):
             frames.write(rows, txnAppId=app_id, txnVersion=number + 7)
 
@@ -92,7 +90,7 @@ def test_write_in_foreach_batch_is_done_once_under_the_key_that_is_given(
     run_to_end(writing.trigger(availableNow=True).start())
 
     assert frames.log_values(start) == [*numbered("copied", 3), "last"]
-    # A version below the last counts as done; one above it, or another application, is new.
+    # A version up to the last one counts as written; a later one, or one of another application, is new.
     frames.write(frames.values(["older"]), txnAppId=app_id, txnVersion=7)
     frames.write(frames.values(["newer"]), txnAppId=app_id, txnVersion=9)
     frames.write(frames.values(["another"]), txnAppId=f"another {app_id}", txnVersion=0)
@@ -100,7 +98,7 @@ def test_write_in_foreach_batch_is_done_once_under_the_key_that_is_given(
 
 
 @pytest.mark.rule("CLIENT-11")
-def test_other_rows_under_a_written_key_end_the_write_unless_the_option_lets_them_go(frames: Frames) -> None:
+def test_other_rows_under_a_written_key_fail_the_write_unless_the_option_ignores_them(frames: Frames) -> None:
     start = frames.end()
     key = {"txnAppId": f"used twice, from {start}", "txnVersion": 1}
     frames.write(frames.values(["a", "b"]), **key)
@@ -111,7 +109,7 @@ def test_other_rows_under_a_written_key_end_the_write_unless_the_option_lets_the
     frames.write(frames.values(["a", "d"]), failOnWriteConflict=False, **key)
 
     assert f"WriteConflictError: the write with txnAppId={key['txnAppId']} and txnVersion=1" in str(refusal.value)
-    assert "a txnAppId of its own" in str(refusal.value)
+    assert "another txnAppId" in str(refusal.value)
     assert frames.log_values(start) == ["a", "b"]
 
 
@@ -126,7 +124,9 @@ def test_rows_of_many_tasks_keep_the_order_of_the_tasks(frames: Frames, spark: S
     assert frames.end() == start + 400, "no rows append nothing"
 
 
-def test_tasks_that_fail_after_their_write_do_no_harm(frames: Frames, spark: SparkSession, tmp_path: Path) -> None:
+def test_rows_are_written_once_when_tasks_fail_after_their_write(
+    frames: Frames, spark: SparkSession, tmp_path: Path
+) -> None:
     start = frames.end()
     spark.dataSource.register(FlakySource)
     source = Input(tmp_path / "input")

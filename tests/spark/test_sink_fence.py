@@ -1,4 +1,4 @@
-"""A streaming query that is started again with the servers of another quorum."""
+"""A streaming query that is restarted with the servers of another quorum."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.mark.parametrize("by_option", [True, False], ids=["option", "setting and name"])
-def test_query_does_not_go_on_in_another_quorum(
+def test_query_does_not_continue_with_another_quorum(
     frames: Frames, lone_frames: Frames, lone_voter: LocalQuorum, spark: SparkSession, tmp_path: Path, by_option: bool
 ) -> None:
     source = Input(tmp_path / "input")

@@ -1,4 +1,4 @@
-"""Writes that are too large for one record batch: refused whole, in words that lead out of it."""
+"""Writes that are too large for one record batch: rejected as a whole, with an error that says what to do."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ pytestmark = pytest.mark.spark
 REMEDY = "Raise both kraft.max.request.size here and message.max.bytes on the nodes"
 
 
-def test_write_above_the_clients_limit_is_refused_whole(frames: Frames) -> None:
+def test_write_above_the_limit_of_the_client_is_rejected_as_a_whole(frames: Frames) -> None:
     end = frames.end()
     rows = frames.values(value * 100 for value in numbered("row", 10))
     one_task, two_tasks = rows.coalesce(1), rows.repartition(2)
 
-    # All rows are in one task, and it alone is too large; or two of them are only together.
+    # All rows are in one task, which is too large; or in two tasks, which are too large together.
     for too_large, limit in ((one_task, 5_000), (two_tasks, 7_000)):
         with pytest.raises(AnalysisException) as refusal:
             frames.write(too_large, **{"kraft.max.request.size": limit})
@@ -32,7 +32,7 @@ def test_write_above_the_clients_limit_is_refused_whole(frames: Frames) -> None:
     assert frames.end() == end, "nothing was written"
 
 
-def test_query_that_the_nodes_refuse_goes_on_when_their_limit_is_raised(spark: SparkSession, tmp_path: Path) -> None:
+def test_query_that_the_nodes_reject_continues_when_their_limit_is_raised(spark: SparkSession, tmp_path: Path) -> None:
     source = Input(tmp_path / "input")
     source.add(["small"])
     source.add(value * 1000 for value in numbered("large", 3))

@@ -1,4 +1,4 @@
-"""Stream reads: where they start, what a restart goes on with, how much a micro-batch takes, and when it ends."""
+"""Stream reads: where they start, where a restart continues, how much a micro-batch has, and when it ends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.spark.streams import Checkpoint, Delivered, wait_until
 pytestmark = pytest.mark.spark
 
 
-def test_stream_loses_and_doubles_nothing_when_it_is_stopped_and_started_again(frames: Frames, tmp_path: Path) -> None:
+def test_stream_loses_and_doubles_no_row_when_it_is_restarted(frames: Frames, tmp_path: Path) -> None:
     delivered = Delivered(frames.stream(startingOffsets="earliest"), tmp_path)
     frames.write(frames.values(numbered("before", 3)).coalesce(1))
     delivered.run()
@@ -33,7 +33,7 @@ def test_stream_loses_and_doubles_nothing_when_it_is_stopped_and_started_again(f
     assert [len(delivered.batches[number]) for number in (1, 2, 3)] == [5, 5, 5]
 
 
-def test_checkpoint_has_the_offsets_of_the_format_and_nothing_new_adds_none(
+def test_checkpoint_has_offsets_in_their_format_and_gets_none_when_nothing_is_new(
     lone_frames: Frames, lone_voter: LocalQuorum, tmp_path: Path
 ) -> None:
     checkpoint = Checkpoint(tmp_path)
@@ -51,7 +51,7 @@ def test_checkpoint_has_the_offsets_of_the_format_and_nothing_new_adds_none(
         delivered.run()
 
     texts = [checkpoint.offset(number) for number in checkpoint.planned]
-    # Each leader's beginning takes an offset: 0 in epoch 1, and 6 in the one after the restart.
+    # The LeaderChange record of each epoch has an offset: 0 in epoch 1, and 6 in the one after the restart.
     assert [re.sub(r'"checksum": [0-9]+', '"checksum": C', text) for text in texts] == [
         begun + '4, "epoch": 1, "checksum": C, "from": {"offset": 0, "epoch": 0}}',
         begun + '6, "epoch": 1, "checksum": C}',
@@ -60,7 +60,7 @@ def test_checkpoint_has_the_offsets_of_the_format_and_nothing_new_adds_none(
     assert delivered.batches == {0: numbered("row", 3), 1: numbered("row", 2, start=3), 2: []}
 
 
-def test_stream_from_latest_begins_without_data_and_goes_on_there(frames: Frames, tmp_path: Path) -> None:
+def test_stream_from_latest_starts_without_rows_and_continues_there(frames: Frames, tmp_path: Path) -> None:
     frames.write(frames.values(["too early"]))
     end = frames.end()
     delivered = Delivered(frames.stream(), tmp_path)
@@ -84,11 +84,11 @@ def test_first_batch_from_latest_reads_the_same_when_it_is_replayed(
     first.run()
     checkpoint = Checkpoint(tmp_path / "checkpoint")
     if has_data:
-        # What the first batch would have looked like, had rows come between its start and its end.
+        # The first batch as it would be if rows had been appended between its start and its end.
         frames.write(frames.values(values).coalesce(1))
         offset = json.loads(checkpoint.offset(0))
         offset |= {"offset": offset["offset"] + 4}
-        offset.pop("checksum", None)  # that of the batch before the old offset, if there is one
+        offset.pop("checksum", None)  # The checksum of the batch before the old offset, if there is one.
         checkpoint.write_offset(0, json.dumps(offset))
     frames.write(frames.values(["later"]))
 
@@ -99,7 +99,7 @@ def test_first_batch_from_latest_reads_the_same_when_it_is_replayed(
     assert replayed.batches == {0: values if has_data else [], 1: ["later"]}
 
 
-def test_batches_have_exactly_the_size_that_is_asked_for(frames: Frames, tmp_path: Path) -> None:
+def test_batches_have_exactly_the_size_of_the_option(frames: Frames, tmp_path: Path) -> None:
     start = frames.end()
     values = numbered("limited", 15)
     frames.write(frames.values(values).coalesce(1))
@@ -114,11 +114,11 @@ def test_batches_have_exactly_the_size_that_is_asked_for(frames: Frames, tmp_pat
     rest.run()
 
     sizes = [json.loads(Checkpoint(tmp_path).offset(number))["offset"] - start for number in range(5)]
-    assert sizes == [4, 8, 12, 15, 16], "the run ended where the log ended when it began"
+    assert sizes == [4, 8, 12, 15, 16], "the run ended at the end of the log when it began"
     assert rest.batches == {4: ["too late for this run"]}
 
 
-def test_batches_have_as_many_rows_as_the_limit_says_though_leaders_wrote_between_them(
+def test_batches_have_as_many_rows_as_the_limit_when_control_records_are_between_them(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     for restart in range(2):
@@ -135,7 +135,7 @@ def test_batches_have_as_many_rows_as_the_limit_says_though_leaders_wrote_betwee
     assert {number: len(values) for number, values in delivered.batches.items()} == {0: 4, 1: 4, 2: 4}
 
 
-def test_once_takes_everything_whatever_limit_is_set(frames: Frames, tmp_path: Path) -> None:
+def test_once_reads_everything_with_any_limit(frames: Frames, tmp_path: Path) -> None:
     start = frames.end()
     frames.write(frames.values(numbered("once", 5)).coalesce(1))
     delivered = Delivered(frames.stream(startingOffsets=start, maxOffsetsPerTrigger=2), tmp_path)
@@ -145,7 +145,7 @@ def test_once_takes_everything_whatever_limit_is_set(frames: Frames, tmp_path: P
     assert delivered.batches == {0: numbered("once", 5)}
 
 
-def test_limit_may_be_as_large_as_a_number_can_be(frames: Frames, tmp_path: Path) -> None:
+def test_limit_may_be_the_largest_number(frames: Frames, tmp_path: Path) -> None:
     start = frames.end()
     frames.write(frames.values(["one"]))
     delivered = Delivered(frames.stream(startingOffsets=start, maxOffsetsPerTrigger=(1 << 63) - 1), tmp_path)
@@ -176,7 +176,7 @@ def test_two_streams_and_a_union_of_two_read_one_log_at_once(frames: Frames, tmp
     assert Counter(doubled.values) == Counter([*values, *values[5:]])
 
 
-def test_checkpoint_of_a_later_version_is_refused_with_both_versions(frames: Frames, tmp_path: Path) -> None:
+def test_checkpoint_of_a_later_version_is_rejected_naming_both_versions(frames: Frames, tmp_path: Path) -> None:
     delivered = Delivered(frames.stream(), tmp_path)
     delivered.run()
     checkpoint = Checkpoint(tmp_path)

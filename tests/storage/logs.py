@@ -87,14 +87,14 @@ def dice(seed: object) -> Draw:
 def crash_at_every_call(
     prepare: Callable[[MemoryFiles], object], act: Callable[[MemoryFiles], object]
 ) -> Iterator[tuple[str, MemoryFiles]]:
-    """Yield the machine after a crash in place of each changing call of `act`, and after each fate of the unflushed.
+    """Yield the machine after a crash at each changing call of `act`, and with each outcome for unflushed bytes.
 
     Args:
-        prepare: what happens before, undisturbed, on a fresh machine.
-        act: what is disturbed.
+        prepare: runs before, without a crash, on a new machine.
+        act: is interrupted by the crash.
 
     Yields:
-        A name for the case, and the machine, running again. At the end, cases where `act` came through.
+        A name for the case, and the machine, running again. At the end, cases in which `act` completed.
     """
     nth = 0
     finished = False
@@ -141,7 +141,7 @@ def check_indexes(files: Files) -> int:
 
 
 def _headers(data: bytes) -> list[BatchHeader]:
-    """Like kafka-dump-log this goes on behind a wrong checksum."""
+    """Like kafka-dump-log this continues after a wrong checksum."""
     headers: list[BatchHeader] = []
     position = 0
     while position < len(data):

@@ -17,7 +17,7 @@ def write_new(files: MemoryFiles) -> None:
 
 
 @pytest.mark.rule("STATE-4")
-def test_file_holds_old_or_new_when_the_power_is_cut_at_any_call() -> None:
+def test_file_holds_old_or_new_when_the_power_fails_at_any_call() -> None:
     found = set()
 
     for case, files in crash_at_every_call(write_old, write_new):
@@ -29,7 +29,7 @@ def test_file_holds_old_or_new_when_the_power_is_cut_at_any_call() -> None:
 
 
 @pytest.mark.rule("STATE-4")
-def test_file_is_there_whole_or_not_at_all_when_the_power_is_cut_at_the_first_write() -> None:
+def test_file_is_whole_or_missing_when_the_power_fails_at_the_first_write() -> None:
     found = set()
 
     for case, files in crash_at_every_call(lambda files: None, write_new):

@@ -1,4 +1,4 @@
-"""Looking for a whole batch at any byte (rule LOG-19)."""
+"""The search for a whole batch at any byte (rule LOG-19)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_batch_is_found_across_the_border_of_what_is_read_at_once(shift: int) ->
     [
         pytest.param(b"", id="nothing"),
         pytest.param(bytes(5000), id="zeros"),
-        pytest.param(NEXT[:-1], id="cut short"),
+        pytest.param(NEXT[:-1], id="incomplete"),
         pytest.param(NEXT[:-1] + b"?", id="another byte"),
         pytest.param(batch(4).payload, id="lower offset"),
         pytest.param(batch(5 + (1 << 32)).payload, id="offset that no segment reaches"),
@@ -59,8 +59,8 @@ def test_batch_is_found_when_the_upper_half_of_its_offset_differs() -> None:
     assert search(data, min_offset=low) == FoundBatch(position=1, base_offset=Offset(1 << 32))
 
 
-def test_search_gives_up_when_plausible_headers_stand_everywhere() -> None:
-    # 60 headers, each of which claims the 64 MiB behind it: all of their checksums would be 4 GiB.
+def test_search_ends_when_there_are_plausible_headers_everywhere() -> None:
+    # 60 headers, each of which claims the 64 MiB after it: all of their checksums would be 4 GiB.
     size_bytes = 64 << 20
     header = struct.pack(">qiib", 7, size_bytes - 12 - 4096, 1, 2)
     data = header * 60 + bytes(size_bytes)

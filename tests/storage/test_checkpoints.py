@@ -65,7 +65,7 @@ def test_epochs_are_refused_when_malformed(content: str, reason: str) -> None:
 
 
 @pytest.mark.rule("LOG-11")
-def test_epochs_are_old_or_new_when_the_power_is_cut_at_any_call() -> None:
+def test_epochs_are_old_or_new_when_the_power_fails_at_any_call() -> None:
     old, new = epochs((1, 0)), epochs((1, 0), (2, 5))
 
     for case, files in crash_at_every_call(

@@ -91,7 +91,7 @@ def test_header_is_that_of_the_batch_that_holds_the_offset(tail_bytes: int) -> N
 
 
 @pytest.mark.parametrize("size_bytes", range(HEADER.size))
-def test_header_that_is_cut_short_is_none(size_bytes: int) -> None:
+def test_header_that_is_incomplete_is_none(size_bytes: int) -> None:
     with pytest.raises(DecodeError, match=f"batch header of {size_bytes} bytes"):
         read_stored_header(batch(0).payload[:size_bytes])
 

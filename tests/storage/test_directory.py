@@ -100,7 +100,7 @@ def test_segments_are_as_large_as_configured() -> None:
     assert len([name for name in files.names_in(PARTITION) if name.endswith(".log")]) == 3
 
 
-def test_recovery_point_is_written_when_told() -> None:
+def test_recovery_point_is_written_by_write_checkpoints() -> None:
     files = MemoryFiles()
     directory = opened(files)
     directory.log.append(batches([1] * 5))
@@ -113,7 +113,7 @@ def test_recovery_point_is_written_when_told() -> None:
 
 
 @pytest.mark.rule("LOG-13")
-def test_recovery_point_never_runs_ahead_of_a_flush() -> None:
+def test_recovery_point_is_never_ahead_of_a_flush() -> None:
     files = MemoryFiles()
     directory = opened(files)
     directory.log.append(batches([1] * 5))
@@ -189,7 +189,7 @@ def test_directory_is_refused_when_another_node_has_it_open(files: Files) -> Non
         pytest.param(identity(topic_id=Uuid("AAAAAAAAAAAAAAAAAAAAAg")), id="topic"),
     ],
 )
-def test_directory_is_refused_and_not_kept_locked_when_of_somebody_else(files: Files, who: ReplicaIdentity) -> None:
+def test_directory_of_another_node_is_refused_and_unlocked(files: Files, who: ReplicaIdentity) -> None:
     opened(files).close()
 
     with pytest.raises(ConfigError, match="as configured"):
@@ -261,7 +261,7 @@ def test_directory_is_refused_when_flushed_records_are_damaged() -> None:
 
 
 @pytest.mark.rule("STATE-4")
-def test_leftovers_of_a_crash_are_taken_away() -> None:
+def test_leftovers_of_a_crash_are_removed() -> None:
     files = MemoryFiles()
     opened(files).close()
     for name in ("meta.properties.tmp", f"{PARTITION}/quorum-state.tmp", f"{PARTITION}/leader-epoch-checkpoint.tmp"):
@@ -284,7 +284,7 @@ def test_lock_is_given_back_when_the_disk_fails_at_the_end() -> None:
     opened(files).close()
 
 
-def test_first_start_can_be_repeated_when_the_power_was_cut_at_any_call() -> None:
+def test_first_start_can_be_repeated_when_the_power_failed_at_any_call() -> None:
     for case, files in crash_at_every_call(lambda files: None, opened):
         directory = opened(files)
         assert directory.election_state == ElectionState(epoch=Epoch(0)), case
@@ -292,7 +292,7 @@ def test_first_start_can_be_repeated_when_the_power_was_cut_at_any_call() -> Non
 
 
 @pytest.mark.rule("STATE-4", "STATE-5")
-def test_stored_epoch_and_log_survive_when_the_power_is_cut_at_any_call() -> None:
+def test_stored_epoch_and_log_survive_when_the_power_fails_at_any_call() -> None:
     state = ElectionState(epoch=Epoch(1), leader_id=NodeId(1), voted_key=ReplicaKey(NodeId(1)))
 
     def lead(files: MemoryFiles) -> None:

@@ -35,10 +35,10 @@ try:
 except StorageError as error:
     print(error)
 """
-"""In a process of its own: the limit would hold for whatever else the tests write, their report too."""
+"""In a separate process: the limit would also hold for everything else that the tests write, such as their report."""
 
 
-def test_append_goes_on_after_a_short_write_and_reports_the_refusal(tmp_path: Path) -> None:
+def test_append_continues_after_a_short_write_and_reports_the_error(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _APPENDS_TO_A_LIMITED_FILE, tmp_path], capture_output=True, text=True, check=True
     )
@@ -47,7 +47,7 @@ def test_append_goes_on_after_a_short_write_and_reports_the_refusal(tmp_path: Pa
     assert (tmp_path / "data").read_bytes() == b"a" * 60 + b"b" * 40
 
 
-def test_refusal_names_the_file_when_it_was_closed_behind_our_back(tmp_path: Path) -> None:
+def test_error_names_the_file_when_it_was_closed_meanwhile(tmp_path: Path) -> None:
     file = DiskFiles(tmp_path).create("data")
     os.close(file._descriptor)  # type: ignore[attr-defined]
 
@@ -56,7 +56,7 @@ def test_refusal_names_the_file_when_it_was_closed_behind_our_back(tmp_path: Pat
             act()
 
 
-def test_read_returns_what_is_left_when_the_file_shrank_behind_our_back(tmp_path: Path) -> None:
+def test_read_returns_what_is_left_when_the_file_became_shorter_meanwhile(tmp_path: Path) -> None:
     file = DiskFiles(tmp_path).create("data")
     file.append(b"hello world")
     os.truncate(tmp_path / "data", 5)
@@ -74,7 +74,7 @@ def test_root_is_made_with_the_folders_above_when_missing(tmp_path: Path) -> Non
     assert (tmp_path / "a" / "b" / "c").is_dir()
 
 
-def test_folder_is_refused_when_a_file_is_in_its_way(tmp_path: Path) -> None:
+def test_folder_is_refused_when_a_file_has_its_name(tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(b"")
 
     with pytest.raises(StorageError, match="make folder"):
@@ -91,7 +91,7 @@ def test_path_is_the_one_an_operator_knows(tmp_path: Path) -> None:
 
 @pytest.fixture
 def open_umask() -> Iterator[None]:
-    """A process whose files are everybody's unless it says otherwise."""
+    """A process whose files are open to all users by default."""
     before = os.umask(0)
     yield
     os.umask(before)

@@ -46,7 +46,7 @@ STATES = [
 @pytest.mark.parametrize("written", STATES)
 @pytest.mark.parametrize("kraft_version", [0, 1])
 @pytest.mark.rule("STATE-1", "STATE-3")
-def test_state_comes_back_when_written(files: Files, written: ElectionState, kraft_version: int) -> None:
+def test_state_is_unchanged_when_written_and_read(files: Files, written: ElectionState, kraft_version: int) -> None:
     state_file(files).write(written, kraft_version=kraft_version)
 
     assert state_file(files).read() == written
@@ -54,7 +54,7 @@ def test_state_comes_back_when_written(files: Files, written: ElectionState, kra
 
 @pytest.mark.rule("STATE-1", "STATE-2")
 def test_version_0_is_byte_for_byte_what_kafka_writes() -> None:
-    # The line was caught from Kafka 4.3.1.
+    # The line was captured from Kafka 4.3.1.
     files = MemoryFiles()
 
     state_file(files).write(state(3, leader=2))
@@ -130,7 +130,7 @@ GOOD = '{"leaderId":1,"leaderEpoch":4,"votedId":2,"votedDirectoryId":"AAAAAAAAAA
     [
         pytest.param("", "not one JSON object", id="empty"),
         pytest.param(b"\xff\xfe\x00", "not one JSON object", id="no text"),
-        pytest.param(GOOD[:-10], "not one JSON object", id="cut short"),
+        pytest.param(GOOD[:-10], "not one JSON object", id="incomplete"),
         pytest.param("[" * 100_000, "not one JSON object", id="brackets without end"),
         pytest.param("[1]", "not one JSON object", id="a list"),
         pytest.param("{}", "data_version is None", id="no data version"),
@@ -160,14 +160,14 @@ def test_node_refuses_to_start_when_the_file_is_unreadable(text: str | bytes, re
 
 
 @pytest.mark.rule("STATE-8")
-def test_node_refuses_to_start_when_the_file_is_cut_at_any_byte() -> None:
+def test_node_refuses_to_start_when_the_file_is_truncated_at_any_byte() -> None:
     for length in range(len(GOOD)):
         with pytest.raises(StorageError):
             stored(GOOD[:length]).read()
 
 
 @pytest.mark.rule("STATE-4")
-def test_node_finds_old_or_new_state_when_the_power_is_cut_at_any_call() -> None:
+def test_node_finds_old_or_new_state_when_the_power_fails_at_any_call() -> None:
     old, new = state(4, voted=1), state(5, leader=2)
     found = set()
 

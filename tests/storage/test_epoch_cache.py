@@ -1,4 +1,4 @@
-"""The epoch cache: what a new epoch and a truncation leave of it. Its answers about a log are in core/test_log_view."""
+"""The epoch cache: what a new epoch and a truncation leave of it. Its results for a log are in core/test_log_view."""
 
 import pytest
 
@@ -57,7 +57,7 @@ def test_entries_begin_with_the_epoch_that_holds_the_offset(offset: int, epochs:
     assert [entry.epoch for entry in TWO_EPOCHS.entries_from(Offset(offset))] == epochs
 
 
-def test_entries_are_all_when_the_offset_lies_before_them() -> None:
+def test_entries_are_all_when_the_offset_is_before_them() -> None:
     assert cache((2, 10), (3, 20)).entries_from(Offset(5)) == cache((2, 10), (3, 20)).entries
 
 

@@ -1,4 +1,4 @@
-"""What every implementation of the port promises."""
+"""What every implementation of the interface guarantees."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def test_file_holds_what_was_appended_when_read_anywhere(files: Files) -> None:
     file.close()
 
 
-def test_file_goes_on_at_its_end_when_opened_again(files: Files) -> None:
+def test_file_grows_from_its_end_when_opened_again(files: Files) -> None:
     file = files.create("data")
     file.append(b"hello ")
     file.close()
@@ -96,7 +96,7 @@ def test_rename_replaces_the_target_when_there_is_one(files: Files) -> None:
     assert files.read("name") == b"new content"
 
 
-def test_remove_takes_a_file_away_and_does_nothing_when_there_is_none(files: Files) -> None:
+def test_remove_removes_a_file_and_does_nothing_when_there_is_none(files: Files) -> None:
     files.create("data").close()
 
     files.remove("data")

@@ -1,4 +1,4 @@
-"""`meta.properties` and `partition.metadata`: whose directory this is."""
+"""`meta.properties` and `partition.metadata`: the node and topic to which a directory belongs."""
 
 import pytest
 
@@ -54,7 +54,7 @@ def test_cluster_is_what_the_directory_says_when_not_configured() -> None:
     assert claim(files, cluster_id=None).cluster_id == "mine"
 
 
-def test_cluster_is_the_zero_uuid_when_nobody_says_anything() -> None:
+def test_cluster_is_the_zero_uuid_when_neither_file_nor_configuration_names_one() -> None:
     assert claim(MemoryFiles(), cluster_id=None).cluster_id == ZERO_UUID
 
 
@@ -105,7 +105,7 @@ def test_directory_gets_an_id_when_it_is_older_than_such_ids() -> None:
         pytest.param("cluster.id=c\nbroker.id=1\nversion=0\n", "version=0", id="ZooKeeper's version"),
         pytest.param("version=1\nnode.id=1\n", "cluster.id is missing", id="no cluster"),
         pytest.param("version=1\ncluster.id=c\n", "node.id=None", id="no node"),
-        pytest.param("version=1\ncluster.id=c\nnode.id=one\n", "node.id=one", id="node in words"),
+        pytest.param("version=1\ncluster.id=c\nnode.id=one\n", "node.id=one", id="node id that is no number"),
         pytest.param("version=1\ncluster.id=c\nnode.id=1\ndirectory.id=short\n", "directory.id=short", id="short id"),
         pytest.param(
             "version=1\ncluster.id=c\nnode.id=1\ndirectory.id=AAECAwQFBgcICQoLDA0ODx\n",
@@ -119,7 +119,7 @@ def test_file_is_refused_when_malformed(text: str, reason: str) -> None:
         claim(with_meta_properties(text))
 
 
-def test_claim_is_done_or_not_when_the_power_is_cut_at_any_call() -> None:
+def test_identity_is_written_or_not_when_the_power_fails_at_any_call() -> None:
     for case, files in crash_at_every_call(lambda files: None, claim):
         assert claim(files).directory_id == DIRECTORY_ID, case
 

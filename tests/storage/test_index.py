@@ -16,7 +16,7 @@ def offset_index() -> OffsetIndex:
 
 
 def time_index() -> TimeIndex:
-    """Up to 104 nothing is younger than 1000, up to 109 than 2000, up to 120 than 3000."""
+    """Up to 104 no timestamp is above 1000, up to 109 none above 2000, up to 120 none above 3000."""
     index = TimeIndex(Offset(100))
     for timestamp_ms, last_offset in ((1000, 104), (2000, 109), (3000, 120)):
         index.append(timestamp_ms, Offset(last_offset))
@@ -33,7 +33,7 @@ def test_offset_index_has_kafka_bytes() -> None:
 def test_offset_index_finds_a_batch_that_begins_no_later() -> None:
     index = offset_index()
 
-    # 105 may lie in the batch that ends at 109, whose begin is known, but not that it begins at 105 or before.
+    # 105 may be in the batch that ends at 109: its position is known, but not whether it begins at 105 or before.
     assert [index.position_before(Offset(offset)) for offset in (100, 103, 104, 105, 109, 119, 120, 999)] == [
         0, 0, 0, 0, 5000, 5000, 12000, 12000,
     ]  # fmt: skip
@@ -71,7 +71,7 @@ def test_time_index_takes_only_larger_timestamps() -> None:
     assert len(index.to_bytes()) == 12
 
 
-def test_time_index_finds_the_first_batch_it_knows_that_is_young_enough() -> None:
+def test_time_index_finds_the_first_known_batch_with_that_time_or_a_later_one() -> None:
     index = time_index()
 
     assert [index.offset_reaching(timestamp_ms) for timestamp_ms in (0, 1000, 1001, 2000, 2001, 3000, 3001)] == [
@@ -101,7 +101,7 @@ def test_time_index_keeps_the_entries_before_a_truncation() -> None:
     ("gone_by", "entries"),
     [pytest.param(INDEX_INTERVAL_BYTES, 0, id="4096 bytes"), pytest.param(INDEX_INTERVAL_BYTES + 1, 1, id="one more")],
 )
-def test_entry_is_due_when_more_than_the_interval_has_gone_by(gone_by: int, entries: int) -> None:
+def test_entry_is_due_after_more_than_the_interval(gone_by: int, entries: int) -> None:
     files = MemoryFiles()
     indexes = SegmentIndexes(files, offset_index_name="0.index", time_index_name="0.timeindex", base_offset=Offset(0))
     indexes.attach()

@@ -71,7 +71,7 @@ def test_log_holds_what_was_appended_when_opened_again(files: Files) -> None:
     log.close()
 
 
-def test_log_tells_every_header_in_order_when_opened(files: Files) -> None:
+def test_log_passes_every_header_in_order_when_opened(files: Files) -> None:
     log = open_log(files, segment_bytes=3 * SMALL)
     written = batches([1] * 10)
     log.append(written)
@@ -173,7 +173,7 @@ def test_read_goes_to_the_end_of_a_segment_only(tail_bytes: int) -> None:
     assert found == batches([1] * 2)
 
 
-def test_read_names_file_and_byte_when_the_disk_changed_under_our_feet() -> None:
+def test_read_names_file_and_byte_when_the_file_was_changed_meanwhile() -> None:
     files = MemoryFiles()
     log = open_log(files, tail_bytes=NO_TAIL)
     log.append(batches([1] * 3))
@@ -210,7 +210,7 @@ def test_log_begins_a_segment_when_the_last_one_is_full(files: Files) -> None:
     log.close()
 
 
-def test_log_takes_a_batch_larger_than_a_segment_into_one_of_its_own() -> None:
+def test_log_writes_a_batch_larger_than_a_segment_into_its_own_segment() -> None:
     files = MemoryFiles()
     log = open_log(files, segment_bytes=3 * SMALL)
 
@@ -335,7 +335,7 @@ def test_truncate_lowers_the_recovery_point_before_it_removes_anything() -> None
     log.append([batch(2, epoch=2), batch(3, epoch=2)])
     files.crash()
 
-    # Were it still at 5, the lost tail would look like lost records.
+    # If it were still at 5, the lost tail would look like lost records.
     assert recovery_point(files).offset == 2
     assert open_log(files).end_offset == 2
 
@@ -436,12 +436,12 @@ def test_index_files_are_left_alone_when_right() -> None:
 
     log = open_log(files, segment_bytes=30_000)
 
-    # The open segment's time index loses the entry for its largest timestamp, which is no longer the last word.
+    # The open segment's time index loses the entry for its largest timestamp, which is no longer the last entry.
     assert files.calls[Call.CREATE] == creates + 1
     log.close()
 
 
-def test_indexes_without_a_segment_are_taken_away() -> None:
+def test_indexes_without_a_segment_are_removed() -> None:
     files = MemoryFiles()
     open_log(files).close()
     files.put(f"{DIRECTORY}/00000000000000000099.index", b"\x00" * 8)
@@ -492,7 +492,7 @@ def _append_until_killed(log: Log) -> bool:
     return True
 
 
-def test_log_says_nothing_when_all_is_well(caplog: pytest.LogCaptureFixture) -> None:
+def test_log_logs_nothing_when_all_is_well(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     files = MemoryFiles()
     log = open_log(files)
@@ -524,6 +524,6 @@ def test_small_batches_are_returned_within_all_bounds(tail_bytes: int) -> None:
         count = len(split_batches(read)) if read else 0
         assert read == b"".join(batch.payload for batch in in_bounds[:count])
         assert len(read) <= max_bytes or count == 1
-        # What is left out is less than lies between two entries of the index.
+        # What is left out is less than the bytes between two entries of the index.
         size_bytes = sum(batch.header.size_bytes for batch in in_bounds)
         assert len(read) > min(size_bytes, max_bytes) - 2 * INDEX_INTERVAL_BYTES

@@ -1,7 +1,7 @@
-"""The power is cut at every single call to the disk, and the log is opened again.
+"""The power fails at every single call to the disk, and the log is opened again.
 
-What must hold: everything that a flush vouched for is there, what is there is what was written, in order and without
-gaps, and the node is never told that records are lost which were not.
+What must hold: everything that a flush reported is there, what is there is what was written, in order and without
+gaps, and the log never reports lost records when none are lost.
 """
 
 import pytest
@@ -20,13 +20,13 @@ def opened(files: MemoryFiles) -> Log:
 
 
 class Promise:
-    """What a run has promised before the power was cut: everything below `durable` lasts."""
+    """What a run has reported as flushed before the power failed: everything below `durable` must remain."""
 
     def __init__(self) -> None:
         self.durable = 0
 
 
-def test_flushed_batches_are_there_when_the_power_is_cut_while_appending() -> None:
+def test_flushed_batches_are_there_when_the_power_fails_while_appending() -> None:
     written = batches([1] * 8)
     promise = Promise()
 
@@ -46,7 +46,7 @@ def test_flushed_batches_are_there_when_the_power_is_cut_while_appending() -> No
         check_indexes(files)
 
 
-def test_log_is_old_or_shorter_when_the_power_is_cut_while_truncating() -> None:
+def test_log_is_old_or_shorter_when_the_power_fails_while_truncating() -> None:
     written = batches([1] * 10)
     ends = set()
 
@@ -70,9 +70,9 @@ def test_log_is_old_or_shorter_when_the_power_is_cut_while_truncating() -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 3, 4, 6])
-def test_new_batches_never_stand_before_old_ones_when_the_power_is_cut_after_truncating(cut: int) -> None:
+def test_new_batches_are_never_before_old_ones_when_the_power_fails_after_truncating(cut: int) -> None:
     old = batches([1] * 7)
-    # The same sizes at the same offsets: a hybrid of old and new would look whole, but for this check.
+    # The sizes and offsets are equal, so without this check a mix of old and new batches would look whole.
     new = batches([1] * (7 - cut), start=cut, epoch=1, value=b"VALUE")
 
     def prepare(files: MemoryFiles) -> None:
@@ -94,7 +94,7 @@ def test_new_batches_never_stand_before_old_ones_when_the_power_is_cut_after_tru
         assert len(found) >= cut, case
 
 
-def test_log_is_whole_when_the_power_is_cut_while_closing() -> None:
+def test_log_is_whole_when_the_power_fails_while_closing() -> None:
     written = batches([1] * 5)
 
     def run(files: MemoryFiles) -> None:

@@ -1,4 +1,4 @@
-"""How many files a log keeps open: as many for a thousand segments as for one."""
+"""The number of files that a log keeps open: for a thousand segments as many as for one."""
 
 import resource
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def test_log_works_when_it_has_more_segments_than_files_may_be_open(
     log.close()
 
 
-def test_log_goes_on_in_the_segment_before_when_the_torn_one_is_taken_away(tmp_path: Path) -> None:
+def test_log_continues_in_the_segment_before_when_the_torn_one_is_removed(tmp_path: Path) -> None:
     written = batches([1] * SEGMENTS)
     log = open_log(DiskFiles(tmp_path), segment_bytes=2 * SMALL)
     log.append(written[: SEGMENTS - 1])

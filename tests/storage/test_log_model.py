@@ -1,7 +1,7 @@
 """The log against a list: whatever is done to both, in whatever order, they hold the same.
 
-The model also knows what was promised: after a crash the log is a prefix of the list, and no shorter than what the last
-flush vouched for.
+The model also knows what was flushed: after a crash the log is a prefix of the list, and no shorter than what the last
+flush reported.
 """
 
 import random

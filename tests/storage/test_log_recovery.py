@@ -1,4 +1,4 @@
-"""Opening a log after damage: below the recovery point the node refuses to start, above it the torn end is cut."""
+"""Opening a log after damage: below the recovery point the start is refused, above it the torn end is truncated."""
 
 import logging
 from contextlib import suppress
@@ -29,7 +29,7 @@ WRITTEN = batches([1] * 7)
 
 
 def seven_batches(files: MemoryFiles, *, known_flushed: int = 0, segment_bytes: int = 3 * SMALL) -> None:
-    """Offsets 0 to 6 in segments 0, 3 and 6, the recovery point where the test wants it."""
+    """Offsets 0 to 6 in segments 0, 3 and 6, with the recovery point of the test."""
     log = open_log(files, segment_bytes=segment_bytes)
     log.append(WRITTEN)
     log.close()
@@ -111,7 +111,7 @@ def test_node_refuses_to_start_when_a_whole_batch_follows_a_flipped_bit(damaged:
 
 
 @pytest.mark.rule("LOG-19")
-def test_log_is_cut_when_an_operator_has_cut_the_file_as_told() -> None:
+def test_log_is_truncated_when_an_operator_has_truncated_the_file_as_the_error_says() -> None:
     files = machine()
     files.flip_bit(segment(3), SMALL + 30)
     with pytest.raises(CorruptBatchError, match=f"truncate -s {SMALL} memory:/{segment(3)}' and remove the segments"):
@@ -128,7 +128,7 @@ def test_every_flipped_bit_is_refused_when_a_whole_batch_follows() -> None:
     for position in range(SMALL):
         files = machine(segment_bytes=1 << 20)
         files.flip_bit(segment(0), 2 * SMALL + position, bit=7)
-        # No checksum covers the epoch: that one became too high is found at the next batch.
+        # No checksum covers the epoch: an epoch that became too high is found at the next batch.
         found_at = 3 if 12 < position < 16 else 2
 
         with pytest.raises(CorruptBatchError, match=f"is damaged at byte {found_at * SMALL}: .*a whole batch"):
@@ -181,13 +181,13 @@ def test_every_flipped_bit_is_found_when_it_is_checked() -> None:
 
         log = open_log(files)
 
-        # Offset and epoch lie outside the checksum, but not outside the order of the log: a gap shows at once, an
+        # The checksum covers neither offset nor epoch, but the order of the log does: a gap is found at once, an
         # epoch that became too high only at the next batch, of which there is none.
         assert log.end_offset == (7 if 12 < position < 16 else 6), f"byte {position}"
 
 
 @pytest.mark.rule("LOG-13")
-def test_torn_end_is_cut_when_the_file_ends_at_any_byte(caplog: pytest.LogCaptureFixture) -> None:
+def test_torn_end_is_truncated_when_the_file_ends_at_any_byte(caplog: pytest.LogCaptureFixture) -> None:
     whole = machine(segment_bytes=1 << 20).read(FIRST_SEGMENT)
 
     for length in range(len(whole)):
@@ -215,7 +215,7 @@ def test_torn_end_is_cut_when_the_file_ends_at_any_byte(caplog: pytest.LogCaptur
     ],
 )
 @pytest.mark.rule("LOG-13")
-def test_rubbish_behind_the_last_batch_is_cut(rubbish: bytes, caplog: pytest.LogCaptureFixture) -> None:
+def test_invalid_bytes_after_the_last_batch_are_truncated(rubbish: bytes, caplog: pytest.LogCaptureFixture) -> None:
     files = machine(known_flushed=7, segment_bytes=1 << 20)
     files.put(FIRST_SEGMENT, files.read(FIRST_SEGMENT) + rubbish)
 
@@ -307,14 +307,14 @@ def test_stale_segment_that_overlaps_is_removed_when_above_the_recovery_point() 
     assert [name for name in files.names_in(DIRECTORY) if name.endswith(".log")] == [f"{0:020d}.log"]
 
 
-def test_removed_segments_stay_away_when_the_power_is_cut_later() -> None:
+def test_removed_segments_do_not_return_when_the_power_fails_later() -> None:
     files = machine()
     files.put(segment(0), files.read(segment(0))[:-1])
     files.put(segment(3), b"torn")
     files.lose(segment(6))
     log = open_log(files, segment_bytes=3 * SMALL)
     assert log.end_offset == 2
-    # Up to where the segments that were removed began; the same epoch, so that nothing else is written.
+    # Up to the start of the removed segments; with the same epoch, so that nothing else is written.
     log.append([batch(2, value=b"other")])
     log.flush()
 
@@ -335,7 +335,7 @@ def test_log_may_begin_where_a_snapshot_ends() -> None:
 
 
 def test_log_is_durable_to_its_end_when_opened() -> None:
-    # A killed process leaves its bytes in the machine's cache; the next one may not take them for flushed.
+    # A killed process leaves its bytes in the machine's cache; the next one must not consider them flushed.
     files = MemoryFiles()
     log = open_log(files)
     log.append(WRITTEN)
@@ -347,7 +347,7 @@ def test_log_is_durable_to_its_end_when_opened() -> None:
     assert open_log(files).end_offset == 7
 
 
-def test_recovery_comes_to_the_same_end_when_the_power_is_cut_at_any_call() -> None:
+def test_recovery_has_the_same_result_when_the_power_fails_at_any_call() -> None:
     def damage(files: MemoryFiles) -> None:
         seven_batches(files, known_flushed=2)
         files.put(segment(0), files.read(segment(0))[:-1])
@@ -381,7 +381,7 @@ def test_indexes_are_right_when_the_process_is_killed_during_recovery() -> None:
     assert end_offset == 8
 
 
-def test_torn_end_is_cut_on_a_real_disk_too(tmp_path: Path) -> None:
+def test_torn_end_is_truncated_on_a_real_disk_too(tmp_path: Path) -> None:
     files = DiskFiles(tmp_path)
     log = open_log(files)
     log.append(WRITTEN)
@@ -398,7 +398,7 @@ def test_torn_end_is_cut_on_a_real_disk_too(tmp_path: Path) -> None:
     log.close()
 
 
-def test_batch_larger_than_what_is_read_at_once_is_walked_over() -> None:
+def test_batch_larger_than_what_is_read_at_once_is_read() -> None:
     written: list[Batch] = [batch(0), batch(1, value=b"x" * (3 << 20)), batch(2)]
     files = MemoryFiles()
     log = open_log(files, segment_bytes=8 << 20)
@@ -410,7 +410,7 @@ def test_batch_larger_than_what_is_read_at_once_is_walked_over() -> None:
     assert content(log) == written
 
 
-def test_batch_larger_than_what_is_read_at_once_is_cut_when_torn() -> None:
+def test_batch_larger_than_what_is_read_at_once_is_truncated_when_torn() -> None:
     files = MemoryFiles()
     log = open_log(files, segment_bytes=8 << 20)
     log.append([batch(0), batch(1, value=b"x" * (3 << 20))])

@@ -1,4 +1,4 @@
-"""The promise about threads: a flush on one thread while another appends and reads."""
+"""The guarantee for threads: a flush on one thread while another appends and reads."""
 
 import sys
 import threading
@@ -23,7 +23,7 @@ SEGMENT_BYTES = 10 * batch(0).header.size_bytes
 
 @pytest.fixture(autouse=True)
 def hasty_threads() -> Iterator[None]:
-    """Let threads take turns as often as they can."""
+    """Switch threads as often as possible."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -31,7 +31,7 @@ def hasty_threads() -> Iterator[None]:
 
 
 class Flusher:
-    """Flushes a log again and again on a thread of its own, until told to stop."""
+    """Flushes a log again and again on a separate thread, until `stop`."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -56,7 +56,7 @@ def append_and_read_all(log: Log) -> None:
         assert found.header.base_offset == offset // 2
 
 
-def test_flush_vouches_only_for_what_is_on_the_disk_when_another_thread_appends() -> None:
+def test_flush_reports_only_what_is_on_the_disk_when_another_thread_appends() -> None:
     for _ in range(5):
         files = MemoryFiles()
         log = open_log(files, segment_bytes=SEGMENT_BYTES)
@@ -73,8 +73,8 @@ def test_flush_vouches_only_for_what_is_on_the_disk_when_another_thread_appends(
         assert found == [batch(offset, epoch=1 + offset // 50) for offset in range(len(found))]
 
 
-def test_flush_vouches_only_for_what_is_on_the_disk_when_another_thread_rolls_at_any_line() -> None:
-    # Threads rarely meet at the one bad moment, so here the other one's work is done at each line of flush in turn.
+def test_flush_reports_only_what_is_on_the_disk_when_another_thread_rolls_at_any_line() -> None:
+    # Threads rarely meet at the critical moment, so here the other one's work is done at each line of flush in turn.
     line = 0
     reached = True
     while reached:
@@ -93,7 +93,7 @@ def test_flush_vouches_only_for_what_is_on_the_disk_when_another_thread_rolls_at
 
 
 def _flush_and_append_at_line(log: Log, line: int, more: list[Batch]) -> tuple[Offset, bool]:
-    """Flush, and append when so many lines of it were run. Return its answer, and whether there are so many lines."""
+    """Flush, and append when so many lines of it were run. Return its result, and whether there are so many lines."""
     lines_left = line
 
     def at_line(frame: FrameType, event: str, _argument: object) -> TraceFunction | None:

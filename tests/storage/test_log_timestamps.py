@@ -1,4 +1,4 @@
-"""Looking for records by time, compared with looking at every record."""
+"""The search for records by time, compared with a search of every record."""
 
 import random
 
@@ -79,7 +79,7 @@ def test_nothing_is_found_in_an_empty_log() -> None:
     assert log.find_largest_timestamp(Offset(0)) is None
 
 
-def test_largest_timestamp_is_right_when_the_younger_records_were_cut() -> None:
+def test_largest_timestamp_is_right_when_the_later_records_were_truncated() -> None:
     log = log_of(*(batch(offset, timestamps_ms=[time_ms]) for offset, time_ms in enumerate((10, 30, 20, 99))))
 
     log.truncate(Offset(3))
@@ -89,7 +89,7 @@ def test_largest_timestamp_is_right_when_the_younger_records_were_cut() -> None:
     assert log.find_offset_by_timestamp(31, Offset(3)) is None
 
 
-def test_search_takes_the_batch_as_a_whole_when_it_promises_a_time_that_no_record_has() -> None:
+def test_search_returns_the_batch_as_a_whole_when_its_header_has_a_time_that_no_record_has() -> None:
     payload = with_field(batch(0, timestamps_ms=[10]).payload, MAX_TIMESTAMP_AT, ">q", 999)
     lying = Batch(header=read_header(payload), payload=payload)
 
@@ -119,7 +119,7 @@ def test_search_looks_at_few_batches_when_a_clock_was_ahead(segment_bytes: int) 
 
 
 @pytest.mark.parametrize("end", range(1, 12))
-def test_largest_timestamp_is_right_wherever_the_log_was_cut(end: int) -> None:
+def test_largest_timestamp_is_right_wherever_the_log_was_truncated(end: int) -> None:
     written = [batch(offset, timestamps_ms=[1000 + offset], value=b"x" * 1500) for offset in range(12)]
     log = log_of(*written)
 
@@ -130,12 +130,12 @@ def test_largest_timestamp_is_right_wherever_the_log_was_cut(end: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_search_agrees_with_looking_at_every_record(seed: int) -> None:
+def test_search_agrees_with_a_search_of_every_record(seed: int) -> None:
     dice = random.Random(f"timestamps {seed}")
     written: list[Batch] = []
     now_ms = 1000
     while len(written) < 120:
-        # Time mostly goes on, at times back, and often stands still.
+        # Time mostly advances, sometimes goes back, and often stays the same.
         now_ms = max(0, now_ms + dice.choice((-50, 0, 0, 1, 5, 40)))
         times = [now_ms + dice.randrange(3) for _ in range(dice.randint(1, 4))]
         start = written[-1].header.end_offset if written else 0

@@ -1,4 +1,4 @@
-"""Producer snapshots: what is in a file, which one a start uses, and when one goes (rule LOG-22)."""
+"""Producer snapshots: what is in a file, which one a start uses, and when one is removed (rule LOG-22)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def sealed(body: bytes) -> bytes:
     ("content", "reason"),
     [
         pytest.param(b"", "incomplete", id="empty"),
-        pytest.param(encode_producer_snapshot(image())[:-1], "with checksum", id="cut short"),
+        pytest.param(encode_producer_snapshot(image())[:-1], "with checksum", id="incomplete"),
         pytest.param(b"\0\2" + encode_producer_snapshot(image())[2:], "of version 2, expected 1", id="version"),
         pytest.param(sealed(struct.pack(">i", 5)), "with 5 producers in 10 bytes", id="count"),
         pytest.param(sealed(struct.pack(">i", -1)), "with -1 producers", id="negative count"),
@@ -86,7 +86,7 @@ def test_snapshot_is_refused_with_the_reason(content: bytes, reason: str) -> Non
         decode_producer_snapshot(content, end_offset=Offset(20))
 
 
-def test_snapshot_is_refused_when_a_batch_lies_past_its_end() -> None:
+def test_snapshot_is_refused_when_a_batch_is_past_its_end() -> None:
     with pytest.raises(DecodeError, match="up to 5 with a batch from 9 to 10"):
         decode_producer_snapshot(encode_producer_snapshot(image()), end_offset=Offset(5))
 
@@ -155,7 +155,7 @@ def test_table_is_that_of_the_log_when_a_start_begins_with_a_snapshot() -> None:
 
 @pytest.mark.parametrize("damaged", [1, 2])
 @pytest.mark.rule("LOG-22")
-def test_damaged_snapshot_is_passed_over_with_a_warning(damaged: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_damaged_snapshot_is_skipped_with_a_warning(damaged: int, caplog: pytest.LogCaptureFixture) -> None:
     files = MemoryFiles()
     run(files, WRITTEN)
     for name in snapshots(files)[-damaged:]:
@@ -170,7 +170,7 @@ def test_damaged_snapshot_is_passed_over_with_a_warning(damaged: int, caplog: py
 
 
 @pytest.mark.rule("LOG-22")
-def test_snapshot_above_a_cut_is_gone_before_the_offsets_are_written_again() -> None:
+def test_snapshot_above_a_truncation_is_removed_before_the_offsets_are_written_again() -> None:
     files = MemoryFiles()
     run(files, WRITTEN)
     last = int(snapshots(files)[-1][:20])
@@ -185,7 +185,7 @@ def test_snapshot_above_a_cut_is_gone_before_the_offsets_are_written_again() -> 
 
 
 @pytest.mark.rule("LOG-22")
-def test_batches_that_may_be_cut_off_can_be_undone_though_a_snapshot_counts_them() -> None:
+def test_batches_that_may_be_truncated_can_be_undone_though_a_snapshot_includes_them() -> None:
     files = MemoryFiles()
     run(files, WRITTEN, committed=5)
     assert int(snapshots(files)[0][:20]) > 5
@@ -218,7 +218,7 @@ def test_snapshot_past_the_end_of_the_log_is_gone_after_a_start() -> None:
 
 
 @pytest.mark.rule("LOG-22")
-def test_table_forgets_committed_batches_that_were_cut_off_by_hand() -> None:
+def test_table_forgets_committed_batches_that_an_operator_truncated() -> None:
     files = MemoryFiles()
     run(files, WRITTEN)
     files.lose(f"{PARTITION}/recovery-point-offset-checkpoint")
@@ -246,7 +246,7 @@ def test_snapshots_go_when_another_log_begins() -> None:
 
 
 @pytest.mark.rule("LOG-22")
-def test_table_is_that_of_the_log_when_the_power_is_cut_at_any_call() -> None:
+def test_table_is_that_of_the_log_when_the_power_fails_at_any_call() -> None:
     other = [*WRITTEN[:5], *(produce(offset, producer_id=6, sequence=offset - 5) for offset in range(5, 12))]
 
     def truncate_and_go_on(files: MemoryFiles) -> None:

@@ -1,4 +1,4 @@
-"""A snapshot takes the place of the log before it (rules LOG-14, LOG-15)."""
+"""A snapshot replaces the log before it (rules LOG-14, LOG-15)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def with_three_records(files: Files) -> None:
 
 
 def install(files: Files, snapshot: OffsetAndEpoch = FIRST, pieces: tuple[bytes, ...] = (b"12345", b"678")) -> None:
-    """Load a snapshot, and append two records behind it."""
+    """Load a snapshot, and append two records after it."""
     directory = opened(files)
     position = 0
     for piece in pieces:
@@ -52,7 +52,7 @@ def test_log_begins_at_the_end_of_the_snapshot_when_one_is_installed(files: File
 
 
 @pytest.mark.rule("GEN-13")
-def test_log_is_of_the_snapshots_epoch_while_it_is_empty(files: Files) -> None:
+def test_log_has_the_epoch_of_the_snapshot_while_it_is_empty(files: Files) -> None:
     directory = opened(files)
     directory.store_snapshot_piece(FIRST, 0, b"12345678")
     directory.install_snapshot(FIRST)
@@ -74,7 +74,7 @@ def test_later_snapshot_takes_the_place_of_the_one_before(files: Files) -> None:
     directory.close()
 
 
-def test_snapshot_that_is_begun_anew_keeps_nothing_of_the_first_attempt(files: Files) -> None:
+def test_snapshot_that_is_downloaded_again_keeps_nothing_of_the_first_attempt(files: Files) -> None:
     directory = opened(files)
     directory.store_snapshot_piece(SECOND, 0, b"of another one")
     directory.store_snapshot_piece(FIRST, 0, b"of a first attempt")
@@ -100,7 +100,7 @@ def test_snapshot_that_was_not_finished_is_gone_when_the_node_starts(files: File
 
 
 @pytest.mark.rule("LOG-16")
-def test_snapshot_that_a_cluster_was_formatted_with_stands_for_no_log(files: Files) -> None:
+def test_bootstrap_snapshot_replaces_no_log(files: Files) -> None:
     with_three_records(files)
     files.create(f"{PARTITION}/{0:020d}-{0:010d}.checkpoint").close()
 
@@ -120,7 +120,7 @@ def test_log_that_begins_where_no_snapshot_ends_is_refused(files: Files) -> None
 
 
 @pytest.mark.rule("LOG-13")
-def test_damage_behind_a_snapshot_is_found_as_ever() -> None:
+def test_damage_after_a_snapshot_is_found() -> None:
     files = MemoryFiles()
     install(files)
     files.flip_bit(f"{PARTITION}/{500:020d}.log", 30)
@@ -129,7 +129,7 @@ def test_damage_behind_a_snapshot_is_found_as_ever() -> None:
         opened(files)
 
 
-def test_node_has_the_log_from_before_or_the_snapshot_when_the_power_is_cut_at_any_call() -> None:
+def test_node_has_the_log_from_before_or_the_snapshot_when_the_power_fails_at_any_call() -> None:
     outcomes = set()
     for case, files in crash_at_every_call(with_three_records, install):
         directory = opened(files)
@@ -153,15 +153,15 @@ OLD_EPOCH = 1
     "counts",
     [
         pytest.param([1] * 3, id="ends before the snapshot"),
-        pytest.param([300, 300, 300], id="goes on behind the snapshot"),
+        pytest.param([300, 300, 300], id="continues after the snapshot"),
         pytest.param([250, 250, 250], id="has a segment where the snapshot ends"),
     ],
 )
 @pytest.mark.rule("LOG-15", "FETCH-23", "LOG-20")
-def test_node_starts_again_when_the_power_is_cut_at_any_call_while_a_snapshot_replaces_the_log(
+def test_node_starts_again_when_the_power_fails_at_any_call_while_a_snapshot_replaces_the_log(
     counts: list[int],
 ) -> None:
-    """The old log is of an epoch that nobody shares; a segment for each of its batches, all known to be flushed."""
+    """The old log has an epoch that no other log has; a segment for each of its batches, all known to be flushed."""
     old = batches(counts, epoch=OLD_EPOCH)
     config = LogConfig(segment_bytes=1)
 

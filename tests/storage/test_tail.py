@@ -26,7 +26,7 @@ def test_skip_stops_at_the_batch_that_holds_the_offset(offset: int, expected: in
     assert skip_to(ALL, Offset(offset)) == expected
 
 
-def test_skip_says_that_it_could_not_see_far_enough_when_the_bytes_end() -> None:
+def test_skip_stops_at_the_last_known_batch_when_the_bytes_end() -> None:
     for length in range(len(ALL)):
         position = skip_to(ALL[:length], Offset(16))
 
@@ -49,7 +49,7 @@ def test_take_stops_within_all_bounds(max_bytes: int, end: int, expected: int) -
     assert take_until(ALL, 0, max_bytes=max_bytes, end_offset=Offset(end)) == expected
 
 
-def test_take_stops_before_a_batch_that_is_cut_short() -> None:
+def test_take_stops_before_a_batch_that_is_incomplete() -> None:
     for length in range(len(ALL)):
         taken = take_until(ALL[:length], 0, max_bytes=10_000, end_offset=Offset(99))
 
@@ -57,7 +57,7 @@ def test_take_stops_before_a_batch_that_is_cut_short() -> None:
 
 
 @pytest.mark.parametrize("length", [-100, -12, 0, 48])
-def test_place_is_refused_when_the_length_would_lead_in_circles(length: int) -> None:
+def test_batch_is_refused_when_its_length_would_make_the_loop_endless(length: int) -> None:
     damaged = ALL[:8] + length.to_bytes(4, "big", signed=True) + ALL[12:]
 
     for walk in (
@@ -86,7 +86,7 @@ def test_tail_returns_all_from_the_batch_that_holds_the_offset(start: int, first
     assert read(full_tail(), start) == b"".join(PIECES[first:])
 
 
-def test_tail_returns_one_batch_when_it_is_larger_than_asked() -> None:
+def test_tail_returns_one_batch_when_it_is_larger_than_max_bytes() -> None:
     assert read(full_tail(), 13, max_bytes=1) == PIECES[2]
 
 
@@ -99,7 +99,7 @@ def test_tail_returns_as_much_as_fits_when_bounded() -> None:
     assert read(full_tail(), 10, end=16) == b"".join(PIECES[:3])
 
 
-def test_tail_knows_nothing_of_what_it_never_had() -> None:
+def test_tail_returns_none_for_what_it_never_had() -> None:
     assert read(Tail(1000), 10) is None
     assert read(full_tail(), 9) is None
 
@@ -115,7 +115,7 @@ def test_tail_forgets_the_oldest_when_full() -> None:
     assert read(tail, 17, end=18) == batches([1], start=17)[0].payload
 
 
-def test_tail_keeps_nothing_when_one_piece_is_too_large_and_goes_on_behind_it() -> None:
+def test_tail_keeps_nothing_when_one_piece_is_too_large_and_continues_after_it() -> None:
     tail = Tail(100)
     tail.append(Offset(10), ALL)
     assert read(tail, 10) is None
@@ -128,7 +128,7 @@ def test_tail_keeps_nothing_when_one_piece_is_too_large_and_goes_on_behind_it() 
 
 
 @pytest.mark.parametrize(("end", "left"), [(16, 3), (13, 2), (12, 1), (10, 0)], ids=str)
-def test_tail_ends_at_the_cut_also_within_a_piece(end: int, left: int) -> None:
+def test_tail_ends_at_the_truncation_also_within_a_piece(end: int, left: int) -> None:
     tail = full_tail()
 
     tail.truncate(Offset(end))

@@ -1,4 +1,4 @@
-"""What stands in the files for the reader's information only, and what is there beforehand (rules STATE-9, BOOT-2)."""
+"""What the files have for information only, and what is in them before an election (rules STATE-9, BOOT-2)."""
 
 import json
 
@@ -43,7 +43,7 @@ def test_configured_voters_take_the_place_of_those_in_the_file_when_it_is_writte
 
 
 @pytest.mark.rule("BOOT-2")
-def test_directory_has_its_cluster_id_before_anybody_is_elected() -> None:
+def test_directory_has_its_cluster_id_before_any_node_is_elected() -> None:
     files = MemoryFiles()
 
     owner = claim_directory(files, cluster_id="given beforehand", node_id=NodeId(1), entropy=bytes(16))

@@ -35,7 +35,7 @@ def kio_class(message_class: type[Message], version: int) -> Any:
 
 
 def kio_value(message: Message, twin_class: Any) -> Any:
-    """The kio object that says what `message` says."""
+    """The kio object that equals `message`."""
     attributes = {_plain(field.name): field.name for field in fields(message)}
     hints = typing.get_type_hints(twin_class)
     return twin_class(
@@ -47,14 +47,14 @@ def kio_value(message: Message, twin_class: Any) -> Any:
 
 
 def kio_encode(value: Any) -> bytes:
-    """What kio makes of its object."""
+    """The bytes that kio makes of its object."""
     buffer = io.BytesIO()
     entity_writer(type(value))(buffer, value)
     return buffer.getvalue()
 
 
 def kio_decode(twin_class: Any, encoded: bytes) -> Any:
-    """What kio reads; all of the bytes must have been used."""
+    """The object that kio reads; it must use all of the bytes."""
     value, size = entity_reader(twin_class)(encoded, 0)
     assert size == len(encoded)
     return value

@@ -181,7 +181,7 @@ def test_correlation_ids_begin_again_after_the_last_one_of_an_int32(monkeypatch:
     assert connection.receive_data(data) == [got(tag, metadata(name)) for tag, name in zip("abc", "xyz", strict=True)]
 
 
-def test_response_of_any_size_is_waited_for() -> None:
+def test_connection_waits_for_a_response_of_any_size() -> None:
     connection = negotiating(max_frame_bytes=MAX_RESPONSE_BYTES)
 
     assert MAX_RESPONSE_BYTES == (1 << 31) - 1, "all that a size can say"

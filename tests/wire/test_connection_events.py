@@ -36,12 +36,12 @@ NEGOTIATING, READY, FAILED = ConnectionState.NEGOTIATING, ConnectionState.READY,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What a connection makes of bytes.
+    """The events of a connection that receives bytes.
 
     Fields:
         begin: makes the connection.
-        data: what comes in.
-        events: what that becomes.
+        data: the received bytes.
+        events: the events.
         error: a pattern of the error with which the connection fails then; None if it does not.
         state: the state afterwards, if it does not fail.
         next_version: the version of the ApiVersions request that is sent then; None if nothing is sent.
@@ -169,7 +169,7 @@ def byte_by_byte(data: bytes) -> list[bytes]:
 
 
 def received(connection: Connection[str], pieces: Sequence[bytes]) -> tuple[tuple[Event[str], ...], str | None]:
-    """What the pieces become until the connection fails, and the error with which it fails."""
+    """The events of the pieces until the connection fails, and the error with which it fails."""
     events: list[Event[str]] = []
     for piece in pieces:
         for event in connection.receive_data(piece):
@@ -201,7 +201,7 @@ def test_connection_turns_bytes_into_events(row: Row, cut: Callable[[bytes], lis
 
 
 @EVERY_ROW
-def test_connection_waits_for_more_when_bytes_are_cut_at_any_length(row: Row) -> None:
+def test_connection_waits_for_more_when_bytes_are_truncated_at_any_length(row: Row) -> None:
     for length in range(len(row.data)):
         connection = row.begin()
 

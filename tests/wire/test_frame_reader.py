@@ -19,7 +19,7 @@ def framed(content: bytes) -> bytes:
 
 @MANY
 @given(st.lists(st.binary(max_size=20)), st.lists(st.integers(0, 100)))
-def test_reader_hands_out_the_same_frames_however_the_stream_is_cut(contents: list[bytes], cuts: list[int]) -> None:
+def test_reader_returns_the_same_frames_however_the_stream_is_split(contents: list[bytes], cuts: list[int]) -> None:
     stream = b"".join(map(framed, contents))
     ends = [*sorted(cuts), len(stream)]
     reader = FrameReader(100)

@@ -91,7 +91,7 @@ def test_refusal_of_unknown_api_versions_version_is_readable_to_the_oldest_clien
 
 
 def test_request_with_bytes_behind_the_message_is_read() -> None:
-    # librdkafka 2.16 asks for all topics with null as four zero bytes, three more than a flexible version has.
+    # librdkafka 2.16 requests all topics with null as four zero bytes, three more than a flexible version has.
     header = bytes.fromhex("0003 000d 00000001 0007 72646b61666b61 00")
     body = bytes.fromhex("00000000 01 00 00")
 

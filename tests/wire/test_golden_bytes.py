@@ -76,7 +76,7 @@ OLD_METADATA_REQUEST = """
 
 
 def frame_of(drawing: str) -> bytes:
-    """The bytes of a drawing: what stands in the first column of each line, up to three spaces."""
+    """The bytes of a drawing: the first column of each line, up to three spaces."""
     return b"".join(bytes.fromhex(line.strip().partition("   ")[0]) for line in drawing.splitlines())
 
 

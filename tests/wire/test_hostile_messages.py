@@ -24,7 +24,7 @@ def changed(content: bytes, dice: random.Random) -> bytes:
 
 
 @every_edition
-def test_message_cut_at_any_length_is_refused(message_class: type[Message], version: int) -> None:
+def test_message_truncated_at_any_length_is_refused(message_class: type[Message], version: int) -> None:
     encoded = encode(sample(message_class, version), version)
 
     for length in range(len(encoded)):

@@ -65,7 +65,7 @@ def test_no_message_has_a_field_of_the_first_drafts() -> None:
 
 @message(versions="12", flexible="12+")
 class OnePartition(Message):
-    """One partition of a Fetch answer."""
+    """One partition of a Fetch response."""
 
     partition: FetchResponsePartition = field(FetchResponsePartition)
 

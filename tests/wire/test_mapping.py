@@ -51,7 +51,7 @@ def sent(request: core.Request, version: int) -> core.IncomingRequest:
 
 
 def answered(response: core.Response, api: AnyApi, version: int, records: bytes = b"") -> core.IncomingResponse:
-    """The answer as the asking side reads it."""
+    """The response as the sender of the request reads it."""
     request = sample(api.request, version)
     return response_from_wire(through_bytes(response_to_wire(request, response, records, OURS, version), version))
 
@@ -110,7 +110,7 @@ def test_fetch_of_a_replica_keeps_all_fields_of_its_version(version: int, reques
 
     assert isinstance(received, core.FetchRequest)
     if version < 18:
-        # What it says of the high watermark is not looked at then.
+        # Its high watermark is not read then.
         assert not received.wants_high_watermark
         received = replace(received, high_watermark=request.high_watermark, wants_high_watermark=True)
     expected = request if version >= 17 else replace(request, replica=without_directory(request.replica))
@@ -176,7 +176,7 @@ def test_response_has_one_endpoint_of_the_leader() -> None:
         pytest.param(api, version, id=f"{api.name}-v{version}")
         for api in PEER_APIS
         for version in api.versions
-        # Older Fetch answers have no place for an error of the whole request.
+        # Older Fetch responses have no field for an error of the whole request.
         if api is not FETCH or version >= 7
     ],
 )

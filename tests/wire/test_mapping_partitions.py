@@ -127,7 +127,7 @@ def test_fetch_of_version_12_goes_by_name_and_of_version_13_by_id() -> None:
     ("version", "old_field", "new_field", "replica"),
     [(14, 5, -1, 5), (14, -1, -1, None), (14, -2, -1, None), (15, -1, 5, 5), (15, -1, -1, None), (4, 0, -1, 0)],
 )
-def test_fetching_replica_stands_in_the_field_of_its_version(
+def test_replica_id_is_in_the_field_of_its_version(
     version: int, old_field: int, new_field: int, replica: int | None
 ) -> None:
     message = fetch.FetchRequest(
@@ -148,7 +148,7 @@ def test_client_is_no_replica() -> None:
         replica_fetch_from_wire(message, 12, OURS)
 
 
-def test_value_is_unknown_when_a_client_leaves_it_out() -> None:
+def test_value_is_unknown_when_a_client_does_not_send_it() -> None:
     partition = fetch.FetchRequestPartition(partition=0, fetch_offset=7, partition_max_bytes=100)
     message = fetch.FetchRequest(max_wait_ms=-1, min_bytes=0, max_bytes=50, topics=())
 
@@ -220,7 +220,7 @@ def test_response_is_refused_without_a_partition_and_an_error(message: Message) 
         response_from_wire(message)
 
 
-def test_minus_one_is_the_wires_word_for_unknown() -> None:
+def test_minus_one_stands_for_unknown_on_the_wire() -> None:
     assert [mapping.node_or_none(number) for number in (-2, -1, 0)] == [None, None, NodeId(0)]
     assert [mapping.offset_or_none(number) for number in (-1, 0, INT64_MAX)] == [None, Offset(0), Offset(INT64_MAX)]
     assert [mapping.epoch_or_none(number) for number in (-1, 0)] == [None, Epoch(0)]
@@ -228,7 +228,7 @@ def test_minus_one_is_the_wires_word_for_unknown() -> None:
 
 
 @pytest.mark.parametrize(("text", "known"), [(ZERO_UUID, None), (DIRECTORY, DIRECTORY)])
-def test_zero_uuid_is_the_wires_word_for_no_directory(text: Uuid, known: Uuid | None) -> None:
+def test_zero_uuid_stands_for_no_directory_on_the_wire(text: Uuid, known: Uuid | None) -> None:
     key = mapping.replica_key(3, text)
 
     assert key == ReplicaKey(NodeId(3), known)

@@ -11,10 +11,10 @@ from tests.wire.catalog import every_edition
 from tests.wire.kio_twin import kio_class, kio_decode, kio_encode, kio_value
 
 KNOWN_TO_KIO = {
-    # kio knows only the error codes of its day, and keeps times as datetime: it ends in the year 9999, and rounds
+    # kio knows only the error codes of its time, and keeps times as datetime: it ends in the year 9999, and rounds
     # milliseconds by way of a float.
     "error_code": st.integers(-1, 133),
-    # Of this project alone (CLIENT-15); left out at their defaults, the bytes are Kafka's.
+    # Only this project has these fields (CLIENT-15); with their defaults they are left out, and the bytes are Kafka's.
     "batch_plan_request": st.just(BatchPlanRequest()),
     "batch_plan": st.just(BatchPlan()),
     "log_append_time_ms": st.integers(0, 253_402_300_799).map(lambda seconds: seconds * 1000),

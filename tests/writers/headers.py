@@ -1,4 +1,4 @@
-"""Short words for batch headers of writers."""
+"""Short names for batch headers of writers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When writers are forgotten: in log time, each kind after its own (rule CLIENT-13)."""
+"""When writers are forgotten: in log time, each kind after its own time (rule CLIENT-13)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_newest_writers_of_each_kind_are_kept_when_log_time_leaps(kept: int) -> 
 
 
 @pytest.mark.rule("CLIENT-13")
-def test_thousand_writers_are_kept_unless_told_otherwise() -> None:
+def test_thousand_writers_are_kept_by_default() -> None:
     table = WriterTable()
     for number in range(1_001):
         table.appended(produced(0, by=number, at=number, time_ms=0))
@@ -72,7 +72,7 @@ def test_thousand_writers_are_kept_unless_told_otherwise() -> None:
 
 
 @pytest.mark.rule("CLIENT-13")
-def test_producer_that_is_forgotten_has_to_begin_anew() -> None:
+def test_producer_that_is_forgotten_has_to_start_at_sequence_0() -> None:
     table = table_of(produced(0, time_ms=NOW_MS), passing(NOW_MS + DAY_MS))
 
     assert table.judge(produced(1)) == Refused(error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)

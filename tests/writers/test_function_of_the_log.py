@@ -1,4 +1,4 @@
-"""The table is a function of the log: however it came about, it judges as one freshly made from what is in the log."""
+"""The table is a function of the log: whatever changed it, it decides like one that is newly made from the log."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ PROBES = {
     writer: [produced(sequence, epoch=epoch, by=writer, content=1) for epoch in range(3) for sequence in range(7)]
     for writer in (*PRODUCERS, *KEYED_WRITERS)
 }
-"""What each writer might ask to append."""
+"""What each writer might append."""
 
 
 def writes_of(log: list[BatchHeader], writer: int) -> list[BatchHeader]:
-    """What of the log a leader remembers of a writer, oldest first."""
+    """The batches of a writer that a leader remembers, oldest first."""
     remembered: dict[int, list[BatchHeader]] = {}
     last_times: dict[int, int] = {}
     now_ms = first_ms = -1
@@ -89,12 +89,12 @@ def _count_in(remembered: dict[int, list[BatchHeader]], header: BatchHeader) -> 
 
 
 def without_message(verdict: Verdict) -> Verdict:
-    """The verdict without the words for people."""
+    """The decision without its message."""
     return replace(verdict, message=None) if isinstance(verdict, Refused) else verdict
 
 
 def verdict_after(writes: list[BatchHeader], asked: BatchHeader) -> Verdict:
-    """Judge a batch by what its writer wrote before."""
+    """Decide about a batch by what its writer wrote before."""
     position = (asked.producer_epoch, asked.base_sequence)
     if asked.producer_id is not None and asked.producer_id >= FIRST_KEYED_PRODUCER_ID:
         if not writes or position > (writes[-1].producer_epoch, writes[-1].base_sequence):
@@ -119,7 +119,7 @@ def verdict_after(writes: list[BatchHeader], asked: BatchHeader) -> Verdict:
 
 
 class TableAgainstLog(RuleBasedStateMachine):
-    """A log that grows, is cut above its high watermark, and commits; the table follows it."""
+    """A log that grows, is truncated above its high watermark, and commits; the table follows it."""
 
     def __init__(self) -> None:
         super().__init__()

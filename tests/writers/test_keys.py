@@ -1,4 +1,4 @@
-"""Keys of keyed writes, as they lie in a batch header (an on-disk format)."""
+"""Keys of keyed writes, as they are in a batch header (an on-disk format)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_producer_id_is_for_ever_what_it_was_when_it_was_first_written(writer_id
         pytest.param(MAX_VERSION, (1 << 15) - 1, (1 << 31) - 1, id="last of all"),
     ],
 )
-def test_version_lies_in_epoch_and_sequence(version: int, producer_epoch: int, base_sequence: int) -> None:
+def test_version_is_in_epoch_and_sequence(version: int, producer_epoch: int, base_sequence: int) -> None:
     key = WriteKey("a query", version)
 
     assert (key.producer_epoch, key.base_sequence) == (producer_epoch, base_sequence)

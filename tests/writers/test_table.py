@@ -1,4 +1,4 @@
-"""What a leader has to do with a batch, given what lies in its log (CLIENT-8 and the exactly-once mechanism)."""
+"""What a leader has to do with a batch, given its log (CLIENT-8 and exactly-once writes)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SEQUENCES = 1 << 31
 
 
 def repeats(base_offset: int, end_offset: int) -> Repeated:
-    """It is there already, at these offsets."""
+    """The batch is in the log already, at these offsets."""
     return Repeated(base_offset=Offset(base_offset), end_offset=Offset(end_offset))
 
 
 def overtaken(base_offset: int, end_offset: int) -> Refused:
-    """A newer write of the same writer lies at these offsets."""
+    """A newer write of the same writer is at these offsets."""
     return Refused(
         error=ErrorCode.DUPLICATE_SEQUENCE_NUMBER, base_offset=Offset(base_offset), end_offset=Offset(end_offset)
     )
@@ -147,10 +147,10 @@ def test_keyed_write_is_refused_when_its_key_has_written_something_else(
     )
 
 
-# Cutting the log
+# Truncating the log
 
 
-def test_cut_undoes_the_writes_at_or_past_it() -> None:
+def test_truncation_undoes_the_writes_at_or_past_it() -> None:
     table = table_of([keyed(3, at=10), keyed(4, at=11), keyed(5, at=12)])
 
     table.truncated(Offset(11))
@@ -159,7 +159,7 @@ def test_cut_undoes_the_writes_at_or_past_it() -> None:
     assert table.judge(keyed(3)) == repeats(10, 11)
 
 
-def test_cut_of_a_first_write_leaves_no_trace() -> None:
+def test_truncation_of_a_first_write_removes_its_writer() -> None:
     table = table_of([keyed(3, at=10), produced(0, at=11)])
 
     table.truncated(Offset(10))
@@ -169,7 +169,7 @@ def test_cut_of_a_first_write_leaves_no_trace() -> None:
 
 
 @pytest.mark.rule("CLIENT-8")
-def test_cut_gives_back_the_history_that_a_newer_epoch_replaced() -> None:
+def test_truncation_restores_the_history_that_a_newer_epoch_replaced() -> None:
     table = table_of([produced(0, epoch=3, at=10), produced(0, epoch=4, at=11)])
 
     table.truncated(Offset(11))
@@ -207,7 +207,7 @@ def test_keys_of_exactly_once_writes_are_never_forgotten() -> None:
     assert table.judge(keyed(3, writer="0")) == repeats(0, 1)
 
 
-def test_cut_gives_back_a_producer_that_was_forgotten_for_what_is_cut_off() -> None:
+def test_truncation_restores_a_producer_that_was_forgotten_for_a_truncated_batch() -> None:
     table = table_of([produced(0, by=1, at=0), produced(0, by=2, at=1), produced(0, by=3, at=2)], max_producers=2)
     assert table.judge(produced(1, by=1)) == GAP, "forgotten"
 

@@ -1,4 +1,4 @@
-"""The port through which a node forwards a DescribeQuorum request to the leader.
+"""The interface through which a node forwards a DescribeQuorum request to the leader.
 
 If Java's AdminClient is given brokers, it sends DescribeQuorum to any of them, and retries on the same connection. It
 would never leave a follower that responds with NOT_LEADER_OR_FOLLOWER, so a follower forwards the request, as Kafka's

@@ -86,7 +86,7 @@ class AbortedTransaction(Message):
 class FetchResponsePartition(Message):
     """Records of one partition, or the error.
 
-    Of `diverging_epoch` and `snapshot_id` at most one is set. The records are whole batches as they lie in the log.
+    Of `diverging_epoch` and `snapshot_id` at most one is set. The records are whole batches as in the log.
     """
 
     partition_index: int = field(INT32)

@@ -1,1 +1,1 @@
-"""What the neighbour does, each kind in a class of its own."""
+"""The attacks of the neighbour, a class for each kind."""

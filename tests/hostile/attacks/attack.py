@@ -1,4 +1,4 @@
-"""One kind of attack: some connections at a time, each for one round, then new ones."""
+"""One kind of attack: some connections at a time, each for one round, and then new ones."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from random import Random
 from typing import ClassVar
 
 from raft.types import Endpoint
+from tests.hostile.connection import Connection
 from tests.hostile.scene import Scene
-from tests.hostile.stranger import Stranger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
-    """What an attack has at hand.
+class AttackInputs:
+    """The arguments of every attack.
 
     Fields:
-        scene: the quorum.
+        scene: the attacked quorum.
         recordings: the requests of a real client's session, each a frame with its size.
-        dice: decide what is left open.
+        dice: decides what is random in an attack.
     """
 
     scene: Scene
@@ -33,27 +33,27 @@ class Attack(ABC):
 
     Attributes:
         width: how many of its connections are open at a time.
-        pause_s: between two rounds of one of them. It bounds the rate of an attack: who saturates the processors of a
-            node by valid requests slows it down whatever it does, and here shares them with it.
-        receive_buffer_bytes: see `Stranger.connect`.
+        pause_s: between two rounds of one connection. It bounds the rate of an attack: enough valid requests saturate
+            the processors of any node, and here the neighbour shares them with the nodes.
+        receive_buffer_bytes: see `Connection.connect`.
     """
 
     width: ClassVar[int] = 1
     pause_s: ClassVar[float] = 0.5
     receive_buffer_bytes: ClassVar[int | None] = None
 
-    def __init__(self, means: Means) -> None:
-        self.scene = means.scene
-        self.recordings = means.recordings
-        self.dice = means.dice
+    def __init__(self, inputs: AttackInputs) -> None:
+        self.scene = inputs.scene
+        self.recordings = inputs.recordings
+        self.dice = inputs.dice
 
     def target(self) -> Endpoint:
-        """The listener that the next round is played against: the leader's every second time."""
+        """Return the listener for the next round; every second time it is the leader's."""
         return self.scene.leader if self.dice.random() < 0.5 else self.dice.choice(self.scene.client_endpoints)
 
     @abstractmethod
-    async def round(self, stranger: Stranger) -> None:
-        """Play one round on a new connection, which is closed at the end of it.
+    async def round(self, connection: Connection) -> None:
+        """Run one round on a new connection, which is closed afterwards.
 
         Raises:
             OSError, asyncio.IncompleteReadError: the node closed the connection.

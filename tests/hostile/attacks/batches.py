@@ -1,4 +1,4 @@
-"""Produce requests whose batches are not what they seem."""
+"""Produce requests with invalid or expensive batches."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import zlib
 from raft.records.batch import build_batch
 from raft.records.compression import Compression
 from raft.records.record import Record
-from tests.columns.batches import sealed
-from tests.hostile.attacks.attack import Attack, Means
-from tests.hostile.stranger import Stranger
-from tests.node.harness.batches import batch_of, with_codec
+from tests.hostile.attacks.attack import Attack, AttackInputs
+from tests.hostile.connection import Connection
+from tests.node.harness.batches import batch_of, sealed, with_codec
 from tests.node.harness.requests import produce_request
 
 _HEADER_BYTES = 61
@@ -19,22 +18,22 @@ _NANOSECONDS = 1_700_000_000 * 1_000_000_000
 
 
 class CraftedBatches(Attack):
-    """Garbage under a good checksum, bombs, times in nanoseconds, header keys that are not UTF-8, wrong counts."""
+    """Random bytes with a valid checksum, bombs, times in nanoseconds, header keys that are not UTF-8, wrong counts."""
 
     width = 4
     pause_s = 0.7
 
-    def __init__(self, means: Means) -> None:
-        super().__init__(means)
+    def __init__(self, inputs: AttackInputs) -> None:
+        super().__init__(inputs)
         self._crafted = _crafted()
 
-    async def round(self, stranger: Stranger) -> None:
+    async def round(self, connection: Connection) -> None:
         for _ in range(3):
             batch = self.dice.choice((*self._crafted, self._garbage()))
-            await stranger.ask(produce_request(batch, acks=self.dice.choice((1, -1))), 9)
+            await connection.ask(produce_request(batch, acks=self.dice.choice((1, -1))), 9)
 
     def _garbage(self) -> bytes:
-        """Random bytes in the place of the records."""
+        """Return a batch with random bytes instead of records."""
         return sealed(batch_of(b"x")[:_HEADER_BYTES] + self.dice.randbytes(self.dice.randrange(2000)))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tests.hostile.attacks.attack import Attack
 from tests.hostile.attacks.batches import CraftedBatches
-from tests.hostile.attacks.crowds import CrowdThatSpokeOnce, CrowdThatWaits, SilentCrowd, SilentCrowdOfVoters
+from tests.hostile.attacks.connections import IdleConnections, SilentConnections, SilentVoterConnections, WaitingFetches
 from tests.hostile.attacks.frames import (
     AnnouncedFrames,
     HalfRequests,
@@ -18,8 +18,8 @@ from tests.hostile.attacks.frames import (
 )
 from tests.hostile.attacks.lists import LongLists
 from tests.hostile.attacks.noise import MutatedRecordings, OtherProtocols, RandomBytes, RepeatedSession
-from tests.hostile.attacks.questions import MadeUpObservers, RelayedQuestions
-from tests.hostile.attacks.readers import GreedyReaders, TimeSearches
+from tests.hostile.attacks.readers import TimeSearches, UnreadFetches
+from tests.hostile.attacks.small_requests import RelayedRequests, UnknownObservers
 from tests.hostile.attacks.voters import ForgedVoters
 
 ATTACKS: Mapping[str, type[Attack]] = {
@@ -32,16 +32,16 @@ ATTACKS: Mapping[str, type[Attack]] = {
         SlowRequests,
         HalfRequests,
         LargeAppends,
-        SilentCrowd,
-        SilentCrowdOfVoters,
-        CrowdThatSpokeOnce,
-        CrowdThatWaits,
+        SilentConnections,
+        SilentVoterConnections,
+        IdleConnections,
+        WaitingFetches,
         LongLists,
-        GreedyReaders,
+        UnreadFetches,
         TimeSearches,
         CraftedBatches,
-        MadeUpObservers,
-        RelayedQuestions,
+        UnknownObservers,
+        RelayedRequests,
         ForgedVoters,
         MutatedRecordings,
         RepeatedSession,
@@ -49,4 +49,4 @@ ATTACKS: Mapping[str, type[Attack]] = {
         OtherProtocols,
     )
 }
-"""By their names."""
+"""Every kind of attack by its name."""

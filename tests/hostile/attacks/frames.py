@@ -1,55 +1,55 @@
-"""Frames that announce more than they bring, or bring it slowly."""
+"""Frames with a larger size than what is sent of them, and frames that are sent slowly."""
 
 from __future__ import annotations
 
 import asyncio
 
 from tests.hostile.attacks.attack import Attack
-from tests.hostile.stranger import Stranger
+from tests.hostile.connection import Connection
 from tests.node.harness.batches import batch_of
 from tests.node.harness.requests import produce_request
 
 _MEBIBYTE = 1 << 20
-_PRODUCE_HEAD = b"\x00\x00\x00\x09\x00\x00\x00\x01"
+_PRODUCE_HEADER = b"\x00\x00\x00\x09\x00\x00\x00\x01"
 """API key, version and correlation id of a Produce request."""
 
 
 def _announcing(size_bytes: int) -> bytes:
-    return size_bytes.to_bytes(4, "big") + _PRODUCE_HEAD
+    return size_bytes.to_bytes(4, "big") + _PRODUCE_HEADER
 
 
 class AnnouncedFrames(Attack):
-    """Twelve bytes that announce a frame of 100 MiB, and silence."""
+    """Twelve bytes that announce a frame of 100 MiB, and nothing more."""
 
     width = 60
     pause_s = 0.2
 
-    async def round(self, stranger: Stranger) -> None:
-        await stranger.send(_announcing(100 * _MEBIBYTE))
-        await stranger.is_closed(within_s=self.dice.uniform(0.5, 5))
+    async def round(self, connection: Connection) -> None:
+        await connection.send(_announcing(100 * _MEBIBYTE))
+        await connection.is_closed(within_s=self.dice.uniform(0.5, 5))
 
 
 class StalledFrames(Attack):
-    """A part of a large frame, and silence: all of these together are more than a node takes in."""
+    """A part of a large frame, and nothing more: together these parts are more than a node receives."""
 
     width = 12
     pause_s = 0.3
 
-    async def round(self, stranger: Stranger) -> None:
+    async def round(self, connection: Connection) -> None:
         part_bytes = self.dice.choice((300 << 10, _MEBIBYTE, 5 * _MEBIBYTE))
-        await stranger.send(_announcing(9 * _MEBIBYTE) + bytes(part_bytes))
-        await stranger.is_closed(within_s=self.dice.uniform(1, 6))
+        await connection.send(_announcing(9 * _MEBIBYTE) + bytes(part_bytes))
+        await connection.is_closed(within_s=self.dice.uniform(1, 6))
 
 
 class PartsOfFrames(Attack):
-    """As much of a frame as does not count as large, on many connections, and silence."""
+    """The largest part of a frame that does not count as large, on many connections, and nothing more."""
 
     width = 150
     pause_s = 1.0
 
-    async def round(self, stranger: Stranger) -> None:
-        await stranger.send(_announcing(8 * _MEBIBYTE) + bytes(240 << 10))
-        await stranger.is_closed(within_s=self.dice.uniform(2, 8))
+    async def round(self, connection: Connection) -> None:
+        await connection.send(_announcing(8 * _MEBIBYTE) + bytes(240 << 10))
+        await connection.is_closed(within_s=self.dice.uniform(2, 8))
 
 
 class TricklingFrames(Attack):
@@ -57,10 +57,10 @@ class TricklingFrames(Attack):
 
     width = 10
 
-    async def round(self, stranger: Stranger) -> None:
-        await stranger.send(_announcing(9 * _MEBIBYTE) + bytes(_MEBIBYTE))
+    async def round(self, connection: Connection) -> None:
+        await connection.send(_announcing(9 * _MEBIBYTE) + bytes(_MEBIBYTE))
         for _ in range(100):
-            await stranger.send(b"x")
+            await connection.send(b"x")
             await asyncio.sleep(0.05)
 
 
@@ -69,33 +69,33 @@ class SlowRequests(Attack):
 
     width = 30
 
-    async def round(self, stranger: Stranger) -> None:
+    async def round(self, connection: Connection) -> None:
         for byte in self.dice.choice(self.recordings)[:200]:
-            await stranger.send(bytes([byte]))
+            await connection.send(bytes([byte]))
             await asyncio.sleep(0.02)
 
 
 class HalfRequests(Attack):
-    """A request and half of another one, then the end of the connection, or silence."""
+    """A request and a part of another one, then the end of the connection, or nothing more."""
 
     width = 30
     pause_s = 0.3
 
-    async def round(self, stranger: Stranger) -> None:
+    async def round(self, connection: Connection) -> None:
         frame = self.dice.choice(self.recordings)
-        await stranger.send(frame + frame[: self.dice.randrange(1, len(frame))])
+        await connection.send(frame + frame[: self.dice.randrange(1, len(frame))])
         if self.dice.random() < 0.5:
-            await stranger.is_closed(within_s=self.dice.uniform(0.5, 4))
+            await connection.is_closed(within_s=self.dice.uniform(0.5, 4))
 
 
 class LargeAppends(Attack):
-    """Whole large appends in a row, whose answers are not read: they fill the budget of requests."""
+    """Complete large appends whose responses are not read: they fill the budget of requests."""
 
     width = 2
     pause_s = 3.0
 
-    async def round(self, stranger: Stranger) -> None:
+    async def round(self, connection: Connection) -> None:
         batch = batch_of(bytes(2 * _MEBIBYTE))
         for _ in range(2):
-            await stranger.send_request(produce_request(batch, acks=self.dice.choice((0, 1, -1))), 9)
-        await stranger.is_closed(within_s=1)
+            await connection.send_request(produce_request(batch, acks=self.dice.choice((0, 1, -1))), 9)
+        await connection.is_closed(within_s=1)

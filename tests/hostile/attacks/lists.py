@@ -1,4 +1,4 @@
-"""Requests that list one thing again and again."""
+"""Requests that list one topic or partition many times."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from raft.codec import Message
 from raft.codec.decoder import MAX_REQUEST_ELEMENTS
 from raft.wire.frames import encode_request
 from raft.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
-from tests.hostile.attacks.attack import Attack, Means
-from tests.hostile.stranger import CLIENT_ID, Stranger
+from tests.hostile.attacks.attack import Attack, AttackInputs
+from tests.hostile.connection import CLIENT_ID, Connection
 from tests.node.harness.properties import TOPIC
 from tests.node.harness.requests import fetch_request, list_offsets_request, produce_request
 
 _COUNTS = (50_000, 3_000, MAX_REQUEST_ELEMENTS + 1, MAX_REQUEST_ELEMENTS - 1)
-"""More than a frame may hold; more than a request may list, in a frame that is read; the first too many; the last."""
+"""Too many for a frame; too many for a request, in a valid frame; one more than the limit; one less."""
 
 
 def _listing(count: int) -> Iterator[tuple[Message, int]]:
@@ -42,16 +42,16 @@ def _encoded() -> tuple[bytes, ...]:
 
 
 class LongLists(Attack):
-    """50,000 partitions or topics in one request, and as many as may be listed."""
+    """50,000 partitions or topics in one request, and counts around the limit."""
 
     width = 6
     pause_s = 0.5
 
-    def __init__(self, means: Means) -> None:
-        super().__init__(means)
+    def __init__(self, inputs: AttackInputs) -> None:
+        super().__init__(inputs)
         self._frames = _encoded()
 
-    async def round(self, stranger: Stranger) -> None:
+    async def round(self, connection: Connection) -> None:
         for _ in range(2):
-            await stranger.send(self.dice.choice(self._frames))
-            await stranger.frame()
+            await connection.send(self.dice.choice(self._frames))
+            await connection.frame()

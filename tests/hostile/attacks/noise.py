@@ -1,11 +1,11 @@
-"""Bytes that are almost requests, and bytes that are none."""
+"""Damaged requests, and bytes that are no requests."""
 
 from __future__ import annotations
 
 from raft.types import Endpoint
 from tests.fuzz.mutators import bent
 from tests.hostile.attacks.attack import Attack
-from tests.hostile.stranger import Stranger
+from tests.hostile.connection import Connection
 
 _SIZE_BYTES = 4
 _HELLOS = (
@@ -19,15 +19,15 @@ _HELLOS = (
 
 
 class MutatedRecordings(Attack):
-    """The requests of a real session with damage done to each of them; most frames have the size that they announce."""
+    """The requests of a real session, each of them damaged; most frames have the right size."""
 
     width = 10
     pause_s = 0.2
 
-    async def round(self, stranger: Stranger) -> None:
+    async def round(self, connection: Connection) -> None:
         for _ in range(20):
-            await stranger.send(self._bent(self.dice.choice(self.recordings)))
-        await stranger.is_closed(within_s=0.5)
+            await connection.send(self._bent(self.dice.choice(self.recordings)))
+        await connection.is_closed(within_s=0.5)
 
     def _bent(self, frame: bytes) -> bytes:
         if self.dice.random() < 0.2:
@@ -37,14 +37,14 @@ class MutatedRecordings(Attack):
 
 
 class RepeatedSession(Attack):
-    """The requests of a real session again, as they were, all at once."""
+    """The unchanged requests of a real session, all at once."""
 
     width = 4
     pause_s = 0.5
 
-    async def round(self, stranger: Stranger) -> None:
-        await stranger.send(b"".join(self.recordings))
-        await stranger.is_closed(within_s=1)
+    async def round(self, connection: Connection) -> None:
+        await connection.send(b"".join(self.recordings))
+        await connection.is_closed(within_s=1)
 
 
 class RandomBytes(Attack):
@@ -53,9 +53,9 @@ class RandomBytes(Attack):
     width = 10
     pause_s = 0.2
 
-    async def round(self, stranger: Stranger) -> None:
-        await stranger.send(self.dice.randbytes(self.dice.choice((1, 3, 100, 5_000, 100_000))))
-        await stranger.is_closed(within_s=2)
+    async def round(self, connection: Connection) -> None:
+        await connection.send(self.dice.randbytes(self.dice.choice((1, 3, 100, 5_000, 100_000))))
+        await connection.is_closed(within_s=2)
 
 
 class OtherProtocols(Attack):
@@ -67,6 +67,6 @@ class OtherProtocols(Attack):
     def target(self) -> Endpoint:
         return self.dice.choice((*self.scene.client_endpoints, *self.scene.voter_endpoints))
 
-    async def round(self, stranger: Stranger) -> None:
-        await stranger.send(self.dice.choice(_HELLOS))
-        await stranger.is_closed(within_s=2)
+    async def round(self, connection: Connection) -> None:
+        await connection.send(self.dice.choice(_HELLOS))
+        await connection.is_closed(within_s=2)

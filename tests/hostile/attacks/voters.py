@@ -11,7 +11,7 @@ from raft.wire.messages import end_quorum_epoch as end
 from raft.wire.messages import fetch_snapshot as snapshot
 from raft.wire.messages import vote
 from tests.hostile.attacks.attack import Attack
-from tests.hostile.stranger import Stranger
+from tests.hostile.connection import Connection
 from tests.node.harness.properties import CLUSTER_ID, TOPIC
 from tests.node.harness.requests import fetch_request
 
@@ -20,15 +20,15 @@ _FAR_OFFSET = 1 << 40
 
 
 class ForgedVoters(Attack):
-    """Votes, begins and ends of epochs, and fetches that claim to have everything."""
+    """Vote, BeginQuorumEpoch, EndQuorumEpoch and FetchSnapshot, and Fetch with an offset past the end of the log."""
 
     width = 6
     pause_s = 0.3
 
-    async def round(self, stranger: Stranger) -> None:
+    async def round(self, connection: Connection) -> None:
         voter_id = self.dice.choice((0, *self.scene.client_ports))
         for request, version in _forged(voter_id, self.dice.choice(_EPOCHS)):
-            await stranger.ask(request, version)
+            await connection.ask(request, version)
 
 
 def _forged(voter_id: int, epoch: int) -> Iterator[tuple[Message, int]]:

@@ -24,7 +24,7 @@ _PATIENCE_S = 20.0
 
 
 class JumpingLoop(asyncio.SelectorEventLoop):
-    """An event loop whose clock can be put forward: what waits for minutes then happens now."""
+    """An event loop whose clock can be put forward, so that what is due in minutes happens now."""
 
     def __init__(self) -> None:
         self.ahead_s = 0.0
@@ -105,7 +105,7 @@ class NodesInProcess:
         return self
 
     def stop(self, node_id: int) -> None:
-        """Stop a node where it stands: nothing is handed over."""
+        """Stop a node at once: leadership is not transferred."""
         self.thread.run(self.running.pop(node_id).stop())
 
     def leave(self, node_id: int) -> None:

@@ -57,7 +57,7 @@ class Pair:
         return self.nodes.wire(US)
 
     def ask(self, request: core.Request) -> core.Response:
-        """Ask the node as the other voter."""
+        """Send the node a request as the other voter."""
         api = api_of(request)
         version = api.versions.highest
         with self.wire() as wire:

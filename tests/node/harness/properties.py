@@ -103,5 +103,19 @@ def node_properties(log_dir: Path, *, node_id: int, port: int, **overrides: str)
     return controller_properties(log_dir, node_id=node_id, port=port, settings=SHORT_TIMEOUTS | _with_dots(overrides))
 
 
+def with_client_listeners(configurations: Mapping[int, Properties]) -> dict[int, Properties]:
+    """Return the configurations with a second listener, CLIENT, for each node."""
+    ports = dict(zip(configurations, free_ports(len(configurations)), strict=True))
+    endpoints = ",".join(f"{node_id}@{HOST}:{port}" for node_id, port in ports.items())
+    return {
+        node_id: {
+            **properties,
+            "listeners": f"{properties['listeners']},CLIENT://{HOST}:{ports[node_id]}",
+            "listener.name.client.quorum.voters": endpoints,
+        }
+        for node_id, properties in configurations.items()
+    }
+
+
 def _with_dots(overrides: Mapping[str, str]) -> dict[str, str]:
     return {key.replace("__", "."): value for key, value in overrides.items()}

@@ -31,7 +31,7 @@ def produce_request(
 
 
 def produced(response: produce.ProduceResponse) -> produce.ProduceResponsePartition:
-    """What became of the one batch."""
+    """The response for the only batch."""
     ((partition,),) = (topic.partition_responses for topic in response.responses)
     return partition
 
@@ -67,7 +67,7 @@ def fetch_request(
 
 
 def fetched(response: fetch.FetchResponse) -> fetch.FetchResponsePartition:
-    """What there was in the one partition."""
+    """The response for the only partition."""
     ((partition,),) = (topic.partitions for topic in response.responses)
     return partition
 
@@ -75,7 +75,7 @@ def fetched(response: fetch.FetchResponse) -> fetch.FetchResponsePartition:
 def list_offsets_request(
     timestamp: int, *, epoch: int = -1, topic: str = TOPIC, partition: int = 0
 ) -> list_offsets.ListOffsetsRequest:
-    """Find an offset by its time or meaning."""
+    """Find an offset by its timestamp, or a special one."""
     part = list_offsets.ListOffsetsRequestPartition(
         partition_index=partition, current_leader_epoch=epoch, timestamp=timestamp
     )
@@ -98,7 +98,7 @@ def epoch_end_request(
     partition: int = 0,
     plan: offset_for_leader_epoch.BatchPlanRequest = offset_for_leader_epoch.BatchPlanRequest(),  # noqa: B008 - frozen
 ) -> offset_for_leader_epoch.OffsetForLeaderEpochRequest:
-    """Ask where an epoch ends."""
+    """Find the end of an epoch."""
     part = offset_for_leader_epoch.OffsetForLeaderEpochRequestPartition(
         partition=partition, current_leader_epoch=epoch, leader_epoch=leader_epoch, batch_plan_request=plan
     )

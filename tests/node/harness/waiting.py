@@ -17,7 +17,7 @@ def eventually(
     """Return what `look` finds, once that is truthy; fail with `what` when it never is.
 
     Args:
-        look: None or anything that is not true while it is not there yet.
+        look: returns None or anything that is not true while it is not there yet.
         what: names it, for the failure.
         within_s: how long to wait.
         every_s: pause between two looks, for those that disturb what they look at.

@@ -78,11 +78,11 @@ class Wire:
         self._in_flight.pop(0)
 
     def first_bytes(self) -> bytes:
-        """Take what comes first of the next answer, and not the rest."""
+        """Receive the first bytes of the next response, and not the rest."""
         return self._socket.recv(1 << 10)
 
     def frame(self) -> bytes:
-        """Take one frame, without its size."""
+        """Receive one frame, without its size."""
         return self._exactly(int.from_bytes(self._exactly(4), "big"))
 
     def stop_waiting_after(self, seconds: float) -> None:
@@ -90,7 +90,7 @@ class Wire:
         self._socket.settimeout(seconds)
 
     def is_closed_by_node(self, *, within_s: float = PATIENCE_S) -> bool:
-        """Whether the node closes the connection in time. What it sends before that is thrown away."""
+        """Whether the node closes the connection in time. What it sends before that is ignored."""
         self._socket.settimeout(within_s)
         try:
             while self._socket.recv(1 << 16):
@@ -102,7 +102,7 @@ class Wire:
         return True
 
     def is_silent(self, *, for_s: float) -> bool:
-        """Whether nothing comes, not even the end, for so long."""
+        """Whether the node neither sends anything nor closes the connection for so long."""
         self._socket.settimeout(for_s)
         try:
             self._socket.recv(1, socket.MSG_PEEK)

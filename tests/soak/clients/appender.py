@@ -10,21 +10,21 @@ from raft.client import AsyncClient, ClientSettings, calls
 from raft.errors import QuorumUnavailableError, RaftError
 from raft.types import Offset
 from tests.node.harness.batches import batch_of
-from tests.soak.clients.worker import Worker
-from tests.soak.history import Append, History, now_ns
+from tests.workload.history import Append, History, now_ns
+from tests.workload.worker import Worker
 
 _MOST_VALUES = 3
 
 
 class Appender(Worker):
-    """Appends batches of a few values. One without an answer is given up: it may be in the log or not.
+    """Appends batches of a few values. If no response comes in time, a batch may be in the log or not.
 
     Args:
         name: see `Worker`.
         history: see `Worker`.
-        settings: of its client; short timeouts make it give up.
-        dice: says how many values, and how long it rests.
-        longest_pause_s: most that it rests between two appends.
+        settings: of its client; with short timeouts, appends fail during faults.
+        dice: decides how many values a batch has, and how long it waits between two.
+        longest_pause_s: the longest wait between two appends.
     """
 
     def __init__(
@@ -45,11 +45,11 @@ class Appender(Worker):
                 try:
                     await self._append_as(client, await client.call(calls.new_producer_id))
                 except QuorumUnavailableError:
-                    # What was under way is noted. Its sequence numbers are in doubt, so the next id begins anew.
+                    # Whether the sequence numbers of the appends in flight are used is unknown: a new id starts at 0.
                     continue
 
     async def _append_as(self, client: AsyncClient, producer_id: int) -> None:
-        """Append under one producer id until an answer does not come, or it is time to stop."""
+        """Append under one producer id until an append fails, or it is time to stop."""
         sequence = 0
         while not self._is_stopping.is_set():
             values = self._new_values()
@@ -61,7 +61,7 @@ class Appender(Worker):
             except RaftError:
                 self._note(values, invoked_ns)
                 raise
-            self._note(values, invoked_ns, answered_ns=now_ns(), base_offset=appended.base_offset)
+            self._note(values, invoked_ns, acknowledged_ns=now_ns(), base_offset=appended.base_offset)
             sequence += len(values)
             await asyncio.sleep(self._dice.uniform(0, self._longest_pause_s))
 
@@ -75,7 +75,7 @@ class Appender(Worker):
         values: Sequence[bytes],
         invoked_ns: int,
         *,
-        answered_ns: int | None = None,
+        acknowledged_ns: int | None = None,
         base_offset: int | None = None,
     ) -> None:
         for at, value in enumerate(values):
@@ -84,7 +84,7 @@ class Appender(Worker):
                     client=self.name,
                     value=value,
                     invoked_ns=invoked_ns,
-                    answered_ns=answered_ns,
+                    acknowledged_ns=acknowledged_ns,
                     offset=None if base_offset is None else Offset(base_offset + at),
                 )
             )

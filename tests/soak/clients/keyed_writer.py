@@ -1,4 +1,4 @@
-"""A writer of keyed writes, as the sink is, through our blocking client."""
+"""A client that does keyed writes, as the Spark sink does, through the blocking client."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from raft.client import Client, ClientSettings, WriteKey
 from raft.errors import QuorumUnavailableError
 from raft.types import Offset
 from tests.node.harness.batches import batch_of
-from tests.soak.clients.worker import Worker
-from tests.soak.history import Append, History, now_ns
+from tests.workload.history import Append, History, now_ns
+from tests.workload.worker import Worker
 
 _VALUES = 2
 
 
 class KeyedWriter(Worker):
-    """Does the writes of a writer id, version after version, each until it is answered.
+    """Does the writes of a writer id, one version after the other, each until it is acknowledged.
 
-    Two of the same writer id do the same writes, as a driver and the one that was thought dead; each write is to be in
-    the log once, whoever of them was first.
+    Two clients with one writer id do the same writes, as a Spark driver and the one that it replaced. Each write must
+    be in the log once, whichever of them did it first.
 
     Args:
         name: see `Worker`.
         history: see `Worker`.
-        writer_id: whose writes it does; begins the values.
+        writer_id: of its writes; each value begins with it.
         settings: of its client.
-        dice: says how long it rests.
-        longest_pause_s: most that it rests between two writes.
+        dice: decides how long it waits between two writes.
+        longest_pause_s: the longest wait between two writes.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class KeyedWriter(Worker):
                 self._is_stopping.wait(self._dice.uniform(0, self._longest_pause_s))
 
     def _try(self, client: Client, key: WriteKey) -> bool:
-        """Do a write, perhaps again; return whether it was answered."""
+        """Do a write, for the first time or again; return whether it was acknowledged."""
         values = [f"{key.writer_id}-{key.version}-{number}".encode() for number in range(_VALUES)]
         batch = batch_of(*values, producer_id=key.producer_id, epoch=key.producer_epoch, sequence=key.base_sequence)
         invoked_ns = now_ns()
@@ -67,11 +67,13 @@ class KeyedWriter(Worker):
             for value in values:
                 self._history.appended(Append(client=self.name, value=value, invoked_ns=invoked_ns))
             return False
-        answered_ns = now_ns()
+        acknowledged_ns = now_ns()
         for at, value in enumerate(values):
-            # A newer write is there already, so this one is, too; the answer says where the newer one is.
+            # A newer write is in the log, so this one is too; the response has the offset of the newer one.
             offset = None if appended.is_superseded else Offset(appended.base_offset + at)
             self._history.appended(
-                Append(client=self.name, value=value, invoked_ns=invoked_ns, answered_ns=answered_ns, offset=offset)
+                Append(
+                    client=self.name, value=value, invoked_ns=invoked_ns, acknowledged_ns=acknowledged_ns, offset=offset
+                )
             )
         return True

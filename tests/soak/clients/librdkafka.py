@@ -1,4 +1,4 @@
-"""A producer and a reader by librdkafka, through confluent-kafka: many values at once, batched as it likes."""
+"""A producer and a consumer of librdkafka, through confluent-kafka. The producer has many values in flight."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Pro
 from raft.types import Endpoint, Offset
 from tests.node.harness.properties import TOPIC
 from tests.soak.clients.log_reader import LogReader
-from tests.soak.clients.worker import Worker
-from tests.soak.history import Append, History, LoggedValue, Read, now_ns
+from tests.workload.history import Append, History, LoggedValue, Read, now_ns
+from tests.workload.worker import Worker
 
 _COMMON: dict[str, object] = {
     "socket.timeout.ms": 2000,
@@ -18,21 +18,21 @@ _COMMON: dict[str, object] = {
     "reconnect.backoff.max.ms": 200,
     "topic.metadata.refresh.interval.ms": 1000,
     "retry.backoff.ms": 50,
-    # What it says of lost connections is the test's own doing.
+    # The faults of the test close connections, which librdkafka would log.
     "log_level": 0,
 }
 _NEVER_MS = 3_600_000
-_MOST_UNDER_WAY = 200
-_LAST_CHANCE_S = 30.0
+_MOST_IN_FLIGHT = 200
+_FLUSH_S = 30.0
 _POLL_S = 0.2
 _FETCH_RECORDS = 500
 
 
 class LibrdkafkaProducer(Worker):
-    """An idempotent producer that keeps many values under way.
+    """An idempotent producer that keeps many values in flight.
 
-    It gives none of them up: when librdkafka does, it sends those that were in one batch with that one again, under a
-    new epoch, and so twice if the batch had arrived (librdkafka issue 4953).
+    No value times out: after a timeout, librdkafka sends the other values of its batch again under a new epoch, and
+    they are in the log twice if the first batch was appended (librdkafka issue 4953).
 
     Args:
         name: see `Worker`.
@@ -51,39 +51,39 @@ class LibrdkafkaProducer(Worker):
             "message.timeout.ms": _NEVER_MS,
         }
         self._pause_s = pause_s
-        self._under_way: dict[bytes, int] = {}
+        self._in_flight: dict[bytes, int] = {}
 
     def _run(self) -> None:
         try:
             self._produce(Producer(self._settings))
         finally:
-            for value, invoked_ns in self._under_way.items():
+            for value, invoked_ns in self._in_flight.items():
                 self._history.appended(Append(client=self.name, value=value, invoked_ns=invoked_ns))
 
     def _produce(self, producer: Producer) -> None:
         number = 0
         while not self._is_stopping.is_set():
-            if len(self._under_way) < _MOST_UNDER_WAY:
+            if len(self._in_flight) < _MOST_IN_FLIGHT:
                 value = f"{self.name}-{number}".encode()
                 number += 1
-                self._under_way[value] = now_ns()
+                self._in_flight[value] = now_ns()
                 producer.produce(TOPIC, value=value, partition=0, on_delivery=self._delivered)
             producer.poll(self._pause_s)
-        producer.flush(_LAST_CHANCE_S)
+        producer.flush(_FLUSH_S)
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:
-        answered_ns = now_ns()
+        acknowledged_ns = now_ns()
         value, offset = message.value(), message.offset()
-        assert isinstance(value, bytes), "what was produced"
+        assert isinstance(value, bytes), "the value that was produced"
         if error is not None:
             raise RuntimeError(f"{value!r} is not delivered: {error}")
-        assert offset is not None, "told on delivery"
+        assert offset is not None, "a delivered value has an offset"
         self._history.appended(
             Append(
                 client=self.name,
                 value=value,
-                invoked_ns=self._under_way.pop(value),
-                answered_ns=answered_ns,
+                invoked_ns=self._in_flight.pop(value),
+                acknowledged_ns=acknowledged_ns,
                 offset=Offset(offset),
             )
         )
@@ -139,9 +139,9 @@ class LibrdkafkaReader(LogReader):
 def _logged(message: Message) -> LoggedValue:
     error, offset, value = message.error(), message.offset(), message.value()
     if error is not None:
-        raise RuntimeError(f"the reader is told: {error}")
-    assert offset is not None, "it is in the log"
-    assert isinstance(value, bytes), "nobody writes anything else"
+        raise RuntimeError(f"the consumer reports {error}")
+    assert offset is not None, "a consumed record has an offset"
+    assert isinstance(value, bytes), "every record has a value"
     return Offset(offset), value
 
 

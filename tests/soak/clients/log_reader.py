@@ -1,17 +1,17 @@
-"""A client that reads the whole log from its start, and on, until it is told where the end is."""
+"""A client that reads the whole log from its start, and stops at an offset that it gets later."""
 
 from __future__ import annotations
 
 from raft.types import Offset
-from tests.soak.clients.worker import Worker
-from tests.soak.history import History
+from tests.workload.history import History
+from tests.workload.worker import Worker
 
 
 class LogReader(Worker):
-    """Knows how far it has read, and whether there is more to read.
+    """Knows how far it has read, and when it has read everything.
 
     Args:
-        name: see `Worker`; the name of its session, too.
+        name: see `Worker`; also the name of its session.
         history: see `Worker`.
     """
 
@@ -21,7 +21,7 @@ class LogReader(Worker):
         self._last_offset = Offset(0)
 
     def read_to(self, last_offset: Offset) -> None:
-        """Let it end once it has read the record at this offset."""
+        """Stop once the record at this offset is read."""
         self._last_offset = last_offset
         self.ask_to_stop()
 

@@ -1,4 +1,4 @@
-"""Readers through our clients: one that follows the log in one session, and one that begins a session each time."""
+"""Readers: one reads the whole log in one session, and one opens a new session for each read."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from raft.types import Offset
 from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
 from tests.node.harness.batches import batches_in, records_of
 from tests.soak.clients.log_reader import LogReader
-from tests.soak.clients.worker import Worker
-from tests.soak.history import History, Read, now_ns
+from tests.workload.history import History, Read, now_ns
+from tests.workload.worker import Worker
 
 _FETCH_BYTES = 1 << 18
 _WAIT_MS = 200
 _LOOKS = 10
-"""So many fetches come between two questions for the end of the log."""
+"""As many fetches come between two requests for the end of the log."""
 
 _BACKWARDS = 300
 _REST_S = 0.05
 
 
 class SessionReader(LogReader):
-    """Reads the whole log in one session, and asks for its end now and then.
+    """Reads the whole log in one session, and requests its end now and then.
 
     Args:
         name: see `LogReader`.
@@ -67,13 +67,13 @@ class SessionReader(LogReader):
 
 
 class FreshReader(Worker):
-    """Begins a session, asks for the end of the log, reads some of what is before, and begins another session.
+    """Opens a session, requests the end of the log, reads some records before it, and opens another session.
 
     Args:
-        name: see `Worker`; begins the names of the sessions.
+        name: see `Worker`; the names of its sessions begin with it.
         history: see `Worker`.
-        settings: of its clients; each asks the servers in another order.
-        dice: says in which, and where to read.
+        settings: of its clients; each tries the bootstrap servers in another order.
+        dice: decides this order, and where to read.
     """
 
     def __init__(self, name: str, history: History, settings: ClientSettings, dice: Random) -> None:
@@ -104,7 +104,7 @@ class FreshReader(Worker):
 
 
 def read_of(fetched: Fetched, start_offset: Offset, *, session: str, invoked_ns: int) -> Read:
-    """What a fetch has told, now that its answer is there."""
+    """Return the read of a fetch whose response has just been received."""
     batches = batches_in(fetched.records)
     return Read(
         session=session,
@@ -112,7 +112,7 @@ def read_of(fetched: Fetched, start_offset: Offset, *, session: str, invoked_ns:
         answered_ns=now_ns(),
         start_offset=start_offset,
         end_offset=batches[-1].header.end_offset if batches else start_offset,
-        # A batch may begin before the offset that was asked for.
+        # A batch may begin before the offset that was requested.
         records=tuple(
             (record.offset, record.value or b"") for record in records_of(batches) if record.offset >= start_offset
         ),
@@ -121,7 +121,7 @@ def read_of(fetched: Fetched, start_offset: Offset, *, session: str, invoked_ns:
 
 
 def look_of(end_offset: Offset, *, session: str, invoked_ns: int) -> Read:
-    """What the end of the log tells, now that it is known: where it is, and no record."""
+    """Return a read without records: the end of the log, which has just been received."""
     return Read(
         session=session,
         invoked_ns=invoked_ns,

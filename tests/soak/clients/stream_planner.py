@@ -1,4 +1,4 @@
-"""The planning side of a stream, without Spark: batch after batch, and now and then begun again from its checkpoint."""
+"""The driver side of a stream without Spark: it plans one batch after the other, and sometimes restarts."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from datasource.options import ReadOptions
 from datasource.stream_reader import KraftStreamReader
 from raft.errors import QuorumUnavailableError
-from tests.soak.clients.worker import Worker
-from tests.soak.history import History
+from tests.workload.history import History
+from tests.workload.worker import Worker
 
 _REST_S = 0.05
 _RESTARTS = 20
-"""One batch of so many is planned by a new reader."""
+"""One of as many batches is planned by a new reader, as after a restart of the driver."""
 
 _MAX_ROWS = 200
 
 
 class StreamPlanner(Worker):
-    """Plans batches with `failOnDataLoss`: no committed record is ever lost here, so a loss that it finds is an error.
+    """Plans batches with `failOnDataLoss`: no committed record is ever lost here, so any loss ends it with an error.
 
     Args:
         name: see `Worker`.
         history: see `Worker`.
         options: of the stream.
-        dice: says when it begins again, and how much a batch may hold.
+        dice: decides when it restarts, and how many rows a batch may have.
     """
 
     def __init__(self, name: str, history: History, options: dict[str, str], dice: Random) -> None:
@@ -50,7 +50,7 @@ class StreamPlanner(Worker):
 
     def _next(self, reader: KraftStreamReader, offset: dict[str, Any]) -> dict[str, Any]:
         limit: ReadLimit = ReadMaxRows(_MAX_ROWS) if self._dice.random() < 0.5 else ReadAllAvailable()
-        # As Spark keeps it: in JSON.
+        # Spark stores offsets as JSON.
         start = json.loads(json.dumps(offset))
         try:
             end = reader.latestOffset(start, limit)

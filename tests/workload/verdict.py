@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tests.soak import checks
-from tests.soak.history import History, LoggedValue
+from tests.workload import checks
+from tests.workload.history import History, LoggedValue
 
 _SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """Sentences about what is wrong; all is well when there are none.
+    """A sentence for each violation.
 
     Fields:
         lost: acknowledged values that are not in the log.
-        doubled: values that are in it more than once.
+        doubled: values that are in the log more than once.
         broken: every other invariant that does not hold.
     """
 
@@ -26,27 +26,32 @@ class Verdict:
     broken: Sequence[str]
 
     @property
+    def sentences(self) -> list[str]:
+        """Every violation."""
+        return [*self.lost, *self.doubled, *self.broken]
+
+    @property
     def is_fine(self) -> bool:
-        """Whether nothing is wrong."""
-        return not (self.lost or self.doubled or self.broken)
+        """Whether there is no violation."""
+        return not self.sentences
 
     def __str__(self) -> str:
-        story = [*self.lost, *self.doubled, *self.broken]
-        if len(story) > _SHOWN:
-            story[_SHOWN:] = [f"... and {len(story) - _SHOWN} more"]
+        shown = self.sentences
+        if len(shown) > _SHOWN:
+            shown[_SHOWN:] = [f"... and {len(shown) - _SHOWN} more"]
         summary = f"lost {len(self.lost)}, doubled {len(self.doubled)}, invariants broken {len(self.broken)}"
-        return "\n".join([*story, summary])
+        return "\n".join([*shown, summary])
 
 
 def judge(
-    history: History, log: Sequence[LoggedValue], *, stale_allowed_ms: float, complaints: Iterable[str] = ()
+    history: History, log: Sequence[LoggedValue], *, stale_allowed_ms: float = 0, complaints: Iterable[str] = ()
 ) -> Verdict:
-    """Hold what clients saw against the log that is there in the end.
+    """Compare what clients saw with the final log.
 
     Args:
-        history: all they saw.
+        history: what the clients saw.
         log: its data records, in order.
-        stale_allowed_ms: for how long a session may not see what another one was told.
+        stale_allowed_ms: for how long a session may miss a record that was acknowledged to another client.
         complaints: what is known to be wrong already.
     """
     writes = checks.writes_of(history.appends)

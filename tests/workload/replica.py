@@ -1,4 +1,4 @@
-"""What nodes that have ended leave on their disks: the same log, byte for byte, and the same epochs."""
+"""The log that a node has on its disk, and the comparison of the logs of all nodes byte by byte."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from raft.records.split import split_batches
 from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME
 from raft.types import Batch, OffsetAndEpoch
 from tests.node.harness.properties import TOPIC
-from tests.soak.history import LoggedValue
+from tests.workload.history import LoggedValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replica:
-    """One node's log, as its files have it.
+    """One node's log, read from its files.
 
     Fields:
         batches: the whole log.
-        torn_bytes: bytes behind the last whole batch.
+        torn_bytes: bytes after the last complete batch.
         epochs: the content of leader-epoch-checkpoint.
     """
 
@@ -31,7 +31,7 @@ class Replica:
 
     @classmethod
     def read(cls, log_dir: Path) -> Replica:
-        """Read the files of a node that does not run any more."""
+        """Read the files of a node that does not run."""
         folder = log_dir / f"{TOPIC}-0"
         content = b"".join(segment.read_bytes() for segment in sorted(folder.glob("*.log")))
         batches = tuple(split_batches(content))
@@ -42,7 +42,7 @@ class Replica:
         )
 
     def records(self) -> list[LoggedValue]:
-        """Its data records, in order."""
+        """Return its data records, in order."""
         return [
             (record.offset, record.value or b"")
             for batch in self.batches
@@ -52,18 +52,18 @@ class Replica:
 
     @property
     def end(self) -> OffsetAndEpoch:
-        """How up to date it is; the order is that of elections."""
+        """Its log end offset and last epoch; ends are ordered as elections compare them."""
         header = self.batches[-1].header
         return OffsetAndEpoch(epoch=header.epoch, offset=header.end_offset)
 
     @property
     def leader_changes(self) -> int:
-        """How many leaders began an epoch in it after the first one."""
+        """How many leaders wrote to it after the first one."""
         return len({batch.header.epoch for batch in self.batches}) - 1
 
 
 def differences(replicas: Mapping[int, Replica]) -> Iterator[str]:
-    """Say how the replicas differ from the first of them; nothing if they are equal."""
+    """Yield a sentence for each difference between a replica and the first one."""
     (first_id, first), *others = replicas.items()
     for node_id, replica in replicas.items():
         if replica.torn_bytes:

@@ -32,7 +32,7 @@ def append(asking: Session, table: Table) -> int:
 
 
 def produced(table: Table) -> list[tuple[int, bytes]]:
-    """Which node was asked to append which bytes, in order."""
+    """Which node got which bytes to append, in order."""
     ids = {place: node_id for node_id, place in PLACES.items()}
     return [
         (ids[ask.endpoint], partition.records or b"")
@@ -84,7 +84,7 @@ def test_others_are_asked_in_turn_with_growing_pauses_until_the_request_times_ou
         pytest.param("Connection refused", id="nothing"),
     ],
 )
-def test_slow_leader_is_waited_for_when_no_other_node_names_a_newer_one(known: Response) -> None:
+def test_session_waits_for_a_slow_leader_when_no_other_node_names_a_newer_one(known: Response) -> None:
     table = Table({PLACES[1]: node(Late(appended(), after_ms=900)), PLACES[2]: node(appended(99), knows=known)})
     asking = session(1)
 
@@ -106,7 +106,7 @@ def test_leader_of_an_epoch_below_one_that_was_seen_is_not_newer() -> None:
     assert table.given_up == []
 
 
-def test_silent_node_is_passed_over_while_the_leader_is_silent() -> None:
+def test_node_that_does_not_respond_is_skipped_while_the_leader_does_not_respond() -> None:
     table = Table(
         {
             PLACES[1]: node(None),
@@ -118,14 +118,14 @@ def test_silent_node_is_passed_over_while_the_leader_is_silent() -> None:
     assert produced(table) == [(1, BATCH), (2, BATCH)]
 
 
-def test_only_node_is_waited_for() -> None:
+def test_session_waits_for_the_only_node() -> None:
     table = Table({PLACES[1]: node(Late(appended(), after_ms=990), knows=metadata(1, nodes=(1,)))})
 
     assert append(session(1), table) == 7
     assert len(table.asked) == 2
 
 
-def test_reader_is_patient_for_as_long_as_the_node_may_hold_its_request() -> None:
+def test_session_waits_as_long_as_the_node_may_hold_the_request() -> None:
     table = Table({PLACES[1]: node(None)})
 
     with pytest.raises(QuorumUnavailableError):
@@ -134,7 +134,7 @@ def test_reader_is_patient_for_as_long_as_the_node_may_hold_its_request() -> Non
     assert table.asked[1].patience_ms == 800
 
 
-def test_node_of_another_cluster_in_the_place_of_one_of_ours_is_no_reason_to_leave_the_leader() -> None:
+def test_session_keeps_its_leader_when_a_node_of_another_cluster_is_at_an_endpoint() -> None:
     stranger = node(knows=metadata(2, epoch=4, cluster_id="another"))
     table = Table({PLACES[1]: node(Late(appended(), after_ms=900)), PLACES[2]: stranger, PLACES[3]: stranger})
 
@@ -142,7 +142,7 @@ def test_node_of_another_cluster_in_the_place_of_one_of_ours_is_no_reason_to_lea
     assert table.given_up == []
 
 
-def test_server_that_is_silent_from_the_start_is_passed_over_and_gets_more_time_in_each_round() -> None:
+def test_server_that_never_responds_is_skipped_and_gets_more_time_in_each_round() -> None:
     table = Table({PLACES[1]: lambda _: None, PLACES[2]: node(knows=metadata(None, nodes=(1, 2)))})
 
     with pytest.raises(QuorumUnavailableError):
@@ -152,7 +152,7 @@ def test_server_that_is_silent_from_the_start_is_passed_over_and_gets_more_time_
 
 
 def test_controller_with_a_request_in_flight_is_sent_no_other_one() -> None:
-    """Kafka's controllers name the leader in two steps: the second question would go to the silent leader itself."""
+    """Kafka's controllers name the leader in two steps: the second request would go to the suspended leader itself."""
     table = a_table(Controller([a_batch(0, epoch=EPOCH)]))
     asking = session(FOLLOWER)
     table.run(asking.find_software(table.deadline()))
@@ -165,8 +165,8 @@ def test_controller_with_a_request_in_flight_is_sent_no_other_one() -> None:
     assert table.places_asked[-2:] == [PLACES[FOLLOWER], PLACES[FOLLOWER]]
 
 
-def test_kafka_voter_beside_our_nodes_is_asked_for_its_versions_only() -> None:
-    """A TestRaftServer lists DescribeCluster, and logs an error when it is asked."""
+def test_kafka_voter_beside_our_nodes_gets_only_an_api_versions_request() -> None:
+    """A TestRaftServer lists DescribeCluster, and logs an error when it gets one."""
     asked: list[Message] = []
 
     def kafkas(request: Message) -> Response:

@@ -1,4 +1,4 @@
-"""Requests that are under way, fail, or are forgotten (rules GEN-6..8)."""
+"""Requests that are in flight, fail, or are forgotten (rules GEN-6..8)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def asks_again(node: Node) -> list[Effect]:
         pytest.param(lambda: a_resigned(epoch=5), end_response(epoch=7, leader=3), id="resigned"),
     ],
 )
-def test_node_drops_a_response_when_its_role_has_changed_since_it_asked(
+def test_node_drops_a_response_when_its_role_has_changed_since_the_request(
     node: Callable[[], Node], response: Response
 ) -> None:
     asker = node()
@@ -54,21 +54,21 @@ def test_node_drops_a_response_when_its_role_has_changed_since_it_asked(
 
 
 @pytest.mark.rule("GEN-7")
-def test_node_drops_a_response_to_a_question_it_never_asked() -> None:
+def test_node_drops_a_response_to_a_request_it_never_sent() -> None:
     asker = a_follower(of=2, epoch=5)
 
     assert asker.handle(ResponseReceived(number=4711, response=fetch_response(epoch=7, leader=3)), now_ms=100) == []
 
 
 @pytest.mark.rule("GEN-6")
-def test_node_asks_no_node_twice_while_a_response_is_out() -> None:
+def test_node_sends_no_node_a_second_request_while_one_is_in_flight() -> None:
     asker = a_candidate(epoch=5)
 
     assert asker.waits(until=999) == []
 
 
 @pytest.mark.rule("GEN-8")
-def test_node_leaves_a_peer_alone_for_the_back_off_when_the_request_fails() -> None:
+def test_node_sends_a_peer_no_request_during_the_back_off_when_a_request_fails() -> None:
     asker = a_candidate(epoch=5)
 
     assert asker.fails_to_reach(2, now_ms=300) == []
@@ -78,7 +78,7 @@ def test_node_leaves_a_peer_alone_for_the_back_off_when_the_request_fails() -> N
 
 
 @pytest.mark.rule("GEN-8", "GEN-7")
-def test_node_drops_the_connection_and_asks_again_when_no_response_comes_in_time() -> None:
+def test_node_drops_the_connection_and_repeats_the_request_when_it_times_out() -> None:
     asker = a_resigned(epoch=5, voters=(1, 2))
     asker.handle(ShutdownRequested(timeout_ms=5000), now_ms=0)
     late = asker.response_event(end_response(epoch=7, leader=2), of=2)

@@ -1,4 +1,4 @@
-"""A stream that writes and one that reads, while voters are killed and restarted: neither fails, nothing is lost."""
+"""Streams that write and read continue while voters are killed and restarted: none fails, and no row is lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FILES_A_TIME = 3
 ROWS_A_FILE = 4
 
 
-def test_streams_ride_out_whatever_happens_to_the_voters(spark: SparkSession, tmp_path: Path) -> None:
+def test_streams_continue_when_voters_are_killed_and_restarted(spark: SparkSession, tmp_path: Path) -> None:
     source, expected = Input(tmp_path / "input"), []
 
     def add_files(when: str) -> None:
@@ -29,7 +29,7 @@ def test_streams_ride_out_whatever_happens_to_the_voters(spark: SparkSession, tm
             source.add(values := numbered(f"{when}-{file}", ROWS_A_FILE))
             expected.extend(values)
 
-    # Bound, but nobody listens: whoever asks is refused.
+    # Bound, but not listening: connections are refused.
     with closing(socket.socket()) as dead, LocalQuorum.start(tmp_path / "quorum") as quorum:
         dead.bind(("127.0.0.1", 0))
         frames = Frames(spark, f"127.0.0.1:{dead.getsockname()[1]},{quorum.bootstrap_servers}")
@@ -44,17 +44,17 @@ def test_streams_ride_out_whatever_happens_to_the_voters(spark: SparkSession, tm
             return len(delivered.values) >= len(expected)
 
         try:
-            wait_until(all_is_read, "what was there before", *queries)
+            wait_until(all_is_read, "the rows from before the faults", *queries)
             add_files("the leader is killed")
             kill(quorum, leader_of(quorum))
-            wait_until(all_is_read, "what was written while a leader died", *queries)
+            wait_until(all_is_read, "the rows that were written while the leader was killed", *queries)
             add_files("all voters are killed")
             kill(quorum, *quorum.pids)
-            wait_until(all_is_read, "what was written while there was no quorum", *queries)
+            wait_until(all_is_read, "the rows that were written while no voter ran", *queries)
             for node_id in quorum.pids:
                 add_files(f"voter {node_id} is restarted")
                 kill(quorum, node_id, with_signal=signal.SIGTERM)
-            wait_until(all_is_read, "what was written while voters came and went", *queries)
+            wait_until(all_is_read, "the rows that were written while voters were restarted", *queries)
         finally:
             for query in queries:
                 query.stop()

@@ -1,4 +1,4 @@
-"""One connection of the neighbour's, which may send any bytes and need not read what comes back."""
+"""One connection of the neighbour, which sends any bytes and need not read the responses."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from raft.wire.frames import encode_request
 CLIENT_ID = "neighbour"
 
 _READ_LIMIT_BYTES = 1 << 10
-"""How much is read ahead of what an attack asks for: a connection that does not read leaves the answers to the node."""
+"""How much is read ahead. It is small, so that responses that an attack does not read stay in the node."""
 
 _READ_BYTES = 1 << 16
 
 
-class Stranger:
+class Connection:
     """One open connection.
 
     Args:
-        reader, writer: its two halves.
+        reader, writer: its streams.
     """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -32,15 +32,15 @@ class Stranger:
         self._next_correlation_id = 0
 
     @classmethod
-    async def connect(cls, endpoint: Endpoint, *, receive_buffer_bytes: int | None = None) -> Stranger:
+    async def connect(cls, endpoint: Endpoint, *, receive_buffer_bytes: int | None = None) -> Connection:
         """Open a connection.
 
         Args:
             endpoint: the node's listener.
-            receive_buffer_bytes: what the kernel keeps of answers that are not read; None for its default.
+            receive_buffer_bytes: how much the kernel buffers of what is not read; None for its default.
 
         Raises:
-            OSError: the node refuses it, or this process has no descriptor left.
+            OSError: the node refuses it, or this process has no file descriptor left.
         """
         opened = socket.socket()
         try:
@@ -54,7 +54,7 @@ class Stranger:
             raise
 
     async def send(self, data: bytes) -> None:
-        """Send bytes, and wait until most of them have left.
+        """Send bytes, and wait until most of them are given to the kernel.
 
         Raises:
             OSError: the node closed the connection.
@@ -68,7 +68,7 @@ class Stranger:
         await self.send(encode_request(request, version, correlation_id=self._next_correlation_id, client_id=CLIENT_ID))
 
     async def frame(self) -> bytes:
-        """Take one answer, without its size.
+        """Receive one response, without its size.
 
         Raises:
             OSError, asyncio.IncompleteReadError: the node closed the connection.
@@ -77,12 +77,12 @@ class Stranger:
         return await self._reader.readexactly(size_bytes)
 
     async def ask(self, request: Message, version: int) -> bytes:
-        """Send a request and take its answer; see `send` and `frame`."""
+        """Send a request and receive its response; see `send` and `frame`."""
         await self.send_request(request, version)
         return await self.frame()
 
     async def is_closed(self, *, within_s: float) -> bool:
-        """Whether the node closes the connection in time; what it sends until then is read and dropped."""
+        """Whether the node closes the connection in time; what it sends before that is discarded."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within_s):
                 with suppress(OSError):
@@ -97,5 +97,5 @@ class Stranger:
         await asyncio.sleep(for_s)
 
     def close(self) -> None:
-        """Close at once."""
+        """Close it at once."""
         self._writer.transport.abort()

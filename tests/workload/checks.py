@@ -1,10 +1,10 @@
-"""Is a history one that a log can have? Pure functions over what clients saw and what is committed in the end.
+"""Pure functions that compare the history of the clients with the final log.
 
-Each check yields a sentence for each thing that is wrong, and nothing when all is well. The final log is given as its
-data records in the order of their offsets.
+Each check yields a sentence for each violation, and none when its invariant holds. The final log is given as its data
+records in the order of their offsets.
 
-Linearizable means here: each value takes its place in the log at one moment between its first request and its first
-acknowledgement. So if one append was acknowledged before another was asked for, its offset is the lower one.
+Linearizable means here: each value is appended at one moment between its first request and its first acknowledgement.
+So if one append was acknowledged before the request of another one was sent, its offset is lower.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from raft.types import Offset
-from tests.soak.history import Append, LoggedValue, Read
+from tests.workload.history import Append, LoggedValue, Read
 
 _MILLISECOND_NS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """All attempts to write one value, which may be several clients', as one.
+    """All attempts to write one value as one write; they may be of several clients.
 
     Fields:
-        value: what was to be written.
-        invoked_ns: of the first attempt.
-        acknowledged_ns: of the first acknowledgement; None when there is none.
+        value: what the clients wrote.
+        invoked_ns: when the first request was sent.
+        acknowledged_ns: when the first acknowledgement was received; None if there was none.
     """
 
     value: bytes
@@ -37,14 +37,14 @@ class Write:
 
 
 def writes_of(appends: Iterable[Append]) -> list[Write]:
-    """Put together the attempts that have the same value."""
+    """Return one write for all attempts that have the same value."""
     invoked_ns: dict[bytes, int] = {}
     acknowledged_ns: dict[bytes, int] = {}
     for append in appends:
         value = append.value
         invoked_ns[value] = min(append.invoked_ns, invoked_ns.get(value, append.invoked_ns))
-        if append.answered_ns is not None:
-            acknowledged_ns[value] = min(append.answered_ns, acknowledged_ns.get(value, append.answered_ns))
+        if append.acknowledged_ns is not None:
+            acknowledged_ns[value] = min(append.acknowledged_ns, acknowledged_ns.get(value, append.acknowledged_ns))
     return [
         Write(value=value, invoked_ns=first_ns, acknowledged_ns=acknowledged_ns.get(value))
         for value, first_ns in invoked_ns.items()
@@ -68,24 +68,24 @@ def doubled(log: Sequence[LoggedValue]) -> Iterator[str]:
 
 
 def invented(writes: Iterable[Write], log: Sequence[LoggedValue]) -> Iterator[str]:
-    """Nothing is in the log that nobody wrote."""
+    """Every value in the log was written by a client."""
     known = {write.value for write in writes}
     for offset, value in log:
         if value not in known:
-            yield f"{value!r} at {offset} was written by nobody"
+            yield f"{value!r} at {offset} was written by no client"
 
 
 def misplaced(appends: Iterable[Append], log: Sequence[LoggedValue]) -> Iterator[str]:
-    """An acknowledged value is where its client was told."""
+    """An acknowledged value is at the offset of its acknowledgement."""
     logged = dict(log)
     for append in appends:
         if append.offset is not None and logged.get(append.offset) != append.value:
-            there = logged.get(append.offset)
-            yield f"{append.client} was told that {append.value!r} is at {append.offset}; there is {there!r}"
+            found = logged.get(append.offset)
+            yield f"{append.client}: {append.value!r} was acknowledged at {append.offset}; the log has {found!r} there"
 
 
 def against_real_time(writes: Sequence[Write], log: Sequence[LoggedValue]) -> Iterator[str]:
-    """What was acknowledged before a write was asked for lies before it, also if that one was never acknowledged."""
+    """A value has a higher offset than all values that were acknowledged before its request was sent."""
     places = _places(log)
     placed = [write for write in writes if write.value in places]
     answered = sorted(
@@ -102,25 +102,25 @@ def against_real_time(writes: Sequence[Write], log: Sequence[LoggedValue]) -> It
         offset = places[write.value]
         if highest is not None and offset < highest[0]:
             yield (
-                f"{write.value!r} is at {offset}, but {highest[1]!r} at {highest[0]} was acknowledged before it "
-                "was asked for"
+                f"{write.value!r} is at {offset}, but {highest[1]!r} at {highest[0]} was acknowledged before its "
+                "request was sent"
             )
 
 
 def out_of_order(appends: Iterable[Append]) -> Iterator[str]:
-    """What is acknowledged to one client has its offsets in the order of its requests, however many were under way."""
+    """The acknowledged values of one client have offsets in the order of its requests, also of those in flight."""
     by_client: dict[str, list[tuple[Offset, bytes]]] = defaultdict(list)
     for append in sorted(appends, key=lambda append: append.invoked_ns):
         if append.offset is not None:
             by_client[append.client].append((append.offset, append.value))
-    for client, told in by_client.items():
-        for (offset, value), (next_offset, next_value) in pairwise(told):
+    for client, acknowledged in by_client.items():
+        for (offset, value), (next_offset, next_value) in pairwise(acknowledged):
             if next_offset <= offset:
                 yield f"{client} wrote {next_value!r} after {value!r}, but they are at {next_offset} and {offset}"
 
 
 def unfaithful_reads(reads: Iterable[Read], log: Sequence[LoggedValue]) -> Iterator[str]:
-    """A read of a part of the log gives all that is committed there, and nothing else."""
+    """A read of a range of offsets returns all records that are committed there, and no others."""
     offsets = [offset for offset, _ in log]
     for read in reads:
         begin, end = bisect_left(offsets, read.start_offset), bisect_left(offsets, read.end_offset)
@@ -134,19 +134,19 @@ def unfaithful_reads(reads: Iterable[Read], log: Sequence[LoggedValue]) -> Itera
 
 
 def reads_that_go_back(reads: Iterable[Read]) -> Iterator[str]:
-    """Within a session, the end of what is committed never falls, and never lies before what was read."""
+    """Within a session, the high watermark never falls, and is never below the offsets that were read."""
     highest: dict[str, Offset] = {}
     for read in reads:
         known = max(highest.get(read.session, Offset(0)), read.end_offset)
         if read.high_watermark is not None and read.high_watermark < known:
-            yield f"{read.session} had come to {known}, and then saw the end at {read.high_watermark}"
+            yield f"{read.session} had reached {known}, and then saw high watermark {read.high_watermark}"
         highest[read.session] = max(known, read.high_watermark or Offset(0))
 
 
 def staleness_ms(
     reads: Iterable[Read], writes: Iterable[Write], log: Sequence[LoggedValue]
 ) -> Iterator[tuple[float, Read]]:
-    """Yield the reads that lack something that was acknowledged before they were asked for, and for how long it was."""
+    """Yield each read that missed an acknowledged record, and how long ago that was acknowledged when it was sent."""
     places = _places(log)
     acknowledged = sorted(
         (places[write.value], write.acknowledged_ns)
@@ -154,8 +154,8 @@ def staleness_ms(
         if write.acknowledged_ns is not None and write.value in places
     )
     offsets = [offset for offset, _ in acknowledged]
-    # By position: when the first of this and all later offsets was acknowledged.
-    first_ns = [answered_ns for _, answered_ns in acknowledged]
+    # By position: the earliest acknowledgement of this offset and all later ones.
+    first_ns = [acknowledged_ns for _, acknowledged_ns in acknowledged]
     for at in range(len(first_ns) - 2, -1, -1):
         first_ns[at] = min(first_ns[at], first_ns[at + 1])
     for read in reads:
@@ -167,17 +167,17 @@ def staleness_ms(
 def too_stale(
     reads: Iterable[Read], writes: Iterable[Write], log: Sequence[LoggedValue], *, allowed_ms: float
 ) -> Iterator[str]:
-    """No read, of a new session either, lacks what was acknowledged longer ago than a deposed leader may go on."""
+    """No read, of a new session either, misses a record that was acknowledged longer ago than is allowed."""
     for late_ms, read in staleness_ms(reads, writes, log):
         if late_ms > allowed_ms:
             yield (
-                f"{read.session} saw the end at {read.high_watermark}, {late_ms:.0f} ms after more was acknowledged; "
-                f"{allowed_ms:.0f} ms are allowed"
+                f"{read.session} saw high watermark {read.high_watermark} {late_ms:.0f} ms after a record above it was "
+                f"acknowledged; expected at most {allowed_ms:.0f} ms"
             )
 
 
 def _places(log: Sequence[LoggedValue]) -> dict[bytes, Offset]:
-    """Where each value is; where it is first, if it is there twice."""
+    """Return the offset of each value; the first one of a value that is there twice."""
     return {value: offset for offset, value in reversed(log)}
 
 

@@ -1,4 +1,4 @@
-"""What is whose business: the leader's, the follower's, the application's (rules GEN-1, DIVERGE-11, HW-12, BOOT-2)."""
+"""What the leader, the follower and the application each decide (rules GEN-1, DIVERGE-11, HW-12, BOOT-2)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNREADABLE = b"records"
 
 
 @pytest.mark.rule("GEN-1", "LOG-9")
-def test_leader_writes_at_once_what_it_cannot_read() -> None:
+def test_leader_appends_records_without_reading_them() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
 
     effects = node.handle(append_of(records=3), now_ms=100)
@@ -29,7 +29,7 @@ def test_leader_writes_at_once_what_it_cannot_read() -> None:
 
 
 @pytest.mark.rule("GEN-1")
-def test_follower_appends_what_it_cannot_read() -> None:
+def test_follower_appends_records_without_reading_them() -> None:
     node = a_follower(of=2, epoch=5)
     sent = batch(10, epoch=5, records=3)
 
@@ -40,7 +40,7 @@ def test_follower_appends_what_it_cannot_read() -> None:
 
 
 @pytest.mark.rule("DIVERGE-11")
-def test_leader_learns_nothing_from_a_fetch_of_a_later_epoch() -> None:
+def test_leader_does_not_change_after_a_fetch_of_a_later_epoch() -> None:
     node = a_leader(epoch=5)
     before = node.role
 
@@ -51,7 +51,7 @@ def test_leader_learns_nothing_from_a_fetch_of_a_later_epoch() -> None:
 
 
 @pytest.mark.rule("DIVERGE-11")
-def test_follower_learns_of_the_next_leader_from_the_response_to_its_fetch() -> None:
+def test_follower_follows_the_next_leader_that_a_fetch_response_names() -> None:
     node = a_follower(of=2, epoch=5)
 
     node.gets(fetch_response(epoch=6, leader=3, error=ErrorCode.FENCED_LEADER_EPOCH), of=2)
@@ -60,7 +60,7 @@ def test_follower_learns_of_the_next_leader_from_the_response_to_its_fetch() -> 
 
 
 @pytest.mark.rule("HW-12")
-def test_leader_learns_of_a_commit_from_the_fetch_after_the_one_that_took_the_record() -> None:
+def test_leader_commits_at_the_fetch_after_the_one_that_took_the_record() -> None:
     node = a_leader(epoch=5, high_watermark_known=True)
     node.handle(append_of(), now_ms=100)
     node.has_flushed(now_ms=110)
@@ -73,7 +73,7 @@ def test_leader_learns_of_a_commit_from_the_fetch_after_the_one_that_took_the_re
 
 
 @pytest.mark.rule("BOOT-2")
-def test_first_leader_makes_up_no_cluster_id() -> None:
+def test_first_leader_creates_no_cluster_id() -> None:
     node = not_started(None, config=replace(a_config((1,)), cluster_id=None), log=a_log((), 0))
 
     effects = node.handle(Started(), now_ms=0)

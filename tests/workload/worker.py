@@ -1,19 +1,19 @@
-"""A client of the soak: a thread that calls the quorum again and again until it is told to stop."""
+"""A client of a run: a thread that sends requests to the quorum until it is told to stop."""
 
 from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
 
-from tests.soak.history import History
+from tests.workload.history import History
 
 
 class Worker(ABC):
     """One client.
 
     Args:
-        name: begins all of its values, and no other client's.
-        history: gets what it sees; also the error that ends it, if one does.
+        name: all of its values begin with it, and those of no other client.
+        history: gets its appends and reads, and the error that ends it, if any.
     """
 
     def __init__(self, name: str, history: History) -> None:
@@ -27,21 +27,21 @@ class Worker(ABC):
         self._thread.start()
 
     def ask_to_stop(self) -> None:
-        """Let it begin nothing new."""
+        """Let it send no new request."""
         self._is_stopping.set()
 
     def join(self, timeout_s: float) -> None:
-        """Wait until it has ended.
+        """Wait until its thread has ended.
 
         Raises:
-            AssertionError: it does not in time.
+            AssertionError: it still runs after this time.
         """
         self._thread.join(timeout_s)
-        assert not self._thread.is_alive(), f"{self.name} does not end within {timeout_s:g} s"
+        assert not self._thread.is_alive(), f"{self.name} still runs after {timeout_s:g} s"
 
     @abstractmethod
     def _run(self) -> None:
-        """Call until it is time to stop."""
+        """Send requests until it is time to stop."""
 
     def _run_to_end(self) -> None:
         try:

@@ -1,4 +1,4 @@
-"""What clients saw: each append and each read, from when it was asked for to when it was answered.
+"""What clients saw: each append and each read, with the times of its request and its response.
 
 All times are nanoseconds of this process's monotonic clock, so that those of two clients can be compared.
 """
@@ -15,38 +15,39 @@ from pathlib import Path
 from raft.types import Offset
 
 LoggedValue = tuple[Offset, bytes]
-"""A data record: where it is, and what it holds."""
+"""The offset and the value of a data record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Append:
-    """One client's attempt to have one value in the log.
+    """One client's attempt to append one value.
 
     Fields:
-        client: who asked; a client's attempts are in the order in which it made them.
-        value: in no other append, unless two clients do the same keyed write.
-        invoked_ns: before the request left.
-        answered_ns: after the acknowledgement came; None when none came, so that the value may be in the log or not.
-        offset: where it is, as the acknowledgement says; None if it does not say, or none came.
+        client: its name; the attempts of a client are in the order in which it made them.
+        value: no other append has it, unless two clients do the same keyed write.
+        invoked_ns: before the request was sent.
+        acknowledged_ns: after the acknowledgement was received; None if there was none: the value may be in the log or
+            not.
+        offset: as the acknowledgement has it; None if it has none, or there was none.
     """
 
     client: str
     value: bytes
     invoked_ns: int
-    answered_ns: int | None = None
+    acknowledged_ns: int | None = None
     offset: Offset | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """One answer to one reader.
+    """One response to one reader.
 
     Fields:
         session: the reader's session, which remembers the leaders it has seen.
-        invoked_ns, answered_ns: before the request left; after the answer came.
-        start_offset, end_offset: the part of the log that the answer tells everything about; empty if they are equal.
-        records: the data records in that part.
-        high_watermark: the end of what is committed, as the answer says; None if it does not say.
+        invoked_ns, answered_ns: before the request was sent; after the response was received.
+        start_offset, end_offset: the range that was read; empty if they are equal.
+        records: the data records in that range.
+        high_watermark: as the response has it; None if it has none.
     """
 
     session: str
@@ -59,7 +60,7 @@ class Read:
 
 
 class History:
-    """All that the clients of one run saw. Each adds its own, from whatever thread."""
+    """The appends and reads of all clients of one run. Each client adds its own, from any thread."""
 
     def __init__(self) -> None:
         self.appends: list[Append] = []
@@ -69,9 +70,9 @@ class History:
         self._is_counting = threading.Lock()
 
     def appended(self, append: Append) -> None:
-        """Add an attempt whose outcome is known now, or will never be."""
+        """Add an attempt that has ended, whether its outcome is known or not."""
         self.appends.append(append)
-        if append.answered_ns is not None:
+        if append.acknowledged_ns is not None:
             with self._is_counting:
                 self.acknowledged_count += 1
 
@@ -80,11 +81,11 @@ class History:
         self.reads.append(read)
 
     def complain(self, client: str, error: BaseException) -> None:
-        """Note an error that no fault excuses; its client goes no further."""
+        """Add an error that ended a client, and that no fault explains."""
         self.complaints.append(f"{client} ended with {type(error).__name__}: {error}")
 
     def save(self, path: Path) -> None:
-        """Write everything, a line of JSON for each append and read."""
+        """Write a line of JSON for each append and read."""
         with path.open("w") as file:
             file.writelines(f"{json.dumps(line)}\n" for line in self._lines())
 
@@ -96,7 +97,7 @@ class History:
 
 
 def now_ns() -> int:
-    """The clock of all histories."""
+    """Return the time on the clock of all histories."""
     return time.monotonic_ns()
 
 

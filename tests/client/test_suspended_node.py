@@ -17,12 +17,12 @@ from tests.node.harness.batches import batch_of, values_in
 LONG_MS = 120_000
 
 
-def test_append_goes_to_the_next_leader_while_the_request_to_the_frozen_one_is_in_flight(
+def test_append_goes_to_the_next_leader_while_the_request_to_the_suspended_one_is_in_flight(
     drive: Drive, tmp_path: Path
 ) -> None:
     with LocalQuorum.start(tmp_path, settings=QUICK) as quorum, quorum.client() as onlooker:
         frozen = onlooker.describe_quorum().leader_id
-        # No request times out in this test: only a look at the other nodes leads away from the frozen one.
+        # No request times out in this test, so only the lookup at other nodes makes the driver leave the suspended one.
         driver = drive(replace(onlooker.settings, api_timeout_ms=LONG_MS, request_timeout_ms=LONG_MS))
         first = driver.call(calls.append, batch_of(b"before", producer_id=7))
         os.kill(quorum.pids[frozen], signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""What nodes leave on their disks is compared to the last byte."""
+"""The logs on the disks of nodes are compared byte by byte."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from raft.records.control import leader_change_batch
 from raft.records.header import with_base_offset_and_epoch
 from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch
 from tests.node.harness.batches import batch_of
-from tests.soak.replicas import Replica, differences
+from tests.workload.replica import Replica, differences
 
 EPOCHS = "0\n1\n1 0\n"
 
 
 def batches(*values: bytes) -> list[bytes]:
-    """A leader's first batch, and one for each value."""
+    """Return the first batch of a leader, and one batch for each value."""
     first = leader_change_batch(
         base_offset=Offset(0), epoch=Epoch(1), leader_id=NodeId(1), voters=(), granting_voters=(), timestamp_ms=1
     )
@@ -36,7 +36,7 @@ def replica_in(folder: Path, segments: Sequence[bytes], epochs: str = EPOCHS) ->
     return Replica.read(folder)
 
 
-def test_replica_holds_what_lies_in_all_its_segments(tmp_path: Path) -> None:
+def test_replica_has_the_batches_of_all_segments(tmp_path: Path) -> None:
     first, *others = batches(b"A", b"B")
 
     replica = replica_in(tmp_path, [first + others[0], others[1]])
@@ -47,7 +47,7 @@ def test_replica_holds_what_lies_in_all_its_segments(tmp_path: Path) -> None:
     assert replica.torn_bytes == 0
 
 
-def test_replica_counts_leaders_after_the_first(tmp_path: Path) -> None:
+def test_replica_counts_leaders_after_the_first_one(tmp_path: Path) -> None:
     again = leader_change_batch(
         base_offset=Offset(1), epoch=Epoch(5), leader_id=NodeId(2), voters=(), granting_voters=(), timestamp_ms=1
     )
@@ -55,7 +55,7 @@ def test_replica_counts_leaders_after_the_first(tmp_path: Path) -> None:
     assert replica_in(tmp_path, [*batches(), again]).leader_changes == 1
 
 
-def test_replicas_with_other_segments_are_equal(tmp_path: Path) -> None:
+def test_replicas_are_equal_when_only_their_segments_differ(tmp_path: Path) -> None:
     written = batches(b"A", b"B")
 
     one, other = replica_in(tmp_path / "1", written), replica_in(tmp_path / "2", [b"".join(written)])

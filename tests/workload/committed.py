@@ -1,0 +1,18 @@
+"""The records that a quorum has committed, read through a client."""
+
+from __future__ import annotations
+
+from raft.client import Client
+from raft.records.record import Record
+from tests.node.harness.batches import batches_in, records_of
+
+
+def read_all(client: Client) -> list[Record]:
+    """Return every committed data record, in order."""
+    records: list[Record] = []
+    offset, end = client.log_start_offset(), client.high_watermark()
+    while offset < end:
+        batches = batches_in(client.fetch(offset, max_bytes=1 << 20).records)
+        records += records_of(batches)
+        offset = batches[-1].header.end_offset
+    return records
