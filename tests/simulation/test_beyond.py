@@ -137,6 +137,7 @@ def test_node_believes_its_log_when_its_election_state_is_older(quiet_world: Wor
         voter.tamper()
 
     _restart(quiet_world, voter, lose_state)
+    run_a_while(quiet_world)
 
     assert quiet_world.marks.counts[Mark.LOG_AHEAD_OF_STORED_EPOCH] == 1
     assert voter.core.epoch == last_epoch > 0
