@@ -7,7 +7,7 @@ from raft.core.events import AppendRequested
 from raft.core.messages import AppendResponse, VoteRequest, VoteResponse
 from raft.core.roles import Leader
 from raft.errors import error_name
-from tests.simulation.invariants.observer import Asked, Observer
+from tests.simulation.invariants.observer import CoreRequest, Observer
 from tests.simulation.log_model import write_id_of
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
@@ -20,7 +20,7 @@ class Chronicle(Observer):
     def __init__(self, story: Story) -> None:
         self._story = story
 
-    def handled(self, step: Step) -> None:
+    def event_handled(self, step: Step) -> None:
         who = str(step.machine)
         for effect in step.effects:
             match effect:
@@ -39,19 +39,19 @@ class Chronicle(Observer):
         if step.high_watermark != step.high_watermark_before and step.leadership is not None:
             self._story.tell(who, "commits up to %s", step.high_watermark)
 
-    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
-        match asked, order.response:
+    def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
+        match request, order.response:
             case VoteRequest(), VoteResponse() as response:
                 self._story.tell(
                     str(machine),
                     "%s %s of node %s at epoch %s",
                     "grants" if response.vote_granted else f"refuses ({error_name(response.error)})",
-                    "the pre-vote" if asked.pre_vote else "the vote",
-                    asked.candidate.node_id,
-                    asked.epoch,
+                    "the pre-vote" if request.pre_vote else "the vote",
+                    request.candidate.node_id,
+                    request.epoch,
                 )
             case AppendRequested(), AppendResponse() as response:
-                write_id, outcome = write_id_of(asked.batch.header), error_name(response.error)
+                write_id, outcome = write_id_of(request.batch.header), error_name(response.error)
                 self._story.tell(str(machine), "answers write %s: %s at %s", write_id, outcome, response.base_offset)
             case _:
                 pass

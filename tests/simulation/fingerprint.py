@@ -7,7 +7,7 @@ from __future__ import annotations
 from zlib import crc32
 
 from raft.core.effects import SendRequest, SendResponse
-from tests.simulation.invariants.observer import Asked, Observer
+from tests.simulation.invariants.observer import CoreRequest, Observer
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
 from tests.simulation.timeline import Timeline
@@ -20,16 +20,16 @@ class Fingerprint(Observer):
         self._timeline = timeline
         self.value = 0
 
-    def handled(self, step: Step) -> None:
+    def event_handled(self, step: Step) -> None:
         self._add(
             f"{step.machine.node_id} {type(step.event).__name__} {type(step.role_after).__name__} "
             f"{step.role_after.epoch} {step.log.chain} {step.high_watermark} {len(step.effects)}"
         )
 
-    def sent(self, machine: Machine, order: SendRequest) -> None:
+    def request_sent(self, machine: Machine, order: SendRequest) -> None:
         self._add(f"{machine.node_id} {order.number} {order.node_id} {type(order.request).__name__}")
 
-    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
+    def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
         self._add(f"{machine.node_id} {order.request_id} {type(order.response).__name__} {len(records)}")
 
     def _add(self, text: str) -> None:

@@ -161,7 +161,7 @@ class Machine:
         self._tell("starts, its log ends at %s, %s", directory.log.end_offset, self.stored)
         self.process = self._make_process(directory)
         directory.watch(self.written, self._listener(self.process))
-        self._environment.watch.started(self)
+        self._environment.watch.node_started(self)
         if self.holds_flushes:
             self.process.workers.hold_flushes()
         self.process.start()
@@ -211,7 +211,7 @@ class Machine:
             self.files = files
             self.written = WrittenLog(files, DIRECTORY)
         self._is_tampered_with = True
-        self._environment.watch.lost_memory(self)
+        self._environment.watch.disk_was_changed(self)
 
     # What the process tells
 
@@ -219,7 +219,7 @@ class Machine:
         """An election state was stored: look what is on the disk now."""
         name = f"{DIRECTORY}/{ELECTION_STATE_NAME}"
         self.stored = ElectionStateFile(self.files.after_power_cut(name), name).read()
-        self._environment.watch.stored(self)
+        self._environment.watch.election_state_stored(self)
 
     def kill_instead_of(self, effect: Effect) -> None:
         """The moment has come that `Process.plan_kill` was told of."""
@@ -309,11 +309,11 @@ class Machine:
     def _listener(self, process: Process) -> DirectoryListener:
         watch = self._environment.watch
         return DirectoryListener(
-            wrote=lambda entries: watch.wrote(self, entries),
-            appended=process.workers.release_held_back,
-            stored=self.note_stored,
-            flushed=lambda: watch.flushed(self),
-            checkpointed=lambda: watch.checkpointed(self),
+            append_begun=lambda entries: watch.file_append_begun(self, entries),
+            append_done=process.workers.release_held_back,
+            election_state_stored=self.note_stored,
+            flush_done=lambda: watch.log_flushed(self),
+            checkpoints_written=lambda: watch.checkpoints_written(self),
         )
 
     def power_failed(self) -> None:

@@ -18,7 +18,7 @@ from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, 
 from raft.errors import ErrorCode
 from raft.types import NodeId, Offset
 from tests.simulation.committed_log import CommittedLog
-from tests.simulation.invariants.observer import Asked, Observer
+from tests.simulation.invariants.observer import CoreRequest, Observer
 from tests.simulation.log_model import WriteId, write_id_of
 from tests.simulation.machine import Machine
 from tests.simulation.marks import Mark, Marks
@@ -43,7 +43,7 @@ class MarkObserver(Observer):
         self._cut_off: set[WriteId] = set()
         self._has_just_cut: set[NodeId] = set()
 
-    def handled(self, step: Step) -> None:
+    def event_handled(self, step: Step) -> None:
         for effect in step.effects:
             if isinstance(effect, RoleChanged):
                 self._see_role(step, effect)
@@ -60,8 +60,8 @@ class MarkObserver(Observer):
         self._marks.count(Mark.APPENDS_TOGETHER, isinstance(step.event, AppendsRequested))
         self._marks.count(Mark.REQUEST_ABANDONED, isinstance(step.event, RequestAbandoned))
 
-    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
-        match asked, order.response:
+    def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
+        match request, order.response:
             case VoteRequest(pre_vote=True), VoteResponse(vote_granted=False, error=ErrorCode.NONE):
                 role = machine.core.role
                 self._marks.count(Mark.PRE_VOTE_REFUSED_FOR_LEADER, isinstance(role, Follower) and role.has_fetched)
@@ -82,7 +82,7 @@ class MarkObserver(Observer):
             case _:
                 pass
 
-    def flushed(self, machine: Machine) -> None:
+    def log_flushed(self, machine: Machine) -> None:
         self._marks.count(Mark.SEGMENT_ROLLED, machine.written.has_rolled)
 
     def _see_role(self, step: Step, change: RoleChanged) -> None:

@@ -149,9 +149,9 @@ def test_written_log_finds_other_bytes_not_durable_when_a_cut_is_written_over(
         if epoch == 2:
             log.flush()
             assert written.look() == 2
-            written.begin_cut(Offset(1))
+            written.truncation_begun(Offset(1))
             log.truncate(Offset(1))
-            written.end_cut(Offset(1))
+            written.truncation_done(Offset(1))
         for batch in batches:
             written.append(batch)
         log.append(batches)

@@ -66,12 +66,12 @@ class WrittenLog:
         """A batch is about to be written: from now on it may be found."""
         return self.model.append(batch)
 
-    def begin_cut(self, end_offset: Offset) -> None:
+    def truncation_begun(self, end_offset: Offset) -> None:
         """A cut is about to be made: from now on what lies behind it may be gone."""
         while self._places and self.durable_end > end_offset:
             self._places.pop()
 
-    def end_cut(self, end_offset: Offset) -> None:
+    def truncation_done(self, end_offset: Offset) -> None:
         """The cut is made: what lay behind it is not found again."""
         self.model.truncate(end_offset)
 

@@ -51,13 +51,13 @@ class Reporter(Observer):
         self._has_role: set[NodeId] = set()
         self._moved: list[Machine] = []
 
-    def started(self, machine: Machine) -> None:
+    def node_started(self, machine: Machine) -> None:
         self._has_role.discard(machine.node_id)
 
-    def handled(self, step: Step) -> None:
+    def event_handled(self, step: Step) -> None:
         self.tell_high_watermarks()
 
-    def moved_high_watermark(self, step: Step) -> None:
+    def high_watermark_moved(self, step: Step) -> None:
         # Told when the effects of the step are carried out.
         self._moved.append(step.machine)
 
@@ -70,7 +70,7 @@ class Reporter(Observer):
                 self._tell(Detail.EVERYTHING, f"{machine.node_id}: high watermark {known}")
         self._moved.clear()
 
-    def carried_out(self, machine: Machine, effect: Effect) -> None:
+    def effect_begun(self, machine: Machine, effect: Effect) -> None:
         node_id = machine.node_id
         match effect:
             case StoreElectionState(state=state):

@@ -138,7 +138,7 @@ class OurClient:
             try:
                 wait = next(self._waits) if is_first else self._waits.send(self._timeline.now_ms)
             finally:
-                self._watch.knows_epoch(str(self.address), self.session.epoch)
+                self._watch.session_stepped(str(self.address), self.session.epoch)
         except StopIteration as end:
             self._waits = None
             self._done(end.value)

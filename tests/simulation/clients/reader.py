@@ -124,4 +124,4 @@ class Reader:
     def _take(self, records: bytes) -> None:
         for batch in split_batches(records):
             self.log.append(batch)
-        self._watch.read(self.name, self.log)
+        self._watch.records_read(self.name, self.log)

@@ -63,7 +63,7 @@ class StreamReader:
 
     def _find(self, timestamp: int) -> None:
         def on_found(found: FoundOffset | None) -> None:
-            self._watch.found(self.name, timestamp, found)
+            self._watch.offset_found(self.name, timestamp, found)
             self._pause()
 
         self._client.call(on_found, self._on_error, calls.find_offset, timestamp)
@@ -80,7 +80,7 @@ class StreamReader:
         )
 
     def _on_plan(self, plan: BatchPlan) -> None:
-        self._watch.planned(self.name, self._position, plan)
+        self._watch.batch_planned(self.name, self._position, plan)
         if plan.end is None or plan.end.offset <= self._position:
             self._pause()
             return
@@ -102,7 +102,7 @@ class StreamReader:
         for batch in new:
             self.log.append(batch)
         if new:
-            self._watch.read(self.name, self.log)
+            self._watch.records_read(self.name, self.log)
         self._position = max(self._position, min(self.log.end_offset, self._planned_end))
         if self._position < self._planned_end:
             self._fetch()

@@ -91,13 +91,13 @@ class Writer(ABC):
     def _write(self, batch: Batch) -> None:
         write = Write(batch)
         self._under_way.append(write)
-        self._watch.asked(self.name, batch)
+        self._watch.write_requested(self.name, batch)
         self._ask(write)
 
     def _settle(self, write: Write, response: AppendResponse) -> None:
         write.is_settled = True
         self._under_way.remove(write)
-        self._watch.told(self.name, write.batch, response)
+        self._watch.write_settled(self.name, write.batch, response)
 
     def _batch_of(
         self, values: list[bytes], *, producer_id: int, producer_epoch: int, base_sequence: int, late_ms: int = 0

@@ -27,7 +27,7 @@ class ClientsAreToldTheTruth(Invariant):
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
 
-    def told(self, client: str, batch: Batch, response: AppendResponse) -> None:
+    def write_settled(self, client: str, batch: Batch, response: AppendResponse) -> None:
         header = batch.header
         write_id = write_id_of(header)
         assert write_id is not None, "every client here names its writes"
@@ -58,7 +58,7 @@ class SessionsKeepTheirEpoch(Invariant):
     def __init__(self) -> None:
         self._epochs: dict[str, Epoch] = {}
 
-    def knows_epoch(self, client: str, epoch: Epoch) -> None:
+    def session_stepped(self, client: str, epoch: Epoch) -> None:
         before = self._epochs.get(client, epoch)
         self.require(epoch >= before, "client %s knew epoch %s, and now epoch %s", client, before, epoch)
         self._epochs[client] = epoch
@@ -73,7 +73,7 @@ class PlansAreTrue(Invariant):
         self._committed = committed
         self._ends: dict[str, Offset] = {}
 
-    def planned(self, reader: str, start_offset: Offset, plan: BatchPlan) -> None:
+    def batch_planned(self, reader: str, start_offset: Offset, plan: BatchPlan) -> None:
         high_watermark, before = plan.high_watermark, self._ends.get(reader, Offset(0))
         self.require(
             before <= high_watermark <= self._committed.end_offset,
@@ -115,7 +115,7 @@ class FoundOffsetsAreTrue(Invariant):
         self._committed = committed
         self._ends: dict[str, Offset] = {}
 
-    def found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
+    def offset_found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
         if timestamp == LATEST_TIMESTAMP:
             self._check_end(reader, found)
         elif found is not None:

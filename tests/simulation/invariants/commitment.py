@@ -19,7 +19,7 @@ class HighWatermarkNeverFalls(Invariant):
     def __init__(self) -> None:
         self._by_epoch: dict[Epoch, Offset] = {}
 
-    def moved_high_watermark(self, step: Step) -> None:
+    def high_watermark_moved(self, step: Step) -> None:
         before, after = step.high_watermark_before, step.high_watermark
         term, machine = step.leadership, step.machine
         if after is None:
@@ -37,7 +37,7 @@ class OwnEpochCommits(Invariant):
 
     rules = ("HW-2", "TEST-10")
 
-    def moved_high_watermark(self, step: Step) -> None:
+    def high_watermark_moved(self, step: Step) -> None:
         end_offset, term = step.high_watermark, step.leadership
         if term is not None and end_offset is not None:
             last = step.log.entry_before(end_offset)
@@ -54,7 +54,7 @@ class CommittedIsDurable(Invariant):
     def __init__(self, machines: Sequence[Machine]) -> None:
         self._voters = [machine for machine in machines if machine.is_voter]
 
-    def moved_high_watermark(self, step: Step) -> None:
+    def high_watermark_moved(self, step: Step) -> None:
         end_offset = step.high_watermark
         if end_offset is None or step.leadership is None:
             return
@@ -77,7 +77,7 @@ class CommittedNeverChanges(Invariant):
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
 
-    def moved_high_watermark(self, step: Step) -> None:
+    def high_watermark_moved(self, step: Step) -> None:
         end_offset, machine, committed = step.high_watermark, step.machine, self._committed
         if end_offset is None:
             return
@@ -101,12 +101,12 @@ class LeadersAreComplete(Invariant):
         self._machines = machines
         self._ends: dict[Epoch, Offset] = {}
 
-    def changed_role(self, step: Step) -> None:
+    def role_changed(self, step: Step) -> None:
         if step.begins_leadership:
             epoch = step.machine.core.epoch
             self._check(step.machine, max((end for by, end in self._ends.items() if by < epoch), default=Offset(0)))
 
-    def moved_high_watermark(self, step: Step) -> None:
+    def high_watermark_moved(self, step: Step) -> None:
         if step.high_watermark == self._committed.end_offset:
             if step.leadership is not None:
                 self._ends[step.leadership.epoch] = step.high_watermark
@@ -127,10 +127,10 @@ class CheckpointIsCommitted(Invariant):
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
 
-    def checkpointed(self, machine: Machine) -> None:
+    def checkpoints_written(self, machine: Machine) -> None:
         self._check(machine)
 
-    def started(self, machine: Machine) -> None:
+    def node_started(self, machine: Machine) -> None:
         self._check(machine)
 
     def _check(self, machine: Machine) -> None:

@@ -21,13 +21,13 @@ class OneLeaderPerEpoch(Invariant):
     def __init__(self) -> None:
         self._leaders: dict[Epoch, NodeId] = {}
 
-    def started(self, machine: Machine) -> None:
+    def node_started(self, machine: Machine) -> None:
         self._claim(machine, machine.stored.epoch, machine.stored.leader_id)
 
-    def stored(self, machine: Machine) -> None:
+    def election_state_stored(self, machine: Machine) -> None:
         self._claim(machine, machine.stored.epoch, machine.stored.leader_id)
 
-    def changed_role(self, step: Step) -> None:
+    def role_changed(self, step: Step) -> None:
         role = step.role_after
         if not isinstance(role, Candidate):
             self._claim(step.machine, role.epoch, role.leader_id)
@@ -49,16 +49,16 @@ class LeadershipEndsWithTheProcess(Invariant):
     def __init__(self) -> None:
         self._terms: dict[tuple[NodeId, Epoch], int] = {}
 
-    def lost_memory(self, machine: Machine) -> None:
+    def disk_was_changed(self, machine: Machine) -> None:
         self._terms = {term: life for term, life in self._terms.items() if term[0] != machine.node_id}
 
-    def started(self, machine: Machine) -> None:
+    def node_started(self, machine: Machine) -> None:
         self._note(machine, machine.life - 1)
 
-    def stored(self, machine: Machine) -> None:
+    def election_state_stored(self, machine: Machine) -> None:
         self._note(machine, machine.life)
 
-    def changed_role(self, step: Step) -> None:
+    def role_changed(self, step: Step) -> None:
         machine, term = step.machine, step.leadership
         if step.begins_leadership and term is not None:
             life = self._terms.get((machine.node_id, term.epoch), machine.life)
@@ -86,17 +86,17 @@ class OneVotePerEpoch(Invariant):
         """Who voted for whom, by voter and epoch, as far as it was stored."""
         return self._votes
 
-    def lost_memory(self, machine: Machine) -> None:
+    def disk_was_changed(self, machine: Machine) -> None:
         self._votes = {vote: whom for vote, whom in self._votes.items() if vote[0] != machine.node_id}
 
-    def started(self, machine: Machine) -> None:
+    def node_started(self, machine: Machine) -> None:
         self._present.pop(machine.node_id, None)
         self._bind(machine)
 
-    def stored(self, machine: Machine) -> None:
+    def election_state_stored(self, machine: Machine) -> None:
         self._bind(machine)
 
-    def changed_role(self, step: Step) -> None:
+    def role_changed(self, step: Step) -> None:
         machine, role = step.machine, step.role_after
         voted_id = _id_of(role.voted_key)
         epoch_before, voted_before = self._present.get(machine.node_id, (None, None))
@@ -125,7 +125,7 @@ class ElectedByMajority(Invariant):
         self._voters = voters
         self._votes = votes
 
-    def changed_role(self, step: Step) -> None:
+    def role_changed(self, step: Step) -> None:
         for effect in step.effects:
             if isinstance(effect, AppendLeaderChange):
                 self._check(step.machine, effect)
@@ -148,17 +148,17 @@ class EpochNeverFalls(Invariant):
         self._stored: dict[NodeId, Epoch] = {}
         self._present: dict[NodeId, Epoch] = {}
 
-    def lost_memory(self, machine: Machine) -> None:
+    def disk_was_changed(self, machine: Machine) -> None:
         self._stored.pop(machine.node_id, None)
 
-    def started(self, machine: Machine) -> None:
+    def node_started(self, machine: Machine) -> None:
         self._check_stored(machine)
         self._present[machine.node_id] = machine.stored.epoch
 
-    def stored(self, machine: Machine) -> None:
+    def election_state_stored(self, machine: Machine) -> None:
         self._check_stored(machine)
 
-    def changed_role(self, step: Step) -> None:
+    def role_changed(self, step: Step) -> None:
         machine, epoch = step.machine, step.role_after.epoch
         before = self._present[machine.node_id]
         self.require(epoch >= before, "%s falls from epoch %s to %s", machine, before, epoch)
@@ -176,12 +176,12 @@ class ObserversOnlyFollow(Invariant):
 
     rules = ("ROLE-7", "TEST-12", "PREVOTE-22")
 
-    def changed_role(self, step: Step) -> None:
+    def role_changed(self, step: Step) -> None:
         if not step.machine.is_voter:
             role = step.role_after
             self.require(isinstance(role, Unattached | Follower), "%s is an observer and %s", step.machine, role)
 
-    def sent(self, machine: Machine, order: SendRequest) -> None:
+    def request_sent(self, machine: Machine, order: SendRequest) -> None:
         if not machine.is_voter:
             is_fetch = isinstance(order.request, FetchRequest)
             self.require(is_fetch, "%s is an observer and sends %s", machine, order.request)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from raft.core.effects import SendResponse
-from tests.simulation.invariants.observer import Asked, Invariant
+from tests.simulation.invariants.observer import CoreRequest, Invariant
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
 
@@ -13,7 +13,7 @@ class WaitingRequestsAreKnown(Invariant):
 
     rules = ("FETCH-12",)
 
-    def handled(self, step: Step) -> None:
+    def event_handled(self, step: Step) -> None:
         process = step.machine.process
         # While events or effects wait, the two may differ.
         if process is None or step.effects or process.engine.has_events:
@@ -27,5 +27,5 @@ class ReadsFindRecords(Invariant):
 
     rules = ("FETCH-10",)
 
-    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
+    def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
         self.require(bool(records) or order.read is None, "%s finds nothing at %s", machine, order.read)

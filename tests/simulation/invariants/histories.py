@@ -25,12 +25,12 @@ class HistoryIsLinearizable(Invariant):
         self._acknowledged_end = Offset(0)
         self._end_when_asked: dict[WriteId, Offset] = {}
 
-    def asked(self, client: str, batch: Batch) -> None:
+    def write_requested(self, client: str, batch: Batch) -> None:
         write_id = write_id_of(batch.header)
         assert write_id is not None, "every client here names its writes"
         self._end_when_asked.setdefault(write_id, self._acknowledged_end)
 
-    def told(self, client: str, batch: Batch, response: AppendResponse) -> None:
+    def write_settled(self, client: str, batch: Batch, response: AppendResponse) -> None:
         write_id, at = write_id_of(batch.header), response.base_offset
         if response.error != ErrorCode.NONE or write_id is None or at is None:
             return
@@ -50,12 +50,12 @@ class OnlyRequestedWritesAreCommitted(Invariant):
         self._committed = committed
         self._asked: set[WriteId] = set()
 
-    def asked(self, client: str, batch: Batch) -> None:
+    def write_requested(self, client: str, batch: Batch) -> None:
         write_id = write_id_of(batch.header)
         assert write_id is not None, "every client here names its writes"
         self._asked.add(write_id)
 
-    def moved_high_watermark(self, step: Step) -> None:
+    def high_watermark_moved(self, step: Step) -> None:
         for entry in newly_committed(step, self._committed):
             write_id = write_id_of(entry.header)
             is_known = write_id in self._asked or entry.header.is_control
@@ -71,7 +71,7 @@ class WritersKeepTheirOrder(Invariant):
         self._committed = committed
         self._next: dict[int, int] = {}
 
-    def moved_high_watermark(self, step: Step) -> None:
+    def high_watermark_moved(self, step: Step) -> None:
         for entry in newly_committed(step, self._committed):
             header = entry.header
             if header.producer_id is not None:

@@ -26,11 +26,11 @@ class LogsMatch(Invariant):
     def __init__(self) -> None:
         self._chains: dict[tuple[Offset, Epoch], int] = {}
 
-    def appended(self, step: Step) -> None:
+    def log_appended(self, step: Step) -> None:
         for entry in step.appended:
             self._check(step.machine, entry, self._chains.get(_point(entry), entry.chain))
 
-    def wrote(self, machine: Machine, entries: Sequence[Entry]) -> None:
+    def file_append_begun(self, machine: Machine, entries: Sequence[Entry]) -> None:
         for entry in entries:
             self._check(machine, entry, self._chains.setdefault(_point(entry), entry.chain))
 
@@ -47,7 +47,7 @@ class LeadersOnlyAppend(Invariant):
 
     rules = ("TEST-9",)
 
-    def truncated(self, step: Step) -> None:
+    def log_truncated(self, step: Step) -> None:
         self.require(step.leadership is None, "%s cuts its log and leads", step.machine)
 
 
@@ -59,7 +59,7 @@ class NothingCommittedIsCut(Invariant):
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
 
-    def truncated(self, step: Step) -> None:
+    def log_truncated(self, step: Step) -> None:
         first = step.truncated[0]
         start_offset, end_offset = first.header.base_offset, first.header.end_offset
         known = step.high_watermark_before or Offset(0)
@@ -76,11 +76,11 @@ class ViewMatchesLog(Invariant):
     def __init__(self) -> None:
         self._appends: Counter[NodeId] = Counter()
 
-    def truncated(self, step: Step) -> None:
+    def log_truncated(self, step: Step) -> None:
         self._check_end(step)
         self._check_epochs(step)
 
-    def appended(self, step: Step) -> None:
+    def log_appended(self, step: Step) -> None:
         self._check_end(step)
         self._appends[step.machine.node_id] += 1
         if self._appends[step.machine.node_id] % _EACH == 0 or step.begins_leadership:
@@ -104,7 +104,7 @@ class EpochCheckpointMatchesLog(Invariant):
         self._flushes: Counter[NodeId] = Counter()
         self._last_epochs: dict[NodeId, Epoch] = {}
 
-    def flushed(self, machine: Machine) -> None:
+    def log_flushed(self, machine: Machine) -> None:
         node_id, log = machine.node_id, machine.written.model
         if not log.entries:
             return

@@ -14,7 +14,7 @@ from raft.core.messages import (
 from raft.core.roles import election_state
 from raft.types import Epoch, NodeId
 from tests.simulation.invariants.elections import stored_vote
-from tests.simulation.invariants.observer import Asked, Invariant
+from tests.simulation.invariants.observer import CoreRequest, Invariant
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
 
@@ -24,7 +24,7 @@ class StoredBeforeSent(Invariant):
 
     rules = ("STATE-5", "ROLE-10", "VOTE-1", "VOTE-11")
 
-    def sent(self, machine: Machine, order: SendRequest) -> None:
+    def request_sent(self, machine: Machine, order: SendRequest) -> None:
         request = order.request
         self._check_epoch(machine, request.epoch)
         match request:
@@ -37,15 +37,15 @@ class StoredBeforeSent(Invariant):
             case _:
                 pass
 
-    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
+    def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
         response = order.response
         if isinstance(response, RequestRefused):
             return
         self._check_epoch(machine, response.leader.epoch)
         if isinstance(response, VoteResponse) and response.vote_granted:
-            assert isinstance(asked, VoteRequest), "only a vote is granted"
-            if not asked.pre_vote:
-                self._check_vote(machine, asked.epoch, asked.candidate.node_id)
+            assert isinstance(request, VoteRequest), "only a vote is granted"
+            if not request.pre_vote:
+                self._check_vote(machine, request.epoch, request.candidate.node_id)
 
     def _check_epoch(self, machine: Machine, epoch: Epoch) -> None:
         stored = machine.stored.epoch
@@ -62,7 +62,7 @@ class RoleIsStored(Invariant):
 
     rules = ("TEST-3", "ROLE-11", "STATE-16")
 
-    def changed_role(self, step: Step) -> None:
+    def role_changed(self, step: Step) -> None:
         machine = step.machine
         if isinstance(step.event, Started):
             return
@@ -80,7 +80,7 @@ class OnlyDurableIsFetched(Invariant):
 
     rules = ("FETCH-8", "FETCH-25")
 
-    def sent(self, machine: Machine, order: SendRequest) -> None:
+    def request_sent(self, machine: Machine, order: SendRequest) -> None:
         if isinstance(order.request, FetchRequest):
             fetch_offset, durable_end = order.request.fetch_offset, machine.written.durable_end
             self.require(

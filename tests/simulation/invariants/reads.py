@@ -7,7 +7,7 @@ from raft.core.messages import ClientFetchRequest, FetchResponse
 from raft.errors import ErrorCode
 from raft.types import Offset
 from tests.simulation.committed_log import CommittedLog
-from tests.simulation.invariants.observer import Asked, Invariant
+from tests.simulation.invariants.observer import CoreRequest, Invariant
 from tests.simulation.log_model import LogModel
 from tests.simulation.machine import Machine
 
@@ -20,16 +20,16 @@ class ReadsAreCommitted(Invariant):
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
 
-    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
-        if isinstance(asked, ClientFetchRequest) and records:
+    def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
+        if isinstance(request, ClientFetchRequest) and records:
             position = 0
-            for entry in self._committed.model.after(asked.fetch_offset):
+            for entry in self._committed.model.after(request.fetch_offset):
                 if position >= len(records):
                     break
                 is_same = records.startswith(entry.payload, position)
-                self.require(is_same, "%s gives other records than are committed to %s", machine, asked)
+                self.require(is_same, "%s gives other records than are committed to %s", machine, request)
                 position += len(entry.payload)
-            self.require(position == len(records), "%s gives more than is committed to %s", machine, asked)
+            self.require(position == len(records), "%s gives more than is committed to %s", machine, request)
 
 
 class ReadersAreNotSentBack(Invariant):
@@ -37,12 +37,12 @@ class ReadersAreNotSentBack(Invariant):
 
     rules = ("CLIENT-1", "CLIENT-3")
 
-    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
-        if isinstance(asked, ClientFetchRequest):
+    def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
+        if isinstance(request, ClientFetchRequest):
             response = order.response
             assert isinstance(response, FetchResponse), "the answer to a fetch"
-            self.require(response.error != ErrorCode.OFFSET_OUT_OF_RANGE, "%s knows no %s", machine, asked)
-            self.require(response.diverging is None, "%s tells a client to cut: %s", machine, asked)
+            self.require(response.error != ErrorCode.OFFSET_OUT_OF_RANGE, "%s knows no %s", machine, request)
+            self.require(response.diverging is None, "%s tells a client to cut: %s", machine, request)
 
 
 class ReadersGoForward(Invariant):
@@ -54,7 +54,7 @@ class ReadersGoForward(Invariant):
         self._committed = committed
         self._ends: dict[str, Offset] = {}
 
-    def read(self, reader: str, log: LogModel) -> None:
+    def records_read(self, reader: str, log: LogModel) -> None:
         before = self._ends.get(reader, Offset(0))
         self.require(log.end_offset > before, "%s was at %s, now at %s", reader, before, log.end_offset)
         self._ends[reader] = log.end_offset

@@ -24,7 +24,7 @@ class OnlyFetchesKeepLeaders(Invariant):
     def __init__(self, plan: Plan) -> None:
         self._most_ms = plan.timeouts.backoff_max_ms
 
-    def changed_role(self, step: Step) -> None:
+    def role_changed(self, step: Step) -> None:
         before, after = step.role_before, step.role_after
         if not isinstance(before, Follower) or not isinstance(after, Follower) or after.epoch != before.epoch:
             return
@@ -56,7 +56,7 @@ class LeadersAreHeard(Invariant):
         self._patience_ms = 2 * (plan.timeouts.fetch_ms * 3 // 2)
         self._terms: dict[NodeId, _Term] = {}
 
-    def handled(self, step: Step) -> None:
+    def event_handled(self, step: Step) -> None:
         leader_id, now_ms = step.machine.node_id, step.now_ms
         if not isinstance(step.role_after, Leader):
             self._terms.pop(leader_id, None)
@@ -83,10 +83,10 @@ class ReplicasHearSoon(Invariant):
         self._linger_ms = plan.timeouts.linger_ms
         self._waiting: dict[NodeId, dict[int, _WaitingFetch]] = {}
 
-    def started(self, machine: Machine) -> None:
+    def node_started(self, machine: Machine) -> None:
         self._waiting.pop(machine.node_id, None)
 
-    def handled(self, step: Step) -> None:
+    def event_handled(self, step: Step) -> None:
         waiting = self._waiting.setdefault(step.machine.node_id, {})
         match step.event:
             case RequestReceived(request_id=request_id, request=FetchRequest() as request):

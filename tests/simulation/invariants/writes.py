@@ -11,7 +11,7 @@ from raft.types import FIRST_KEYED_PRODUCER_ID, Batch, BatchHeader, Offset
 from raft.writers import WriterTable
 from raft.writers.keys import version_of
 from tests.simulation.committed_log import CommittedLog
-from tests.simulation.invariants.observer import Asked, Invariant
+from tests.simulation.invariants.observer import CoreRequest, Invariant
 from tests.simulation.log_model import LogModel, write_id_of
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
@@ -30,7 +30,7 @@ class WrittenOnce(Invariant):
 
     rules = ("CLIENT-8", "CLIENT-9")
 
-    def appended(self, step: Step) -> None:
+    def log_appended(self, step: Step) -> None:
         for entry in step.appended:
             write_id = write_id_of(entry.header)
             if write_id is not None:
@@ -46,18 +46,18 @@ class AppendResponsesAreTrue(Invariant):
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
 
-    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
-        if not isinstance(asked, AppendRequested):
+    def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
+        if not isinstance(request, AppendRequested):
             return
         response = order.response
         assert isinstance(response, AppendResponse), "the answer to an append"
-        header = asked.batch.header
+        header = request.batch.header
         if response.error == ErrorCode.NONE:
-            self._check_acknowledged(machine, asked.batch, response)
+            self._check_acknowledged(machine, request.batch, response)
         elif response.error == ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
             self._check_overtaken(machine, header)
         elif response.error == ErrorCode.DUPLICATE_RESOURCE:
-            self._check_other_content(machine, asked.batch)
+            self._check_other_content(machine, request.batch)
         elif response.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
             is_keyed = header.producer_id is not None and header.producer_id >= FIRST_KEYED_PRODUCER_ID
             self.require(not is_keyed, "%s looks for order among the keyed writes of %s", machine, header)
@@ -106,13 +106,13 @@ class WriterTableFollowsLog(Invariant):
     def __init__(self) -> None:
         self._appends = 0
 
-    def started(self, machine: Machine) -> None:
+    def node_started(self, machine: Machine) -> None:
         self._compare(machine, machine.written.model)
 
-    def truncated(self, step: Step) -> None:
+    def log_truncated(self, step: Step) -> None:
         self._check(step)
 
-    def appended(self, step: Step) -> None:
+    def log_appended(self, step: Step) -> None:
         self._appends += 1
         if self._appends % _EACH == 0:
             self._check(step)
