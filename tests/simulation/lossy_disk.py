@@ -85,7 +85,7 @@ class LossyDisk(MemoryFiles):
         """
         if self.refusal is not None and call not in _CLEANING_UP:
             detail = f"{call} {name}, after {self.refusal.call} was refused"
-            raise BrokenInvariantError("RefusingDiskIsLeftAlone", ("LOG-17",), detail)
+            raise BrokenInvariantError("NoDiskCallsAfterAnError", ("LOG-17",), detail)
         if self._fatal_call is not None and call is self._fatal_call[0]:
             self.cut_power_before(1 + self._fatal_call[1])
             self._fatal_call = None

@@ -57,7 +57,7 @@ class Machine:
         self.files = LossyDisk()
         self.written = WrittenLog(self.files, DIRECTORY)
         self.stored = ElectionState(epoch=Epoch(0))
-        self.life = 0
+        self.incarnation = 0
         self.writers = empty_writer_table(environment.plan)
         self.process: Process | None = None
         self._environment = environment
@@ -139,7 +139,7 @@ class Machine:
         """Start the node with what is on the disk; nothing happens to one that runs."""
         if self.process is not None:
             return
-        self.life += 1
+        self.incarnation += 1
         self.writers = self.empty_writer_table()
         try:
             directory = self._open_directory()
@@ -151,7 +151,7 @@ class Machine:
             self._refuse_to_start(error)
             return
         if self.files.is_rotten:
-            raise BrokenInvariantError("DamageIsRefused", ("LOG-13",), f"{self} starts from a log that is damaged")
+            raise BrokenInvariantError("DamagedLogIsRefused", ("LOG-13",), f"{self} starts from a log that is damaged")
         if self._is_tampered_with:
             self._is_tampered_with = False
             self.written.adopt(directory.log)
@@ -258,7 +258,7 @@ class Machine:
         """
         place = traceback.extract_tb(error.__traceback__)[-1]
         detail = f"{self}: {type(error).__name__} at {place.filename}:{place.lineno}: {error}"
-        raise BrokenInvariantError("NothingBreaks", ("ERROR-9", "LOG-17"), detail)
+        raise BrokenInvariantError("NoUnexpectedErrors", ("ERROR-9", "LOG-17"), detail)
 
     # One life
 
@@ -353,7 +353,7 @@ class Machine:
             self.files.restore()
             self._environment.went_down(self)
         else:
-            raise BrokenInvariantError("NodesStartAgain", ("LOG-13", "STATE-4"), f"{self}: {error}")
+            raise BrokenInvariantError("NodesRestart", ("LOG-13", "STATE-4"), f"{self}: {error}")
 
     def _end(self) -> None:
         process, self.process = self.process, None

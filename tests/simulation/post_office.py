@@ -305,5 +305,5 @@ def _frame_or_none(order: SendRequest, version: int) -> bytes | None:
         assert isinstance(received, ReceivedRequest), "a version that is served"
         arrived = request_from_wire(received.message, version, OURS)
         if arrived != order.request:
-            raise BrokenInvariantError("WireLosesNothing", ("TEST-16",), f"{order.request} arrives as {arrived}")
+            raise BrokenInvariantError("RequestsSurviveEncoding", ("TEST-16",), f"{order.request} arrives as {arrived}")
     return frame

@@ -88,7 +88,9 @@ class RecoveryPhase:
         allowed_ms = _ROUNDS * self._world.plan.timeouts.round_ms + _LONGEST_DISK_MS
         while trouble := self._trouble(present):
             if timeline.now_ms - began_ms > allowed_ms:
-                raise BrokenInvariantError("Recovers", ("TEST-13",), f"after {allowed_ms} ms without faults {trouble}")
+                raise BrokenInvariantError(
+                    "QuorumRecovers", ("TEST-13",), f"after {allowed_ms} ms without faults {trouble}"
+                )
             timeline.run(timeline.now_ms + _LOOK_EVERY_MS)
         self.most_percent = max(self.most_percent, (timeline.now_ms - began_ms) * 100 // allowed_ms)
         return next(machine for machine in present if machine.is_leader)
@@ -148,7 +150,7 @@ class RecoveryPhase:
             remembered = machine.core.writers_image().histories
             if len(remembered) != wanted:
                 detail = f"{machine} remembers {len(remembered)} writers, of {before} from a month ago and a new one"
-                raise BrokenInvariantError("WritersAreForgotten", ("CLIENT-13",), detail)
+                raise BrokenInvariantError("WritersExpire", ("CLIENT-13",), detail)
 
     def _outlive_power_cut(self) -> None:
         """Cut the power of all machines and look at what is on their disks: everything that was committed."""

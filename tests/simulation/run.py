@@ -90,7 +90,7 @@ def carry_out(
         # Nothing that this world does to them may be more than core and storage can take.
         place = traceback.extract_tb(error.__traceback__)[-1]
         detail = f"{type(error).__name__} at {place.filename}:{place.lineno}: {error}"
-        broken = BrokenInvariantError("NothingBreaks", ("ERROR-9", "LOG-17"), detail)
+        broken = BrokenInvariantError("NoUnexpectedErrors", ("ERROR-9", "LOG-17"), detail)
     return Outcome(
         seed=plan.seed,
         events=world.timeline.steps,

@@ -43,7 +43,7 @@ _KNOWN_ENDS = {
     # It stands again for an epoch that it led, or that its log has records of, which others call invalid.
     Fault.STALE_ELECTION_STATE: {"NoNodeHalts", "NoResponseHaltsPeers"},
     # Where whole batches follow the damage, the node refuses to start, and says so to an operator.
-    Fault.UNNOTICED_ROT: {"LeadersAreComplete", "NodesStartAgain"},
+    Fault.UNNOTICED_ROT: {"LeadersAreComplete", "NodesRestart"},
 }
 
 

@@ -120,7 +120,7 @@ def test_disk_tells_on_who_goes_on_with_it_when_it_has_refused(files: LossyDisk)
     with pytest.raises(StorageError):
         file.flush()
 
-    with pytest.raises(BrokenInvariantError, match="RefusingDiskIsLeftAlone"):
+    with pytest.raises(BrokenInvariantError, match="NoDiskCallsAfterAnError"):
         file.flush()
 
 
@@ -183,13 +183,13 @@ def test_process_dies_instead_of_the_effect_that_is_named(world: World, effect: 
 def test_node_stops_when_its_disk_refuses_to_flush(world: World) -> None:
     victim = leader_of(world)
     world.keep_down(frozenset())
-    life = victim.life
+    incarnation = victim.incarnation
     victim.files.fail(Call.FLUSH, reason=errno.EIO)
 
     run_a_while(world)
 
     assert world.marks.counts[Mark.FLUSH_REFUSED] == 1
-    assert victim.life == life + 1
+    assert victim.incarnation == incarnation + 1
 
 
 @pytest.mark.rule("LOG-13")
@@ -251,7 +251,7 @@ def test_post_office_says_that_a_request_has_lost_something_on_the_wire(
     follower, leader = follower_of(world), leader_of(world)
     monkeypatch.setattr(post_office, "request_from_wire", lambda *_: "another request")
 
-    with pytest.raises(BrokenInvariantError, match="WireLosesNothing"):
+    with pytest.raises(BrokenInvariantError, match="RequestsSurviveEncoding"):
         _round_trip(world, follower, leader, _pre_vote())
 
 

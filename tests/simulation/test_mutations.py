@@ -10,12 +10,12 @@ import pytest
 
 from tests.simulation import mutations
 from tests.simulation.fixed_seeds import FIXED_SEEDS
-from tests.simulation.invariants.clients import ClientsAreToldTheTruth
+from tests.simulation.invariants.clients import WriteOutcomesAreCorrect
 from tests.simulation.invariants.commitment import LeadersAreComplete
 from tests.simulation.invariants.elections import ElectedByMajority, OneVotePerEpoch
 from tests.simulation.invariants.observer import Invariant
 from tests.simulation.invariants.reads import ReadsAreCommitted
-from tests.simulation.invariants.writes import AppendResponsesAreTrue
+from tests.simulation.invariants.writes import AppendResponsesAreCorrect
 from tests.simulation.mutations.catalogue import MUTATIONS
 from tests.simulation.mutations.clients import client_reads_past_the_high_watermark
 from tests.simulation.mutations.commits import acknowledged_before_it_is_committed
@@ -34,11 +34,16 @@ _SECOND_LINE = (
     ),
     pytest.param(
         acknowledged_before_it_is_committed,
-        {AppendResponsesAreTrue, ClientsAreToldTheTruth},
+        {AppendResponsesAreCorrect, WriteOutcomesAreCorrect},
         "HistoryIsLinearizable",
         id="HistoryIsLinearizable",
     ),
-    pytest.param(client_reads_past_the_high_watermark, {ReadsAreCommitted}, "ReadersGoForward", id="ReadersGoForward"),
+    pytest.param(
+        client_reads_past_the_high_watermark,
+        {ReadsAreCommitted},
+        "ReadersFollowCommittedLog",
+        id="ReadersFollowCommittedLog",
+    ),
 )
 """Invariants that others are always faster than: what they catch when those look away."""
 

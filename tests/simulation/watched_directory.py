@@ -77,7 +77,7 @@ class WatchedDirectory(ReplicaDirectory):
         durable_end = self._written.look()
         if durable_end < claimed:
             detail = f"flush returned {claimed}, durable is {durable_end}"
-            raise BrokenInvariantError("FlushTellsTheTruth", ("LOG-6",), detail)
+            raise BrokenInvariantError("FlushedIsDurable", ("LOG-6",), detail)
         self._listener.flush_done()
         return claimed
 

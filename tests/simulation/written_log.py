@@ -114,7 +114,7 @@ class WrittenLog:
         self.look()
 
     def _refuse(self, detail: str) -> None:
-        raise BrokenInvariantError("RecoveredLog", _RULES, detail)
+        raise BrokenInvariantError("RecoveredLogMatchesWrites", _RULES, detail)
 
 
 def _content(log: Log) -> bytes:

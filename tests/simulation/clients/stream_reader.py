@@ -112,7 +112,7 @@ class StreamReader:
     def _on_error(self, error: RaftError) -> None:
         if isinstance(error, OffsetOutOfRangeError):
             detail = f"{self.name} is told that {self._position} is not there: {error}"
-            raise BrokenInvariantError("ReadersAreNotSentBack", ("CLIENT-1", "CLIENT-3"), detail)
+            raise BrokenInvariantError("ReadOffsetsStayValid", ("CLIENT-1", "CLIENT-3"), detail)
         self._pause()
 
     def _pause(self) -> None:

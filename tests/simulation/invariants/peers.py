@@ -1,4 +1,4 @@
-"""Invariants of manners: what a node must never say to another, and whom it does not listen to."""
+"""Invariants between nodes: responses that a node must not send, and requests that it must refuse."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tests.simulation.machine import Machine
 from tests.simulation.starting import CLUSTER_ID
 from tests.simulation.step import Step
 
-_DEADLY = (ErrorCode.INVALID_REQUEST, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+_FATAL_TO_JAVA_NODES = (ErrorCode.INVALID_REQUEST, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
 
 class NoResponseHaltsPeers(Invariant):
-    """No answer is one that makes a Java node stop: a request called invalid, or a vote given after it was refused."""
+    """No response makes a Java node stop: neither INVALID_REQUEST, nor a vote granted after it was refused."""
 
     rules = ("ERROR-7",)
 
@@ -35,37 +35,43 @@ class NoResponseHaltsPeers(Invariant):
         response = order.response
         if isinstance(request, Request) and is_forged(request):
             return
-        self.require(response.error not in _DEADLY, "%s answers %s to %s", machine, error_name(response.error), request)
+        self.require(
+            response.error not in _FATAL_TO_JAVA_NODES,
+            "%s responds %s to %s",
+            machine,
+            error_name(response.error),
+            request,
+        )
         if isinstance(response, VoteResponse) and response.error == ErrorCode.NONE:
-            assert isinstance(request, VoteRequest), "the answer to a vote"
+            assert isinstance(request, VoteRequest), "the response to a vote"
             if not request.pre_vote:
                 self._check_vote(machine, request, response)
 
     def _check_vote(self, machine: Machine, request: VoteRequest, response: VoteResponse) -> None:
-        # In another life a voter may have lost records by which it judged, and a candidate asks everybody anew.
-        vote = (machine.node_id, machine.life, request.epoch, request.candidate.node_id)
+        # A restart may lose unflushed records that a voter has compared, and a candidate requests all votes again.
+        vote = (machine.node_id, machine.incarnation, request.epoch, request.candidate.node_id)
         if response.vote_granted:
-            self.require(vote not in self._refused, "%s grants %s, and refused it before", machine, request)
+            self.require(vote not in self._refused, "%s grants %s after it refused it", machine, request)
         else:
             self._refused.add(vote)
 
 
-class OtherClustersChangeNothing(Invariant):
-    """Requests of another cluster are turned away, those of impossible epochs too, and neither epoch is believed."""
+class ForeignRequestsAreRefused(Invariant):
+    """Requests of another cluster and of epochs out of reach are refused, and their epochs are not adopted."""
 
     rules = ("CLUSTERID-2", "CLUSTERID-3", "SCENARIO-39", "EPOCH-1")
 
     def role_changed(self, step: Step) -> None:
         epoch = step.role_after.epoch
-        self.require(epoch < STRANGERS_EPOCH, "%s believes a stranger, and is at epoch %s", step.machine, epoch)
+        self.require(epoch < STRANGERS_EPOCH, "%s adopted epoch %s of a foreign request", step.machine, epoch)
 
     def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
         if isinstance(request, UnknownPartitionRequest | ClientFetchRequest | AppendRequested):
             return
         if is_forged(request):
             is_refused = order.response.error == ErrorCode.INVALID_REQUEST
-            self.require(is_refused, "%s answers %s to a forged request", machine, order.response)
+            self.require(is_refused, "%s responds %s to a forged request", machine, order.response)
         if request.cluster_id == CLUSTER_ID:
             return
         is_refused = order.response == RequestRefused(error=ErrorCode.INCONSISTENT_CLUSTER_ID)
-        self.require(is_refused, "%s answers %s to a stranger", machine, order.response)
+        self.require(is_refused, "%s responds %s to a request of another cluster", machine, order.response)

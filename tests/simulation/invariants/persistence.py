@@ -1,4 +1,4 @@
-"""Invariants of what must be on the disk before anybody hears of it."""
+"""Invariants of persistence: what must be durable before a message says it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.simulation.step import Step
 
 
 class StoredBeforeSent(Invariant):
-    """What a message says of its sender's epoch, vote and leadership is on the sender's disk when it leaves."""
+    """The epoch, the vote and the leadership that a message states are durable at its sender before it is sent."""
 
     rules = ("STATE-5", "ROLE-10", "VOTE-1", "VOTE-11")
 
@@ -33,7 +33,7 @@ class StoredBeforeSent(Invariant):
             case BeginQuorumEpochRequest():
                 stored = machine.stored
                 is_stored = (stored.epoch, stored.leader_id) == (request.epoch, machine.node_id)
-                self.require(is_stored, "%s announces epoch %s, with %s", machine, request.epoch, stored)
+                self.require(is_stored, "%s announces epoch %s, stored is %s", machine, request.epoch, stored)
             case _:
                 pass
 
@@ -49,16 +49,16 @@ class StoredBeforeSent(Invariant):
 
     def _check_epoch(self, machine: Machine, epoch: Epoch) -> None:
         stored = machine.stored.epoch
-        self.require(epoch <= stored, "%s speaks of its epoch %s, %s is stored", machine, epoch, stored)
+        self.require(epoch <= stored, "%s sends its epoch %s, stored is %s", machine, epoch, stored)
 
     def _check_vote(self, machine: Machine, epoch: Epoch, candidate: NodeId) -> None:
         stored = machine.stored
         is_stored = (stored.epoch, stored_vote(stored)) == (epoch, candidate)
-        self.require(is_stored, "%s votes for %s in epoch %s, with %s", machine, candidate, epoch, stored)
+        self.require(is_stored, "%s votes for %s in epoch %s, stored is %s", machine, candidate, epoch, stored)
 
 
 class RoleIsStored(Invariant):
-    """Between two events, what a node must not forget of its role is on its disk."""
+    """Between two events the election state of a node's role is durable."""
 
     rules = ("TEST-3", "ROLE-11", "STATE-16")
 
@@ -72,11 +72,11 @@ class RoleIsStored(Invariant):
             found.leader_id,
             stored_vote(found),
         )
-        self.require(is_same, "%s was %s, stored is %s", machine, step.role_before, found)
+        self.require(is_same, "%s: the role is %s, stored is %s", machine, step.role_before, found)
 
 
-class OnlyDurableIsFetched(Invariant):
-    """A fetch offset says that everything below is on the disk, so it had better be."""
+class FetchOffsetIsDurable(Invariant):
+    """Everything below the offset of a replica's fetch is durable at that replica."""
 
     rules = ("FETCH-8", "FETCH-25")
 

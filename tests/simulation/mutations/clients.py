@@ -52,7 +52,7 @@ def older_version_of_a_key_written(patch: pytest.MonkeyPatch) -> None:
     _take_what_is_refused(patch, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreTrue",))
+@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreCorrect",))
 def older_version_refused_too_early(patch: pytest.MonkeyPatch) -> None:
     """A write of an older version is called overtaken while the newer one may still be cut off."""
     judge = WriterTable.judge
@@ -64,7 +64,7 @@ def older_version_refused_too_early(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(WriterTable, "judge", judge_at_once)
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreTrue",))
+@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreCorrect",))
 def newer_version_taken_for_repeated(patch: pytest.MonkeyPatch) -> None:
     """A new version of a key is answered with the offset of the last one, and not written."""
     judge = WriterTable.judge
@@ -80,13 +80,13 @@ def newer_version_taken_for_repeated(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(WriterTable, "judge", judge_by_writer_only)
 
 
-@mutation(breaks=("CLIENT-11",), caught_by=("AppendResponsesAreTrue",))
+@mutation(breaks=("CLIENT-11",), caught_by=("AppendResponsesAreCorrect",))
 def other_content_taken_for_repeated(patch: pytest.MonkeyPatch) -> None:
     """Other rows under a written key are acknowledged, and are not in the log."""
     patch.setattr(table, "_judge_repeated_key", lambda written, *_: _repeated(written))
 
 
-@mutation(breaks=("CLIENT-11",), caught_by=("AppendResponsesAreTrue",))
+@mutation(breaks=("CLIENT-11",), caught_by=("AppendResponsesAreCorrect",))
 def only_record_counts_compared(patch: pytest.MonkeyPatch) -> None:
     """Other rows under a written key are acknowledged if there are as many."""
     judge = table._judge_repeated_key
@@ -104,7 +104,7 @@ def other_content_written(patch: pytest.MonkeyPatch) -> None:
     _take_what_is_refused(patch, ErrorCode.DUPLICATE_RESOURCE)
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreTrue",))
+@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreCorrect",))
 def repeated_write_taken_for_other_content(patch: pytest.MonkeyPatch) -> None:
     """A write that comes again is refused as if it had other rows."""
 
@@ -157,7 +157,7 @@ def client_reads_past_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(machine, "on_client_fetch", serve)
 
 
-@mutation(breaks=("CLIENT-3",), caught_by=("ReadersAreNotSentBack",))
+@mutation(breaks=("CLIENT-3",), caught_by=("ReadOffsetsStayValid",))
 def follower_that_is_behind_sends_readers_back(patch: pytest.MonkeyPatch) -> None:
     """A follower that has not heard of an offset yet says that there is no such offset."""
 
@@ -168,7 +168,7 @@ def follower_that_is_behind_sends_readers_back(patch: pytest.MonkeyPatch) -> Non
     patch.setattr(fetching, "_client_error", error_of)
 
 
-@mutation(breaks=("CLIENT-1",), caught_by=("ReadersAreNotSentBack",))
+@mutation(breaks=("CLIENT-1",), caught_by=("ReadOffsetsStayValid",))
 def deposed_leader_serves_readers(patch: pytest.MonkeyPatch) -> None:
     """A leader of days gone by judges a reader's offset, though the reader has seen a newer epoch."""
 

@@ -21,7 +21,7 @@ from tests.simulation.mutations.mutation import mutation
 _NEVER = Offset(-1)
 
 
-@mutation(breaks=("HW-2", "SCENARIO-27"), caught_by=("OwnEpochCommits",))
+@mutation(breaks=("HW-2", "SCENARIO-27"), caught_by=("CommitNeedsRecordOfOwnEpoch",))
 def high_watermark_on_a_record_of_an_older_epoch(patch: pytest.MonkeyPatch) -> None:
     """A leader commits whatever is on a majority, even if nothing of its own epoch is."""
 
@@ -33,7 +33,7 @@ def high_watermark_on_a_record_of_an_older_epoch(patch: pytest.MonkeyPatch) -> N
     patch.setattr(commits, "next_high_watermark", any_majority)
 
 
-@mutation(breaks=("HW-2",), caught_by=("OwnEpochCommits",))
+@mutation(breaks=("HW-2",), caught_by=("CommitNeedsRecordOfOwnEpoch",))
 def high_watermark_at_the_start_of_the_epoch(patch: pytest.MonkeyPatch) -> None:
     """A leader commits what lies before its epoch, without the record that opens it: >= in place of >."""
 
@@ -100,7 +100,7 @@ def sole_voter_does_not_wait_for_its_disk(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("raft.core.machine.on_appends", append_and_commit)
 
 
-@mutation(breaks=("HW-6", "CLIENT-6"), caught_by=("AppendResponsesAreTrue",))
+@mutation(breaks=("HW-6", "CLIENT-6"), caught_by=("AppendResponsesAreCorrect",))
 def acknowledged_before_it_is_committed(patch: pytest.MonkeyPatch) -> None:
     """A leader acknowledges an append as soon as it is in its own log."""
 
@@ -147,7 +147,7 @@ def follower_commits_what_it_does_not_have(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(following, "_learn_high_watermark", learn)
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreTrue",))
+@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreCorrect",))
 def repeated_append_acknowledged_at_once(patch: pytest.MonkeyPatch) -> None:
     """An append that is in the log already is acknowledged, though what is there may still be cut off."""
 

@@ -18,7 +18,7 @@ from tests.simulation.mutations.mutation import mutation
 Result = TypeVar("Result")
 
 
-@mutation(breaks=("LOG-6",), caught_by=("OnlyDurableIsFetched", "CommittedIsDurable", "CheckpointIsCommitted"))
+@mutation(breaks=("LOG-6",), caught_by=("FetchOffsetIsDurable", "CommittedIsDurable", "CheckpointIsCommitted"))
 def flush_overtakes_the_append_before_it(patch: pytest.MonkeyPatch) -> None:
     """A flush does not wait for the jobs before it: it may be done before what it has to cover is written."""
     patch.setattr(ReplicaDisk, "flush", lambda self, order: self._order_flush(order))
@@ -36,7 +36,10 @@ def election_state_said_to_be_stored_too_early(patch: pytest.MonkeyPatch) -> Non
     patch.setattr(ReplicaDisk, "store", store_later)
 
 
-@mutation(breaks=("DIVERGE-6",), caught_by=("NothingBreaks", "LogsMatch", "RecoveredLog", "OnlyDurableIsFetched"))
+@mutation(
+    breaks=("DIVERGE-6",),
+    caught_by=("NoUnexpectedErrors", "LogsMatch", "RecoveredLogMatchesWrites", "FetchOffsetIsDurable"),
+)
 def truncation_waits_like_a_read(patch: pytest.MonkeyPatch) -> None:
     """A truncation is done after the appends that were ordered after it."""
 
@@ -48,7 +51,13 @@ def truncation_waits_like_a_read(patch: pytest.MonkeyPatch) -> None:
 
 @mutation(
     breaks=("LOG-6",),
-    caught_by=("NothingBreaks", "LogsMatch", "RecoveredLog", "OnlyDurableIsFetched", "ReadsFindRecords"),
+    caught_by=(
+        "NoUnexpectedErrors",
+        "LogsMatch",
+        "RecoveredLogMatchesWrites",
+        "FetchOffsetIsDurable",
+        "ReadsFindRecords",
+    ),
 )
 def two_disk_jobs_swapped(patch: pytest.MonkeyPatch) -> None:
     """Of jobs that wait, the one that was put last is done first."""
@@ -71,7 +80,7 @@ def read_overtakes_the_append_before_it(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ReplicaDisk, "read", read_at_once)
 
 
-@mutation(breaks=("CLIENT-2",), caught_by=("ReadsFindRecords", "ReadsAreCommitted", "ReadersGoForward"))
+@mutation(breaks=("CLIENT-2",), caught_by=("ReadsFindRecords", "ReadsAreCommitted", "ReadersFollowCommittedLog"))
 def only_the_last_piece_of_a_read_is_given(patch: pytest.MonkeyPatch) -> None:
     """A read in pieces gives the last of them."""
     read_piece = PiecewiseRead._read_piece
@@ -84,7 +93,7 @@ def only_the_last_piece_of_a_read_is_given(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PiecewiseRead, "_read_piece", read_and_forget)
 
 
-@mutation(breaks=("LOG-6",), caught_by=("Recovers",))
+@mutation(breaks=("LOG-6",), caught_by=("QuorumRecovers",))
 def flush_order_lost_when_another_waits(patch: pytest.MonkeyPatch) -> None:
     """A flush that is ordered while another one waits takes its place, and the older one's number is reported."""
     order = Flusher.order

@@ -59,7 +59,7 @@ def refused_connection_starts_an_election_at_once(patch: pytest.MonkeyPatch) -> 
     patch.setattr(failover, "become_prospective", stand_at_once)
 
 
-@mutation(breaks=("EPOCH-1",), caught_by=("OtherClustersChangeNothing",))
+@mutation(breaks=("EPOCH-1",), caught_by=("ForeignRequestsAreRefused",))
 def any_epoch_is_adopted(patch: pytest.MonkeyPatch) -> None:
     """A node adopts whatever epoch a request names."""
 
@@ -70,7 +70,7 @@ def any_epoch_is_adopted(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(module, "can_be_adopted", believe)
 
 
-@mutation(breaks=("PREVOTE-6", "SCENARIO-6"), caught_by=("Recovers",))
+@mutation(breaks=("PREVOTE-6", "SCENARIO-6"), caught_by=("QuorumRecovers",))
 def who_knows_a_leader_grants_no_pre_vote(patch: pytest.MonkeyPatch) -> None:
     """A node refuses pre-votes as long as it remembers a leader of its epoch, even a dead one: nobody ever wins."""
 
@@ -162,7 +162,7 @@ def observer_stands_for_election(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(CoreConfig, "is_voter", property(lambda _config: True))
 
 
-@mutation(breaks=("CLUSTERID-2",), caught_by=("OtherClustersChangeNothing",))
+@mutation(breaks=("CLUSTERID-2",), caught_by=("ForeignRequestsAreRefused",))
 def cluster_id_not_looked_at(patch: pytest.MonkeyPatch) -> None:
     """Requests of other clusters are judged like our own."""
     for module in ("raft.core.elections", "raft.core.fetching"):

@@ -31,7 +31,13 @@ def engine_does_not_wait_for_a_stored_election_state(patch: pytest.MonkeyPatch) 
 
 @mutation(
     breaks=("GEN-7", "CLIENT-6"),
-    caught_by=("NothingBreaks", "ClientsAreToldTheTruth", "ReadersGoForward", "ReadsAreCommitted", "NoNodeHalts"),
+    caught_by=(
+        "NoUnexpectedErrors",
+        "WriteOutcomesAreCorrect",
+        "ReadersFollowCommittedLog",
+        "ReadsAreCommitted",
+        "NoNodeHalts",
+    ),
 )
 def response_to_another_request(patch: pytest.MonkeyPatch) -> None:
     """When two requests wait, the one that came first gets the response to the other one."""
@@ -44,7 +50,7 @@ def response_to_another_request(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Engine, "_respond", respond_to_the_first)
 
 
-@mutation(breaks=("FETCH-12",), caught_by=("WaitingRequestsAreKnown",))
+@mutation(breaks=("FETCH-12",), caught_by=("EngineAndCoreHoldSameRequests",))
 def abandoned_request_stays_in_the_core(patch: pytest.MonkeyPatch) -> None:
     """The core is not told that the sender of a request is gone."""
 
@@ -54,7 +60,7 @@ def abandoned_request_stays_in_the_core(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Engine, "abandon", forget_quietly)
 
 
-@mutation(breaks=("FETCH-12",), caught_by=("WaitingRequestsAreKnown",))
+@mutation(breaks=("FETCH-12",), caught_by=("EngineAndCoreHoldSameRequests",))
 def all_requests_forgotten_with_the_abandoned_one(patch: pytest.MonkeyPatch) -> None:
     """When the sender of one request is gone, nobody gets a response any more who waits."""
     abandon = Engine.abandon
@@ -66,7 +72,10 @@ def all_requests_forgotten_with_the_abandoned_one(patch: pytest.MonkeyPatch) -> 
     patch.setattr(Engine, "abandon", abandon_all)
 
 
-@mutation(breaks=("TIMER-1",), caught_by=("Recovers", "ReplicasHearSoon", "LeadersAreHeard", "LeadershipIsStable"))
+@mutation(
+    breaks=("TIMER-1",),
+    caught_by=("QuorumRecovers", "HighWatermarkIsSentInTime", "LeaderWithoutMajorityResigns", "LeadershipIsStable"),
+)
 def timer_not_set_again_for_an_earlier_deadline(patch: pytest.MonkeyPatch) -> None:
     """The engine wakes up at the deadline that it knew first, though another one comes earlier now."""
     set_timer = Engine._set_timer
@@ -78,7 +87,10 @@ def timer_not_set_again_for_an_earlier_deadline(patch: pytest.MonkeyPatch) -> No
     patch.setattr(Engine, "_set_timer", set_first_timer)
 
 
-@mutation(breaks=("TIMER-1",), caught_by=("Recovers", "ReplicasHearSoon", "LeadersAreHeard", "LeadershipIsStable"))
+@mutation(
+    breaks=("TIMER-1",),
+    caught_by=("QuorumRecovers", "HighWatermarkIsSentInTime", "LeaderWithoutMajorityResigns", "LeadershipIsStable"),
+)
 def timer_rings_once(patch: pytest.MonkeyPatch) -> None:
     """A timer that went off before its deadline, which had moved, is not set again."""
 
@@ -91,7 +103,7 @@ def timer_rings_once(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Engine, "_on_timer", on_timer)
 
 
-@mutation(breaks=("GEN-8",), caught_by=("Recovers", "ReplicasHearSoon"))
+@mutation(breaks=("GEN-8",), caught_by=("QuorumRecovers", "HighWatermarkIsSentInTime"))
 def connections_are_not_closed(patch: pytest.MonkeyPatch) -> None:
     """The core asks for new connections to a node that does not respond, and keeps the old ones."""
     carry_out = Engine.carry_out
@@ -105,7 +117,14 @@ def connections_are_not_closed(patch: pytest.MonkeyPatch) -> None:
 
 @mutation(
     breaks=("VOTE-20",),
-    caught_by=("LogsMatch", "RecoveredLog", "NothingBreaks", "CommittedIsDurable", "NodesStartAgain", "Recovers"),
+    caught_by=(
+        "LogsMatch",
+        "RecoveredLogMatchesWrites",
+        "NoUnexpectedErrors",
+        "CommittedIsDurable",
+        "NodesRestart",
+        "QuorumRecovers",
+    ),
 )
 def leader_change_record_of_the_epoch_before(patch: pytest.MonkeyPatch) -> None:
     """The record that opens an epoch is written with the epoch before it."""
@@ -116,7 +135,7 @@ def leader_change_record_of_the_epoch_before(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-@mutation(breaks=("LOG-21",), caught_by=("Recovers", "NothingBreaks", "CommittedIsDurable"))
+@mutation(breaks=("LOG-21",), caught_by=("QuorumRecovers", "NoUnexpectedErrors", "CommittedIsDurable"))
 def flush_reported_with_the_number_of_the_one_before(patch: pytest.MonkeyPatch) -> None:
     """The core is told that the flush before the one that was done is done."""
     flushed = Engine._flushed
@@ -125,7 +144,7 @@ def flush_reported_with_the_number_of_the_one_before(patch: pytest.MonkeyPatch) 
     )
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("Recovers", "WaitingRequestsAreKnown"))
+@mutation(breaks=("CLIENT-8",), caught_by=("QuorumRecovers", "EngineAndCoreHoldSameRequests"))
 def second_of_two_events_is_dropped(patch: pytest.MonkeyPatch) -> None:
     """Of the events that come while an election state is stored, only the first one reaches the core."""
     stored = Engine._stored

@@ -13,7 +13,7 @@ from raft.types import Endpoint, NodeId, Offset
 from tests.simulation.mutations.mutation import mutation
 
 
-@mutation(breaks=("FETCH-25", "FETCH-8"), caught_by=("OnlyDurableIsFetched",))
+@mutation(breaks=("FETCH-25", "FETCH-8"), caught_by=("FetchOffsetIsDurable",))
 def follower_fetches_before_it_flushed(patch: pytest.MonkeyPatch) -> None:
     """A follower asks for more as soon as it has written, and so says that what it has is on its disk."""
 
@@ -27,7 +27,7 @@ def follower_fetches_before_it_flushed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(requesting, "_fetch", fetch)
 
 
-@mutation(breaks=("LOG-6", "FETCH-25"), caught_by=("OnlyDurableIsFetched", "CommittedIsDurable"))
+@mutation(breaks=("LOG-6", "FETCH-25"), caught_by=("FetchOffsetIsDurable", "CommittedIsDurable"))
 def flush_numbers_not_voided_by_a_cut(patch: pytest.MonkeyPatch) -> None:
     """A flush from before a truncation vouches for the records that were written in the place of those cut off."""
 
@@ -37,7 +37,7 @@ def flush_numbers_not_voided_by_a_cut(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(FlushLedger, "truncate", truncate)
 
 
-@mutation(breaks=("LOG-6", "FETCH-25"), caught_by=("OnlyDurableIsFetched", "CommittedIsDurable"))
+@mutation(breaks=("LOG-6", "FETCH-25"), caught_by=("FetchOffsetIsDurable", "CommittedIsDurable"))
 def durable_end_not_cut(patch: pytest.MonkeyPatch) -> None:
     """After a truncation the node still believes that it has on its disk as much as before."""
 

@@ -24,7 +24,7 @@ _Give = Callable[[AppendResponse], None]
 _Change = Callable[[AppendResponse], AppendResponse]
 
 
-@mutation(breaks=("CLIENT-2", "FETCH-29"), caught_by=("ReadsAreCommitted", "ReadersGoForward"))
+@mutation(breaks=("CLIENT-2", "FETCH-29"), caught_by=("ReadsAreCommitted", "ReadersFollowCommittedLog"))
 def fetch_handler_reads_past_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
     """The handler of a client's fetch reads up to the end of the log, whatever the core says."""
     on_response = _ClientFetch._on_response
@@ -39,7 +39,7 @@ def fetch_handler_reads_past_the_high_watermark(patch: pytest.MonkeyPatch) -> No
     patch.setattr(_ClientFetch, "_on_response", read_more)
 
 
-@mutation(breaks=("CLIENT-2",), caught_by=("Recovers",))
+@mutation(breaks=("CLIENT-2",), caught_by=("QuorumRecovers",))
 def bytes_of_an_abandoned_response_are_not_given_back(patch: pytest.MonkeyPatch) -> None:
     """When a client goes away before its records are read, the budget for responses keeps their bytes for ever."""
     patch.setattr(ResponseBudget, "release", _release_what_was_sent)
@@ -52,13 +52,13 @@ def _release_what_was_sent(self: ResponseBudget, permit: Permit) -> None:
         self._proceed_waiting()
 
 
-@mutation(breaks=("CLIENT-4",), caught_by=("FoundOffsetsAreTrue", "PlansAreTrue"))
+@mutation(breaks=("CLIENT-4",), caught_by=("FoundOffsetsAreCorrect", "BatchPlansAreCorrect"))
 def latest_offset_is_the_end_of_the_log(patch: pytest.MonkeyPatch) -> None:
     """ListOffsets names the end of the leader's log as the latest offset, committed or not."""
     patch.setattr(Context, "high_watermark", property(lambda self: self.engine.core.log.end_offset))
 
 
-@mutation(breaks=("CLIENT-4",), caught_by=("FoundOffsetsAreTrue", "PlansAreTrue"))
+@mutation(breaks=("CLIENT-4",), caught_by=("FoundOffsetsAreCorrect", "BatchPlansAreCorrect"))
 def new_leader_names_what_it_knows_to_be_committed(patch: pytest.MonkeyPatch) -> None:
     """A leader that has committed nothing yet names an end below that of the leader before it."""
     patch.setattr(
@@ -68,20 +68,20 @@ def new_leader_names_what_it_knows_to_be_committed(patch: pytest.MonkeyPatch) ->
     )
 
 
-@mutation(breaks=("CLIENT-5",), caught_by=("FoundOffsetsAreTrue",))
+@mutation(breaks=("CLIENT-5",), caught_by=("FoundOffsetsAreCorrect",))
 def time_looked_up_past_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
     """A time is looked up in the whole log of the leader."""
     find = Log.find_offset_by_timestamp
     patch.setattr(Log, "find_offset_by_timestamp", lambda self, timestamp, _end: find(self, timestamp, self.end_offset))
 
 
-@mutation(breaks=("CLIENT-1",), caught_by=("FoundOffsetsAreTrue", "PlansAreTrue", "Recovers"))
+@mutation(breaks=("CLIENT-1",), caught_by=("FoundOffsetsAreCorrect", "BatchPlansAreCorrect", "QuorumRecovers"))
 def follower_answers_for_the_leader(patch: pytest.MonkeyPatch) -> None:
     """A node that does not lead answers ListOffsets and OffsetForLeaderEpoch, and may be behind."""
     patch.setattr(Context, "leader_only_error", lambda _self, _epoch: ErrorCode.NONE)
 
 
-@mutation(breaks=("CLIENT-15",), caught_by=("PlansAreTrue",))
+@mutation(breaks=("CLIENT-15",), caught_by=("BatchPlansAreCorrect",))
 def batch_planned_past_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
     """A planned batch reaches to the end of the leader's log."""
 
@@ -91,7 +91,7 @@ def batch_planned_past_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(offsets, "plan_batch", plan_more)
 
 
-@mutation(breaks=("CLIENT-15",), caught_by=("PlansAreTrue",))
+@mutation(breaks=("CLIENT-15",), caught_by=("BatchPlansAreCorrect",))
 def place_described_by_the_record_behind_it(patch: pytest.MonkeyPatch) -> None:
     """A place in the log is told with the epoch and the checksum of the record after it."""
 
@@ -104,7 +104,7 @@ def place_described_by_the_record_behind_it(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("raft.runtime.requests.batch_plan._place", place)
 
 
-@mutation(breaks=("CLIENT-6",), caught_by=("ClientsAreToldTheTruth",))
+@mutation(breaks=("CLIENT-6",), caught_by=("WriteOutcomesAreCorrect",))
 def append_that_timed_out_is_acknowledged(patch: pytest.MonkeyPatch) -> None:
     """A client whose append was not committed in time is told that it was."""
     _answer_appends(
@@ -117,7 +117,7 @@ def append_that_timed_out_is_acknowledged(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-@mutation(breaks=("CLIENT-6",), caught_by=("ClientsAreToldTheTruth", "HistoryIsLinearizable"))
+@mutation(breaks=("CLIENT-6",), caught_by=("WriteOutcomesAreCorrect", "HistoryIsLinearizable"))
 def append_acknowledged_at_the_offset_behind_it(patch: pytest.MonkeyPatch) -> None:
     """A client is told the offset of the record after its own."""
     _answer_appends(
@@ -130,7 +130,7 @@ def append_acknowledged_at_the_offset_behind_it(patch: pytest.MonkeyPatch) -> No
     )
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("ClientsAreToldTheTruth",))
+@mutation(breaks=("CLIENT-8",), caught_by=("WriteOutcomesAreCorrect",))
 def append_acknowledged_before_the_core_has_heard_of_it(patch: pytest.MonkeyPatch) -> None:
     """A client gets its response when its batch has been checked; then the core is asked to append it."""
     append = produce._append

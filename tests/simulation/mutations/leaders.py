@@ -20,7 +20,7 @@ from raft.errors import ErrorCode
 from tests.simulation.mutations.mutation import mutation
 
 
-@mutation(breaks=("TIMER-2", "BEGIN-8"), caught_by=("OnlyFetchesKeepLeaders",))
+@mutation(breaks=("TIMER-2", "BEGIN-8"), caught_by=("OnlyFetchesResetFetchTimeout",))
 def announcement_resets_fetch_timer(patch: pytest.MonkeyPatch) -> None:
     """A follower gives its leader more time for each announcement, even if it answers no fetch."""
 
@@ -31,7 +31,7 @@ def announcement_resets_fetch_timer(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(machine, "on_begin_quorum_epoch", on_announcement)
 
 
-@mutation(breaks=("TIMER-2",), caught_by=("OnlyFetchesKeepLeaders",))
+@mutation(breaks=("TIMER-2",), caught_by=("OnlyFetchesResetFetchTimeout",))
 def refused_fetch_resets_fetch_timer(patch: pytest.MonkeyPatch) -> None:
     """A follower takes any answer to a fetch for a sign of life, an error too."""
 
@@ -43,13 +43,13 @@ def refused_fetch_resets_fetch_timer(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(responses, "_is_settled_by_epoch_or_error", is_settled)
 
 
-@mutation(breaks=("FETCH-17", "TIMER-4"), caught_by=("LeadersAreHeard",))
+@mutation(breaks=("FETCH-17", "TIMER-4"), caught_by=("LeaderWithoutMajorityResigns",))
 def no_check_quorum(patch: pytest.MonkeyPatch) -> None:
     """A leader that nobody fetches from leads on."""
     patch.setattr(CoreConfig, "check_quorum_ms", property(lambda _config: 1 << 40))
 
 
-@mutation(breaks=("GEN-8",), caught_by=("Recovers",))
+@mutation(breaks=("GEN-8",), caught_by=("QuorumRecovers",))
 def dead_connection_is_kept(patch: pytest.MonkeyPatch) -> None:
     """A connection on which no answer comes is used for ever."""
     emit = State.emit
@@ -72,7 +72,7 @@ def _give_more_time(state: State, now_ms: int) -> None:
         state.role = replace(state.role, fetch_deadline_ms=now_ms + state.config.fetch_timeout_ms)
 
 
-@mutation(breaks=("LINGER-1",), caught_by=("ReplicasHearSoon",))
+@mutation(breaks=("LINGER-1",), caught_by=("HighWatermarkIsSentInTime",))
 def answer_lingers_anew_with_each_commit(patch: pytest.MonkeyPatch) -> None:
     """A leader puts off the answer that says only a higher high watermark, as often as that moves."""
 
@@ -87,7 +87,7 @@ def answer_lingers_anew_with_each_commit(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(fetching, "_respond_or_park", answer_or_park)
 
 
-@mutation(breaks=("FETCH-12", "LINGER-1"), caught_by=("ReplicasHearSoon",))
+@mutation(breaks=("FETCH-12", "LINGER-1"), caught_by=("HighWatermarkIsSentInTime",))
 def parked_fetch_hears_of_no_commit(patch: pytest.MonkeyPatch) -> None:
     """A leader tells a higher high watermark to those only that ask after it has moved."""
 

@@ -16,7 +16,7 @@ from raft.wire.messages import fetch as wire
 from tests.simulation.mutations.mutation import mutation
 
 
-@mutation(breaks=("PREVOTE-1", "TEST-16"), caught_by=("WireLosesNothing",))
+@mutation(breaks=("PREVOTE-1", "TEST-16"), caught_by=("RequestsSurviveEncoding",))
 def pre_vote_arrives_as_a_vote(patch: pytest.MonkeyPatch) -> None:
     """A request for a pre-vote is read as one for a vote."""
     read = elections.vote_request_from_wire
@@ -28,13 +28,13 @@ def pre_vote_arrives_as_a_vote(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(elections, "vote_request_from_wire", read_as_vote)
 
 
-@mutation(breaks=("FETCH-10", "HW-6"), caught_by=("Recovers",))
+@mutation(breaks=("FETCH-10", "HW-6"), caught_by=("QuorumRecovers",))
 def high_watermark_lost_on_the_way(patch: pytest.MonkeyPatch) -> None:
     """A follower does not learn the high watermark from the responses to its fetches."""
     _change_fetch_responses(patch, lambda response: replace(response, high_watermark=None))
 
 
-@mutation(breaks=("HW-6", "FETCH-10"), caught_by=("CommittedNeverChanges", "ReadsAreCommitted", "NothingBreaks"))
+@mutation(breaks=("HW-6", "FETCH-10"), caught_by=("CommittedNeverChanges", "ReadsAreCommitted", "NoUnexpectedErrors"))
 def high_watermark_one_too_high(patch: pytest.MonkeyPatch) -> None:
     """A follower reads a high watermark that is one higher than the leader's."""
     _change_fetch_responses(
@@ -47,13 +47,13 @@ def high_watermark_one_too_high(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-@mutation(breaks=("DIVERGE-5",), caught_by=("Recovers", "CommittedNeverChanges"))
+@mutation(breaks=("DIVERGE-5",), caught_by=("QuorumRecovers", "CommittedNeverChanges"))
 def diverging_epoch_lost_on_the_way(patch: pytest.MonkeyPatch) -> None:
     """A follower is not told that its log has left the leader's."""
     _change_fetch_responses(patch, lambda response: replace(response, diverging=None))
 
 
-@mutation(breaks=("GEN-10",), caught_by=("Recovers", "ReplicasHearSoon"))
+@mutation(breaks=("GEN-10",), caught_by=("QuorumRecovers", "HighWatermarkIsSentInTime"))
 def endpoints_of_the_leader_before_are_kept(patch: pytest.MonkeyPatch) -> None:
     """A node that follows a new leader goes on asking where the former one listens."""
     become_follower = moves.become_follower

@@ -9,7 +9,7 @@ from raft.wire.mapping import elections
 from tests.simulation.mutations.mutation import mutation
 
 
-@mutation(breaks=("GEN-14", "TEST-16"), caught_by=("WireLosesNothing",))
+@mutation(breaks=("GEN-14", "TEST-16"), caught_by=("RequestsSurviveEncoding",))
 def directory_id_not_written(patch: pytest.MonkeyPatch) -> None:
     """A candidate's message names its node, and not its directory."""
     patch.setattr(elections, "directory_uuid", lambda _key: ZERO_UUID)

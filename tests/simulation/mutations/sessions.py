@@ -19,7 +19,7 @@ from tests.simulation.clients.our_client import SimulatedTransport
 from tests.simulation.mutations.mutation import mutation
 
 
-@mutation(breaks=("CLIENT-16",), caught_by=("SessionsKeepTheirEpoch",))
+@mutation(breaks=("CLIENT-16",), caught_by=("SessionEpochNeverFalls",))
 def session_forgets_the_epoch(patch: pytest.MonkeyPatch) -> None:
     """A client that looks for another leader forgets the highest epoch that it has seen, and may find an old one."""
     forget_leader = Session._forget_leader
@@ -47,7 +47,7 @@ def retry_under_a_new_sequence(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(calls, "append", append_anew)
 
 
-@mutation(breaks=("CLIENT-6",), caught_by=("ClientsAreToldTheTruth", "HistoryIsLinearizable"))
+@mutation(breaks=("CLIENT-6",), caught_by=("WriteOutcomesAreCorrect", "HistoryIsLinearizable"))
 def append_without_a_response_counts_as_done(patch: pytest.MonkeyPatch) -> None:
     """When no response to an append comes in time, the caller is told that it is committed."""
     append = calls.append
@@ -61,7 +61,7 @@ def append_without_a_response_counts_as_done(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(calls, "append", append_and_hope)
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("ClientsAreToldTheTruth",))
+@mutation(breaks=("CLIENT-8",), caught_by=("WriteOutcomesAreCorrect",))
 def every_append_counts_as_overtaken(patch: pytest.MonkeyPatch) -> None:
     """The caller is told of every append that a newer one of its writer was there before."""
     append = calls.append
@@ -72,7 +72,7 @@ def every_append_counts_as_overtaken(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(calls, "append", append_and_say_so)
 
 
-@mutation(breaks=("CLIENT-2",), caught_by=("ReadersGoForward", "NothingBreaks"))
+@mutation(breaks=("CLIENT-2",), caught_by=("ReadersFollowCommittedLog", "NoUnexpectedErrors"))
 def first_batch_of_a_fetch_is_dropped(patch: pytest.MonkeyPatch) -> None:
     """Of several batches that were fetched, the caller does not get the first one."""
     fetch_committed = calls.fetch_committed
@@ -90,7 +90,7 @@ def first_batch_of_a_fetch_is_dropped(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(calls, "fetch_committed", fetch_less)
 
 
-@mutation(breaks=("CLIENT-1",), caught_by=("NothingBreaks",))
+@mutation(breaks=("CLIENT-1",), caught_by=("NoUnexpectedErrors",))
 def connection_that_was_given_up_is_used_again(patch: pytest.MonkeyPatch) -> None:
     """A client gives a request up, and sends the next one on the same connection."""
 

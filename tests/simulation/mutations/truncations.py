@@ -13,19 +13,19 @@ from raft.writers import WriterTable
 from tests.simulation.mutations.mutation import mutation
 
 
-@mutation(breaks=("DIVERGE-5", "FETCH-22"), caught_by=("Recovers",))
+@mutation(breaks=("DIVERGE-5", "FETCH-22"), caught_by=("QuorumRecovers",))
 def no_truncation(patch: pytest.MonkeyPatch) -> None:
     """A follower whose log leaves its leader's keeps it as it is, and never gets any further."""
     patch.setattr(following, "_truncate", lambda _state, _diverging: None)
 
 
-@mutation(breaks=("DIVERGE-7",), caught_by=("NothingCommittedIsCut",))
+@mutation(breaks=("DIVERGE-7",), caught_by=("CommittedIsNotTruncated",))
 def truncation_below_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
     """A follower whose log leaves its leader's starts over with an empty one."""
     patch.setattr(following, "_truncate", lambda state, _diverging: state.truncate(Offset(0)))
 
 
-@mutation(breaks=("DIVERGE-5",), caught_by=("Recovers", "ViewMatchesLog"))
+@mutation(breaks=("DIVERGE-5",), caught_by=("QuorumRecovers", "ViewMatchesLog"))
 def truncation_not_far_enough(patch: pytest.MonkeyPatch) -> None:
     """A follower cuts where its leader's epoch ends, and does not look where its own does."""
 
@@ -37,7 +37,7 @@ def truncation_not_far_enough(patch: pytest.MonkeyPatch) -> None:
 
 @mutation(
     breaks=("DIVERGE-1", "DIVERGE-3"),
-    caught_by=("LogsMatch", "CommittedNeverChanges", "CommittedIsDurable", "OwnEpochCommits"),
+    caught_by=("LogsMatch", "CommittedNeverChanges", "CommittedIsDurable", "CommitNeedsRecordOfOwnEpoch"),
 )
 def leader_does_not_compare_logs(patch: pytest.MonkeyPatch) -> None:
     """A leader serves whoever asks from the offset that he names, whatever lies before it in his log."""
@@ -67,7 +67,7 @@ def epochs_not_cut(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(LogView, "truncate", truncate)
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("WriterTableFollowsLog", "AppendResponsesAreTrue"))
+@mutation(breaks=("CLIENT-8",), caught_by=("WriterTableMatchesLog", "AppendResponsesAreCorrect"))
 def writers_not_cut(patch: pytest.MonkeyPatch) -> None:
     """The table of writers keeps the writes that were cut off with the log."""
     patch.setattr(WriterTable, "truncated", lambda _table, _end_offset: None)

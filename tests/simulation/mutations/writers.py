@@ -14,7 +14,7 @@ from raft.writers import TableImage, WriterExpiry, WriterTable, table
 from tests.simulation.mutations.mutation import mutation
 
 
-@mutation(breaks=("LOG-22",), caught_by=("WriterTableFollowsLog",))
+@mutation(breaks=("LOG-22",), caught_by=("WriterTableMatchesLog",))
 def snapshot_forgets_a_writer(patch: pytest.MonkeyPatch) -> None:
     """A producer snapshot leaves out the writer that wrote last."""
     write = ProducerSnapshots.write
@@ -26,7 +26,7 @@ def snapshot_forgets_a_writer(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ProducerSnapshots, "write", write_less)
 
 
-@mutation(breaks=("LOG-22",), caught_by=("WriterTableFollowsLog",))
+@mutation(breaks=("LOG-22",), caught_by=("WriterTableMatchesLog",))
 def snapshot_of_what_may_be_cut_off(patch: pytest.MonkeyPatch) -> None:
     """A start begins with the newest producer snapshot, committed or not, and cannot undo what it counts in."""
     newest = ProducerSnapshots.newest
@@ -38,20 +38,20 @@ def snapshot_of_what_may_be_cut_off(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ProducerSnapshots, "newest", newest_of_all)
 
 
-@mutation(breaks=("LOG-22",), caught_by=("WriterTableFollowsLog",))
+@mutation(breaks=("LOG-22",), caught_by=("WriterTableMatchesLog",))
 def snapshot_not_removed_by_a_truncation(patch: pytest.MonkeyPatch) -> None:
     """A producer snapshot outlives the truncation of what it counts, and is used once the offsets are written again."""
     patch.setattr(ProducerSnapshots, "remove_after", lambda _snapshots, _end_offset: None)
 
 
-@mutation(breaks=("CLIENT-13",), caught_by=("WriterTableFollowsLog", "WritersAreForgotten"))
+@mutation(breaks=("CLIENT-13",), caught_by=("WriterTableMatchesLog", "WritersExpire"))
 def expiry_by_the_nodes_own_clock(patch: pytest.MonkeyPatch) -> None:
     """Each node dates a write by when it comes to read it: every table has its own times, and forgets at its own."""
     ticks = count(1_700_000_000_000)
     patch.setattr(table, "log_time_after", lambda _log_time_ms, _header: next(ticks))
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("WriterTableFollowsLog",))
+@mutation(breaks=("CLIENT-8",), caught_by=("WriterTableMatchesLog",))
 def undo_dropped_too_early(patch: pytest.MonkeyPatch) -> None:
     """A node forgets how to undo a write as soon as it has written it, though it may be cut off."""
     append = State.append
@@ -63,13 +63,13 @@ def undo_dropped_too_early(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(State, "append", append_for_good)
 
 
-@mutation(breaks=("CLIENT-13",), caught_by=("WritersAreForgotten",))
+@mutation(breaks=("CLIENT-13",), caught_by=("WritersExpire",))
 def writers_never_forgotten(patch: pytest.MonkeyPatch) -> None:
     """However late it is in the log, every writer is remembered."""
     patch.setattr(WriterTable, "_forget_expired", lambda _table, _undo: None)
 
 
-@mutation(breaks=("CLIENT-13",), caught_by=("WrittenOnce", "WritersAreForgotten", "Recovers"))
+@mutation(breaks=("CLIENT-13",), caught_by=("WrittenOnce", "WritersExpire", "QuorumRecovers"))
 def newest_writers_not_kept(patch: pytest.MonkeyPatch) -> None:
     """When log time leaps, every writer is forgotten, those that wrote a moment ago too."""
     new_table = WriterTable.__init__
@@ -80,7 +80,7 @@ def newest_writers_not_kept(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(WriterTable, "__init__", without_newest)
 
 
-@mutation(breaks=("CLIENT-13",), caught_by=("WriterTableFollowsLog",))
+@mutation(breaks=("CLIENT-13",), caught_by=("WriterTableMatchesLog",))
 def control_batches_move_log_time(patch: pytest.MonkeyPatch) -> None:
     """A follower counts the time of a leader's control batch, which the leader's own core has never seen."""
     appended = WriterTable.appended
