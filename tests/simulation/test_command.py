@@ -12,7 +12,7 @@ from tests.simulation.run import Outcome, simulate
 _SEED = 0
 
 _HARMLESS = Mutation(
-    name="nothing", story="Nothing is wrong.", breaks=(), caught_by=frozenset(), plant=lambda _patch: None
+    name="nothing", description="Nothing is wrong.", breaks=(), caught_by=frozenset(), plant=lambda _patch: None
 )
 
 
