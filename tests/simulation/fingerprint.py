@@ -1,6 +1,4 @@
-"""The trace of a run in one number: two runs of one seed have the same, or the simulator has chance in it that is not
-drawn from the seed.
-"""
+"""The trace of a run as one number. If two runs of one seed differ in it, some random number is not from the seed."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from tests.simulation.timeline import Timeline
 
 
 class Fingerprint(Observer):
-    """A checksum over everything that nodes do, with the time at which they do it."""
+    """A checksum over all events, requests and responses of the nodes, with their times."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline

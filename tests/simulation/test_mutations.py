@@ -1,4 +1,4 @@
-"""The simulator finds known bugs that are planted one at a time. Otherwise a run without a failure would prove little."""
+"""The simulator finds known bugs that are planted one at a time; else a run without a failure would prove little."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class WatchedDirectory(ReplicaDirectory):
     def flush(self) -> Offset:
         """See `ReplicaDirectory.flush`."""
         claimed = super().flush()
-        durable_end = self._written.look()
+        durable_end = self._written.find_durable_end()
         if durable_end < claimed:
             detail = f"flush returned {claimed}, durable is {durable_end}"
             raise BrokenInvariantError("FlushedIsDurable", ("LOG-6",), detail)

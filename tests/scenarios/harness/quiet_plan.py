@@ -88,8 +88,8 @@ def quiet_plan(setting: Setting) -> Plan:
             api_timeout_ms=0,
             retry_ms=0,
             newest_kept=0,
-            clocks_leap_at_ms=None,
+            clocks_jump_at_ms=None,
         ),
-        unrest_ms=0,
-        unrest_events=0,
+        fault_phase_ms=0,
+        fault_phase_events=0,
     )

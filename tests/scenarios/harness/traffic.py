@@ -78,7 +78,7 @@ class Traffic:
         """Hold such messages back from now on."""
         self._holding.append(pattern)
 
-    def calm(self) -> None:
+    def carry_everything(self) -> None:
         """Neither lose nor hold back by kind any more. Cut links stay cut, held messages held."""
         self._losing.clear()
         self._holding.clear()

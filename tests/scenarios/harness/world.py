@@ -40,7 +40,7 @@ class ScenarioWorld:
         self.reporter = Reporter(transcript)
         self._setting = setting
         self._starting: set[NodeId] = set()
-        world = World(quiet_plan(setting), remembered_lines=0, observers=[self.reporter], allows_halts=True)
+        world = World(quiet_plan(setting), max_log_lines=0, observers=[self.reporter], allows_halts=True)
         self._timeline = self.reporter.timeline = world.timeline
         self.machines = {machine.node_id: machine for machine in world.machines}
         for machine in world.machines:

@@ -14,7 +14,7 @@ from raft.core.messages import (
 )
 from raft.errors import ErrorCode, error_name
 from raft.types import Epoch, NodeId
-from tests.simulation.faults.strangers import STRANGERS_EPOCH, is_forged
+from tests.simulation.faults.foreign_requests import FOREIGN_EPOCH, is_forged
 from tests.simulation.invariants.observer import CoreRequest, Invariant
 from tests.simulation.machine import Machine
 from tests.simulation.starting import CLUSTER_ID
@@ -63,7 +63,7 @@ class ForeignRequestsAreRefused(Invariant):
 
     def role_changed(self, step: Step) -> None:
         epoch = step.role_after.epoch
-        self.require(epoch < STRANGERS_EPOCH, "%s adopted epoch %s of a foreign request", step.machine, epoch)
+        self.require(epoch < FOREIGN_EPOCH, "%s adopted epoch %s of a foreign request", step.machine, epoch)
 
     def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
         if isinstance(request, UnknownPartitionRequest | ClientFetchRequest | AppendRequested):

@@ -27,7 +27,7 @@ def truncation_below_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
 
 @mutation(breaks=("DIVERGE-5",), caught_by=("QuorumRecovers", "ViewMatchesLog"))
 def truncation_ignores_end_of_own_epoch(patch: pytest.MonkeyPatch) -> None:
-    """A follower truncates to the leader's end of the diverging epoch, and ignores where its own log ends that epoch."""
+    """A follower truncates to the leader's end of the diverging epoch, and ignores where that epoch ends here."""
 
     def truncation_offset(view: LogView, diverging: OffsetAndEpoch) -> Offset:
         return min(diverging.offset, view.end_offset)

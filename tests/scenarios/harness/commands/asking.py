@@ -37,7 +37,7 @@ def ask(stage: Stage, arguments: Arguments) -> None:
     world.process(asked)
     version = api_of(request).versions.highest
     world.reporter.by_hand.append(request)
-    world.post_office.ask(
+    world.post_office.send_frame(
         asker,
         endpoint_of(asked),
         encode_request(request_to_wire(request, OURS, version), version, correlation_id=0, client_id=None),

@@ -81,7 +81,7 @@ def append(stage: Stage, arguments: Arguments) -> None:
         timeout_ms=_APPEND_TIMEOUT_MS,
         topic_data=(ProduceRequestTopic(name=TOPIC, partition_data=(partition,)),),
     )
-    world.post_office.ask(
+    world.post_office.send_frame(
         _CLIENT,
         endpoint_of(node_id),
         encode_request(request, _PRODUCE_VERSION, correlation_id=0, client_id="a client"),

@@ -72,7 +72,7 @@ def hold(stage: Stage, arguments: Arguments) -> None:
 def carry(stage: Stage, arguments: Arguments) -> None:
     """`carry everything`: end all `lose` and `hold`. What is held stays held, cut links stay cut."""
     arguments.expect("everything")
-    stage.world.traffic.calm()
+    stage.world.traffic.carry_everything()
 
 
 def deliver(stage: Stage, arguments: Arguments) -> None:

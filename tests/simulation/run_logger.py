@@ -1,4 +1,4 @@
-"""Writes the story of a run: what a reader needs to understand why something broke."""
+"""Writes the log of a run: what a reader needs to understand why an invariant broke."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from raft.errors import error_name
 from tests.simulation.invariants.observer import CoreRequest, Observer
 from tests.simulation.log_model import write_id_of
 from tests.simulation.machine import Machine
+from tests.simulation.run_log import RunLog
 from tests.simulation.step import Step
-from tests.simulation.story import Story
 
 
-class Chronicle(Observer):
-    """Tells of roles, votes, appends, cuts and commits; of the rest there is too much."""
+class RunLogger(Observer):
+    """Logs roles, votes, appends, truncations and commits, and leaves out the rest."""
 
-    def __init__(self, story: Story) -> None:
-        self._story = story
+    def __init__(self, run_log: RunLog) -> None:
+        self._run_log = run_log
 
     def event_handled(self, step: Step) -> None:
-        who = str(step.machine)
+        subject = str(step.machine)
         for effect in step.effects:
             match effect:
                 case RoleChanged():
                     names = type(effect.old).__name__, type(effect.new).__name__
-                    self._story.tell(who, "epoch %s: %s -> %s: %s", effect.new.epoch, *names, effect.reason)
+                    self._run_log.add(subject, "epoch %s: %s -> %s: %s", effect.new.epoch, *names, effect.reason)
                 case ReportFault():
-                    self._story.tell(who, "reports: %s", effect.message)
+                    self._run_log.add(subject, "reports: %s", effect.message)
                 case TruncateLog():
-                    cut_to = step.truncated[-1].header.end_offset if step.truncated else effect.end_offset
-                    self._story.tell(who, "cuts its log from %s to %s", cut_to, effect.end_offset)
+                    end_before = step.truncated[-1].header.end_offset if step.truncated else effect.end_offset
+                    self._run_log.add(subject, "truncates its log from %s to %s", end_before, effect.end_offset)
                 case _:
                     pass
         if step.appended:
-            self._tell_appended(who, step)
+            self._log_appended(subject, step)
         if step.high_watermark != step.high_watermark_before and step.leadership is not None:
-            self._story.tell(who, "commits up to %s", step.high_watermark)
+            self._run_log.add(subject, "commits up to %s", step.high_watermark)
 
     def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
         match request, order.response:
             case VoteRequest(), VoteResponse() as response:
-                self._story.tell(
+                self._run_log.add(
                     str(machine),
                     "%s %s of node %s at epoch %s",
                     "grants" if response.vote_granted else f"refuses ({error_name(response.error)})",
@@ -52,11 +52,15 @@ class Chronicle(Observer):
                 )
             case AppendRequested(), AppendResponse() as response:
                 write_id, outcome = write_id_of(request.batch.header), error_name(response.error)
-                self._story.tell(str(machine), "answers write %s: %s at %s", write_id, outcome, response.base_offset)
+                self._run_log.add(
+                    str(machine), "responds to write %s: %s at %s", write_id, outcome, response.base_offset
+                )
             case _:
                 pass
 
-    def _tell_appended(self, who: str, step: Step) -> None:
+    def _log_appended(self, subject: str, step: Step) -> None:
         first, last = step.appended[0].header, step.appended[-1].header
         what = write_id_of(first) if isinstance(step.role_after, Leader) else f"{len(step.appended)} batches"
-        self._story.tell(who, "appends %s..%s of epoch %s: %s", first.base_offset, last.end_offset, last.epoch, what)
+        self._run_log.add(
+            subject, "appends %s..%s of epoch %s: %s", first.base_offset, last.end_offset, last.epoch, what
+        )
