@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -210,19 +210,9 @@ class PostOffice:
         """Return a response as it arrives: a fetch response to another node may have damaged records."""
         if not isinstance(round_trip.request, FetchRequest) or not isinstance(response, FetchResponse):
             return response
-        topics = tuple(
-            replace(
-                topic,
-                partitions=tuple(
-                    replace(partition, records=self._network.damaged(partition.records))
-                    if partition.records
-                    else partition
-                    for partition in topic.partitions
-                ),
-            )
-            for topic in response.responses
-        )
-        return replace(response, responses=topics)
+        before = [[partition.records for partition in topic.partitions] for topic in response.responses]
+        after = [[self._network.damaged(records) if records else records for records in topic] for topic in before]
+        return response if after == before else _with_records(response, after)
 
     # Delivery
 
@@ -286,6 +276,21 @@ class PostOffice:
     def _read_response(self, request: object, frame: bytes, version: int) -> IncomingResponse:
         api = api_of(request)  # type: ignore[arg-type]  # nodes send no other requests
         return response_from_wire(decode_response(frame, api, version)[1])
+
+
+def _with_records(response: FetchResponse, records: Sequence[Sequence[bytes | None]]) -> FetchResponse:
+    """Return a response with other records, given by topic and partition."""
+    topics = tuple(
+        replace(
+            topic,
+            partitions=tuple(
+                replace(partition, records=content)
+                for partition, content in zip(topic.partitions, of_topic, strict=True)
+            ),
+        )
+        for topic, of_topic in zip(response.responses, records, strict=True)
+    )
+    return replace(response, responses=topics)
 
 
 def _frame_or_none(order: SendRequest, version: int) -> bytes | None:
