@@ -105,6 +105,11 @@ class Machine:
         name = f"{DIRECTORY}/{HIGH_WATERMARK_NAME}"
         return HighWatermarkCheckpoint(self.files.after_power_cut(name), name, topic=TOPIC, partition=0).offset
 
+    @property
+    def has_producer_snapshot(self) -> bool:
+        """Whether the directory has a producer snapshot."""
+        return any(name.endswith(".snapshot") for name in self.files.names_in(DIRECTORY))
+
     def stored_state(self) -> ElectionState | None:
         """Return the durable election state; None if there is none."""
         name = f"{DIRECTORY}/{ELECTION_STATE_NAME}"

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from raft.core.effects import ReportFault, RoleChanged, SendResponse
-from raft.core.events import AppendRequested, AppendsRequested, RequestAbandoned, ResignRequested, Started
+from raft.core.effects import ReportFault, RoleChanged, SendResponse, ShutdownFinished
+from raft.core.events import (
+    AppendRequested,
+    AppendsRequested,
+    RequestAbandoned,
+    ResignRequested,
+    ShutdownRequested,
+    Started,
+    TimePassed,
+)
 from raft.core.messages import (
     AppendResponse,
     ClientFetchRequest,
@@ -49,6 +57,12 @@ class MarkObserver(Observer):
                 self._count_role_change(step, effect)
             elif isinstance(effect, ReportFault):
                 self._marks.count(Mark.LOST_DISK_REPORTED, "it has lost records" in effect.message)
+            elif isinstance(effect, ShutdownFinished):
+                has_waited = not isinstance(step.event, ShutdownRequested)
+                self._marks.count(Mark.HANDED_OVER, has_waited and effect.handed_over)
+                self._marks.count(
+                    Mark.SHUTDOWN_TIMED_OUT, isinstance(step.event, TimePassed) and not effect.handed_over
+                )
         self._count_truncation(step)
         self._count_waiting_commit(step)
         for entry in step.appended:
@@ -83,7 +97,9 @@ class MarkObserver(Observer):
                 pass
 
     def log_flushed(self, machine: Machine) -> None:
-        self._marks.count(Mark.SEGMENT_ROLLED, machine.written.has_rolled)
+        has_rolled = machine.written.has_rolled
+        self._marks.count(Mark.SEGMENT_ROLLED, has_rolled)
+        self._marks.count(Mark.PRODUCER_SNAPSHOT, has_rolled and machine.has_producer_snapshot)
 
     def _count_role_change(self, step: Step, change: RoleChanged) -> None:
         new = change.new

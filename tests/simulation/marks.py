@@ -21,7 +21,7 @@ class Mark(StrEnum):
     QUORUM_LOST = "a leader without a majority resigned"
     RESTARTED_AS_RESIGNED = "a leader restarted in its epoch"
     RESTARTED_AS_CANDIDATE = "a candidate restarted in its epoch"
-    HANDED_OVER = "a leader shut down after another one was elected"
+    HANDED_OVER = "a shutdown ended once another node was elected"
     SHUTDOWN_TIMED_OUT = "a shutdown timed out"
     RESIGNED_ON_REQUEST = "a leader resigned on request"
     POWER_CUT = "the power of one machine was cut"
