@@ -52,7 +52,7 @@ profile: $(READY) ## Where the time of appends, columns and codec goes, and what
 	$(BIN)/python -m benchmarks.codec
 	$(BIN)/python -m benchmarks.decisions
 
-sim: $(READY) ## Replay one run of the simulator and print its story: make sim SEED=7
+sim: $(READY) ## Replay one run of the simulator and print its log: make sim SEED=7
 	$(BIN)/python -m tests.simulation --seed $(SEED)
 
 soak: $(READY) ## Real nodes under faults, then under attack, then decoders under random bytes: make soak MINUTES=10 INPUTS=1000000

@@ -27,23 +27,31 @@ from tests.core.orders import becomes, replies, sends, stores
 from tests.core.states import follower, unattached
 from tests.core.wording import begin_request, begin_response, endpoint, led_by, our_fetch
 
-ANNOUNCED = "node 2 leads epoch {epoch}"
+FORMER_LEADER_RULES = pytest.mark.rule("ROLE-5", "ROLE-9")
 
 
 @pytest.mark.parametrize(
-    ("node", "epoch"),
+    ("node", "epoch", "log_end"),
     [
-        pytest.param(lambda: an_unattached(epoch=5), 5, id="unattached at this epoch"),
-        pytest.param(lambda: an_unattached(epoch=5), 6, id="unattached, at a higher epoch"),
-        pytest.param(lambda: a_prospective(epoch=5), 5, marks=pytest.mark.rule("PREVOTE-16"), id="prospective"),
-        pytest.param(lambda: a_prospective(epoch=5, leader=3), 6, id="prospective with an older leader"),
-        pytest.param(lambda: a_candidate(epoch=5), 5, id="candidate that lost"),
-        pytest.param(lambda: a_candidate(epoch=5), 6, id="candidate of an older epoch"),
-        pytest.param(lambda: a_follower(of=3, epoch=5, has_fetched=True), 6, id="follower of an older leader"),
+        pytest.param(lambda: an_unattached(epoch=5), 5, (3, 10), id="unattached at this epoch"),
+        pytest.param(lambda: an_unattached(epoch=5), 6, (3, 10), id="unattached, at a higher epoch"),
+        pytest.param(
+            lambda: a_prospective(epoch=5), 5, (3, 10), marks=pytest.mark.rule("PREVOTE-16"), id="prospective"
+        ),
+        pytest.param(lambda: a_prospective(epoch=5, leader=3), 6, (3, 10), id="prospective with an older leader"),
+        pytest.param(lambda: a_candidate(epoch=5), 5, (3, 10), id="candidate that lost"),
+        pytest.param(lambda: a_candidate(epoch=5), 6, (3, 10), id="candidate of an older epoch"),
+        pytest.param(lambda: a_follower(of=3, epoch=5, has_fetched=True), 6, (3, 10), id="follower of an older leader"),
+        pytest.param(lambda: a_leader(epoch=5), 6, (5, 11), marks=FORMER_LEADER_RULES, id="leader of an older epoch"),
+        pytest.param(
+            lambda: a_resigned(epoch=5), 6, (5, 11), marks=FORMER_LEADER_RULES, id="resigned leader of an older epoch"
+        ),
     ],
 )
 @pytest.mark.rule("BEGIN-5", "GEN-10", "STATE-5", "ROLE-10", "GEN-4")
-def test_node_follows_and_fetches_at_once_when_a_leader_announces_itself(node: Callable[[], Node], epoch: int) -> None:
+def test_node_follows_and_fetches_at_once_when_a_leader_announces_itself(
+    node: Callable[[], Node], epoch: int, log_end: tuple[int, int]
+) -> None:
     voter = node()
     before = voter.role
 
@@ -53,30 +61,9 @@ def test_node_follows_and_fetches_at_once_when_a_leader_announces_itself(node: C
     after = follower(of=2, epoch=epoch, voted=voted, until=2300)
     assert effects == [
         stores(epoch=epoch, leader=2, voted=voted),
-        becomes(after, was=before, reason=ANNOUNCED.format(epoch=epoch)),
+        becomes(after, was=before, reason=f"node 2 leads epoch {epoch}"),
         replies(begin_response(epoch=epoch, leader=2)),
-        sends(our_fetch(epoch=epoch), to=2),
-    ]
-    assert voter.role == after
-
-
-@pytest.mark.parametrize(
-    "node",
-    [pytest.param(lambda: a_leader(epoch=5), id="leader"), pytest.param(lambda: a_resigned(epoch=5), id="resigned")],
-)
-@pytest.mark.rule("BEGIN-5", "ROLE-5", "ROLE-9")
-def test_leader_of_an_older_epoch_follows_the_new_one(node: Callable[[], Node]) -> None:
-    voter = node()
-    before = voter.role
-
-    effects = voter.receives(begin_request(epoch=6, leader=2), now_ms=300)
-
-    after = follower(of=2, epoch=6, until=2300)
-    assert effects == [
-        stores(epoch=6, leader=2),
-        becomes(after, was=before, reason="node 2 leads epoch 6"),
-        replies(begin_response(epoch=6, leader=2)),
-        sends(our_fetch(epoch=6, log_end=(5, 11)), to=2),
+        sends(our_fetch(epoch=epoch, log_end=log_end), to=2),
     ]
     assert voter.role == after
 

@@ -1,9 +1,9 @@
 """Fuzzes all decoders of the project.
 
-    python -m tests.fuzz --inputs 1000000 --seed 7            progress, and at the end what came of it
-    python -m tests.fuzz --seed 7 --first 1234 --inputs 1     one input again
+    python -m tests.fuzz --inputs 1000000 --seed 7            prints the progress, and the result at the end
+    python -m tests.fuzz --seed 7 --first 1234 --inputs 1     repeats one input
 
-The exit code is 1 when a decoder broke its promise; then the input is printed, and the command that repeats it.
+The exit code is 1 if a decoder violated its contract; then the input and the command that repeats it are printed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _CHUNK_SIZE = 50_000
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do what the command line asks for; return the exit code."""
+    """Run the command line; return the exit code."""
     options = _parser().parse_args(arguments)
     started_s = time.monotonic()
 
-    def tell(report: Report) -> None:
+    def print_progress(report: Report) -> None:
         inputs_a_second = report.input_count / (time.monotonic() - started_s)
         print(f"{report.input_count:>9} of {options.inputs} inputs, {inputs_a_second:.0f} a second", flush=True)
 
@@ -31,19 +31,19 @@ def main(arguments: list[str] | None = None) -> int:
         input_count=options.inputs,
         first_number=options.first,
         chunk_size=_CHUNK_SIZE,
-        on_chunk=tell,
+        on_chunk=print_progress,
     )
     for name, share in shares_accepted(report):
         print(f"{'none' if share is None else f'{share:.0%}':>9} accepted: {name}")
-    print(report.breach or f"seed {options.seed}: fine")
-    return 1 if report.breach else 0
+    print(report.violation or f"seed {options.seed}: ok")
+    return 1 if report.violation else 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--inputs", type=int, default=10_000, help="how many (10000)")
-    parser.add_argument("--seed", type=int, default=1, help="another one makes other inputs (1)")
-    parser.add_argument("--first", type=int, default=0, help="number of the first (0)")
+    parser.add_argument("--inputs", type=int, default=10_000, help="number of inputs (10000)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the inputs (1)")
+    parser.add_argument("--first", type=int, default=0, help="number of the first input (0)")
     return parser
 
 

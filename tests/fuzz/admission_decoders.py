@@ -1,4 +1,4 @@
-"""Batches that a leader admits: both scanners agree on them, and every reader can read what was admitted."""
+"""The check of appended batches: both scanners agree, and every reader can read an accepted batch."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from tests.records.samples import RICH
 EVERYTHING = Offset(2**63 - 1)
 
 _BOUND = MemoryBound(fixed_bytes=(256 << 10) + 3 * DEFAULT_MAX_DECOMPRESSED_BYTES, per_byte=64)
-"""What comes out of compressed records, and what readers make of it."""
+"""Includes the decompressed records, and what readers make of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Admits a batch as a leader does, and reads it as everyone does."""
+    """Checks a batch as a leader does, and reads it as followers and clients do."""
 
     compiled: Scanner
     python: Scanner
     kernel: Kernel
 
     def __call__(self, data: bytes) -> None:
-        """Look at a batch.
+        """Check a batch and read it.
 
         Raises:
-            RequestError: it is refused.
-            AssertionError: the scanners differ, or a reader cannot read what was admitted.
+            RequestError: the batch is refused.
+            AssertionError: the scanners differ, or a reader cannot read an accepted batch.
         """
         self._compare_scanners(data)
         batch = read_produced_batch(data, max_batch_bytes=1 << 20)
@@ -51,7 +51,7 @@ class Admission:
             decoded = decode(data, start_offset=0, end_offset=EVERYTHING, headers=True, kernel=self.kernel)
             rows = sum(record_batch.num_rows for record_batch in decoded.record_batches)
         except DecodeError as error:
-            raise AssertionError(f"admitted, and not to be read: {error}") from error
+            raise AssertionError(f"accepted, but not readable: {error}") from error
         assert count == rows == batch.header.record_count, f"{count} records, {rows} rows"
 
     def _compare_scanners(self, data: bytes) -> None:
@@ -80,7 +80,7 @@ ADMISSION_DECODERS = (
         samples=tuple(_samples()),
         refusals=(RequestError,),
         bound=_BOUND,
-        mend=sealed_mostly,
+        repair=sealed_mostly,
         share=4,
     ),
 )

@@ -1,4 +1,4 @@
-"""Decoders that break their promise, each in its own way: what the fuzzer is for, it must find."""
+"""Decoders that violate their contract, each in its own way, to test the fuzzer."""
 
 from __future__ import annotations
 
@@ -10,45 +10,45 @@ from collections.abc import Callable
 from tests.fuzz.decoder import Decoder, MemoryBound, Sample
 
 KEPT: list[object] = []
-"""What is hoarded where no one counts."""
+"""Memory that is allocated outside of Python and kept."""
 
 
-def _is_bent(content: bytes) -> bool:
-    # The sample itself goes well: it is decoded before the fuzzing begins.
+def _is_mutated(content: bytes) -> bool:
+    # The sample itself is decoded before the fuzzing begins, and has to succeed.
     return content != _CONTENT
 
 
 def _raise_another_error(content: bytes) -> None:
-    if _is_bent(content):
+    if _is_mutated(content):
         raise KeyError("an unknown tag")
 
 
-def _raise_what_is_no_exception(content: bytes) -> None:
-    if _is_bent(content):
+def _raise_a_base_exception(content: bytes) -> None:
+    if _is_mutated(content):
         raise _PanicError
 
 
 class _PanicError(BaseException):
-    """As libraries written in Rust raise."""
+    """An error as libraries written in Rust raise it."""
 
 
-def _take_what_a_length_claims(content: bytes) -> None:
-    if _is_bent(content):
+def _allocate_too_much(content: bytes) -> None:
+    if _is_mutated(content):
         bytearray(1 << 20)
 
 
-def _take_what_python_does_not_see(content: bytes) -> None:
-    if _is_bent(content):
+def _allocate_outside_python(content: bytes) -> None:
+    if _is_mutated(content):
         KEPT.append(mmap.mmap(-1, 1 << 30))
 
 
 def _crash(content: bytes) -> None:
-    if _is_bent(content):
+    if _is_mutated(content):
         os.kill(os.getpid(), signal.SIGSEGV)
 
 
-def _never_end(content: bytes) -> None:
-    while _is_bent(content):
+def _loop(content: bytes) -> None:
+    while _is_mutated(content):
         pass
 
 
@@ -62,8 +62,8 @@ def _table(name: str, decode: Callable[[bytes], object]) -> tuple[Decoder, ...]:
 
 
 RAISES = _table("raises", _raise_another_error)
-PANICS = _table("panics", _raise_what_is_no_exception)
-HOARDS = _table("hoards", _take_what_a_length_claims)
-HOARDS_UNSEEN = _table("hoards unseen", _take_what_python_does_not_see)
+PANICS = _table("panics", _raise_a_base_exception)
+OVERALLOCATES = _table("overallocates", _allocate_too_much)
+OVERALLOCATES_OUTSIDE_PYTHON = _table("overallocates outside Python", _allocate_outside_python)
 CRASHES = _table("crashes", _crash)
-HANGS = _table("hangs", _never_end)
+HANGS = _table("hangs", _loop)

@@ -1,4 +1,4 @@
-"""Fetch responses read by columns: the kernel in C and the one in Python, which must say the same of any bytes."""
+"""Fetch responses as Arrow columns: the kernels in C and in Python must agree on any bytes."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _LENGTH_END = 12
 _SMALLEST_BATCH = 61
 
 _PER_BYTE = 64
-"""The kernel in Python keeps a tuple of six values for each record, which takes 7 bytes at least."""
+"""The kernel in Python keeps a tuple of six values for each record, and a record has at least 7 bytes."""
 
 _BOUND = MemoryBound(fixed_bytes=(256 << 10) + _PER_BYTE * MAX_DECOMPRESSED_BYTES, per_byte=_PER_BYTE)
-"""What is decompressed is records too."""
+"""Decompressed records count as input as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What is asked of a response."""
+class Query:
+    """The arguments of one decoding."""
 
     start_offset: int = 0
     end_offset: int = EVERYTHING
@@ -47,7 +47,7 @@ class Question:
     control: bool = False
 
     def ask(self, data: bytes, kernel: Kernel) -> list[pa.RecordBatch] | DecodeError | CorruptBatchError:
-        """Return what a kernel makes of it: rows, or the refusal."""
+        """Return the rows that a kernel decodes, or its error."""
         try:
             decoded = decode(
                 data,
@@ -65,21 +65,21 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class BothKernels:
-    """Decodes with both, and compares."""
+    """Decodes with both kernels, and compares the results."""
 
     compiled: Kernel
     python: Kernel
-    question: Question
+    query: Query
 
     def __call__(self, data: bytes) -> object:
         """Return the rows.
 
         Raises:
             DecodeError, CorruptBatchError: both refuse.
-            AssertionError: they differ, or the rows are no sound Arrow.
+            AssertionError: they differ, or the rows are invalid Arrow data.
         """
-        outcome = self.question.ask(data, self.compiled)
-        other = self.question.ask(data, self.python)
+        outcome = self.query.ask(data, self.compiled)
+        other = self.query.ask(data, self.python)
         if isinstance(outcome, Exception):
             assert repr(other) == repr(outcome), f"compiled and Python differ: {outcome} and {other}"
             raise outcome
@@ -102,7 +102,7 @@ def _responses() -> Iterator[tuple[str, bytes]]:
     plain = [build_batch(records, base_offset=Offset(base), epoch=Epoch(1)) for base in (0, 12, 30)]
     yield "one batch", plain[0]
     yield "three batches", b"".join(plain)
-    yield "cut", b"".join(plain)[:-30]
+    yield "truncated", b"".join(plain)[:-30]
     yield "with control", plain[0] + leader_change(12) + plain[2]
     yield "of one record each", b"".join(build_batch(records[:1], base_offset=Offset(base)) for base in range(4))
     yield "Kafka's", kafka_bytes.SEGMENT
@@ -111,29 +111,29 @@ def _responses() -> Iterator[tuple[str, bytes]]:
     yield "compressed and not", plain[0] + build_batch(records, base_offset=Offset(12), compression=Compression.LZ4)
 
 
-_QUESTIONS = (
-    Question(),
-    Question(headers=True),
-    Question(headers=True, control=True),
-    Question(start_offset=5, end_offset=9, headers=True),
+_QUERIES = (
+    Query(),
+    Query(headers=True),
+    Query(headers=True, control=True),
+    Query(start_offset=5, end_offset=9, headers=True),
 )
 
 
 def _samples() -> Iterator[Sample]:
     compiled, python = CompiledKernel(LIBRARY), PythonKernel()
     for name, data in _responses():
-        for question in _QUESTIONS:
-            yield Sample(name=f"{name}, {question}", content=data, decode=BothKernels(compiled, python, question))
+        for query in _QUERIES:
+            yield Sample(name=f"{name}, {query}", content=data, decode=BothKernels(compiled, python, query))
 
 
-def sealed_throughout(dice: Random, data: bytes) -> bytes:
-    """Return the response with the checksums of its batches right, four times of five."""
-    if dice.random() < 0.2:
+def sealed_throughout(random: Random, data: bytes) -> bytes:
+    """Return the response with correct checksums of its batches, four times of five."""
+    if random.random() < 0.2:
         return data
     parts = []
     while len(data) >= _SMALLEST_BATCH:
         size = _LENGTH_END + int.from_bytes(data[_LENGTH_AT:_LENGTH_END], "big", signed=True)
-        # A length that has been bent to nonsense takes all there is.
+        # A batch with an impossible length is taken to the end.
         if not _SMALLEST_BATCH <= size <= len(data):
             size = len(data)
         parts.append(sealed(data[:size]))
@@ -147,7 +147,7 @@ COLUMN_DECODERS = (
         samples=tuple(_samples()),
         refusals=(DecodeError, CorruptBatchError),
         bound=_BOUND,
-        mend=sealed_throughout,
+        repair=sealed_throughout,
         share=4,
     ),
 )

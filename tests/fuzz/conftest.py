@@ -1,4 +1,4 @@
-"""Decoders are warm before memory is measured."""
+"""Decodes all samples once before memory is measured."""
 
 from __future__ import annotations
 

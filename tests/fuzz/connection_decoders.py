@@ -1,4 +1,4 @@
-"""What a node sends to the client side of a connection: it becomes the same events however it is cut, or is invalid."""
+"""The client side of a connection: received bytes become the same events in any pieces, or are invalid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.fuzz.decoder import Decoder, MemoryBound, Sample
 from tests.wire.connections import CLUSTER, CLUSTER_REQUEST, METADATA_REQUEST, about, ready, serving, versions
 
 _BOUND = MemoryBound(fixed_bytes=64 << 10, per_byte=3 * 64)
-"""Received twice, and kept both times; see `tests.fuzz.wire_decoders`."""
+"""The bytes are received and kept twice; see `tests.fuzz.wire_decoders`."""
 
 
 def receive(stream: bytes, *, is_ready: bool) -> object:
@@ -46,7 +46,7 @@ def _samples() -> Iterator[Sample]:
     cluster = encode_response(CLUSTER, 0, correlation_id=2)
     content = about("a", to=1) + cluster + about("b", to=3)
     yield Sample(name="three responses", content=content, decode=partial(receive, is_ready=True))
-    yield Sample(name="three responses, cut", content=content[:-3], decode=partial(receive, is_ready=True))
+    yield Sample(name="three responses, truncated", content=content[:-3], decode=partial(receive, is_ready=True))
 
 
 CONNECTION_DECODERS = (

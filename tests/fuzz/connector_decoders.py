@@ -1,4 +1,4 @@
-"""What the connector reads that others may have written: offsets in a checkpoint of Spark's, values in msgpack."""
+"""The connector's decoders: offsets in a Spark checkpoint, and values in msgpack."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def read_checkpointed_offset(content: bytes) -> object:
     """Read an offset as the connector gets it from Spark: parsed.
 
     Raises:
-        ConfigError: it is no offset; or no JSON object, which Spark would find out.
+        ConfigError: it is no offset, or no JSON object, which Spark would reject.
     """
     try:
         parsed = json.loads(content)
@@ -92,17 +92,17 @@ def read_packed_row(content: bytes) -> pa.Array:
     """Unpack a row in both modes.
 
     Raises:
-        ValueError: it is no such row, and the mode that forgives makes null of it.
+        ValueError: it is no such row; the permissive mode returns null for it.
     """
     column = pa.array([content], pa.binary())
-    forgiven = unpack(column, _ROW, is_permissive=True)
+    permissive = unpack(column, _ROW, is_permissive=True)
     try:
         rows = unpack(column, _ROW, is_permissive=False)
     except ValueError:
-        assert forgiven.null_count == 1, f"refused, and yet read: {forgiven}"
+        assert permissive.null_count == 1, f"one mode refuses, the other reads {permissive}"
         raise
-    # Written out, because NaN is not equal to itself.
-    assert str(rows) == str(forgiven), f"two modes, two rows: {rows} and {forgiven}"
+    # They are compared as text, because NaN is not equal to itself.
+    assert str(rows) == str(permissive), f"the modes differ: {rows} and {permissive}"
     return rows
 
 

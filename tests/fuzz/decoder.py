@@ -1,4 +1,4 @@
-"""What is fuzzed: a decoder with real inputs, what it may raise at bent ones, and how much memory it may take."""
+"""The contract of a decoder: real inputs, the errors that it may raise for mutated ones, and its memory bound."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from random import Random
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryBound:
-    """Most memory that decoding may take at its peak, with the result: `fixed_bytes + per_byte * size` of the input.
+    """The bound of the peak memory of a decoding, with the result: `fixed_bytes + per_byte * size` of the input.
 
-    A Python object is many times larger than the byte or two that stand for the smallest of them on the wire, so
-    `per_byte` is not near 1; that it is a constant is the point. `fixed_bytes` covers what does not depend on the
-    input, and for what is compressed the declared limit of what may come out.
+    A Python object is many times larger than its one or two bytes on the wire, so `per_byte` is well above 1, but it is
+    a constant. `fixed_bytes` covers what does not depend on the input, such as the limit of decompressed bytes.
     """
 
     fixed_bytes: int
     per_byte: int
 
     def of(self, size_bytes: int) -> int:
-        """The bound for an input of this size."""
+        """Return the bound for an input of this size."""
         return self.fixed_bytes + self.per_byte * size_bytes
 
 
@@ -29,10 +28,10 @@ class Sample:
     """A real input.
 
     Fields:
-        name: says in failures which one was bent.
+        name: the name of the sample in failures.
         content: its bytes.
-        decode: reads these bytes, or what became of them, and keeps to it that it returns or refuses.
-        is_refused: whether they are refused as they are, and only damage could make them pass.
+        decode: decodes these bytes, or mutated ones.
+        is_refused: whether the decoder refuses the sample itself.
     """
 
     name: str
@@ -41,8 +40,8 @@ class Sample:
     is_refused: bool = False
 
 
-def untouched(dice: Random, content: bytes) -> bytes:
-    """Leave bent bytes as they are."""
+def untouched(random: Random, content: bytes) -> bytes:
+    """Return the bytes unchanged."""
     return content
 
 
@@ -51,19 +50,19 @@ class Decoder:
     """A decoder, or several that read the same kind of bytes.
 
     Fields:
-        name: of the kind of bytes.
+        name: the name of the format.
         samples: real inputs.
-        refusals: the errors that it declares; any other is a bug.
-        bound: of its memory.
-        mend: repairs bent bytes where nothing behind a checksum would be reached otherwise.
-        words: pieces of text that mean something in these bytes, to be put in.
-        share: how many inputs it gets, compared with others.
+        refusals: the errors that it may raise; any other is a bug.
+        bound: the bound of its memory.
+        repair: repairs checksums of mutated bytes, so that the code behind them is reached.
+        words: tokens of a text format that are inserted.
+        share: its share of the inputs, relative to other decoders.
     """
 
     name: str
     samples: tuple[Sample, ...]
     refusals: tuple[type[Exception], ...]
     bound: MemoryBound
-    mend: Callable[[Random, bytes], bytes] = untouched
+    repair: Callable[[Random, bytes], bytes] = untouched
     words: tuple[bytes, ...] = ()
     share: int = 1

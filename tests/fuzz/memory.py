@@ -1,8 +1,8 @@
-"""Measures the most memory that a call takes at one time.
+"""Measures the peak memory of a call.
 
-Python and numpy tell tracemalloc of every allocation. Arrow keeps its own count, of which the maximum is never reset;
-so it says what a call took whenever that is more than ever before, and otherwise that it was less. What the codecs
-allocate behind Python's back neither sees: that is what the limit on a child's address space is for (`chunk`).
+Python and numpy report every allocation to tracemalloc. Arrow has its own counter, whose maximum is never reset: it
+shows the memory of a call only if that exceeds all before. Neither sees what the codecs allocate outside of Python; the
+limit of the address space covers that (`chunk`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 
 class PeakMemory:
-    """The most memory taken at one time inside of a `with` block.
+    """The peak memory inside of a `with` block.
 
     Attributes:
         size_bytes: known after the block.

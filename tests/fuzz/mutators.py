@@ -1,6 +1,6 @@
-"""Bends real bytes: each mutator does one kind of damage, in place, as the dice say.
+"""Mutates real inputs: each mutator does one kind of damage in place, at random.
 
-The same dice and the same bytes give the same damage.
+The same random numbers and the same bytes give the same damage.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MAX_BYTES = 1 << 16
 INTERESTING_BYTES = (0x00, 0x01, 0x02, 0x03, 0x7F, 0x80, 0x81, 0xFE, 0xFF)
 
 INTERESTING_NUMBERS = (0, 1, -1, 2, 127, 128, -128, 255, 256, 32767, 32768, -32768, 65535, 1 << 31, 1 << 62)
-"""Around them, and around the size of what is bent, lie the limits of lengths, counts and offsets."""
+"""Limits of lengths, counts and offsets are near these numbers, and near the size of the input."""
 
 VARINTS = (
     b"\xff\xff\xff\xff\x0f",  # unsigned: 2^32 - 1; zigzag: -2^31
@@ -33,75 +33,77 @@ VARINTS = (
 )
 
 Mutator: TypeAlias = Callable[[Random, bytearray, Sequence[bytes]], None]
-"""Takes the dice, the bytes, of which there is one at least, and the contents of other samples."""
+"""Takes random numbers, the bytes, at least one, and the contents of other samples."""
 
 
-def _position(dice: Random, content: bytearray) -> int:
-    # Heads and lengths decide most, and they stand in front, so part of the damage goes there.
-    reach = min(len(content), 64) if dice.random() < 0.3 else len(content)
-    return dice.randrange(reach)
+def _position(random: Random, content: bytearray) -> int:
+    # Headers and lengths are at the beginning and decide most, so part of the damage is done there.
+    reach = min(len(content), 64) if random.random() < 0.3 else len(content)
+    return random.randrange(reach)
 
 
-def flip_bit(dice: Random, content: bytearray, others: Sequence[bytes]) -> None:
-    """Turn one bit over."""
-    content[_position(dice, content)] ^= 1 << dice.randrange(8)
+def flip_bit(random: Random, content: bytearray, others: Sequence[bytes]) -> None:
+    """Flip one bit."""
+    content[_position(random, content)] ^= 1 << random.randrange(8)
 
 
-def replace_byte(dice: Random, content: bytearray, others: Sequence[bytes]) -> None:
-    """Put an interesting byte, or any, in the place of one."""
-    content[_position(dice, content)] = dice.choice(INTERESTING_BYTES) if dice.random() < 0.8 else dice.randrange(256)
+def replace_byte(random: Random, content: bytearray, others: Sequence[bytes]) -> None:
+    """Replace one byte by an interesting one, or by any."""
+    content[_position(random, content)] = (
+        random.choice(INTERESTING_BYTES) if random.random() < 0.8 else random.randrange(256)
+    )
 
 
-def nudge_byte(dice: Random, content: bytearray, others: Sequence[bytes]) -> None:
-    """Count one byte a little up or down: a length that is nearly right."""
-    at = _position(dice, content)
-    content[at] = (content[at] + dice.choice((-2, -1, 1, 2))) % 256
+def nudge_byte(random: Random, content: bytearray, others: Sequence[bytes]) -> None:
+    """Increase or decrease one byte a little: a length that is nearly right."""
+    at = _position(random, content)
+    content[at] = (content[at] + random.choice((-2, -1, 1, 2))) % 256
 
 
-def replace_number(dice: Random, content: bytearray, others: Sequence[bytes]) -> None:
-    """Write an interesting big-endian number over some bytes."""
-    number = dice.choice((*INTERESTING_NUMBERS, len(content))) + dice.choice((-1, 0, 0, 1))
-    size = dice.choice((2, 4, 8))
-    at = _position(dice, content)
+def replace_number(random: Random, content: bytearray, others: Sequence[bytes]) -> None:
+    """Overwrite some bytes by an interesting big-endian number."""
+    number = random.choice((*INTERESTING_NUMBERS, len(content))) + random.choice((-1, 0, 0, 1))
+    size = random.choice((2, 4, 8))
+    at = _position(random, content)
     content[at : at + size] = struct.pack(">Q", number % (1 << 64))[-size:]
 
 
-def replace_varint(dice: Random, content: bytearray, others: Sequence[bytes]) -> None:
-    """Write a varint that is huge, negative or without end in the place of one byte, or over as many as it takes."""
-    varint = dice.choice(VARINTS)
-    at = _position(dice, content)
-    content[at : at + (1 if dice.random() < 0.5 else len(varint))] = varint
+def replace_varint(random: Random, content: bytearray, others: Sequence[bytes]) -> None:
+    """Replace one byte, or as many as it takes, by a varint that is huge, negative or without end."""
+    varint = random.choice(VARINTS)
+    at = _position(random, content)
+    content[at : at + (1 if random.random() < 0.5 else len(varint))] = varint
 
 
-def truncate(dice: Random, content: bytearray, others: Sequence[bytes]) -> None:
-    """Drop the end."""
-    del content[dice.randrange(len(content)) :]
+def truncate(random: Random, content: bytearray, others: Sequence[bytes]) -> None:
+    """Remove the end."""
+    del content[random.randrange(len(content)) :]
 
 
-def delete(dice: Random, content: bytearray, others: Sequence[bytes]) -> None:
-    """Drop some bytes."""
-    at = _position(dice, content)
-    del content[at : at + dice.choice((1, 1, 2, 4, 8, 32))]
+def delete(random: Random, content: bytearray, others: Sequence[bytes]) -> None:
+    """Remove some bytes."""
+    at = _position(random, content)
+    del content[at : at + random.choice((1, 1, 2, 4, 8, 32))]
 
 
-def insert(dice: Random, content: bytearray, others: Sequence[bytes]) -> None:
-    """Put some bytes in."""
-    at = _position(dice, content)
-    content[at:at] = dice.randbytes(dice.choice((1, 1, 2, 4, 8, 32)))
+def insert(random: Random, content: bytearray, others: Sequence[bytes]) -> None:
+    """Insert random bytes."""
+    at = _position(random, content)
+    content[at:at] = random.randbytes(random.choice((1, 1, 2, 4, 8, 32)))
 
 
-def duplicate(dice: Random, content: bytearray, others: Sequence[bytes]) -> None:
-    """Put a piece in twice."""
-    at = dice.randrange(len(content))
-    piece = content[at : at + dice.choice((1, 4, 16, 64, len(content)))]
+def duplicate(random: Random, content: bytearray, others: Sequence[bytes]) -> None:
+    """Repeat a piece."""
+    at = random.randrange(len(content))
+    piece = content[at : at + random.choice((1, 4, 16, 64, len(content)))]
     content[at:at] = piece
 
 
-def splice(dice: Random, content: bytearray, others: Sequence[bytes]) -> None:
-    """Go on with the rest of another input, from the same place or from any."""
-    other = dice.choice(others)
-    at = dice.randrange(len(content))
-    content[at:] = other[at if dice.random() < 0.5 else dice.randrange(len(other) + 1) :]
+def splice(random: Random, content: bytearray, others: Sequence[bytes]) -> None:
+    """Replace the rest by that of another input, from the same position or from any."""
+    other = random.choice(others)
+    at = random.randrange(len(content))
+    content[at:] = other[at if random.random() < 0.5 else random.randrange(len(other) + 1) :]
 
 
 MUTATORS: tuple[Mutator, ...] = (
@@ -119,22 +121,22 @@ MUTATORS: tuple[Mutator, ...] = (
 )
 
 
-def bent(dice: Random, content: bytes, others: Sequence[bytes], words: Sequence[bytes] = ()) -> bytes:
-    """Return the bytes with damage done to them once to four times.
+def mutated(random: Random, content: bytes, others: Sequence[bytes], words: Sequence[bytes] = ()) -> bytes:
+    """Return the bytes with one to four mutations.
 
     Args:
-        dice: decide all.
+        random: decides all.
         content: a real input.
-        others: inputs of the same kind.
-        words: pieces of text to be put in, for inputs that are text.
+        others: inputs of the same format.
+        words: tokens to insert, for text formats.
     """
     changed = bytearray(content)
-    for _ in range(dice.choice((1, 1, 1, 2, 2, 3, 4))):
+    for _ in range(random.choice((1, 1, 1, 2, 2, 3, 4))):
         if not changed:
             break
-        if words and dice.random() < 0.4:
-            at = dice.randrange(len(changed))
-            changed[at : at + dice.choice((0, 0, 1, 2, 4))] = dice.choice(words)
+        if words and random.random() < 0.4:
+            at = random.randrange(len(changed))
+            changed[at : at + random.choice((0, 0, 1, 2, 4))] = random.choice(words)
         else:
-            dice.choice(MUTATORS)(dice, changed, others)
+            random.choice(MUTATORS)(random, changed, others)
     return bytes(changed[:MAX_BYTES])

@@ -1,7 +1,7 @@
-"""What replicas say to each other, as messages of the wire: with one topic and one partition, ours, as they are meant.
+"""The messages between replicas on the wire, with the one topic and partition of the quorum.
 
-The samples of `tests.codec.samples` have something in every field, but two of everything, so that nothing behind the
-first look at topic and partition would be reached with them.
+The samples of `tests.codec.samples` have two topics and partitions, so a node would refuse them before it reads the
+other fields.
 """
 
 from __future__ import annotations

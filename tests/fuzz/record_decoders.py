@@ -1,4 +1,4 @@
-"""What lies in the log and in Fetch and Produce: record batches, runs of them, compressed records."""
+"""Record batches in the log, in Fetch and in Produce: single ones, several in a row, compressed records."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from tests.records.librdkafka_batches import CAUGHT
 from tests.records.samples import RICH
 
 MAX_DECOMPRESSED_BYTES = 256 << 10
-"""Declared for what is decompressed here: more than the first guess of the codecs, so that they guess twice."""
+"""The limit of decompressed bytes: larger than the first buffer of the codecs, so that they need a second one."""
 
 _RECORDS = [*RICH[:3], Record(key=b"k" * 70, value=b"v" * 200, headers=(("trace", b"x"),) * 3)]
 _COMPRESSIBLE = [Record(value=b"leader %d " % (at % 7) * 9) for at in range(40)]
 
 _PER_BYTE = 64
-"""A header of a record takes two bytes at least, and becomes a tuple in a list."""
+"""A header of a record takes at least two bytes, and becomes a tuple in a list."""
 
 _BOUND = MemoryBound(fixed_bytes=(64 << 10) + 2 * MAX_CONTROL_BYTES, per_byte=_PER_BYTE)
-"""A codec's buffer and the copy of what is in it, for what is decompressed into the larger one of both limits."""
+"""A codec's buffer and a copy of its content, for the larger one of both limits."""
 
 _STRICT_BOUND = MemoryBound(fixed_bytes=(64 << 10) + 2 * DEFAULT_MAX_DECOMPRESSED_BYTES, per_byte=_PER_BYTE)
 
 
 def leader_change(base_offset: int) -> bytes:
-    """Return the control batch that an epoch begins with."""
+    """Return the LeaderChange batch at the start of an epoch."""
     return leader_change_batch(
         base_offset=Offset(base_offset),
         epoch=Epoch(2),
@@ -62,7 +62,7 @@ def _end_of_transaction(compression: Compression) -> bytes:
 
 
 def plain_batches() -> Iterator[tuple[str, bytes]]:
-    """Yield batches, with their names, of records that have nothing but a value: of every codec, and Kafka's."""
+    """Yield batches of records with values only, by name: of every codec, and Kafka's."""
     for codec in Compression:
         yield f"ours, {codec.name.lower()}", build_batch(_COMPRESSIBLE, compression=codec)
     for batch in split_batches(kafka_bytes.SEGMENT)[2:]:
@@ -70,14 +70,14 @@ def plain_batches() -> Iterator[tuple[str, bytes]]:
 
 
 def rich_batches() -> Iterator[tuple[str, bytes]]:
-    """Yield batches, with their names, of records with keys and headers: of every codec."""
+    """Yield batches of records with keys and headers, by name: of every codec."""
     yield "of an idempotent producer", build_batch(_RECORDS, producer_id=7, producer_epoch=1, base_sequence=3)
     for codec, batch in CAUGHT.items():
         yield f"librdkafka's, {codec.name.lower()}", batch
 
 
 def control_batches() -> Iterator[tuple[str, bytes]]:
-    """Yield control batches, with their names: of every type."""
+    """Yield control batches of every type, by name."""
     yield "leader change", leader_change(3)
     for codec in (Compression.NONE, Compression.ZSTD):
         yield f"end of transaction, {codec.name.lower()}", _end_of_transaction(codec)
@@ -86,7 +86,7 @@ def control_batches() -> Iterator[tuple[str, bytes]]:
 
 
 def read_batch(data: bytes) -> None:
-    """Read all of one batch: header, checksum, records, and what control records say."""
+    """Read all of one batch: header, checksum, records and control records."""
     header = read_header(data)
     check_crc(data, 0, header.size_bytes)
     count = 0
@@ -102,18 +102,18 @@ def read_batch(data: bytes) -> None:
 
 
 def read_run(data: bytes) -> None:
-    """Read batches that follow each other, as a follower, and as one that only finds its way."""
+    """Read several batches in a row, with their checksums as a follower, and by their headers alone."""
     prefix = split_good_prefix(data)
     assert sum(batch.header.size_bytes for batch in prefix.batches) <= len(data), "more batches than bytes"
     assert 0 <= take_until(data, 0, max_bytes=len(data), end_offset=Offset(1 << 62)) <= len(data)
     assert skip_to(data, Offset(5)) >= 0
     if prefix.damage is None:
-        assert tuple(split_batches(data)) == prefix.batches, "two readers, two results"
+        assert tuple(split_batches(data)) == prefix.batches, "the readers differ"
 
 
-def sealed_mostly(dice: Random, data: bytes) -> bytes:
-    """Return the batch with its length and checksum right, four times of five: else little gets past them."""
-    return sealed(data) if len(data) >= HEADER.size and dice.random() < 0.8 else data
+def sealed_mostly(random: Random, data: bytes) -> bytes:
+    """Return the batch with correct length and checksum, four times of five; otherwise few would pass these checks."""
+    return sealed(data) if len(data) >= HEADER.size and random.random() < 0.8 else data
 
 
 def _batch_samples() -> Iterator[Sample]:
@@ -131,13 +131,13 @@ def _produced_samples() -> Iterator[Sample]:
 
 def _run_samples() -> Iterator[Sample]:
     three = b"".join(build_batch(_RECORDS, base_offset=Offset(4 * at), epoch=Epoch(1)) for at in range(3))
-    for name, run in (("plain", three), ("cut", three[:-9]), ("Kafka's", kafka_bytes.SEGMENT)):
+    for name, run in (("plain", three), ("truncated", three[:-9]), ("Kafka's", kafka_bytes.SEGMENT)):
         yield Sample(name=name, content=run, decode=read_run)
 
 
 def _compressed_samples() -> Iterator[Sample]:
     text = b"".join(b"leader %d of epoch %d, " % (at % 7, at // 7) for at in range(300))
-    # More than is allowed: bent just so, it may say that it is less.
+    # It exceeds the limit, and a mutation may make it claim less.
     bomb = bytes(MAX_DECOMPRESSED_BYTES + 1)
     for codec in Compression:
         decode = partial(decompress, codec, max_bytes=MAX_DECOMPRESSED_BYTES)
@@ -159,7 +159,7 @@ RECORD_DECODERS = (
         samples=tuple(_batch_samples()),
         refusals=(DecodeError,),
         bound=_BOUND,
-        mend=sealed_mostly,
+        repair=sealed_mostly,
         share=4,
     ),
     Decoder(name="runs of batches", samples=tuple(_run_samples()), refusals=(DecodeError,), bound=_BOUND),
@@ -168,7 +168,7 @@ RECORD_DECODERS = (
         samples=tuple(_produced_samples()),
         refusals=(RequestError,),
         bound=_STRICT_BOUND,
-        mend=sealed_mostly,
+        repair=sealed_mostly,
     ),
     Decoder(
         name="compressed records", samples=tuple(_compressed_samples()), refusals=(DecodeError,), bound=_BOUND, share=2

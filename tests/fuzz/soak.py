@@ -1,4 +1,4 @@
-"""Many inputs, chunk by chunk, each chunk in a process of its own (see `chunk`)."""
+"""Runs many inputs, in chunks with a process each (see `chunk`)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.fuzz.trial import Verdict, trial
 ROOT = Path(__file__).parents[2]
 TABLE = "tests.fuzz.decoders:DECODERS"
 PROCESSOR_TIME_S = 20.0
-_LAST_WORDS = 2000
+_STDERR_CHARACTERS = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Breach:
-    """An input that broke something, all of which its seed and number say."""
+class Violation:
+    """An input that caused a violation. Its seed and number determine it."""
 
     seed: int
     number: int
@@ -32,33 +32,33 @@ class Breach:
 
     def __str__(self) -> str:
         return (
-            f"input {self.number} of seed {self.seed} broke: {self.what}\n"
-            f"again: python -m tests.fuzz --seed {self.seed} --first {self.number} --inputs 1\n"
+            f"input {self.number} of seed {self.seed} violates the contract: {self.what}\n"
+            f"repeat: python -m tests.fuzz --seed {self.seed} --first {self.number} --inputs 1\n"
             f"bytes: {self.content.hex()}"
         )
 
 
 @dataclass(slots=True, kw_only=True)
 class Report:
-    """What came out of all chunks so far.
+    """The results of all chunks so far.
 
     Fields:
-        input_count: how many inputs did no harm.
+        input_count: the number of inputs without a violation.
         verdicts: how often each decoder accepted and refused.
-        breach: the input that ended it; None if none did.
+        violation: the input that caused a violation; None if there is none.
     """
 
     input_count: int = 0
     verdicts: Counter[tuple[str, Verdict]] = field(default_factory=Counter)
-    breach: Breach | None = None
+    violation: Violation | None = None
 
     def share_accepted(self, decoder: str) -> float | None:
-        """Share of a decoder's inputs that it accepted; None if it got none."""
+        """Return the share of a decoder's inputs that it accepted; None if it got none."""
         accepted, refused = (self.verdicts[decoder, verdict] for verdict in Verdict)
         return accepted / (accepted + refused) if accepted + refused else None
 
     def add(self, found: Found) -> None:
-        """Count what a chunk found, apart from its breach."""
+        """Add the counts of a chunk."""
         for name, count in found.verdicts.items():
             decoder, _, verdict = name.rpartition("/")
             self.verdicts[decoder, Verdict(verdict)] += count
@@ -75,15 +75,15 @@ def soak(
     processor_time_s: float = PROCESSOR_TIME_S,
     on_chunk: Callable[[Report], None] = lambda report: None,
 ) -> Report:
-    """Try inputs until one breaks something or all are done.
+    """Run inputs until one causes a violation or all are done.
 
     Args:
-        seed: says, with its number, what an input is.
-        input_count: how many.
-        first_number: of the first.
-        chunk_size: how many a process tries.
+        seed: the seed of the inputs.
+        input_count: the number of inputs.
+        first_number: the number of the first input.
+        chunk_size: the number of inputs for one process.
         table: "module:name" of the decoders.
-        processor_time_s: most that one input may take.
+        processor_time_s: the processor time that one input may take.
         on_chunk: called after each chunk.
     """
     report = Report()
@@ -98,10 +98,10 @@ def soak(
         )
         found = _run_in_child(job)
         report.add(found)
-        if found.breach is not None:
-            report.breach = _breach(job, found)
+        if found.violation is not None:
+            report.violation = _violation(job, found)
         on_chunk(report)
-        if report.breach is not None:
+        if report.violation is not None:
             break
     return report
 
@@ -120,22 +120,22 @@ def _run_in_child(job: Job) -> Found:
         if child.returncode == 0:
             return Found(**json.loads(child.stdout))
         (number,) = NUMBER.unpack(Path(progress.name).read_bytes())
-        return Found(verdicts={}, breach_number=number, breach=_death(child))
+        return Found(verdicts={}, violation_number=number, violation=_death(child))
 
 
 def _death(child: subprocess.CompletedProcess[str]) -> str:
     if child.returncode == -signal.SIGPROF:
-        return "it takes too much processor time"
+        return "too much processor time"
     how = signal.Signals(-child.returncode).name if child.returncode < 0 else f"exit code {child.returncode}"
-    return f"the process ended with {how}: {child.stderr[-_LAST_WORDS:]}"
+    return f"the process ended with {how}: {child.stderr[-_STDERR_CHARACTERS:]}"
 
 
-def _breach(job: Job, found: Found) -> Breach:
-    assert found.breach_number is not None
-    assert found.breach is not None
-    culprit = trial(load_table(job.table), job.seed, found.breach_number)
-    what = found.breach if found.breach.startswith(str(culprit)) else f"{culprit}: {found.breach}"
-    return Breach(seed=job.seed, number=found.breach_number, what=what, content=culprit.content)
+def _violation(job: Job, found: Found) -> Violation:
+    assert found.violation_number is not None
+    assert found.violation is not None
+    culprit = trial(load_table(job.table), job.seed, found.violation_number)
+    what = found.violation if found.violation.startswith(str(culprit)) else f"{culprit}: {found.violation}"
+    return Violation(seed=job.seed, number=found.violation_number, what=what, content=culprit.content)
 
 
 def shares_accepted(report: Report, table: str = TABLE) -> Iterator[tuple[str, float | None]]:

@@ -1,4 +1,4 @@
-"""The files of a node's directory, as somebody else, a bad disk or a crash may have left them."""
+"""The files of a node's directory, with any damage."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ SNAPSHOT_END = Offset(9)
 NODE_ID = NodeId(1)
 
 _BOUND = MemoryBound(fixed_bytes=64 << 10, per_byte=200)
-"""An empty line of a checkpoint takes one byte, and becomes a list that has its place in two others."""
+"""An empty line of a checkpoint takes one byte, and becomes a list that is an element of two others."""
 
 _LOG_BOUND = MemoryBound(fixed_bytes=(256 << 10) + 2 * DEFAULT_MAX_DECOMPRESSED_BYTES, per_byte=64)
-"""Looking for a time opens batches: a codec's buffer, and the copy of what is in it."""
+"""A search for a timestamp decompresses batches: a codec's buffer, and a copy of its content."""
 
 _JSON_WORDS = (
     *(b"null", b"true", b"-1", b"-2", b"0", b"1", b"2147483648", b"1e400", b"-0", b"1.5", b"NaN", b"Infinity"),
@@ -81,12 +81,12 @@ def _files(content: Mapping[str, bytes]) -> MemoryFiles:
 
 
 def read_election_state(content: bytes) -> ElectionState:
-    """Read quorum-state; what was read can be written and read again."""
+    """Read quorum-state, write it and read it again."""
     files = _files({ELECTION_STATE_NAME: content})
     file = ElectionStateFile(files, ELECTION_STATE_NAME)
     state = file.read()
     file.write(state, kraft_version=1)
-    assert file.read() == state, "it is not what it was after it has been written"
+    assert file.read() == state, "it changes when it is written and read"
     return state
 
 
@@ -114,16 +114,16 @@ def read_partition_metadata(content: bytes) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogDirectory:
-    """A log of which one file was bent: opens it, reads all of it, and opens it again.
+    """A log with one mutated file: opens it, reads all of it, and opens it again.
 
     Fields:
-        content: its files as they should be.
-        bent: name of the one that is not.
-        recovery_point: all below it has been flushed.
+        content: its files before the mutation.
+        mutated: the name of the mutated file.
+        recovery_point: everything below is flushed.
     """
 
     content: Mapping[str, bytes]
-    bent: str
+    mutated: str
     recovery_point: int
 
     def __call__(self, data: bytes) -> int:
@@ -131,20 +131,20 @@ class LogDirectory:
 
         Raises:
             StorageError: it cannot be opened.
-            AssertionError: it can, but then it cannot be read, or ends elsewhere the second time.
+            AssertionError: it can be opened but not read, or its end differs when it is opened again.
         """
         checkpoint = f"0\n1\n{TOPIC} 0 {self.recovery_point}\n".encode()
-        files = _files({**self.content, f"{DIRECTORY}/{self.bent}": data, RECOVERY_POINT_NAME: checkpoint})
+        files = _files({**self.content, f"{DIRECTORY}/{self.mutated}": data, RECOVERY_POINT_NAME: checkpoint})
         log = self._open(files)
         self._read_all(log)
         log.close()
         end_offset = log.end_offset
-        assert self._open(files).end_offset == end_offset, "another end the second time"
+        assert self._open(files).end_offset == end_offset, "the end differs when it is opened again"
         return end_offset
 
     def _open(self, files: MemoryFiles) -> Log:
         recovery_point = RecoveryPoint(files, RECOVERY_POINT_NAME, topic=TOPIC, partition=0)
-        # No bytes in memory: all is read from the files.
+        # There is no tail in memory, so all is read from the files.
         return Log.open(files, DIRECTORY, LogConfig(segment_bytes=6000, tail_bytes=0), recovery_point)
 
     def _read_all(self, log: Log) -> None:
@@ -193,10 +193,10 @@ def read_high_watermark(content: bytes) -> Offset:
 
 
 def read_producer_snapshot(content: bytes) -> TableImage:
-    """Read a producer snapshot; what was read is written the same again."""
+    """Read a producer snapshot, write it and read it again."""
     image = decode_producer_snapshot(content, end_offset=SNAPSHOT_END)
     again = decode_producer_snapshot(encode_producer_snapshot(image), end_offset=SNAPSHOT_END)
-    assert again == image, "another table the second time"
+    assert again == image, "it changes when it is written and read"
     return image
 
 
@@ -221,7 +221,7 @@ def a_producer_snapshot() -> bytes:
 
 
 def seal_producer_snapshot(content: bytes) -> bytes:
-    """Give a bent snapshot a checksum that is right, so that the rest of it is read."""
+    """Return a snapshot with a correct checksum, so that the rest of it is read."""
     return content[:2] + struct.pack(">I", crc32c(content[6:])) + content[6:]
 
 
@@ -241,7 +241,7 @@ def _logs() -> Iterator[Sample]:
             yield Sample(
                 name=f"{name}, recovery point {recovery_point}",
                 content=data,
-                decode=LogDirectory(content=content, bent=name, recovery_point=recovery_point),
+                decode=LogDirectory(content=content, mutated=name, recovery_point=recovery_point),
             )
 
 
@@ -267,7 +267,7 @@ STORAGE_DECODERS = (
         samples=(Sample(name="two writers", content=a_producer_snapshot(), decode=read_producer_snapshot),),
         refusals=(DecodeError,),
         bound=_BOUND,
-        mend=lambda _dice, content: seal_producer_snapshot(content),
+        repair=lambda _dice, content: seal_producer_snapshot(content),
         share=2,
     ),
     Decoder(
@@ -275,6 +275,6 @@ STORAGE_DECODERS = (
         samples=tuple(_logs()),
         refusals=(StorageError,),
         bound=_LOG_BOUND,
-        mend=sealed_mostly,
+        repair=sealed_mostly,
     ),
 )

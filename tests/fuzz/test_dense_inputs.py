@@ -1,6 +1,6 @@
-"""Bounds hold where they are tight: 64 KiB of nothing but the smallest things that become objects.
+"""Memory bounds hold for dense inputs: 64 KiB of the smallest elements that become objects.
 
-Bent samples are short, so that what is fixed in a bound covers much of what they take. Here it covers little.
+Mutated samples are short, so the fixed part of a bound covers most of their memory. Here it covers little.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ RECORD_OF_EMPTY_HEADERS = Record(value=None, timestamp_ms=NOW_MS, headers=(("", 
 
 
 def trial(decoder_name: str, sample_name: str, content: bytes) -> Trial:
-    """Return the trial of bytes that are read as this sample is."""
+    """Return the trial of bytes that are decoded like this sample."""
     decoder = next(decoder for decoder in DECODERS if decoder.name == decoder_name)
     sample = next(sample for sample in decoder.samples if sample.name.startswith(sample_name))
     return Trial(decoder=decoder, sample=sample, content=content)
 
 
 def unknown_tags() -> bytes:
-    """A Vote request with as many unknown tags as there is room for."""
+    """A Vote request with as many unknown tags as fit."""
     count = SIZE_BYTES // 2
     return EMPTY_VOTE[:-1] + encode_uvarint(count) + b"\x64\x00" * count
 
 
 def empty_topics() -> bytes:
-    """A Vote request with as many topics without name or partitions as there is room for."""
+    """A Vote request with as many topics without name and partitions as fit."""
     count = SIZE_BYTES // 3
     return EMPTY_VOTE[:-2] + encode_uvarint(count + 1) + b"\x01\x01\x00" * count + b"\x00"
 
@@ -65,12 +65,12 @@ def json_of(element: str) -> bytes:
 
 
 def json_of_many_keys() -> bytes:
-    """A JSON object with as many keys as there is room for."""
+    """A JSON object with as many keys as fit."""
     return json.dumps({f"{key:x}": 0 for key in range(SIZE_BYTES // 9)}, separators=(",", ":")).encode()
 
 
 def packed(element: bytes) -> bytes:
-    """A row in msgpack with an array of this many such things where numbers should be."""
+    """A row in msgpack with an array of these elements where numbers are expected."""
     return b"\x81\xa5parts\xdd" + SIZE_BYTES.to_bytes(4, "big") + element * SIZE_BYTES
 
 
@@ -80,7 +80,7 @@ def many_properties() -> bytes:
 
 
 def dense_inputs() -> Iterator[tuple[str, Trial]]:
-    """Yield all of them by name."""
+    """Yield all inputs, with their names."""
     yield "unknown tags", trial("messages", "VoteRequest v2", unknown_tags())
     yield "empty topics", trial("messages", "VoteRequest v2", empty_topics())
     yield "empty frames", trial("streams of frames", "three", bytes(SIZE_BYTES))
@@ -91,8 +91,8 @@ def dense_inputs() -> Iterator[tuple[str, Trial]]:
     yield "batches in columns", trial("columns", "one batch", small_batches())
     for headers in ("headers=False", "headers=True"):
         batch = build_batch([Record(value=None, timestamp_ms=NOW_MS, headers=(("", b""),) * 3)] * (SIZE_BYTES // 14))
-        question = f"one batch, Question(start_offset=0, end_offset={2**63 - 1}, {headers}"
-        yield f"headers in columns, {headers}", trial("columns", question, batch)
+        query = f"one batch, Query(start_offset=0, end_offset={2**63 - 1}, {headers}"
+        yield f"headers in columns, {headers}", trial("columns", query, batch)
     records = [SMALLEST_RECORD] * (SIZE_BYTES // 8)
     for codec in (Compression.GZIP, Compression.LZ4, Compression.ZSTD):
         yield f"{codec.name.lower()} in columns", trial("columns", "one batch", build_batch(records, compression=codec))
@@ -110,5 +110,5 @@ def dense_inputs() -> Iterator[tuple[str, Trial]]:
 
 
 @pytest.mark.parametrize("dense", [pytest.param(dense, id=name) for name, dense in dense_inputs()])
-def test_decoder_keeps_its_bound_when_all_is_as_small_as_can_be(dense: Trial) -> None:
-    dense.judge()
+def test_decoder_keeps_its_bound_when_the_input_is_dense(dense: Trial) -> None:
+    dense.run()

@@ -1,4 +1,4 @@
-"""Each kind of damage does what it says, to bytes of any length, and the dice alone decide."""
+"""Each mutator does its kind of damage to bytes of any length, decided by the random numbers alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from tests.fuzz.mutators import MAX_BYTES, MUTATORS, Mutator, bent, delete, duplicate, insert, splice, truncate
+from tests.fuzz.mutators import MAX_BYTES, MUTATORS, Mutator, delete, duplicate, insert, mutated, splice, truncate
 
 CONTENT = bytes(range(1, 101))
 OTHER = b"other" * 30
@@ -18,7 +18,7 @@ LENGTHS: dict[Mutator, range] = {
     duplicate: range(101, 201),
     splice: range(251),
 }
-"""What may come of a hundred bytes; the others change bytes in their places, or nearly."""
+"""The possible lengths after a mutation of a hundred bytes; the other mutators keep the length, or nearly."""
 
 every_mutator = pytest.mark.parametrize(
     "mutator", [pytest.param(each, id=each.__name__) for each in dict.fromkeys(MUTATORS)]
@@ -27,12 +27,12 @@ every_mutator = pytest.mark.parametrize(
 
 @every_mutator
 def test_mutator_does_damage_of_its_kind(mutator: Mutator) -> None:
-    dice = Random(1)
+    random = Random(1)
     changed_count = 0
 
     for _ in range(100):
         content = bytearray(CONTENT)
-        mutator(dice, content, [OTHER])
+        mutator(random, content, [OTHER])
         assert len(content) in LENGTHS.get(mutator, range(95, 112))
         changed_count += bytes(content) != CONTENT
 
@@ -40,26 +40,26 @@ def test_mutator_does_damage_of_its_kind(mutator: Mutator) -> None:
 
 
 @every_mutator
-def test_mutator_bends_a_single_byte(mutator: Mutator) -> None:
+def test_mutator_mutates_a_single_byte(mutator: Mutator) -> None:
     for seed in range(50):
         mutator(Random(seed), bytearray(b"x"), [b""])
 
 
-def test_bytes_are_bent_alike_when_the_dice_are_the_same() -> None:
-    once, again = ([bent(Random(seed), CONTENT, [OTHER]) for seed in range(100)] for _ in "12")
+def test_mutation_is_the_same_when_the_random_numbers_are() -> None:
+    once, again = ([mutated(Random(seed), CONTENT, [OTHER]) for seed in range(100)] for _ in "12")
 
     assert once == again
 
 
-def test_words_come_in_where_the_bytes_are_text() -> None:
-    dice = Random(1)
+def test_words_are_inserted_in_text() -> None:
+    random = Random(1)
 
-    texts = [bent(dice, b'{"version":1}', [b"{}"], [b"null"]) for _ in range(100)]
+    texts = [mutated(random, b'{"version":1}', [b"{}"], [b"null"]) for _ in range(100)]
 
     assert sum(b"null" in text for text in texts) > 30
 
 
 def test_bytes_grow_no_larger_than_allowed() -> None:
-    dice = Random(1)
+    random = Random(1)
 
-    assert all(len(bent(dice, bytes(MAX_BYTES), [OTHER])) <= MAX_BYTES for _ in range(50))
+    assert all(len(mutated(random, bytes(MAX_BYTES), [OTHER])) <= MAX_BYTES for _ in range(50))

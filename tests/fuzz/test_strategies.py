@@ -1,4 +1,4 @@
-"""The same promise, with inputs that hypothesis thinks up, and makes as small as it can when they break something."""
+"""The contract of decoders, with inputs of hypothesis, which shrinks those that cause a violation."""
 
 from __future__ import annotations
 
@@ -44,53 +44,53 @@ def samples(decoder: Decoder) -> SearchStrategy[Sample]:
 
 
 def objects_like(content: bytes) -> SearchStrategy[bytes]:
-    """JSON objects with keys of the one given, and anything behind them; or what was there."""
+    """Return JSON objects with keys of the given one, and with its values or any others."""
     kept = json.loads(content)
     values = {key: st.just(value) | json_values for key, value in kept.items()}
     return st.fixed_dictionaries({}, optional=values).map(lambda value: json.dumps(value).encode())
 
 
 @every_decoder
-def test_decoder_keeps_its_promise_when_bytes_are_any(decoder: Decoder) -> None:
+def test_decoder_keeps_its_contract_when_bytes_are_any(decoder: Decoder) -> None:
     @given(sample=samples(decoder), content=st.binary(max_size=300))
     def check(sample: Sample, content: bytes) -> None:
-        Trial(decoder=decoder, sample=sample, content=content).judge()
+        Trial(decoder=decoder, sample=sample, content=content).run()
 
     check()
 
 
 @every_decoder
-def test_decoder_keeps_its_promise_when_a_piece_is_replaced(decoder: Decoder) -> None:
+def test_decoder_keeps_its_contract_when_a_piece_is_replaced(decoder: Decoder) -> None:
     @given(sample=samples(decoder), data=st.data())
     def check(sample: Sample, data: st.DataObject) -> None:
         start = data.draw(st.integers(0, len(sample.content)))
         end = data.draw(st.integers(start, min(start + 8, len(sample.content))))
         piece = data.draw(st.binary(max_size=8))
         content = sample.content[:start] + piece + sample.content[end:]
-        Trial(decoder=decoder, sample=sample, content=content).judge()
+        Trial(decoder=decoder, sample=sample, content=content).run()
 
     check()
 
 
 @pytest.mark.parametrize("name", ["quorum-state", "offsets"])
-def test_reader_of_json_keeps_its_promise_when_values_are_any(name: str) -> None:
+def test_reader_of_json_keeps_its_contract_when_values_are_any(name: str) -> None:
     decoder = decoder_named(name)
 
     @given(sample=samples(decoder), data=st.data())
     def check(sample: Sample, data: st.DataObject) -> None:
         content = data.draw(objects_like(sample.content))
-        Trial(decoder=decoder, sample=sample, content=content).judge()
+        Trial(decoder=decoder, sample=sample, content=content).run()
 
     check()
 
 
-def test_reader_of_rows_keeps_its_promise_when_values_are_any() -> None:
+def test_reader_of_rows_keeps_its_contract_when_values_are_any() -> None:
     decoder = decoder_named("msgpack")
     sample = decoder.samples[0]
     names = list(msgpack.unpackb(sample.content, timestamp=0))
 
     @given(st.fixed_dictionaries({}, optional=dict.fromkeys(names, packable_values)))
     def check(row: dict[str, object]) -> None:
-        Trial(decoder=decoder, sample=sample, content=msgpack.packb(row)).judge()
+        Trial(decoder=decoder, sample=sample, content=msgpack.packb(row)).run()
 
     check()

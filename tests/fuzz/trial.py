@@ -1,4 +1,4 @@
-"""One input, and the judgement of what its decoder made of it. The seed and the number of an input say all of it."""
+"""One input for a decoder, and its verdict. The seed and the number of an input determine it."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from random import Random
 
 from tests.fuzz.decoder import Decoder, Sample
 from tests.fuzz.memory import PeakMemory
-from tests.fuzz.mutators import bent
+from tests.fuzz.mutators import mutated
 
 
 class Verdict(Enum):
-    """How an input ended that did no harm."""
+    """The result of an input without a violation."""
 
     ACCEPTED = "accepted"
     REFUSED = "refused"
 
 
-class BreachError(AssertionError):
-    """A decoder did what it must not."""
+class ViolationError(AssertionError):
+    """A decoder violated its contract."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """An input for a decoder: a sample of it, bent."""
+    """An input for a decoder: a mutated sample."""
 
     decoder: Decoder
     sample: Sample
     content: bytes
 
-    def judge(self) -> Verdict:
+    def run(self) -> Verdict:
         """Decode the input.
 
         Raises:
-            BreachError: another error than the declared ones, or more memory than the bound.
+            ViolationError: the decoder raised an undeclared error, or took more memory than its bound.
         """
         with PeakMemory() as peak:
             verdict = self._decode()
         bound_bytes = self.decoder.bound.of(len(self.content))
         if peak.size_bytes > bound_bytes:
-            raise BreachError(
+            raise ViolationError(
                 f"{self}: {peak.size_bytes} bytes of memory for {len(self.content)} bytes of input, "
-                f"{bound_bytes} are allowed"
+                f"the bound is {bound_bytes}"
             )
         return verdict
 
@@ -54,9 +54,9 @@ class Trial:
             return Verdict.REFUSED
         except KeyboardInterrupt:
             raise
-        # Not only Exception: a panic in a library written in Rust is none.
+        # A panic in a library written in Rust is no child of Exception.
         except BaseException as error:
-            raise BreachError(f"{self}: {type(error).__name__}: {error}") from error
+            raise ViolationError(f"{self}: {type(error).__name__}: {error}") from error
         return Verdict.ACCEPTED
 
     def __str__(self) -> str:
@@ -64,17 +64,17 @@ class Trial:
 
 
 def trial(decoders: Sequence[Decoder], seed: int, number: int) -> Trial:
-    """Return input `number` of the seed; the same whenever it is asked for."""
-    dice = Random(f"{seed} {number}")
-    decoder = dice.choices(decoders, [decoder.share for decoder in decoders])[0]
-    sample = dice.choice(decoder.samples)
-    others = [dice.choice(decoder.samples).content]
-    content = decoder.mend(dice, bent(dice, sample.content, others, decoder.words))
+    """Return input `number` of a seed, always the same."""
+    random = Random(f"{seed} {number}")
+    decoder = random.choices(decoders, [decoder.share for decoder in decoders])[0]
+    sample = random.choice(decoder.samples)
+    others = [random.choice(decoder.samples).content]
+    content = decoder.repair(random, mutated(random, sample.content, others, decoder.words))
     return Trial(decoder=decoder, sample=sample, content=content)
 
 
 def warm_up(decoders: Sequence[Decoder]) -> None:
-    """Decode every sample once, so that what is made at the first use is not counted as an input's."""
+    """Decode every sample once, so that caches made at the first use do not count for an input."""
     for decoder in decoders:
         for sample in decoder.samples:
             try:

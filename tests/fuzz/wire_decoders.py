@@ -37,17 +37,17 @@ from tests.fuzz.quorum_messages import peer_requests, peer_responses
 from tests.wire.catalog import EDITIONS
 
 OURS = TopicPartition(topic_name="__raft_performance_test", topic_id=Uuid("AAAAAAAAAAAAAAAAAAAAAg"))
-"""The partition that the frames caught from Kafka speak of."""
+"""The partition in the frames captured from Kafka."""
 
 MAX_FRAME_BYTES = 1 << 16
 
 _SIZE_BYTES = 4
 
 _BOUND = MemoryBound(fixed_bytes=64 << 10, per_byte=64)
-"""An unknown tag takes two bytes at least, a struct in an array three, and they become tuples or objects."""
+"""An unknown tag takes at least two bytes and a struct in an array three; they become tuples and objects."""
 
 _SEND_ON_BOUND = MemoryBound(fixed_bytes=64 << 10, per_byte=4 * _BOUND.per_byte)
-"""Read twice, and written in small pieces in between."""
+"""The bytes are read twice, and written in small pieces in between."""
 
 
 def read_message(content: bytes, *, message_class: type[Message], version: int) -> Message:
@@ -56,7 +56,7 @@ def read_message(content: bytes, *, message_class: type[Message], version: int) 
 
 
 def send_on(content: bytes, *, message_class: type[Message], version: int) -> Message:
-    """Read a message; what was read can be written, and is then read as the same."""
+    """Read a message, write it and read it again."""
     message = decode(message_class, version, content)
     encoded = encode(message, version)
     assert encode(decode(message_class, version, encoded), version) == encoded, "it is not what it was when written"
@@ -64,7 +64,7 @@ def send_on(content: bytes, *, message_class: type[Message], version: int) -> Me
 
 
 def read_request(frame: bytes) -> object:
-    """Read a request as a node does; one of a replica as far as the core's form of it."""
+    """Read a request as a node does, that of a replica up to the core's message."""
     received = decode_request(frame)
     if isinstance(received, UnsupportedRequest):
         return received
@@ -79,7 +79,7 @@ def read_request(frame: bytes) -> object:
 
 
 def read_response(frame: bytes, *, api: Api[Any, Any], version: int) -> object:
-    """Read a response as the node that asked does."""
+    """Read a response as the node that sent the request does."""
     _correlation_id, message = decode_response(frame, api, version)
     match message:
         case (
@@ -95,7 +95,7 @@ def read_response(frame: bytes, *, api: Api[Any, Any], version: int) -> object:
 
 
 def read_stream(stream: bytes) -> object:
-    """Cut a stream that comes in two pieces into frames."""
+    """Split a stream into frames, received in two pieces."""
     reader = FrameReader(MAX_FRAME_BYTES)
     half = len(stream) // 2
     return [frame for piece in (stream[:half], stream[half:]) for frame in reader.receive(piece)]
@@ -129,7 +129,7 @@ def _requests() -> Iterator[Sample]:
 
 
 def _frames(requests: Iterable[Message], version: int, client_id: str | None) -> list[bytes]:
-    """The requests as frames without their sizes; those are left out that the version cannot say."""
+    """Return the requests as frames without the size field, except those that a version cannot express."""
     frames = []
     for request in requests:
         try:
@@ -160,7 +160,7 @@ def _responses() -> Iterator[Sample]:
 def _streams() -> Iterator[Sample]:
     frames = [len(frame).to_bytes(_SIZE_BYTES, "big") + frame for frame in kafka_bytes.REQUESTS]
     yield Sample(name="three frames", content=b"".join(frames[:3]), decode=read_stream)
-    yield Sample(name="frames, the last one cut", content=b"".join(frames)[:-20], decode=read_stream)
+    yield Sample(name="frames, the last one truncated", content=b"".join(frames)[:-20], decode=read_stream)
 
 
 WIRE_DECODERS = (

@@ -8,7 +8,7 @@ OPTION = "--rewrite"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(OPTION, action="store_true", help="write what the scenarios print now into their files")
+    parser.addoption(OPTION, action="store_true", help="write the present output of the scenarios into their files")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Every scenario file prints what it says it prints."""
+"""Every scenario file has the output that it expects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.scenarios.harness.script import Script
 _SCRIPTS = [Script.read(path) for path in sorted(Path(__file__).parent.glob("scenario_*.txt"))]
 
 _OUT_OF_SCOPE = {7, 35}
-"""Voters in the log (7) come with KIP-853; the figures of the tool (35) are proved where the tool is."""
+"""Voters in the log (7) belong to KIP-853; the numbers of the tool (35) are tested with the tool."""
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,9 @@ def test_scenario_prints_what_its_file_says_when_run(script: Script, is_rewritin
     if is_rewriting:
         script.path.write_text(text_now(script), encoding="utf-8")
     else:
-        assert not (diff := difference(script)), f"if this is right, --rewrite and review:\n{diff}"
+        assert not (diff := difference(script)), (
+            f"if the present output is right, run with --rewrite and review the diff:\n{diff}"
+        )
 
 
 def test_scenario_rules_have_a_file_each() -> None:

@@ -1,10 +1,10 @@
-"""Replays one run of the simulator, or tries many seeds, or looks whether it would find a bug.
+"""Replays one run of the simulator, runs many seeds, or checks that planted bugs are found.
 
-    python -m tests.simulation --seed 7                  its story, and how it ends
-    python -m tests.simulation --seeds 0-999             one line each, and what was seen
-    python -m tests.simulation --seed 7 --events 2000    faults end after so many events
+    python -m tests.simulation --seed 7                  the log of one run, and its outcome
+    python -m tests.simulation --seeds 0-999             one line for each run, then counts of faults and marks
+    python -m tests.simulation --seed 7 --events 2000    the same, with a fault phase of at most so many events
     python -m tests.simulation --mutations               which invariant catches which planted bug, with which seed
-    python -m tests.simulation --mutations --write-seeds the same, and the seeds are written down for the tests
+    python -m tests.simulation --mutations --write-seeds the same; the seeds are stored for the tests
 
 The exit code is 1 when an invariant broke, or a planted bug was not caught.
 """
@@ -17,9 +17,9 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from tests.simulation.faults.kinds import BEYOND, Fault
+from tests.simulation.faults.kinds import NOT_TOLERATED, Fault
 from tests.simulation.fixed_seeds import FIXED_SEEDS
-from tests.simulation.marks import BEYOND_MARKS, Mark
+from tests.simulation.marks import NOT_TOLERATED_MARKS, Mark
 from tests.simulation.mutations.catalogue import MUTATIONS
 from tests.simulation.mutations.hunt import Catch, hunt
 from tests.simulation.mutations.mutation import Mutation
@@ -27,7 +27,7 @@ from tests.simulation.mutations.seeds_file import SEEDS_FILE, seeds_module
 from tests.simulation.mutations.table import table_of
 from tests.simulation.run import Outcome, simulate
 
-_WHOLE_STORY = 1_000_000
+_ALL_LINES = 1_000_000
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -37,40 +37,40 @@ def main(arguments: list[str] | None = None) -> int:
         return report_hunts(MUTATIONS, FIXED_SEEDS, writes_seeds=options.write_seeds)
     if options.seeds is not None:
         return report_all(simulate(seed, max_events=options.events) for seed in options.seeds)
-    outcome = simulate(options.seed, max_events=options.events, remembered_lines=_WHOLE_STORY)
-    print("\n".join(outcome.story))
+    outcome = simulate(options.seed, max_events=options.events, max_log_lines=_ALL_LINES)
+    print("\n".join(outcome.log_lines))
     print(outcome)
     return 1 if outcome.broken else 0
 
 
 def report_all(outcomes: Iterable[Outcome]) -> int:
-    """Tell of each run as it ends, then what all of them have met; return the exit code."""
+    """Print each run as it ends, then the faults and marks of all of them; return the exit code."""
     seen: Counter[Mark] = Counter()
     struck: Counter[Fault] = Counter()
     broken: list[int] = []
     for outcome in outcomes:
         seen += outcome.marks
         struck += outcome.strikes
-        print("\n".join([*outcome.story, str(outcome)]), flush=True)
+        print("\n".join([*outcome.log_lines, str(outcome)]), flush=True)
         if outcome.broken:
             broken.append(outcome.seed)
     for fault in Fault:
-        if fault not in BEYOND:
+        if fault not in NOT_TOLERATED:
             print(f"{struck[fault]:>9}  strikes: {fault.value}")
     for mark in Mark:
-        if mark not in BEYOND_MARKS:
+        if mark not in NOT_TOLERATED_MARKS:
             print(f"{seen[mark]:>9}  {mark.value}")
     print(f"broken: {broken or 'none'}")
     return 1 if broken else 0
 
 
 def report_hunts(mutations: Sequence[Mutation], seeds: Sequence[int], *, writes_seeds: bool = False) -> int:
-    """Hunt for each planted bug, then show what caught them; return the exit code.
+    """Search for each planted bug, then print what caught them; return the exit code.
 
     Args:
         mutations: the bugs.
-        seeds: tried for each.
-        writes_seeds: whether to write down which seed caught which bug.
+        seeds: the seeds to try for each.
+        writes_seeds: whether to store which seed caught which bug.
     """
     hunts = [(mutation, hunt(mutation, seeds)) for mutation in mutations]
     catches: list[Catch] = [caught for _, caught in hunts if caught is not None]
@@ -85,11 +85,11 @@ def report_hunts(mutations: Sequence[Mutation], seeds: Sequence[int], *, writes_
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=(__doc__ or "").splitlines()[0])
     which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("--seed", type=int, help="tell the story of this one")
-    which.add_argument("--seeds", type=_range, metavar="A-B", help="try all of these, from A to B")
-    which.add_argument("--mutations", action="store_true", help="plant known bugs, and hunt for them")
-    parser.add_argument("--write-seeds", action="store_true", help="with --mutations: write down what caught them")
-    parser.add_argument("--events", type=int, help="end all faults after so many events at the latest")
+    which.add_argument("--seed", type=int, help="print the log of this seed")
+    which.add_argument("--seeds", type=_range, metavar="A-B", help="run the seeds from A to B")
+    which.add_argument("--mutations", action="store_true", help="plant known bugs, and check that they are found")
+    parser.add_argument("--write-seeds", action="store_true", help="with --mutations: store the seeds that caught them")
+    parser.add_argument("--events", type=int, help="end the fault phase after so many events at the latest")
     return parser
 
 
@@ -99,6 +99,6 @@ def _range(text: str) -> range:
 
 
 if __name__ == "__main__":
-    # Nodes that stop because of a fault say so: here that happens all the time.
+    # Nodes log every fault that stops them, and here that happens all the time.
     logging.getLogger("raft").setLevel(logging.CRITICAL)
     sys.exit(main())

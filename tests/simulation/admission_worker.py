@@ -1,4 +1,4 @@
-"""The thread on which Produce requests are checked, in virtual time."""
+"""The thread that checks the batches of Produce requests, in virtual time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 
 class AdmissionWorker:
-    """Runs functions some time later, in their order; see `raft.runtime.admissions.Worker`."""
+    """Runs functions after a delay, in their order; see `raft.runtime.admissions.Worker`."""
 
     def __init__(self, loop: EventLoop, timeline: Timeline, dice: Dice, plan: DiskPlan) -> None:
         self._loop = loop

@@ -1,17 +1,17 @@
-"""What ends a run, or one life of a node in it.
+"""The errors that end a run, or one process in it.
 
-Neither is an `Exception`: the engine under test catches these, as it must.
+They are no children of `Exception`, because the engine under test handles these.
 """
 
 from __future__ import annotations
 
 
 class BrokenInvariantError(BaseException):
-    """A promise of the quorum was broken, or the simulator is wrong.
+    """An invariant does not hold: the product has a bug, or the simulator.
 
     Args:
-        invariant: name of the invariant.
-        rules: which it stands for.
+        invariant: the name of the invariant.
+        rules: the ids of the rules that demand it.
         detail: what was seen.
     """
 
@@ -23,4 +23,4 @@ class BrokenInvariantError(BaseException):
 
 
 class ProcessEndedError(BaseException):
-    """The process is gone in the middle of what it was doing; raised through its own code, to its event loop."""
+    """The process was killed within a step. It is raised through the process's own code up to its event loop."""

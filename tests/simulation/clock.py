@@ -1,4 +1,4 @@
-"""The clock of one life of a machine."""
+"""The clock of one process."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ _PER_MILLE = 1000
 
 
 class Clock:
-    """A monotonic clock, as `now_ms` of the core wants it: nobody else's begins at the same moment, and it goes a
-    little too fast or too slow. It may jump ahead, as that of a machine does that was put to sleep, but never back.
+    """A monotonic clock, the source of the core's `now_ms`.
+
+    Each clock starts at another value and runs a little too fast or too slow. It may jump ahead, like the clock of a
+    machine that was suspended, but never back.
 
     Args:
         timeline: the true time.
-        ahead_ms: what it showed at the true time 0.
-        drift: how many milliseconds it gains in a second; below 0 it loses them.
+        ahead_ms: the value at the true time 0.
+        drift: milliseconds gained per second; negative for a slow clock.
     """
 
     def __init__(self, timeline: Timeline, *, ahead_ms: int, drift: int) -> None:
@@ -24,13 +26,13 @@ class Clock:
 
     @property
     def now_ms(self) -> int:
-        """What it shows."""
+        """The current value."""
         return self._ahead_ms + self._timeline.now_ms * self._pace // _PER_MILLE
 
     def jump(self, jump_ms: int) -> None:
-        """Show so much more from now on."""
+        """Jump ahead by this time."""
         self._ahead_ms += jump_ms
 
     def true_ms(self, shown_ms: int) -> int:
-        """Return the first true time at which it shows this, or more."""
+        """Return the first true time at which the clock shows this value or more."""
         return -((self._ahead_ms - shown_ms) * _PER_MILLE // self._pace)

@@ -1,4 +1,4 @@
-"""The one log that the quorum has promised to the world: everything that was below any node's high watermark, ever."""
+"""The committed log: everything that has been below the high watermark of any node."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.simulation.log_model import Entry, LogModel, WriteId, write_id_of
 
 
 class CommittedLog:
-    """What is committed. It only grows."""
+    """The committed batches. The log only grows."""
 
     def __init__(self) -> None:
         self.model = LogModel()
@@ -23,7 +23,7 @@ class CommittedLog:
         return self.model.end_offset
 
     def extend(self, entries: Iterable[Entry]) -> None:
-        """Commit more."""
+        """Append batches that are committed now."""
         for entry in entries:
             self.model.add(entry)
             write_id = write_id_of(entry.header)
@@ -32,15 +32,15 @@ class CommittedLog:
                 producer_id, producer_epoch, base_sequence = write_id
                 self._versions[producer_id] = version_of(producer_epoch, base_sequence)
 
-    def holds(self, log: LogModel) -> bool:
-        """Whether a log is a beginning of this one, or goes on from all of it."""
+    def is_consistent_with(self, log: LogModel) -> bool:
+        """Whether a log is a prefix of this one, or this one is a prefix of it."""
         end_offset = min(log.end_offset, self.end_offset)
         return log.chain_at(end_offset) == self.model.chain_at(end_offset) is not None
 
     def find(self, write_id: WriteId) -> Entry | None:
-        """The batch of a write, if that is committed."""
+        """Return the batch of a write; None if it is not committed."""
         return self._writes.get(write_id)
 
     def newest_version(self, producer_id: int) -> int | None:
-        """The version of the last committed write of a writer of keys."""
+        """Return the version of the last committed write of a keyed writer; None if there is none."""
         return self._versions.get(producer_id)

@@ -1,4 +1,4 @@
-"""The ways by which nodes ask each other."""
+"""The connections between nodes."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from raft.core.messages import FetchRequest, FetchSnapshotRequest, OutgoingReque
 from raft.types import NodeId
 
 
-class Lane(Enum):
-    """The two connections by which a node asks another, as `raft.node.peer_network` has them."""
+class ConnectionKind(Enum):
+    """The two connections from one node to another, as in `raft.node.peer_network`."""
 
     FETCHES = "fetches"
-    ELECTIONS = "everything else"
+    OTHERS = "all other requests"
 
     @classmethod
-    def of(cls, request: OutgoingRequest) -> Lane:
-        """Which of them a request takes."""
-        return cls.FETCHES if isinstance(request, FetchRequest | FetchSnapshotRequest) else cls.ELECTIONS
+    def of(cls, request: OutgoingRequest) -> ConnectionKind:
+        """Return the connection that a request uses."""
+        return cls.FETCHES if isinstance(request, FetchRequest | FetchSnapshotRequest) else cls.OTHERS
 
 
 class Connection(NamedTuple):
-    """One way by which a node asks another."""
+    """One connection on which a node sends requests to another."""
 
     sender: NodeId
     receiver: NodeId
-    lane: Lane
+    kind: ConnectionKind

@@ -1,4 +1,4 @@
-"""All chance of a run, from its seed."""
+"""The random numbers of a run, drawn from its seed."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ Option = TypeVar("Option")
 
 
 class Dice:
-    """One stream of chance.
+    """One stream of random numbers.
 
-    Each part of the world has a stream of its own, so that one more throw in one part does not change what all the
-    others see.
+    Each part of the world has its own stream, so that one more draw in one part does not change the others.
 
     Args:
-        seed: of the run.
-        purpose: whose stream it is.
+        seed: the seed of the run.
+        purpose: the name of the stream.
     """
 
     def __init__(self, seed: int, purpose: str) -> None:
-        # A text, not a hash of it: hashes of texts differ from process to process.
+        # The seed is the string itself, because its hash differs from process to process.
         self._random = Random(f"{seed}/{purpose}")
 
     def draw(self, sides: int) -> int:
@@ -29,22 +28,22 @@ class Dice:
         return int(self._random.random() * sides)
 
     def chance(self, percent: int) -> bool:
-        """Return True so often in a hundred throws."""
+        """Return True with this probability, in percent."""
         return percent > 0 and self._random.random() * 100 < percent
 
     def between(self, bounds: tuple[int, int]) -> int:
-        """Return a number within bounds, both included."""
+        """Return a number within the bounds, both included."""
         lowest, highest = bounds
         return lowest + self.draw(highest - lowest + 1)
 
     def pick(self, options: Sequence[Option]) -> Option:
-        """Return one of several."""
+        """Return one of the options."""
         return options[self.draw(len(options))]
 
     def some(self, options: Sequence[Option], count: int) -> list[Option]:
-        """Return so many different ones, in any order."""
+        """Return `count` different options, in random order."""
         return self._random.sample(list(options), count)
 
     def bytes(self, count: int) -> bytes:
-        """Return so many random bytes."""
+        """Return `count` random bytes."""
         return self._random.randbytes(count)

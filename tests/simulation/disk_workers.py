@@ -1,8 +1,7 @@
-"""The two threads of a node that touch its disk, as `raft.node.disk_threads` has them, in virtual time.
+"""The two disk threads of a node in virtual time, as in `raft.node.disk_threads`.
 
-The one that does jobs may be late; jobs that can wait come later still. The one that flushes is busy for a while,
-brings everything to the disk that is written by then, and the node is told of it later: by then the log may have been
-truncated, and written again.
+The thread of jobs may be late, and does reads for clients later still. A flush takes some time, covers all that is
+written when it ends, and is reported later: by then the log may have been truncated and written again.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _HELD_BACK = 5
 
 
 class _Reports:
-    """What one thread posts to the event loop, in its order, each some time after it was posted."""
+    """The reports of one thread to the event loop: in their order, each with a delay."""
 
     def __init__(self, loop: EventLoop, timeline: Timeline) -> None:
         self._loop = loop
@@ -58,24 +57,24 @@ class _Reports:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """A flush that is done, and how often the log had been truncated before."""
+    """A finished flush, and how many truncations of the log came before it."""
 
     order: FlushLog
     truncations: int
 
 
 class SimulatedDiskWorkers:
-    """The workers of one disk in one life of its machine; see `raft.runtime.replica_disk.DiskWorkers`.
+    """The disk threads of one process; see `raft.runtime.replica_disk.DiskWorkers`.
 
     Args:
-        directory: that they work on.
-        written: what is in its log.
-        loop: gets the results.
+        directory: the directory of the node.
+        written: the log on its disk.
+        loop: the event loop that gets the results.
         timeline: the true time.
         dice: draws delays.
-        plan: how fast the disk is.
-        sightings: counts what is worth seeing.
-        power_failed: told that a planned power cut has struck; nothing more happens then.
+        plan: the speed of the disk.
+        marks: the coverage marks.
+        power_failed: called when a planned power cut has come; the workers do nothing after it.
     """
 
     log_lock = nullcontext()
@@ -102,7 +101,7 @@ class SimulatedDiskWorkers:
         self._power_failed = power_failed
         self._held_back: deque[_Done] = deque(maxlen=_HELD_BACK)
         self._is_late = False
-        self._is_later_planned = False
+        self._is_waiting_planned = False
         self._is_flushing = False
         self._holds_flushes = False
         self._is_checkpoint_planned = False
@@ -121,19 +120,19 @@ class SimulatedDiskWorkers:
         self.end()
 
     def end(self) -> None:
-        """The process is gone: what has not been done will not be."""
+        """Drop all work that is not done; the process has ended."""
         self._is_over = True
 
-    def calm_down(self, plan: DiskPlan) -> None:
-        """Be another disk from now on."""
+    def set_plan(self, plan: DiskPlan) -> None:
+        """Change the speed of the disk."""
         self._plan = plan
 
     def hold_flushes(self) -> None:
-        """Do no flush until told otherwise."""
+        """Hold back all flushes until `release_flushes`."""
         self._holds_flushes = True
 
     def release_flushes(self) -> None:
-        """Do the flushes that wait, and those to come."""
+        """Do the flushes that were held back, and all later ones."""
         self._holds_flushes = False
         self.flush_waits()
 
@@ -151,7 +150,7 @@ class SimulatedDiskWorkers:
         """See `DiskWorkers.post`."""
         self._results.post(action, self._dice.between(self._plan.report_ms))
 
-    # The thread that does jobs
+    # The thread of jobs
 
     def job_waits(self) -> None:
         """See `DiskWorkers.job_waits`."""
@@ -171,12 +170,12 @@ class SimulatedDiskWorkers:
 
     def _work(self) -> None:
         self._do(self._jobs.do_urgent)
-        if self._jobs.has_later and not self._is_later_planned:
-            self._is_later_planned = True
-            self._timeline.after(self._dice.between(self._plan.read_ms), self._do_later, Rank.DISK)
+        if self._jobs.has_later and not self._is_waiting_planned:
+            self._is_waiting_planned = True
+            self._timeline.after(self._dice.between(self._plan.read_ms), self._do_waiting, Rank.DISK)
 
-    def _do_later(self) -> None:
-        self._is_later_planned = False
+    def _do_waiting(self) -> None:
+        self._is_waiting_planned = False
         self._do(self._jobs.do_waiting)
         if not (self._is_over or self._has_failed) and self._jobs.has_later:
             self._work()
@@ -192,7 +191,7 @@ class SimulatedDiskWorkers:
             self._has_failed = True
             self._results.post(partial(self._listener.failed, error), 0)
 
-    # The thread that flushes
+    # The thread of flushes
 
     def flush_waits(self) -> None:
         """See `DiskWorkers.flush_waits`."""
@@ -205,7 +204,7 @@ class SimulatedDiskWorkers:
         self._timeline.after(self._dice.between(plan.slow_ms if is_slow else plan.flush_ms), self._flush, Rank.DISK)
 
     def release_held_back(self) -> None:
-        """The log was written: report old flushes if it was truncated since, and what is written now is not flushed."""
+        """Report old flushes after an append, if the log was truncated since: the core must not count them."""
         if self._held_back and self._held_back[-1].truncations != self._directory.truncations:
             for done in self._held_back:
                 self._report_later(done, 0)
@@ -222,8 +221,8 @@ class SimulatedDiskWorkers:
             self.flush_waits()
 
     def _report_soon(self, done: Sequence[_Done]) -> None:
-        """Report the newest flush for all, in the order of flushes. Our own thread does not report the others; but the
-        core is told that this may be done, so some are, at any time.
+        """Report the newest of these flushes, which covers the others. The product's thread reports no other, but the
+        core has to accept late reports, so some of the others are reported later.
         """
         *older, newest = done
         self._flushes.post(partial(self._report, newest), self._dice.between(self._plan.report_ms))
@@ -243,7 +242,7 @@ class SimulatedDiskWorkers:
         if done.truncations != self._directory.truncations:
             self._marks.count(Mark.VOIDED_FLUSH)
             if self._written.model.end_offset >= done.order.end_offset > self._written.durable_end:
-                self._marks.count(Mark.VOIDED_FLUSH_OF_OFFSETS_WRITTEN_AGAIN)
+                self._marks.count(Mark.VOIDED_FLUSH_OF_REWRITTEN_OFFSETS)
         self._listener.flushed(done.order)
 
     def _checkpoint_soon(self) -> None:

@@ -1,7 +1,7 @@
-"""How a seed draws its plan.
+"""Draws the plan of a seed.
 
-Each number is drawn for itself, so that seeds differ in kind: some have one kind of fault only, some have them all at
-once, and some are calm, where nothing but leadership changes by request disturbs the peace.
+Each number is drawn independently, so that seeds differ in kind: some have one kind of fault, some have all of them,
+and some have none but shutdowns and resignations by request.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from raft.writers.expiry import NEWEST_WRITERS_KEPT
 from tests.simulation.dice import Dice
 from tests.simulation.faults.kinds import BY_REQUEST, Fault
 from tests.simulation.plan import (
-    CALM_NETWORK,
+    RELIABLE_NETWORK,
     ClientPlan,
     ClockPlan,
     DiskPlan,
@@ -26,9 +26,9 @@ from tests.simulation.plan import (
     WirePlan,
 )
 
-_CALM_PERCENT = 8
-_UNREST_EVENTS = 7_000
-_LATEST_LEAP_MS = 10_000
+_FAULTLESS_PERCENT = 8
+_FAULT_PHASE_EVENTS = 7_000
+_LATEST_JUMP_MS = 10_000
 _CLOCK_AHEAD_MS = 1_000_000
 _CLOCK_DRIFT = (-5, 5)
 
@@ -51,18 +51,18 @@ _HALF_ROUNDS: Mapping[Fault, tuple[int | None, ...]] = {
     Fault.DISK_ERROR: (None, None, 1, 3),
     Fault.BIT_ROT: (None, None, 1),
 }
-"""How often a fault may strike: once in so many halves of the time that one attempt at an election takes."""
+"""The options for the mean time between two faults of a kind, in halves of `TimeoutPlan.round_ms`; None for never."""
 
 
 def draw_plan(seed: int) -> Plan:
-    """Return what this seed decides."""
+    """Return the plan of a seed."""
     dice = Dice(seed, "plan")
     nodes, observers = dice.pick((3, 3, 3, 3, 3, 5, 5, 5, 4, 1)), dice.pick((0, 0, 1, 1, 2))
     voters = tuple(NodeId(number) for number in range(1, nodes + 1))
     timeouts = _draw_timeouts(dice, seed)
     network, faults, wire = _draw_network(dice), _draw_faults(dice, timeouts), _draw_wire(dice, voters)
-    if dice.chance(_CALM_PERCENT):
-        network, faults = CALM_NETWORK, _only_by_request(faults)
+    if dice.chance(_FAULTLESS_PERCENT):
+        network, faults = RELIABLE_NETWORK, _only_by_request(faults)
     return Plan(
         seed=seed,
         voters=voters,
@@ -76,14 +76,14 @@ def draw_plan(seed: int) -> Plan:
         clocks=_draw_clocks(seed),
         faults=faults,
         clients=_draw_clients(dice, seed),
-        unrest_ms=30 * timeouts.election_ms + 12 * timeouts.fetch_ms,
-        unrest_events=_UNREST_EVENTS,
+        fault_phase_ms=30 * timeouts.election_ms + 12 * timeouts.fetch_ms,
+        fault_phase_events=_FAULT_PHASE_EVENTS,
     )
 
 
 def _draw_timeouts(dice: Dice, seed: int) -> TimeoutPlan:
     election_ms = dice.pick((150, 300, 600, 1000))
-    # Followers' fetches may be held for half a second (FETCH_MAX_WAIT_MS): shorter timeouts would keep failing them.
+    # A leader may park fetches for half a second (FETCH_MAX_WAIT_MS): a shorter fetch timeout would often expire.
     fetch_ms = dice.pick((800, 1200, 2000))
     return TimeoutPlan(
         election_ms=election_ms,
@@ -105,7 +105,7 @@ def _draw_network(dice: Dice) -> NetworkPlan:
         late_percent=dice.pick((0, 20, 60)),
         late_ms=dice.pick(((100, 1000), (500, 6000))),
         damage_percent=dice.pick((0, 0, 2, 10)),
-        refused_percent=CALM_NETWORK.refused_percent,
+        refused_percent=RELIABLE_NETWORK.refused_percent,
     )
 
 
@@ -172,5 +172,5 @@ def _draw_clients(dice: Dice, seed: int) -> ClientPlan:
         api_timeout_ms=of_sessions.pick((800, 3_000, 60_000)),
         retry_ms=of_sessions.pick((5, 50)),
         newest_kept=newest_kept,
-        clocks_leap_at_ms=of_time.draw(_LATEST_LEAP_MS) if newest_kept else None,
+        clocks_jump_at_ms=of_time.draw(_LATEST_JUMP_MS) if newest_kept else None,
     )

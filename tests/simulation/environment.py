@@ -1,4 +1,4 @@
-"""What all machines of a world share."""
+"""The parts of a world that all its machines share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tests.simulation.marks import Marks
 from tests.simulation.plan import Plan
-from tests.simulation.story import Story
+from tests.simulation.run_log import RunLog
 from tests.simulation.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -22,14 +22,19 @@ class Environment:
     """The world as a machine sees it.
 
     Fields:
-        post_office: the way to other nodes.
-        went_down: told of every machine that stops, whatever the reason.
-        allows_halts: whether a node may halt; if not, that is a broken invariant.
+        plan: the plan of the run.
+        timeline: virtual time.
+        run_log: the log of the run.
+        marks: the coverage marks.
+        watch: receives the events of the nodes.
+        post_office: carries requests and responses.
+        went_down: called for every machine that stops, whatever the reason.
+        allows_halts: whether a node may halt; if not, a halt is a broken invariant.
     """
 
     plan: Plan
     timeline: Timeline
-    story: Story
+    run_log: RunLog
     marks: Marks
     watch: Watch
     post_office: PostOffice

@@ -1,4 +1,4 @@
-"""The event loop of one life of a node, in virtual time."""
+"""The event loop of one process, in virtual time."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class EventLoop:
 
     Args:
         timeline: the true time.
-        clock: the machine's own.
-        timer_grain_ms: timers go off only at multiples of this, in true time.
-        rank: of its timers among those of one moment.
-        plan: how busy it is.
-        dice: draws when.
+        clock: the clock of the process.
+        timer_grain_ms: timers expire only at multiples of this, in true time.
+        rank: the rank of its timers, added to `Rank.TIMER`.
+        plan: how often and how long the loop is busy.
+        dice: draws the busy times.
 
     Attributes:
-        wall_ms: what its clock for the time of day shows; set from outside.
+        wall_ms: the value of the wall clock; set by `WatchedCore`.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class EventLoop:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it would run an action at once."""
+        """Whether a new action would run at once."""
         return not (self._ready or self._is_running or self._is_stalled)
 
     def now_ms(self) -> int:
@@ -69,7 +69,7 @@ class EventLoop:
         return self.wall_ms
 
     def soon(self, action: Action) -> None:
-        """See `Scheduler.soon`. From outside the loop, it means now."""
+        """See `Scheduler.soon`. An action from outside the loop runs at once."""
         self._ready.append(action)
         if self._is_due and self._dice.chance(self._plan.busy_percent):
             self.stall(self._timeline.now_ms + self._dice.between(self._plan.busy_ms))
@@ -87,30 +87,30 @@ class EventLoop:
         return timer
 
     def stall(self, until_ms: int) -> None:
-        """Stand still; what happens meanwhile waits."""
+        """Run no action until then; new actions wait."""
         self._stalled_until_ms = until_ms
         self._timeline.at(until_ms, self._run)
 
     def wake(self) -> None:
-        """End a stall before its time."""
+        """End a stall early."""
         self._stalled_until_ms = 0
         self._run()
 
     def jump_ahead(self, jump_ms: int) -> None:
-        """Let the clock jump: timers go off earlier in true time."""
+        """Make the clock jump, so that timers expire earlier in true time."""
         self._clock.jump(jump_ms)
         for timer in sorted(self._timers, key=lambda timer: timer.due_ms):
             self._plan_timer(timer)
 
     def end(self) -> None:
-        """Run nothing any more."""
+        """Run no action any more."""
         self._is_over = True
         self._ready.clear()
         self._timers.clear()
 
     @property
     def _is_due(self) -> bool:
-        """Whether it is about to run an action that came while it was idle."""
+        """Whether an action that came while the loop was idle runs next."""
         return len(self._ready) == 1 and not (self._is_running or self._is_stalled)
 
     @property
@@ -137,6 +137,6 @@ class EventLoop:
             while self._ready and not (self._is_over or self._is_stalled):
                 self._ready.popleft()()
         except ProcessEndedError:
-            assert self._is_over, "only a process that is over ends in the middle"
+            assert self._is_over, "only an ended process raises this"
         finally:
             self._is_running = False

@@ -1,4 +1,4 @@
-"""The seeds that every run of the tests tries, each once, whoever wants to know of it."""
+"""The seeds that every run of the tests simulates, each of them once."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ FIXED_SEEDS = range(200)
 
 @cache
 def outcome_of(seed: int) -> Outcome:
-    """What comes of a seed."""
+    """Return the outcome of a seed, which is simulated at the first call."""
     return simulate(seed)

@@ -1,4 +1,4 @@
-"""A log as it ought to be: kept beside the real one, batch by batch, by what was ordered."""
+"""A model of a log: the batches that it should hold, by the orders of the core."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from raft.records.header import with_base_offset_and_epoch
 from raft.types import Batch, BatchHeader, Epoch, EpochStart, Offset
 
 WriteId = tuple[int, int, int]
-"""What makes a write one and the same: producer id, producer epoch, base sequence."""
+"""Identifies a write: producer id, producer epoch, base sequence."""
 
 
 def write_id_of(header: BatchHeader) -> WriteId | None:
-    """Return which write a batch is; None for one that can be repeated without anybody noticing."""
+    """Return the id of a write; None for a batch without producer fields."""
     if header.producer_id is None:
         return None
     return header.producer_id, header.producer_epoch, header.base_sequence
@@ -27,9 +27,9 @@ class Entry:
     """One batch of a log.
 
     Fields:
-        header: with its place in the log.
-        payload: its bytes as they stand in the file.
-        chain: checksum over these bytes and all before them: two logs with equal chains are equal up to here.
+        header: the header, with offset and epoch.
+        payload: the bytes in the file.
+        chain: a checksum over these bytes and all before them: two logs with equal chains are equal up to here.
     """
 
     header: BatchHeader
@@ -46,7 +46,7 @@ class LogModel:
         self._times_written: dict[WriteId, int] = {}
 
     def copy(self) -> LogModel:
-        """Return a log with the same batches, which then goes its own way."""
+        """Return an independent log with the same batches."""
         model = LogModel()
         model.entries = self.entries.copy()
         model._ends = self._ends.copy()
@@ -60,19 +60,19 @@ class LogModel:
 
     @property
     def chain(self) -> int:
-        """Checksum over the whole log."""
+        """The checksum over the whole log."""
         return self.entries[-1].chain if self.entries else 0
 
     @property
     def epochs(self) -> tuple[EpochStart, ...]:
-        """Where each epoch begins."""
+        """The start offset of each epoch."""
         starts: dict[Epoch, Offset] = {}
         for entry in self.entries:
             starts.setdefault(entry.header.epoch, entry.header.base_offset)
         return tuple(EpochStart(epoch=epoch, start_offset=start) for epoch, start in starts.items())
 
     def append(self, batch: Batch) -> Entry:
-        """Add a batch; its header says which offset and epoch its bytes get."""
+        """Add a batch, with the offset and the epoch of its header."""
         header = batch.header
         payload = with_base_offset_and_epoch(batch.payload, header.base_offset, header.epoch)
         entry = Entry(header=header, payload=payload, chain=crc32(payload, self.chain))
@@ -80,7 +80,7 @@ class LogModel:
         return entry
 
     def add(self, entry: Entry) -> None:
-        """Add a batch from a log that is equal up to there."""
+        """Add a batch of another log that is equal up to it."""
         self.entries.append(entry)
         self._ends.append(entry.header.end_offset)
         write_id = write_id_of(entry.header)
@@ -88,41 +88,41 @@ class LogModel:
             self._times_written[write_id] = self.times_written(write_id) + 1
 
     def truncate(self, end_offset: Offset) -> list[Entry]:
-        """Take away everything from an offset on; return what it was."""
+        """Remove the batches from an offset on, and return them."""
         at = bisect_left(self._ends, end_offset + 1)
-        cut_off = self.entries[at:]
+        removed = self.entries[at:]
         del self.entries[at:]
         del self._ends[at:]
-        for entry in cut_off:
+        for entry in removed:
             write_id = write_id_of(entry.header)
             if write_id is not None:
                 self._times_written[write_id] -= 1
-        return cut_off
+        return removed
 
     def times_written(self, write_id: WriteId) -> int:
-        """How often a write is in the log; more than once is once too often."""
+        """Return how many times a write is in the log; more than once is a bug."""
         return self._times_written.get(write_id, 0)
 
     def chain_at(self, end_offset: Offset) -> int | None:
-        """Checksum over everything below an offset; None if no batch ends there."""
+        """Return the checksum over everything below an offset; None if no batch ends there."""
         if end_offset == 0:
             return 0
         entry = self.entry_before(end_offset)
         return None if entry is None else entry.chain
 
     def entry_before(self, end_offset: Offset) -> Entry | None:
-        """The batch that ends at an offset, if any does."""
+        """Return the batch that ends at an offset; None if no batch does."""
         at = bisect_left(self._ends, end_offset)
         return self.entries[at] if at < len(self._ends) and self._ends[at] == end_offset else None
 
     def entry_holding(self, offset: Offset) -> Entry | None:
-        """The batch that an offset lies in, if there is one."""
+        """Return the batch with the record at an offset; None if there is none."""
         return next(self.after(offset), None)
 
     def after(self, start_offset: Offset) -> Iterator[Entry]:
-        """The batches from an offset on, which is the begin of one or the end."""
+        """Yield the batches from an offset on, at which a batch begins or the log ends."""
         return islice(self.entries, bisect_right(self._ends, start_offset), None)
 
     def between(self, start_offset: Offset, end_offset: Offset) -> list[Entry]:
-        """The batches between two offsets at which batches end."""
+        """Return the batches between two offsets at which batches end."""
         return self.entries[bisect_right(self._ends, start_offset) : bisect_right(self._ends, end_offset)]

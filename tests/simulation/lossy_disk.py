@@ -1,4 +1,4 @@
-"""A machine's files: what a power cut would leave of them at this moment, and what else goes wrong with them."""
+"""The disk of a machine: files in memory, with power cuts, disk errors and bit rot."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tests.memory_files.files import Call, MemoryFiles, PowerCutError
 from tests.simulation.broken import BrokenInvariantError
 
 _CLEANING_UP = (Call.REMOVE,)
-"""All that a process may still do to a disk that has refused something."""
+"""The calls that a process may still make after a disk error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
-    """What a disk refused.
+class DiskError:
+    """A failed call of a disk.
 
     Fields:
-        call: what it was asked for.
-        reason: as the system says it, like errno.EIO.
-        is_partly_done: whether the first part of it was done.
+        call: the kind of call.
+        reason: the error number, such as errno.EIO.
+        is_partly_done: whether some of the bytes were written.
     """
 
     call: Call
@@ -30,62 +30,62 @@ class Refusal:
 
 
 class LossyDisk(MemoryFiles):
-    """Files in memory that also tell what of them is on the disk, without cutting the power to find out.
+    """Files in memory that also show which of their bytes are durable.
 
     Attributes:
-        refusal: what they refused to the process of now; None as long as they do what they are told.
-        cut_instead_of: the call in whose place the power was cut; None while it is on.
+        disk_error: the first failed call of the present process; None if no call failed.
+        power_cut_at: the call in place of which the power was cut; None while it is on.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.refusal: Refusal | None = None
-        self.cut_instead_of: Call | None = None
+        self.disk_error: DiskError | None = None
+        self.power_cut_at: Call | None = None
         self._fatal_call: tuple[Call, int] | None = None
         self._rot: tuple[str, int, int] | None = None
 
-    def has_survivor(self, name: str) -> bool:
-        """Whether there would be a file of this name."""
+    def is_durable(self, name: str) -> bool:
+        """Whether a file of this name would exist after a power cut."""
         return name in self._files_on_disk
 
-    def survivor(self, name: str) -> bytes:
-        """What a file would hold; nothing that was not flushed is hoped for."""
+    def durable_bytes(self, name: str) -> bytes:
+        """Return the bytes of a file that are certain to survive a power cut."""
         return bytes(self._files_on_disk[name].after_crash(None).data)
 
     def after_power_cut(self, name: str) -> MemoryFiles:
-        """Return another disk with this one file, if it would be left, for those who read files."""
+        """Return another disk with this one file as after a power cut, or without it."""
         files = MemoryFiles()
-        if self.has_survivor(name):
-            files.put(name, self.survivor(name))
+        if self.is_durable(name):
+            files.put(name, self.durable_bytes(name))
         return files
 
     def cut_power_at(self, call: Call, *, calls_later: int = 0) -> None:
-        """Turn the machine off in place of the next call of this kind, or of one that comes so many calls later."""
+        """Cut the power in place of the next call of this kind, or of one that comes `calls_later` such calls later."""
         self._fatal_call = call, calls_later
 
-    def keep_power(self) -> None:
-        """Take back the power cut and the refusals that were to come."""
+    def cancel_faults(self) -> None:
+        """Cancel planned power cuts and disk errors."""
         self._calls_until_power_cut = None
         self._fatal_call = None
         self._faults.clear()
 
     def kill(self) -> None:
-        """See `MemoryFiles.kill`. The next process may try its luck with the disk."""
+        """See `MemoryFiles.kill`. The next process may use the disk again."""
         super().kill()
-        self.refusal = None
-        self.cut_instead_of = None
+        self.disk_error = None
+        self.power_cut_at = None
         self._fatal_call = None
 
     def begin(self, call: Call, name: str, written_bytes: Callable[[int], None] | None = None) -> None:
         """See `MemoryFiles.begin`.
 
         Raises:
-            BrokenInvariantError: the process goes on with a disk that has refused something (LOG-17): what is on it is
-                unknown, and a flush that is tried again may be said to be done when it is not.
+            BrokenInvariantError: the process uses the disk after an error (LOG-17). It does not know which bytes are on
+                the disk, and a flush that is tried again may succeed without writing them.
         """
-        if self.refusal is not None and call not in _CLEANING_UP:
-            detail = f"{call} {name}, after {self.refusal.call} was refused"
-            raise BrokenInvariantError("RefusingDiskIsLeftAlone", ("LOG-17",), detail)
+        if self.disk_error is not None and call not in _CLEANING_UP:
+            detail = f"{call} {name}, after {self.disk_error.call} failed"
+            raise BrokenInvariantError("NoDiskCallsAfterAnError", ("LOG-17",), detail)
         if self._fatal_call is not None and call is self._fatal_call[0]:
             self.cut_power_before(1 + self._fatal_call[1])
             self._fatal_call = None
@@ -93,33 +93,33 @@ class LossyDisk(MemoryFiles):
         try:
             super().begin(call, name, written_bytes)
         except PowerCutError:
-            self.cut_instead_of = self.cut_instead_of or call
+            self.power_cut_at = self.power_cut_at or call
             raise
         except StorageError:
             (struck,) = [fault for fault in planted if all(fault is not left for left in self._faults)]
-            self.refusal = Refusal(call=call, reason=struck.reason, is_partly_done=struck.written_bytes > 0)
+            self.disk_error = DiskError(call=call, reason=struck.reason, is_partly_done=struck.written_bytes > 0)
             raise
 
     def copy(self) -> LossyDisk:
-        """Return another disk with what a power cut would leave of this one."""
+        """Return another disk with the durable bytes of this one."""
         files = LossyDisk()
         for name in sorted(self._files_on_disk):
             files.make_directory(folder_of(name))
-            files.put(name, self.survivor(name))
+            files.put(name, self.durable_bytes(name))
         return files
 
     @property
     def is_rotten(self) -> bool:
-        """Whether a bit has changed by itself."""
+        """Whether a bit was flipped and not restored."""
         return self._rot is not None
 
     def rot(self, name: str, position: int, bit: int) -> None:
-        """Change a bit by itself."""
+        """Flip a bit of a file."""
         self.flip_bit(name, position, bit)
         self._rot = name, position, bit
 
     def restore(self) -> None:
-        """Change that bit back, as an operator does who has a copy."""
+        """Flip that bit back, like an operator who restores a copy."""
         if self._rot is not None:
             self.flip_bit(*self._rot)
             self._rot = None

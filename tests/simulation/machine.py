@@ -1,4 +1,4 @@
-"""A machine: its files and what is known of them stay, the process on it comes and goes."""
+"""A machine: its disk, and the process on it, which may be stopped and started."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from tests.simulation.dice import Dice
 from tests.simulation.environment import Environment
 from tests.simulation.log_model import LogModel
 from tests.simulation.lossy_disk import LossyDisk
-from tests.simulation.marks import Mark, Moment
-from tests.simulation.plan import calmed
+from tests.simulation.marks import Interruption, Mark
+from tests.simulation.plan import without_delays
 from tests.simulation.process import Process
 from tests.simulation.starting import DIRECTORY, TOPIC, core_config, empty_writer_table, open_directory, view_of
 from tests.simulation.watched import WatchedCore
@@ -37,19 +37,19 @@ _ENTROPY_BYTES = 16
 
 
 class Machine:
-    """One machine of the quorum, off at first.
+    """One machine of the quorum, stopped at first.
 
     Attributes:
-        node_id: the node on it.
+        node_id: the id of its node.
         files: its disk.
         written: the log on that disk.
-        stored: the election state that is on the disk for certain.
-        life: how often it was started.
+        stored: the durable election state.
+        incarnation: how many times it was started.
         writers: the core's table of writers.
-        process: what runs on it; None while it is down.
-        draw: dice of the core.
-        crash_draw: dice for what a power cut leaves of what was not flushed; None for nothing.
-        holds_flushes: whether no flush is done; see `hold_flushes`.
+        process: the running process; None while the machine is down.
+        draw: the random numbers of the core.
+        crash_draw: decides how many unflushed bytes a power cut leaves; None to lose all of them.
+        holds_flushes: whether flushes are held back; see `hold_flushes`.
     """
 
     def __init__(self, node_id: NodeId, environment: Environment) -> None:
@@ -57,7 +57,7 @@ class Machine:
         self.files = LossyDisk()
         self.written = WrittenLog(self.files, DIRECTORY)
         self.stored = ElectionState(epoch=Epoch(0))
-        self.life = 0
+        self.incarnation = 0
         self.writers = empty_writer_table(environment.plan)
         self.process: Process | None = None
         self._environment = environment
@@ -73,47 +73,52 @@ class Machine:
 
     @property
     def is_voter(self) -> bool:
-        """Whether the node votes."""
+        """Whether the node is a voter."""
         return self.node_id in self._environment.plan.voters
 
     @property
     def core(self) -> RaftCore:
-        """The core that runs."""
+        """The core of the running process."""
         assert self.process is not None, f"{self} is down"
         return self.process.core
 
     @property
     def log(self) -> LogModel:
-        """What the core that runs believes to be in its log."""
+        """The model of the log as the running core knows it."""
         assert self.process is not None, f"{self} is down"
         return self.process.log
 
     @property
     def is_leader(self) -> bool:
-        """Whether the node leads, as it believes."""
+        """Whether the node runs and has the role of leader."""
         return self.process is not None and isinstance(self.process.core.role, Leader)
 
     @property
     def recovery_point(self) -> Offset:
-        """Everything below is on the disk, as the disk itself says."""
+        """The recovery point in the durable checkpoint."""
         name = f"{DIRECTORY}/{RECOVERY_POINT_NAME}"
         return RecoveryPoint(self.files.after_power_cut(name), name, topic=TOPIC, partition=0).offset
 
     @property
     def checkpointed_high_watermark(self) -> Offset:
-        """Everything below is committed, as the disk itself says."""
+        """The high watermark in the durable checkpoint."""
         name = f"{DIRECTORY}/{HIGH_WATERMARK_NAME}"
         return HighWatermarkCheckpoint(self.files.after_power_cut(name), name, topic=TOPIC, partition=0).offset
 
+    @property
+    def has_producer_snapshot(self) -> bool:
+        """Whether the directory has a producer snapshot."""
+        return any(name.endswith(".snapshot") for name in self.files.names_in(DIRECTORY))
+
     def stored_state(self) -> ElectionState | None:
-        """The election state that the disk holds; None if it holds none."""
+        """Return the durable election state; None if there is none."""
         name = f"{DIRECTORY}/{ELECTION_STATE_NAME}"
-        if not self.files.has_survivor(name):
+        if not self.files.is_durable(name):
             return None
         return ElectionStateFile(self.files.after_power_cut(name), name).read()
 
     def written_view(self) -> LogView:
-        """The log on the disk, as a core sees it that starts; of a machine that is down, what was flushed."""
+        """Return the view of the written log; for a stopped machine, of its durable part."""
         end_offset = self.written.model.end_offset if self.process is not None else self.written.durable_end
         view = LogView()
         for entry in self.written.model.between(Offset(0), end_offset):
@@ -121,7 +126,7 @@ class Machine:
         return view
 
     def open_by_hand(self) -> ReplicaDirectory:
-        """Open the directory of a machine that is down, to change what is in it; `tamper` has to follow."""
+        """Open the directory of a stopped machine to change its files. Call `tamper` afterwards."""
         return open_directory(
             ReplicaDirectory,
             self.files,
@@ -132,14 +137,14 @@ class Machine:
         )
 
     def empty_writer_table(self) -> WriterTable:
-        """A table of writers as the node begins with."""
+        """Return a table of writers as at the start of the node."""
         return empty_writer_table(self._environment.plan)
 
     def start(self) -> None:
-        """Start the node with what is on the disk; nothing happens to one that runs."""
+        """Start the node from its disk; do nothing if it runs."""
         if self.process is not None:
             return
-        self.life += 1
+        self.incarnation += 1
         self.writers = self.empty_writer_table()
         try:
             directory = self._open_directory()
@@ -148,119 +153,119 @@ class Machine:
             self.power_failed()
             return
         except StorageError as error:
-            self._refuse_to_start(error)
+            self._start_failed(error)
             return
         if self.files.is_rotten:
-            raise BrokenInvariantError("DamageIsRefused", ("LOG-13",), f"{self} starts from a log that is damaged")
+            raise BrokenInvariantError("DamagedLogIsRefused", ("LOG-13",), f"{self} starts from a damaged log")
         if self._is_tampered_with:
             self._is_tampered_with = False
             self.written.adopt(directory.log)
         else:
             self.written.reopen(directory.log)
         self.stored = directory.election_state
-        self._tell("starts, its log ends at %s, %s", directory.log.end_offset, self.stored)
+        self._log("starts, log end offset %s, %s", directory.log.end_offset, self.stored)
         self.process = self._make_process(directory)
         directory.watch(self.written, self._listener(self.process))
-        self._environment.watch.started(self)
+        self._environment.watch.node_started(self)
         if self.holds_flushes:
             self.process.workers.hold_flushes()
         self.process.start()
 
     def cut_power(self) -> None:
-        """Cut the power: what was not flushed is there or not, as the dice say."""
-        self._tell("loses power")
+        """Cut the power: unflushed bytes are kept or lost at random."""
+        self._log("loses power")
         self._mark(Mark.POWER_CUT)
         self._end()
         self.files.crash(self.crash_draw)
         self._environment.went_down(self)
 
     def kill(self) -> None:
-        """Kill the process; the files stay as they are."""
-        self._tell("is killed")
+        """Kill the process; the files keep all written bytes."""
+        self._log("is killed")
         self._mark(Mark.KILLED)
         self._end()
         self.files.kill()
         self._environment.went_down(self)
 
-    def leave_in_peace(self) -> None:
-        """Take back every stroke that was planned, end a stall, and have a good disk from now on."""
-        self.files.keep_power()
+    def end_faults(self) -> None:
+        """Cancel all planned faults, end a stall, and remove the delays of the disk."""
+        self.files.cancel_faults()
         self.files.restore()
-        self._disk_plan = calmed(self._disk_plan)
+        self._disk_plan = without_delays(self._disk_plan)
         if self.process is not None:
-            self.process.workers.calm_down(self._disk_plan)
+            self.process.workers.set_plan(self._disk_plan)
             self.process.plan_kill(None)
             self.process.wake()
 
     def hold_flushes(self) -> None:
-        """Do no flush, in this life and in those to come, until told otherwise."""
+        """Hold back all flushes, also after a restart, until `release_flushes`."""
         self.holds_flushes = True
         if self.process is not None:
             self.process.workers.hold_flushes()
 
     def release_flushes(self) -> None:
-        """Do the flushes that wait, and those to come."""
+        """Do the flushes that were held back, and all later ones."""
         self.holds_flushes = False
         if self.process is not None:
             self.process.workers.release_flushes()
 
     def tamper(self, files: LossyDisk | None = None) -> None:
-        """Let its disk be another, or not be what it was, while it is down: nobody can hold the machine to that."""
+        """Replace the disk of a stopped machine, or accept that its files were changed."""
         assert self.process is None, f"{self} runs"
         if files is not None:
             self.files = files
             self.written = WrittenLog(files, DIRECTORY)
         self._is_tampered_with = True
-        self._environment.watch.lost_memory(self)
+        self._environment.watch.disk_was_changed(self)
 
-    # What the process tells
+    # Called by the process and the directory
 
     def note_stored(self) -> None:
-        """An election state was stored: look what is on the disk now."""
+        """Read the durable election state after one was stored."""
         name = f"{DIRECTORY}/{ELECTION_STATE_NAME}"
         self.stored = ElectionStateFile(self.files.after_power_cut(name), name).read()
-        self._environment.watch.stored(self)
+        self._environment.watch.election_state_stored(self)
 
     def kill_instead_of(self, effect: Effect) -> None:
-        """The moment has come that `Process.plan_kill` was told of."""
+        """Kill the process in place of an effect, as planned by `Process.plan_kill`."""
         self._mark(Mark.KILLED_BETWEEN_EFFECTS)
-        self._environment.marks.moments[Moment("killed", type(effect).__name__)] += 1
+        self._environment.marks.interruptions[Interruption("killed", type(effect).__name__)] += 1
         self.kill()
 
-    def leave(self) -> None:
-        """The node has shut down by itself."""
+    def shut_down(self) -> None:
+        """Close the directory of a node that has shut down."""
         process = self.process
-        assert process is not None, "only a node that runs can leave"
+        assert process is not None, "only a running node shuts down"
         try:
             process.close()
         except PowerCutError:
             self.power_failed()
             return
         except StorageError as error:
-            self.disk_refused(error)
+            self.disk_failed(error)
             return
         if self.process is process:
             self._end()
             self._environment.went_down(self)
 
     def halted(self, reason: str) -> None:
-        """The node has stopped because going on could break a promise of the quorum."""
+        """Handle the halt of a node that could have broken an invariant by going on."""
         if not self._environment.allows_halts:
             raise BrokenInvariantError("NoNodeHalts", ("GEN-12", "DIVERGE-7"), f"{self}: {reason}")
         self._end()
         self._environment.went_down(self)
 
-    def broke(self, error: Exception) -> NoReturn:
-        """The node has stopped because of a bug: nothing that this world does to it may be more than it can take.
+    def failed(self, error: Exception) -> NoReturn:
+        """Report an unexpected error: a node has to handle every fault of this world.
 
         Raises:
             BrokenInvariantError: always.
         """
         place = traceback.extract_tb(error.__traceback__)[-1]
         detail = f"{self}: {type(error).__name__} at {place.filename}:{place.lineno}: {error}"
-        raise BrokenInvariantError("NothingBreaks", ("ERROR-9", "LOG-17"), detail)
+        raise BrokenInvariantError("NoUnexpectedErrors", ("ERROR-9", "LOG-17"), detail)
 
-    # One life
+    # One incarnation
 
     def _open_directory(self) -> WatchedDirectory:
         durable_end, written_end, size_bytes = (
@@ -277,7 +282,7 @@ class Machine:
             writers=self.writers,
         )
         self._mark(Mark.UNFLUSHED_LOST, directory.log.end_offset < written_end)
-        self._mark(Mark.UNFLUSHED_SURVIVED, directory.log.end_offset > durable_end)
+        self._mark(Mark.UNFLUSHED_KEPT, directory.log.end_offset > durable_end)
         self._mark(Mark.TORN_TAIL, self._log_bytes() < size_bytes)
         return directory
 
@@ -309,51 +314,51 @@ class Machine:
     def _listener(self, process: Process) -> DirectoryListener:
         watch = self._environment.watch
         return DirectoryListener(
-            wrote=lambda entries: watch.wrote(self, entries),
-            appended=process.workers.release_held_back,
-            stored=self.note_stored,
-            flushed=lambda: watch.flushed(self),
-            checkpointed=lambda: watch.checkpointed(self),
+            append_begun=lambda entries: watch.file_append_begun(self, entries),
+            append_done=process.workers.release_held_back,
+            election_state_stored=self.note_stored,
+            flush_done=lambda: watch.log_flushed(self),
+            checkpoints_written=lambda: watch.checkpoints_written(self),
         )
 
     def power_failed(self) -> None:
-        """A power cut that was planned for a call of the disk has come."""
+        """Handle a power cut in place of a disk call."""
         self._mark(Mark.POWER_CUT_WHILE_WRITING, self.process is not None)
-        if self.files.cut_instead_of is not None:
-            self._environment.marks.moments[Moment("power cut", self.files.cut_instead_of.name)] += 1
+        if self.files.power_cut_at is not None:
+            self._environment.marks.interruptions[Interruption("power cut", self.files.power_cut_at.name)] += 1
         self.cut_power()
 
-    def disk_refused(self, error: StorageError) -> None:
-        """The node stops, as it must. Before the next start the machine does too, unless its disk was only full: the
-        cache of a system that could not flush may show the next process what is nowhere else.
+    def disk_failed(self, error: StorageError) -> None:
+        """Handle a disk error: the node stops. Unless the disk was only full, the machine loses its power as well,
+        because the page cache may hold records that could not be flushed, and the next process would read them.
         """
-        refusal = self.files.refusal
-        if refusal is None:
+        disk_error = self.files.disk_error
+        if disk_error is None:
             raise error
-        self._tell("stops: %s", error)
-        self._environment.marks.moments[Moment("refused", refusal.call.name)] += 1
-        self._mark(Mark.WRITE_REFUSED, refusal.call is Call.WRITE)
-        self._mark(Mark.WRITTEN_SHORT, refusal.is_partly_done)
-        self._mark(Mark.FLUSH_REFUSED, refusal.call is Call.FLUSH)
-        if refusal.reason == errno.ENOSPC:
+        self._log("stops: %s", error)
+        self._environment.marks.interruptions[Interruption("disk error", disk_error.call.name)] += 1
+        self._mark(Mark.WRITE_FAILED, disk_error.call is Call.WRITE)
+        self._mark(Mark.SHORT_WRITE, disk_error.is_partly_done)
+        self._mark(Mark.FLUSH_FAILED, disk_error.call is Call.FLUSH)
+        if disk_error.reason == errno.ENOSPC:
             self._mark(Mark.DISK_FULL)
             self.kill()
         else:
             self.cut_power()
 
-    def _refuse_to_start(self, error: StorageError) -> None:
-        """A node may refuse for two reasons only: its disk did, or what it had flushed is damaged."""
-        if self.files.refusal is not None:
-            self._mark(Mark.START_REFUSED_BY_DISK)
-            self.disk_refused(error)
+    def _start_failed(self, error: StorageError) -> None:
+        """Handle a failed start. The only valid reasons are a disk error and damage to flushed records."""
+        if self.files.disk_error is not None:
+            self._mark(Mark.DISK_ERROR_WHILE_STARTING)
+            self.disk_failed(error)
         elif self.files.is_rotten and isinstance(error, CorruptBatchError):
-            self._tell("does not start: %s", error)
-            self._mark(Mark.DAMAGE_REFUSED)
+            self._log("does not start: %s", error)
+            self._mark(Mark.DAMAGED_LOG_REFUSED)
             self.files.kill()
             self.files.restore()
             self._environment.went_down(self)
         else:
-            raise BrokenInvariantError("NodesStartAgain", ("LOG-13", "STATE-4"), f"{self}: {error}")
+            raise BrokenInvariantError("NodesRestart", ("LOG-13", "STATE-4"), f"{self}: {error}")
 
     def _end(self) -> None:
         process, self.process = self.process, None
@@ -371,8 +376,8 @@ class Machine:
         names = [name for name in files.names_in(DIRECTORY) if name.endswith(".log")]
         return sum(len(files.read(f"{DIRECTORY}/{name}")) for name in names)
 
-    def _tell(self, text: str, *details: object) -> None:
-        self._environment.story.tell(str(self), text, *details)
+    def _log(self, text: str, *details: object) -> None:
+        self._environment.run_log.add(str(self), text, *details)
 
     def _mark(self, mark: Mark, is_so: bool = True) -> None:
         if is_so:

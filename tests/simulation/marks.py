@@ -1,4 +1,4 @@
-"""What happened in a run that makes it worth running: a simulator that never meets these proves nothing."""
+"""Coverage marks: the situations that the fixed seeds have to reach (`test_marks.py`), counted where they occur."""
 
 from __future__ import annotations
 
@@ -10,103 +10,105 @@ from tests.simulation.faults.kinds import Fault
 
 
 class Mark(StrEnum):
-    """Something that has to happen now and then. Each is counted where it happens."""
+    """A situation that must occur in some run; otherwise the runs prove nothing about it."""
 
     LEADER_ELECTED = "a leader was elected"
-    SEVERAL_CANDIDATES = "two stood in one epoch"
-    PRE_VOTE_REFUSED_FOR_LEADER = "a pre-vote was refused because a leader lives"
+    SEVERAL_CANDIDATES = "an epoch had several candidates"
+    PRE_VOTE_REFUSED_FOR_LEADER = "a follower that has fetched refused a pre-vote"
     VOTE_REFUSED = "a standard vote was refused"
-    STALE_LEADER = "a leader went on while a newer one led"
-    HELD_BACK_BY_OWN_EPOCH = "records of an older epoch were on a majority and did not commit by themselves"
+    STALE_LEADER = "a deposed leader still led while a newer one was elected"
+    COMMIT_WAITED_FOR_OWN_EPOCH = "records of an older epoch were on a majority, and were not committed yet"
     QUORUM_LOST = "a leader without a majority resigned"
-    LED_BEFORE_CRASH = "a node that had led started again in its epoch"
-    STOOD_BEFORE_CRASH = "a candidate started again in its epoch"
-    HANDED_OVER = "a leader that left handed over"
-    SHUTDOWN_TIMED_OUT = "a node that left waited in vain"
-    RESIGNED_ON_REQUEST = "a leader resigned because it was asked to"
+    RESTARTED_AS_RESIGNED = "a leader restarted in its epoch"
+    RESTARTED_AS_CANDIDATE = "a candidate restarted in its epoch"
+    HANDED_OVER = "a shutdown ended once another node was elected"
+    SHUTDOWN_TIMED_OUT = "a shutdown timed out"
+    RESIGNED_ON_REQUEST = "a leader resigned on request"
     POWER_CUT = "the power of one machine was cut"
-    POWER_CUT_WHILE_WRITING = "the power was cut in the middle of the work of a disk"
-    POWER_CUT_WHILE_STARTING = "the power was cut in the middle of a recovery"
+    POWER_CUT_WHILE_WRITING = "the power was cut in place of a disk call"
+    POWER_CUT_WHILE_STARTING = "the power was cut during recovery"
     KILLED = "a process was killed"
-    KILLED_BETWEEN_EFFECTS = "a process was killed in the middle of a list of effects"
-    LEADER_CRASHED_WITH_UNCOMMITTED = "a leader crashed while records of it were not committed"
-    UNFLUSHED_LOST = "a power cut took records that were not flushed"
-    UNFLUSHED_SURVIVED = "records that were not flushed outlived a power cut"
-    TORN_TAIL = "half a batch was found, and cut off"
-    WRITE_REFUSED = "a disk refused to write, and the node stopped"
-    WRITTEN_SHORT = "a disk wrote the first part of some bytes, and refused the rest"
-    FLUSH_REFUSED = "a disk refused to flush, and the node stopped"
+    KILLED_BETWEEN_EFFECTS = "a process was killed between two effects"
+    LEADER_CRASHED_WITH_UNCOMMITTED = "a leader crashed with uncommitted records"
+    UNFLUSHED_LOST = "a power cut lost unflushed records"
+    UNFLUSHED_KEPT = "unflushed records survived a power cut"
+    TORN_TAIL = "a torn batch was truncated at a start"
+    WRITE_FAILED = "a write failed, and the node stopped"
+    SHORT_WRITE = "a write failed after some of its bytes were written"
+    FLUSH_FAILED = "a flush failed, and the node stopped"
     DISK_FULL = "a disk was full, and the node stopped"
-    START_REFUSED_BY_DISK = "a node could not start because its disk refused"
-    DAMAGE_REFUSED = "a node refused to start from a log that had been damaged"
-    TRUNCATION = "a log was cut because another leader had other records"
-    TRUNCATION_IN_SEVERAL_STEPS = "a log was cut twice in a row before it agreed"
-    VOIDED_FLUSH = "a flush was reported after the log had been cut"
-    VOIDED_FLUSH_OF_OFFSETS_WRITTEN_AGAIN = "such a report spoke of offsets that were written anew, not flushed yet"
-    SHARED_FLUSH = "one flush answered for several orders"
-    SLOW_FLUSH = "a flush took very long"
+    DISK_ERROR_WHILE_STARTING = "a disk error stopped a start"
+    DAMAGED_LOG_REFUSED = "a node refused to start from a damaged log"
+    TRUNCATION = "a follower truncated its diverging log"
+    TRUNCATION_IN_SEVERAL_STEPS = "a follower truncated its log in several rounds"
+    VOIDED_FLUSH = "a flush was reported after a truncation"
+    VOIDED_FLUSH_OF_REWRITTEN_OFFSETS = "a flush was reported for offsets that were rewritten and not flushed again"
+    SHARED_FLUSH = "one flush covered several orders"
+    SLOW_FLUSH = "a flush was slow"
     SEGMENT_ROLLED = "a log had several segments"
-    PRODUCER_SNAPSHOT = "a table of writers was written down"
-    REPEATED_APPEND_RECOGNISED = "an append that was there already was recognised"
-    UNCOMMITTED_APPEND_RECOGNISED = "an append was recognised that was there already, uncommitted"
-    CLOCKS_LEAPT = "the clocks of clients leapt by more time than writers are remembered for"
+    PRODUCER_SNAPSHOT = "a producer snapshot was written"
+    REPEATED_APPEND_RECOGNISED = "a repeated append was recognised"
+    UNCOMMITTED_APPEND_RECOGNISED = "a repeated append of an uncommitted write was recognised"
+    CLIENT_CLOCKS_JUMPED = "the clients' clocks jumped by more than the expiration of writers"
     OTHER_CONTENT_REFUSED = "other rows under a written key were refused"
     OLDER_WRITE_REFUSED = "a key's older version was refused"
     APPEND_OUT_OF_ORDER = "an append was refused because one before it was missing"
     APPEND_TIMED_OUT = "an append was not committed in time"
-    APPEND_LOST_AND_WRITTEN_AGAIN = "an append was cut off with its log and later written again"
+    TRUNCATED_APPEND_WRITTEN_AGAIN = "a truncated append was written again"
     MESSAGE_LOST = "a message was lost"
-    MESSAGE_HELD = "a message was held for long, and others overtook it"
-    LATE_REQUEST = "a request came again long after its time"
-    LATE_RESPONSE = "an answer came back to a node that had another role by then"
-    RESPONSE_TRUNCATED = "an answer to a fetch broke off in the middle of a batch"
-    RESPONSE_DAMAGED = "an answer to a fetch held a damaged batch"
-    CONNECTION_RESET = "connections broke with requests on them"
-    CONNECTION_REFUSED_BY_FIREWALL = "a node was refused a connection to another that runs"
-    PRE_VOTES_AFTER_REFUSALS = "a follower whose leader refused connections asked for pre-votes at once"
-    APPENDS_TOGETHER = "several appends came to the core as one event"
-    FORGERY_TURNED_AWAY = "a request of an epoch that no election has reached was refused"
-    REQUEST_ABANDONED = "a node heard that nobody waits for its answer any more, and forgot a request"
-    SENT_ON_LOST_CONNECTION = "a request went out on a connection that leads nowhere"
-    CONNECTION_MADE_ANEW = "a node gave up such a connection and made another"
-    SENT_TO_DEAD_ADDRESS = "a node looked for its leader where nobody listens"
-    WRONG_VOTER_ASKED = "a node was asked what was meant for another voter"
-    STRANGER_TURNED_AWAY = "a request of another cluster was refused"
-    OLD_PEER_CANNOT_PRE_VOTE = "a node skipped pre-votes because a peer does not know them"
+    MESSAGE_HELD = "a message was held back, and others overtook it"
+    LATE_REQUEST = "a late copy of a request arrived"
+    LATE_RESPONSE = "a response arrived at a node with another role than at its request"
+    RESPONSE_TRUNCATED = "a fetch response ended within a batch"
+    RESPONSE_DAMAGED = "a fetch response held a damaged batch"
+    CONNECTION_RESET = "a connection was reset with a request in flight"
+    CONNECTION_REFUSED_BY_FIREWALL = "a firewall refused a connection to a running node"
+    PRE_VOTES_AFTER_REFUSALS = "a follower requested pre-votes after its connections to the leader were refused"
+    APPENDS_COALESCED = "several appends were coalesced into one event"
+    FORGED_REQUEST_REFUSED = "a request with a forged epoch was refused"
+    REQUEST_ABANDONED = "a request was abandoned because its sender disconnected"
+    SENT_ON_HALF_OPEN_CONNECTION = "a request was sent on a half-open connection"
+    CONNECTION_REPLACED = "a node replaced a half-open connection"
+    SENT_TO_DEAD_ADDRESS = "a node sent a request to a dead address"
+    REQUEST_FOR_ANOTHER_VOTER = "a node received a request for another voter"
+    FOREIGN_REQUEST_REFUSED = "a request of another cluster was refused"
+    OLD_PEER_CANNOT_PRE_VOTE = "a node skipped pre-votes because a peer does not support them"
     ONE_WAY_PARTITION = "a link was cut in one direction"
-    SHORT_LEADERSHIP = "a leader was cut off as soon as it led"
-    FOLLOWER_READ = "a follower served a client"
-    READER_ASKED_OLD_LEADER = "a deposed leader turned a reader away"
-    LOG_AHEAD_OF_STORED_EPOCH = "a node started with a log of a later epoch than its stored state, and believed the log"
-    LOST_DISK_REPORTED = "a leader reported that a voter asks for less than it had"
+    SHORT_LEADERSHIP = "a new leader was cut off at once"
+    FOLLOWER_SERVED_READ = "a follower served a fetch of a client"
+    DEPOSED_LEADER_REFUSED_READ = "a deposed leader refused a fetch of a client"
+    LOG_AHEAD_OF_STORED_EPOCH = (
+        "a node started with a log of a higher epoch than its election state, and adopted that epoch"
+    )
+    LOST_DISK_REPORTED = "a leader reported that a voter had lost records"
 
 
-BEYOND_MARKS = frozenset((Mark.LOG_AHEAD_OF_STORED_EPOCH,))
-"""What only faults bring about that a quorum cannot always outlive; see `BEYOND`."""
+NOT_TOLERATED_MARKS = frozenset((Mark.LOG_AHEAD_OF_STORED_EPOCH,))
+"""Marks that only faults of `NOT_TOLERATED` reach."""
 
 
-class Moment(NamedTuple):
-    """A moment at which something struck: instead of which work that was to be done."""
+class Interruption(NamedTuple):
+    """The interruption of a node: how it ended, and in place of which disk call or effect."""
 
-    end: Literal["power cut", "refused", "killed"]
+    end: Literal["power cut", "disk error", "killed"]
     instead_of: str
 
 
 class Marks:
-    """What was seen of a run, and how often.
+    """Counts what happens in a run.
 
     Attributes:
-        counts: marks.
-        strikes: faults that struck.
-        moments: where in a node's work the end came.
+        counts: how often each mark was reached.
+        strikes: how often each fault struck.
+        interruptions: how often each interruption occurred.
     """
 
     def __init__(self) -> None:
         self.counts: Counter[Mark] = Counter()
         self.strikes: Counter[Fault] = Counter()
-        self.moments: Counter[Moment] = Counter()
+        self.interruptions: Counter[Interruption] = Counter()
 
     def count(self, mark: Mark, is_so: bool = True) -> None:
-        """It happened, if it is so."""
+        """Count a mark, if the condition holds."""
         if is_so:
             self.counts[mark] += 1

@@ -1,4 +1,4 @@
-"""What travels between two addresses: a request, or the response to it."""
+"""A message between two addresses: a request or a response."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Address = int
 
 
 class Message(NamedTuple):
-    """A message on its way.
+    """A message that the network carries.
 
     Fields:
-        sender, receiver: where it comes from and goes to.
-        request: what one node asks of another, for a response too; None between a client and a node.
-        response: what the other responds; None in a request, and between a client and a node.
-        is_response: whether it is the response.
-        round_trip: that it belongs to; None if nothing can come of it.
+        sender, receiver: the two addresses.
+        request: the request of a node, also in its response; None between a client and a node.
+        response: the response; None in a request, and between a client and a node.
+        is_response: whether it is a response.
+        round_trip: the round trip that it belongs to; None for a message without content.
     """
 
     sender: Address
@@ -34,5 +34,5 @@ class Message(NamedTuple):
 
     @property
     def asker(self) -> NodeId:
-        """Who sent the request."""
+        """The node that sent the request."""
         return NodeId(self.receiver if self.is_response else self.sender)

@@ -1,4 +1,4 @@
-"""The network between nodes and clients: each message has a fate of its own."""
+"""The network between nodes and clients, which delays, loses and repeats messages."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from raft.records.header import CHECKED_FROM, batch_size_bytes
 from tests.simulation.dice import Dice
 from tests.simulation.marks import Mark, Marks
 from tests.simulation.message import Address, Message
-from tests.simulation.plan import CALM_NETWORK, NetworkPlan
+from tests.simulation.plan import RELIABLE_NETWORK, NetworkPlan
 from tests.simulation.timeline import Action, Timeline
 
 Links = frozenset[tuple[Address, Address]]
-"""Ways from one address to another, one way each."""
+"""Links from one address to another, in one direction each."""
 
 
 class Fate(Enum):
-    """What becomes of a message that is sent."""
+    """What the network does with a message."""
 
     CARRIED = "carried"
     HELD = "held"
@@ -25,17 +25,17 @@ class Fate(Enum):
 
 
 Judge = Callable[[Message, Action], Fate]
-"""Decides what becomes of a message. One that it holds is delivered by calling the action."""
+"""Decides the fate of a message. The action delivers a message that it holds."""
 
 
 class Network:
-    """Carries messages: late or never, out of order, twice.
+    """Carries messages: it may delay, lose, repeat and reorder them.
 
-    Two messages never wait for each other, as if each had a connection of its own; a connection that breaks and is
-    made anew does the same to real ones. What is cut off, is cut off when a message is sent.
+    Messages do not wait for each other, as if each had its own connection; real messages overtake each other when a
+    connection breaks and is replaced. A cut link loses the messages that are sent while it is cut.
 
     Attributes:
-        judge: decides first, if there is one.
+        judge: decides the fate of a message before the network does; None for no judge.
     """
 
     def __init__(self, plan: NetworkPlan, *, timeline: Timeline, dice: Dice, marks: Marks) -> None:
@@ -45,21 +45,21 @@ class Network:
         self._dice = dice
         self._marks = marks
         self._cuts: list[Links] = []
-        self._is_calm = False
+        self._faults_ended = False
 
-    def calm_down(self) -> None:
-        """Be a good network from now on: what is held, or was to come a second time, does not come any more."""
-        self._plan = CALM_NETWORK
+    def end_faults(self) -> None:
+        """Become reliable: mend all links, and drop held messages and late repetitions."""
+        self._plan = RELIABLE_NETWORK
         self._cuts.clear()
-        self._is_calm = True
+        self._faults_ended = True
 
     @property
     def refused_percent(self) -> int:
-        """How often the sender hears of it when no node listens."""
+        """How often a connection to a stopped node is refused, in percent."""
         return self._plan.refused_percent
 
     def cut(self, links: Iterable[tuple[Address, Address]]) -> Links:
-        """Let nothing through from the first to the second of each pair; return what `mend` takes."""
+        """Cut links from the first to the second address of each pair; return the argument of `mend`."""
         cut = frozenset(links)
         self._cuts.append(cut)
         return cut
@@ -69,16 +69,16 @@ class Network:
         self._cuts = [other for other in self._cuts if other is not cut]
 
     def is_cut(self, sender: Address, receiver: Address) -> bool:
-        """Whether nothing gets from one to the other."""
+        """Whether the link between two addresses is cut in this direction."""
         return any((sender, receiver) in cut for cut in self._cuts)
 
     def carry(self, message: Message, deliver: Action, *, may_repeat: bool = False) -> Fate:
-        """Take a message along; return what becomes of it, as far as that is decided now.
+        """Carry a message; return its fate, as far as it is known now.
 
         Args:
-            message: from whom to whom, and what it says.
-            deliver: hands it over; called as often as it arrives.
-            may_repeat: whether it may arrive twice: a request that is asked again looks so.
+            message: the message, with its addresses.
+            deliver: called each time that it arrives.
+            may_repeat: whether it may arrive twice, like a request that is sent again.
         """
         plan, dice = self._plan, self._dice
         if self.is_cut(message.sender, message.receiver):
@@ -101,13 +101,13 @@ class Network:
         return Fate.CARRIED
 
     def damaged(self, records: bytes) -> bytes:
-        """Return the records of a response as they arrive: perhaps truncated, perhaps with a bit that is wrong.
+        """Return the records of a response as they arrive: some are truncated, some have a flipped bit.
 
-        Only what a checksum covers goes wrong: the link's own checksums guard the rest of a message as well, and such
-        damage comes from files that change while they are sent (KAFKA-18723).
+        Only bytes under a batch's checksum are damaged. TCP has checksums of its own, so such damage comes from files
+        that change while they are sent (KAFKA-18723).
         """
         dice = self._dice
-        if self._is_calm or not dice.chance(self._plan.damage_percent):
+        if self._faults_ended or not dice.chance(self._plan.damage_percent):
             return records
         if dice.draw(2):
             self._marks.count(Mark.RESPONSE_TRUNCATED)
@@ -121,12 +121,12 @@ class Network:
         return records[:position] + bytes([records[position] ^ 1 << dice.draw(8)]) + records[position + 1 :]
 
     def _release(self, deliver: Action) -> None:
-        if not self._is_calm:
+        if not self._faults_ended:
             self._marks.count(Mark.MESSAGE_HELD)
             deliver()
 
     def _repeat(self, deliver: Action, is_late: bool) -> None:
-        if not self._is_calm:
+        if not self._faults_ended:
             if is_late:
                 self._marks.count(Mark.LATE_REQUEST)
             deliver()

@@ -1,4 +1,4 @@
-"""What a run is told before anything happens: how large the quorum is, and what it has to endure."""
+"""The plan of a run: the size of the quorum, its timeouts, its clients and its faults."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from raft.types import NodeId
 from tests.simulation.faults.kinds import Fault
 
 Bounds = tuple[int, int]
-"""Both ends included."""
+"""The smallest and the largest value, both included."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeoutPlan:
-    """The timeouts of all nodes, as in `CoreConfig`, and how exact their timers are.
+    """The timeouts of all nodes, as in `CoreConfig`, and the precision of their timers.
 
     Fields:
         fetch_spread_ms: see `CoreConfig`.
-        timer_grain_ms: timers go off only at multiples of this.
-        linger_ms: how long leaders hold an answer back that says only a higher high watermark.
+        timer_grain_ms: timers expire only at multiples of this.
+        linger_ms: how long leaders delay a response that carries only a higher high watermark.
     """
 
     election_ms: int
@@ -32,23 +32,23 @@ class TimeoutPlan:
 
     @property
     def round_ms(self) -> int:
-        """How long one failed attempt at an election may take, from a silent leader to the next attempt."""
+        """The longest time of one failed election, from the last contact with the leader to the next attempt."""
         return self.fetch_ms + 2 * self.election_ms + self.request_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkPlan:
-    """What becomes of messages.
+    """What the network does to messages.
 
     Fields:
-        delay_ms: how long each takes.
-        loss_percent: how many never arrive.
-        held_percent: how many are held somewhere for `late_ms`, as by one who reads slowly.
-        repeat_percent: how many arrive a second time.
-        late_percent, late_ms: how many of these second times come much later, and how much.
-        damage_percent: how many responses to fetches arrive with records truncated or changed.
-        refused_percent: how often the sender hears of it when no node listens; else there is silence, as from a machine
-            without power.
+        delay_ms: the delay of a message.
+        loss_percent: how many are lost.
+        held_percent: how many are delayed by `late_ms` instead, as by a slow receiver.
+        repeat_percent: how many requests arrive twice.
+        late_percent, late_ms: how many of the second copies are late, and by how much.
+        damage_percent: how many fetch responses arrive with truncated or damaged records.
+        refused_percent: how often a connection to a stopped node is refused; otherwise the request gets no response, as
+            from a machine without power.
     """
 
     delay_ms: Bounds
@@ -63,11 +63,11 @@ class NetworkPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WirePlan:
-    """Who speaks how, and where nodes look for each other.
+    """The versions of the nodes, and their bootstrap servers.
 
     Fields:
-        old_nodes: those that know only the versions of an older Kafka, until all are upgraded.
-        has_dead_address: whether nodes look for their leader at addresses, one of which nobody listens at.
+        old_nodes: the nodes that support only the versions of an older Kafka, until the recovery phase.
+        has_dead_address: whether one of the bootstrap servers is an address at which no node listens.
     """
 
     old_nodes: tuple[NodeId, ...]
@@ -76,14 +76,14 @@ class WirePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskPlan:
-    """How fast disks are, and how logs lie on them.
+    """The speed of the disks, and the sizes of segments and tails.
 
     Fields:
-        lag_percent, lag_ms: how often the thread that writes is late, and how much.
+        lag_percent, lag_ms: how often the thread of jobs is late, and by how much.
         flush_ms: how long a flush takes.
-        slow_percent, slow_ms: how many flushes take this long instead.
-        report_ms: time between the end of a job or a flush and the moment the node hears of it.
-        read_ms: how long jobs take that can wait, and the checks of large appends.
+        slow_percent, slow_ms: how many flushes are slow, and how long they take.
+        report_ms: the time from the end of a job or a flush to its report on the event loop.
+        read_ms: how long reads for clients and checks of large appends take.
         segment_bytes, tail_bytes: see `LogConfig`.
     """
 
@@ -100,13 +100,13 @@ class DiskPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockPlan:
-    """How far the clocks of machines are from each other, and how busy their event loops are.
+    """The differences between the clocks of machines, and how busy their event loops are.
 
     Fields:
-        ahead_ms: they are ahead of the true time by less than this.
-        drift: how many milliseconds they gain in a second; below 0 they lose them.
-        busy_percent, busy_ms: how often what happens to a process has to wait a little, and how long: then several
-            things come to it together.
+        ahead_ms: clocks are ahead of the true time by less than this.
+        drift: milliseconds gained per second; negative for a slow clock.
+        busy_percent, busy_ms: how often an event loop is busy, and for how long. Actions wait meanwhile, and then run
+            together.
     """
 
     ahead_ms: int
@@ -117,13 +117,13 @@ class ClockPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultPlan:
-    """How often each kind of fault strikes, and how long some last.
+    """How often each kind of fault strikes, and how long it lasts.
 
     Fields:
-        every_ms: mean times between two strokes; a kind that is not there never strikes.
-        down_ms: how long a machine stays down; None until it is started.
-        partition_ms: how long the network stays divided, in all ways in which it can be.
-        stall_ms: how long a process stands still, and how far a clock jumps.
+        every_ms: the mean time between two faults of a kind; a kind that is missing never strikes.
+        down_ms: how long a machine stays down; None if it stays down until it is started by hand.
+        partition_ms: how long faults of the network last.
+        stall_ms: how long a process stalls, and how far a clock jumps.
     """
 
     every_ms: Mapping[Fault, int]
@@ -134,21 +134,21 @@ class FaultPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientPlan:
-    """Who uses the quorum.
+    """The clients of the quorum.
 
     Fields:
-        producers: idempotent producers, with up to `window` batches under way each.
-        keyed_writers: writers of exactly-once keys, with one write under way.
-        pause_ms: between two writes of one.
-        readers: readers as Kafka's consumers are.
-        stream_readers: readers as this project's source is.
-        patience_ms: how long a client waits for an answer before it asks elsewhere.
-        timeout_ms: how long a node may hold an append.
-        api_timeout_ms: how long a call of this project's client takes at most, with all its requests.
-        retry_ms: pause of this project's client before another request, and of its caller before another call.
-        newest_kept: so many writers of each kind the nodes do not forget by time (`WriterExpiry`).
-        clocks_leap_at_ms: when the clients' clocks go forward by more time than writers are remembered for; None for
-            never.
+        producers: the number of idempotent producers.
+        window: how many batches each of them may have in flight.
+        keyed_writers: the number of writers of exactly-once keys, with one write in flight each.
+        readers: the number of readers that fetch like Kafka's consumers.
+        stream_readers: the number of readers that fetch like this project's source.
+        pause_ms: the pause between two writes of a writer.
+        patience_ms: how long a client waits for a response before it goes to another node.
+        timeout_ms: the timeout of an append at the node.
+        api_timeout_ms: the timeout of a call of this project's client, with all its requests.
+        retry_ms: the pause of this project's client before a retry, and of its caller before the next call.
+        newest_kept: how many writers of each kind never expire (`WriterExpiry`).
+        clocks_jump_at_ms: when the clients' clocks jump ahead by more than the expiration of writers; None for never.
     """
 
     producers: int
@@ -162,18 +162,20 @@ class ClientPlan:
     api_timeout_ms: int
     retry_ms: int
     newest_kept: int
-    clocks_leap_at_ms: int | None
+    clocks_jump_at_ms: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """All that a run is told.
+    """The plan of one run, which decides everything in it.
 
     Fields:
-        fetch_max_bytes: most that a replica asks for.
-        queued_bytes: of responses to clients that a node holds in memory.
-        unrest_ms: how long faults go on and new writes are made.
-        unrest_events: they also end after so many events: a quorum in which nothing goes wrong does much in that time.
+        seed: seeds all random numbers of the run.
+        voters, observers: the nodes.
+        fetch_max_bytes: the size limit in a replica's fetch.
+        queued_bytes: the response budget of a node.
+        fault_phase_ms: how long faults strike and new writes are made.
+        fault_phase_events: the phase also ends after so many events, since a quorum without faults handles very many.
     """
 
     seed: int
@@ -188,11 +190,11 @@ class Plan:
     clocks: ClockPlan
     faults: FaultPlan
     clients: ClientPlan
-    unrest_ms: int
-    unrest_events: int
+    fault_phase_ms: int
+    fault_phase_events: int
 
 
-CALM_NETWORK = NetworkPlan(
+RELIABLE_NETWORK = NetworkPlan(
     delay_ms=(1, 3),
     loss_percent=0,
     held_percent=0,
@@ -204,6 +206,6 @@ CALM_NETWORK = NetworkPlan(
 )
 
 
-def calmed(disk: DiskPlan) -> DiskPlan:
-    """Return the same disk on a good day."""
+def without_delays(disk: DiskPlan) -> DiskPlan:
+    """Return the plan of the same disk without delays."""
     return replace(disk, lag_percent=0, slow_percent=0, flush_ms=(0, 2), report_ms=(0, 0), read_ms=(0, 0))

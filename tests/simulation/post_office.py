@@ -1,9 +1,9 @@
-"""Requests to nodes, of other nodes and of clients, and the responses to them."""
+"""Carries the requests of nodes and clients to nodes, and the responses back."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from raft.wire.frames import ReceivedRequest, decode_request, decode_response, e
 from raft.wire.mapping.replica_messages import api_of, request_from_wire, request_to_wire, response_from_wire
 from raft.wire.messages.fetch import FetchResponse
 from tests.simulation.broken import BrokenInvariantError
-from tests.simulation.connections import Connection, Lane
+from tests.simulation.connections import Connection, ConnectionKind
 from tests.simulation.dice import Dice
 from tests.simulation.marks import Mark, Marks
 from tests.simulation.message import Address, Message
@@ -31,20 +31,19 @@ if TYPE_CHECKING:
     from tests.simulation.machine import Machine
     from tests.simulation.process import Process
 
-_REMEMBERED = 200
+_KEPT_ROUND_TRIPS = 200
 _SIZE_BYTES = 4
 _CORRELATION_ID = 7
 
 
 class PostOffice:
-    """Brings requests to nodes and responses back, over a network that loses, delays and repeats them.
+    """Encodes requests and responses as bytes, and carries them over a network that loses, delays and repeats them.
 
-    All of them travel as the bytes of the wire. Responses find only the very life that asked: connections end with the
-    process.
+    A response reaches only the process that sent the request, because connections end with the process.
 
     Attributes:
-        machines: who listens where; filled by the world when it has made them.
-        posted: told of each message between nodes, when it is handed in, with what becomes of it; None for nobody.
+        machines: the machines by their endpoints; set by the world.
+        posted: called for each message between nodes when it is sent, with its fate; None for no callback.
     """
 
     def __init__(self, network: Network, versions: Versions, *, dice: Dice, marks: Marks) -> None:
@@ -54,16 +53,16 @@ class PostOffice:
         self._versions = versions
         self._dice = dice
         self._marks = marks
-        # Of the many that are never answered only the newest can matter: their senders have given up the others.
-        self._round_trips: deque[RoundTrip] = deque(maxlen=_REMEMBERED)
-        self._lost_connections: set[Connection] = set()
+        # Many get no response. Only the newest matter, because the senders have timed out the others.
+        self._round_trips: deque[RoundTrip] = deque(maxlen=_KEPT_ROUND_TRIPS)
+        self._half_open: set[Connection] = set()
         self._misdirected: dict[NodeId, Machine] = {}
         self._refusing: set[tuple[NodeId, NodeId]] = set()
 
-    def calm_down(self) -> None:
-        """Let all nodes be of our version, and every address lead to its node, from now on.
+    def end_faults(self) -> None:
+        """Upgrade all nodes, restore all addresses and accept all connections.
 
-        Connections that lead nowhere go on doing so: it is for the nodes to find that out.
+        Half-open connections stay as they are: the nodes have to replace them.
         """
         self._versions.old_nodes = ()
         self._misdirected.clear()
@@ -72,15 +71,15 @@ class PostOffice:
     # Between nodes
 
     def send(self, sender: Process, order: SendRequest) -> None:
-        """Bring a node's request to another one; the sender is told as `raft.runtime.network.Network` says."""
+        """Send a request from one node to another; see `raft.runtime.network.Network.send`."""
         one = sender.machine.node_id
         receiver = self._receiver_at(order.endpoint)
         version = self._versions.between(one, order.node_id if receiver is None else receiver.node_id, order.request)
-        asked_as = type(sender.core.role)
+        role_when_sent = type(sender.core.role)
         frame = _frame_or_none(order, version)
 
         def on_response(response_frame: bytes) -> None:
-            self._marks.count(Mark.LATE_RESPONSE, type(sender.core.role) is not asked_as)
+            self._marks.count(Mark.LATE_RESPONSE, type(sender.core.role) is not role_when_sent)
             response = self._read_response(order.request, response_frame, version)
             sender.submit(ResponseReceived(number=order.number, response=response))
 
@@ -94,11 +93,11 @@ class PostOffice:
             process=sender,
         )
         self._round_trips.append(round_trip)
-        if Connection(one, order.node_id, Lane.of(order.request)) in self._lost_connections:
-            self._marks.count(Mark.SENT_ON_LOST_CONNECTION)
+        if Connection(one, order.node_id, ConnectionKind.of(order.request)) in self._half_open:
+            self._marks.count(Mark.SENT_ON_HALF_OPEN_CONNECTION)
         elif receiver is None:
             self._marks.count(Mark.SENT_TO_DEAD_ADDRESS)
-            self._turn_away(round_trip)
+            self._fail_unreachable(round_trip)
         elif (one, receiver.node_id) in self._refusing:
             self._marks.count(Mark.CONNECTION_REFUSED_BY_FIREWALL)
             self._refuse(round_trip)
@@ -106,51 +105,51 @@ class PostOffice:
             self._marks.count(Mark.OLD_PEER_CANNOT_PRE_VOTE)
             self._network.carry(Message(one, one), lambda: self.fail(round_trip, Failure.UNSUPPORTED_VERSION))
         else:
-            self._carry_there(round_trip, receiver)
+            self._carry_request(round_trip, receiver)
 
     def disconnect(self, sender: Process, node_id: NodeId) -> None:
-        """Close a node's connections to another one: its requests on them fail."""
-        self._end_lost_connections(sender.machine.node_id, node_id)
+        """Close the connections of a node to another one: the requests on them fail."""
+        self._drop_half_open(sender.machine.node_id, node_id)
         for round_trip in self._open_round_trips():
             if round_trip.process is sender and round_trip.receiver == node_id:
                 self.fail(round_trip)
 
     def reset(self, one: NodeId, other: NodeId) -> None:
-        """Break the connections between two nodes: requests on them fail, responses on them are lost."""
-        self._end_lost_connections(one, other)
-        self._end_lost_connections(other, one)
+        """Reset the connections between two nodes: the requests on them fail."""
+        self._drop_half_open(one, other)
+        self._drop_half_open(other, one)
         for round_trip in self._open_round_trips():
             if {round_trip.sender, round_trip.receiver} == {one, other}:
                 self._marks.count(Mark.CONNECTION_RESET)
                 self.fail(round_trip)
 
-    def lose(self, connection: Connection) -> None:
-        """Let a connection lead nowhere until its sender drops it."""
-        self._lost_connections.add(connection)
+    def make_half_open(self, connection: Connection) -> None:
+        """Lose everything on a connection, without an error, until its sender closes it."""
+        self._half_open.add(connection)
 
     def forget_connections(self, node_id: NodeId) -> None:
-        """A process has ended, and all its connections with it."""
-        self._lost_connections = {lost for lost in self._lost_connections if lost.sender != node_id}
+        """Drop the connections of a node whose process has ended."""
+        self._half_open = {lost for lost in self._half_open if lost.sender != node_id}
 
     def misdirect(self, meant: NodeId, found: Machine) -> None:
-        """Let the address of a node lead to another."""
+        """Make the address of a node lead to another machine."""
         self._misdirected[meant] = found
 
-    def direct(self, meant: NodeId) -> None:
-        """Let it lead to the right one again."""
+    def restore_address(self, meant: NodeId) -> None:
+        """Make the address of a node lead to that node again."""
         self._misdirected.pop(meant, None)
 
     def refuse(self, sender: NodeId, receiver: NodeId) -> None:
-        """Refuse the connections of one node to another, as a firewall between them does."""
+        """Refuse the connections of one node to another, like a firewall between them."""
         self._refusing.add((sender, receiver))
 
-    def admit(self, sender: NodeId, receiver: NodeId) -> None:
-        """Let them through again."""
+    def accept(self, sender: NodeId, receiver: NodeId) -> None:
+        """Accept these connections again."""
         self._refusing.discard((sender, receiver))
 
-    # From clients, and from those who are not what they say
+    # From clients, and from simulated attackers
 
-    def ask(
+    def send_frame(
         self,
         sender: Address,
         endpoint: Endpoint,
@@ -160,18 +159,18 @@ class PostOffice:
         on_failure: Callable[[Failure], None] = lambda _: None,
         request: OutgoingRequest | None = None,
     ) -> RoundTrip:
-        """Bring a request to the node that listens at an endpoint.
+        """Send a request to the node at an endpoint.
 
         Args:
-            sender: whose it is.
-            endpoint: of the node.
-            frame: the request, with its size.
-            on_response: gets the frame of the response, without its size.
-            on_failure: told if there will be none; silence is possible too.
-            request: what it says, if it is one that nodes make.
+            sender: the address of the sender.
+            endpoint: the endpoint of the node.
+            frame: the bytes of the request, with the size field.
+            on_response: gets the bytes of the response, without the size field.
+            on_failure: called if the request fails; a lost message calls neither of the two.
+            request: the decoded request, if it is one that nodes send to each other.
 
         Returns:
-            What `abandon` takes.
+            The argument of `abandon`.
         """
         receiver = self._receiver_at(endpoint)
         address = sender if receiver is None else receiver.node_id
@@ -179,20 +178,20 @@ class PostOffice:
             sender, address, frame[_SIZE_BYTES:], on_response=on_response, on_failure=on_failure, request=request
         )
         if receiver is None:
-            self._turn_away(round_trip)
+            self._fail_unreachable(round_trip)
         else:
-            self._carry_there(round_trip, receiver)
+            self._carry_request(round_trip, receiver)
         return round_trip
 
     def abandon(self, round_trip: RoundTrip) -> None:
-        """The sender has closed its connection: no response comes any more."""
+        """Close the connection of the sender: it gets no response any more."""
         round_trip.is_open = False
-        self._tell_that_nobody_waits(round_trip)
+        self._report_disconnect(round_trip)
 
-    # What the requests do that have come to a node
+    # Called by requests at the node that handles them
 
-    def bring_back(self, round_trip: RoundTrip, process: Process, frame: bytes, version: int) -> None:
-        """Carry a response back."""
+    def send_response(self, round_trip: RoundTrip, process: Process, frame: bytes, version: int) -> None:
+        """Send a response to the sender of the request."""
         message = Message(
             process.machine.node_id, round_trip.sender, round_trip.request, is_response=True, round_trip=round_trip
         )
@@ -202,36 +201,26 @@ class PostOffice:
         if self.posted is not None and round_trip.request is not None:
             self.posted(message, fate)
 
-    def hang_up(self, round_trip: RoundTrip, process: Process) -> None:
-        """A node has closed the connection of a request."""
+    def close_connection(self, round_trip: RoundTrip, process: Process) -> None:
+        """Close the connection of a request at the node that received it."""
         message = Message(process.machine.node_id, round_trip.sender, is_response=True)
         self._network.carry(message, lambda: self.fail(round_trip))
 
     def damaged(self, round_trip: RoundTrip, response: WireMessage) -> WireMessage:
-        """Return a response as it leaves a node: perhaps with damaged records, if it goes to another node."""
+        """Return a response as it arrives: a fetch response to another node may have damaged records."""
         if not isinstance(round_trip.request, FetchRequest) or not isinstance(response, FetchResponse):
             return response
-        topics = tuple(
-            replace(
-                topic,
-                partitions=tuple(
-                    replace(partition, records=self._network.damaged(partition.records))
-                    if partition.records
-                    else partition
-                    for partition in topic.partitions
-                ),
-            )
-            for topic in response.responses
-        )
-        return replace(response, responses=topics)
+        before = [[partition.records for partition in topic.partitions] for topic in response.responses]
+        after = [[self._network.damaged(records) if records else records for records in topic] for topic in before]
+        return response if after == before else _with_records(response, after)
 
-    # On the way
+    # Delivery
 
     def _receiver_at(self, endpoint: Endpoint) -> Machine | None:
         receiver = self.machines.get(Endpoint(endpoint.host, endpoint.port))
         return None if receiver is None else self._misdirected.get(receiver.node_id, receiver)
 
-    def _carry_there(self, round_trip: RoundTrip, receiver: Machine) -> None:
+    def _carry_request(self, round_trip: RoundTrip, receiver: Machine) -> None:
         message = Message(round_trip.sender, receiver.node_id, round_trip.request, round_trip=round_trip)
         fate = self._network.carry(message, lambda: self._deliver(round_trip, receiver), may_repeat=True)
         if self.posted is not None and round_trip.request is not None:
@@ -240,7 +229,7 @@ class PostOffice:
     def _deliver(self, round_trip: RoundTrip, receiver: Machine) -> None:
         process = receiver.process
         if process is None:
-            self._turn_away(round_trip)
+            self._fail_unreachable(round_trip)
             return
         received = decode_request(round_trip.frame)
         assert isinstance(received, ReceivedRequest), "a version that is served"
@@ -248,8 +237,8 @@ class PostOffice:
         caller = Caller(endpoint_of(receiver.node_id), None, str(round_trip.sender))
         process.receive(caller, received, round_trip.waiting)
 
-    def _turn_away(self, round_trip: RoundTrip) -> None:
-        """Nobody listens there: the sender hears of it, or does not."""
+    def _fail_unreachable(self, round_trip: RoundTrip) -> None:
+        """Refuse the connection because no node listens there, or leave the sender without a response."""
         if self._dice.chance(self._network.refused_percent):
             self._refuse(round_trip)
 
@@ -262,38 +251,53 @@ class PostOffice:
             round_trip.end(frame)
 
     def fail(self, round_trip: RoundTrip, failure: Failure = Failure.DISCONNECTED) -> None:
-        """Tell the sender that there will be no response."""
+        """Report to the sender that there will be no response."""
         if round_trip.is_awaited:
-            self._tell_that_nobody_waits(round_trip)
+            self._report_disconnect(round_trip)
             round_trip.fail(failure)
 
-    def _tell_that_nobody_waits(self, round_trip: RoundTrip) -> None:
-        """The node that was asked sees the connection end, sooner or later."""
+    def _report_disconnect(self, round_trip: RoundTrip) -> None:
+        """Report to the node that handles the request that its sender has disconnected."""
         waiting = round_trip.waiting
         if waiting is not None:
             message = Message(round_trip.sender, waiting.process.machine.node_id)
             self._network.carry(message, lambda: waiting.process.soon(waiting.abandon))
 
-    def _end_lost_connections(self, sender: NodeId, receiver: NodeId) -> None:
-        for lane in Lane:
-            lost = Connection(sender, receiver, lane)
-            if lost in self._lost_connections:
-                self._lost_connections.remove(lost)
-                self._marks.count(Mark.CONNECTION_MADE_ANEW)
+    def _drop_half_open(self, sender: NodeId, receiver: NodeId) -> None:
+        for kind in ConnectionKind:
+            lost = Connection(sender, receiver, kind)
+            if lost in self._half_open:
+                self._half_open.remove(lost)
+                self._marks.count(Mark.CONNECTION_REPLACED)
 
     def _open_round_trips(self) -> list[RoundTrip]:
         return [round_trip for round_trip in self._round_trips if round_trip.is_awaited]
 
     def _read_response(self, request: object, frame: bytes, version: int) -> IncomingResponse:
-        api = api_of(request)  # type: ignore[arg-type]  # nodes ask nothing else
+        api = api_of(request)  # type: ignore[arg-type]  # nodes send no other requests
         return response_from_wire(decode_response(frame, api, version)[1])
 
 
+def _with_records(response: FetchResponse, records: Sequence[Sequence[bytes | None]]) -> FetchResponse:
+    """Return a response with other records, given by topic and partition."""
+    topics = tuple(
+        replace(
+            topic,
+            partitions=tuple(
+                replace(partition, records=content)
+                for partition, content in zip(topic.partitions, of_topic, strict=True)
+            ),
+        )
+        for topic, of_topic in zip(response.responses, records, strict=True)
+    )
+    return replace(response, responses=topics)
+
+
 def _frame_or_none(order: SendRequest, version: int) -> bytes | None:
-    """Return a request as a frame without its size; None if this version cannot express it (COMPAT-2).
+    """Return a request as bytes without the size field; None if this version cannot express it (COMPAT-2).
 
     Raises:
-        BrokenInvariantError: the newest version has lost something of it.
+        BrokenInvariantError: the request differs after it was encoded and decoded in the newest version.
     """
     try:
         message = request_to_wire(order.request, OURS, version)
@@ -305,5 +309,5 @@ def _frame_or_none(order: SendRequest, version: int) -> bytes | None:
         assert isinstance(received, ReceivedRequest), "a version that is served"
         arrived = request_from_wire(received.message, version, OURS)
         if arrived != order.request:
-            raise BrokenInvariantError("WireLosesNothing", ("TEST-16",), f"{order.request} arrives as {arrived}")
+            raise BrokenInvariantError("RequestsSurviveEncoding", ("TEST-16",), f"{order.request} arrives as {arrived}")
     return frame

@@ -1,4 +1,4 @@
-"""One life of a node: the engine and the request handlers that ship, with clock, disk and network of virtual time."""
+"""One process of a node: the product's engine and request handlers, on a simulated clock, disk and network."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _CHECKPOINT_INTERVAL_S = 0.3
 
 
 class _ToPostOffice:
-    """What an engine sends goes to the post office; see `raft.runtime.network.Network`."""
+    """Sends an engine's requests to the post office; see `raft.runtime.network.Network`."""
 
     def __init__(self, process: Process, environment: Environment) -> None:
         self._process = process
@@ -59,18 +59,18 @@ class Process:
     """Runs one node from its start to its end.
 
     Args:
-        machine: that it runs on.
-        core: not started yet.
-        directory: open.
-        log: what its log holds at the start.
-        clock: by which the core lives.
-        dice: of the machine.
-        disk_plan: how fast its disk is.
-        surroundings: the rest of the world.
+        machine: the machine of the process.
+        core: the core, not started yet.
+        directory: the open directory.
+        log: the model of its log.
+        clock: the clock of the process.
+        dice: the random numbers of the machine.
+        disk_plan: the speed of its disk.
+        environment: the parts that all machines share.
 
     Attributes:
-        is_over: whether this life has ended.
-        context: what the request handlers see of the node.
+        is_over: whether the process has ended.
+        context: the context of the request handlers.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class Process:
 
     @property
     def log(self) -> LogModel:
-        """What the core believes to be in its log: it runs ahead of what is written."""
+        """The model of the log as the core knows it; it runs ahead of what is written."""
         return self.core.log_model
 
     @property
@@ -141,64 +141,64 @@ class Process:
         return self._loop.is_idle and self.engine.is_idle
 
     def start(self) -> None:
-        """Begin with the first event."""
+        """Start the engine."""
         self._loop.soon(self.engine.start)
 
-    # What the world does to it
+    # Called by the world
 
     def submit(self, event: Event) -> None:
-        """Let something happen to the node."""
+        """Submit an event to the engine."""
         if not self.is_over:
             self.engine.submit(event)
 
     def receive(self, caller: Caller, request: ReceivedRequest, respond: Respond) -> None:
-        """Hand it a request."""
+        """Pass a request to its handler."""
         self.soon(lambda: handle(self.context, caller, request, respond))
 
     def soon(self, action: Callable[[], object]) -> None:
-        """Run something on its event loop."""
+        """Run an action on the event loop."""
         if not self.is_over:
             self._loop.soon(action)
 
     def stall(self, until_ms: int) -> None:
-        """Let it stand still; what happens meanwhile waits."""
+        """Stall the event loop until then."""
         self._loop.stall(until_ms)
 
     def wake(self) -> None:
-        """End a stall before its time."""
+        """End a stall early."""
         self._loop.wake()
 
     def jump_ahead(self, jump_ms: int) -> None:
-        """Let its clock jump."""
+        """Make its clock jump."""
         self._loop.jump_ahead(jump_ms)
 
     def plan_kill(self, instead_of: Callable[[Effect], bool] | None) -> None:
-        """Kill it instead of the first effect for which this is true; None takes that back."""
+        """Kill the process in place of the first effect for which this is true; None cancels that."""
         self.engine.is_fatal = instead_of
 
     def halt(self) -> None:
-        """It is gone, from one moment to the next."""
+        """End the process at once."""
         self.is_over = True
         self.workers.end()
         self._loop.end()
 
     def close(self) -> None:
-        """Do what was ordered of the disk, then close its directory, as a node does that leaves.
+        """Finish the jobs of the disk, then close the directory, as in a graceful shutdown.
 
         Raises:
-            PowerCutError, StorageError: the disk's end came first.
+            PowerCutError, StorageError: a planned fault of the disk came first.
         """
         self.engine.stop()
         if not self.is_over:
             self._directory.close()
-            self.machine.written.look()
+            self.machine.written.find_durable_end()
 
     def _on_ended(self, error: Exception | None) -> None:
         if error is None:
-            self.machine.leave()
+            self.machine.shut_down()
         elif isinstance(error, NodeHaltedError):
             self.machine.halted(str(error))
         elif isinstance(error, StorageError):
-            self.machine.disk_refused(error)
+            self.machine.disk_failed(error)
         else:
-            self.machine.broke(error)
+            self.machine.failed(error)

@@ -1,4 +1,4 @@
-"""The end of each run: faults have stopped, and the quorum has to find its way back, in time, and stay there."""
+"""The recovery phase of a run: after the last fault the quorum has to recover in time, and to stay stable."""
 
 from __future__ import annotations
 
@@ -13,145 +13,147 @@ from tests.simulation.machine import Machine
 from tests.simulation.world import World
 
 _ROUNDS = 6
-"""Attempts at an election within which there must be a leader, and everything be done that was begun."""
+"""The quorum has to recover within the time of so many failed elections, and `_LONGEST_DISK_MS` more."""
 
 _LONGEST_DISK_MS = 5_000
-"""On top of that: the longest flush that may be under way, and the longest farewell."""
+"""The longest flush and the longest shutdown that may be in progress."""
 
-_LOOK_EVERY_MS = 25
+_CHECK_EVERY_MS = 25
 
-_MOST_TURNS = 12
+_MAX_TURNS = 12
 
 
 class RecoveryPhase:
-    """Waits for what has to come true.
+    """Checks that a world without faults recovers.
 
     Attributes:
-        most_percent: how much of the time allowed was needed, at most.
+        max_percent: the longest time that the quorum took to recover, in percent of the time allowed.
     """
 
     def __init__(self, world: World) -> None:
-        self.most_percent = 0
+        self.max_percent = 0
         self._world = world
         self._dice = Dice(world.plan.seed, "rest")
 
     def run(self) -> None:
-        """Let the quorum recover without a minority of its voters, then with everybody, and outlive a last power cut.
+        """Let the quorum recover without a minority of its voters, then with all of them, and cut all power at the end.
 
         Raises:
-            BrokenInvariantError: it does not.
+            BrokenInvariantError: the quorum does not recover.
         """
         world = self._world
-        world.calm_down()
-        # What was lost before is missed only when it is overdue, and may cost a leader then: an echo of the faults.
+        world.end_faults()
+        # A message that was lost in the fault phase may still expire a timeout, and cost a leader.
         world.timeline.run(world.timeline.now_ms + world.plan.timeouts.round_ms)
-        absent = self._draw_absent()
+        absent = self._draw_minority()
         if absent:
-            self._do_without(absent)
+            self._recover_without(absent)
         world.keep_down(frozenset())
-        leader = self._settle(world.machines)
-        self._stay(leader)
-        self._refuse_a_follower(leader)
-        self._stay(leader)
-        self._do_without_followers(leader)
-        self._forget_writers()
-        self._outlive_power_cut()
+        leader = self._wait_until_recovered(world.machines)
+        self._check_stability(leader)
+        self._check_refused_connections(leader)
+        self._check_stability(leader)
+        self._check_hidden_leader(leader)
+        self._check_writer_expiry()
+        self._check_power_cut()
 
-    def _draw_absent(self) -> list[Machine]:
+    def _draw_minority(self) -> list[Machine]:
         voters = [machine for machine in self._world.machines if machine.is_voter]
         return self._dice.some(voters, self._dice.draw((len(voters) + 1) // 2))
 
-    def _do_without(self, absent: Sequence[Machine]) -> None:
-        """A minority is down or cut off, and then comes back."""
+    def _recover_without(self, absent: Sequence[Machine]) -> None:
+        """Recover while a minority is down or cut off, and again with all voters."""
         world = self._world
         present = [machine for machine in world.machines if machine not in absent]
         away, others = [[machine.node_id for machine in group] for group in (absent, present)]
         is_down = self._dice.draw(2) == 0
-        world.story.tell("world", "goes on without %s, %s", away, "down" if is_down else "cut off")
+        world.run_log.add("world", "continues without %s, %s", away, "down" if is_down else "cut off")
         world.keep_down(frozenset(away if is_down else []))
         cut = world.network.cut([*product(away, others), *product(others, away)])
-        leader = self._settle(present)
+        leader = self._wait_until_recovered(present)
         epoch = leader.core.epoch
         is_behind = all(_epoch_of(machine) <= epoch for machine in absent)
-        world.story.tell("world", "has everybody back")
+        world.run_log.add("world", "continues with all nodes")
         world.network.mend(cut)
         world.keep_down(frozenset())
-        now_leading = self._settle(world.machines)
+        now_leading = self._wait_until_recovered(world.machines)
         if is_behind:
-            # Whoever was away comes back without disturbing anybody: this is what pre-votes are for.
+            # Pre-votes keep a voter that comes back from disturbing the leader.
             self._require_same(leader, epoch, now_leading)
 
-    def _settle(self, present: Sequence[Machine]) -> Machine:
-        """Wait until all is well among those present; return their leader."""
+    def _wait_until_recovered(self, present: Sequence[Machine]) -> Machine:
+        """Wait until the present nodes have recovered; return their leader."""
         timeline = self._world.timeline
         began_ms = timeline.now_ms
         allowed_ms = _ROUNDS * self._world.plan.timeouts.round_ms + _LONGEST_DISK_MS
-        while trouble := self._trouble(present):
+        while problem := self._problem(present):
             if timeline.now_ms - began_ms > allowed_ms:
-                raise BrokenInvariantError("Recovers", ("TEST-13",), f"after {allowed_ms} ms without faults {trouble}")
-            timeline.run(timeline.now_ms + _LOOK_EVERY_MS)
-        self.most_percent = max(self.most_percent, (timeline.now_ms - began_ms) * 100 // allowed_ms)
+                raise BrokenInvariantError(
+                    "QuorumRecovers", ("TEST-13",), f"after {allowed_ms} ms without faults {problem}"
+                )
+            timeline.run(timeline.now_ms + _CHECK_EVERY_MS)
+        self.max_percent = max(self.max_percent, (timeline.now_ms - began_ms) * 100 // allowed_ms)
         return next(machine for machine in present if machine.is_leader)
 
-    def _stay(self, leader: Machine) -> None:
-        """Nothing happens, so nothing changes."""
+    def _check_stability(self, leader: Machine) -> None:
+        """Check that leader and epoch do not change while nothing happens."""
         epoch, timeline = leader.core.epoch, self._world.timeline
         timeline.run(timeline.now_ms + self._world.plan.timeouts.round_ms)
-        self._require_same(leader, epoch, self._settle(self._world.machines))
+        self._require_same(leader, epoch, self._wait_until_recovered(self._world.machines))
 
-    def _do_without_followers(self, leader: Machine) -> None:
-        """A minority loses its leader out of sight, though not always each other, and finds it again, once or again and
-        again; nobody minds.
+    def _check_hidden_leader(self, leader: Machine) -> None:
+        """Cut a minority off from the leader, once or several times, and check that the leader stays.
 
-        Nothing is written meanwhile: only that a leader lives keeps the others from voting for somebody as good.
+        No client writes meanwhile, so all logs are equal: the other voters refuse pre-votes only because they have
+        fetched from the leader.
         """
         world, dice, timeouts = self._world, self._dice, self._world.plan.timeouts
         followers = [machine.node_id for machine in world.machines if machine.is_voter and machine is not leader]
         away = dice.some(followers, len(followers) // 2)
         hidden = [leader.node_id] if dice.draw(2) else [m.node_id for m in world.machines if m.node_id not in away]
         epoch = leader.core.epoch
-        turns = dice.pick((1, 1, _MOST_TURNS))
-        world.story.tell("network", "hides %s from %s, %s times", hidden, away, turns)
+        turns = dice.pick((1, 1, _MAX_TURNS))
+        world.run_log.add("network", "hides %s from %s, %s times", hidden, away, turns)
         for _ in range(turns):
             cut = world.network.cut([*product(away, hidden), *product(hidden, away)])
             world.timeline.run(world.timeline.now_ms + 2 * timeouts.round_ms // turns)
             world.network.mend(cut)
             world.timeline.run(world.timeline.now_ms + dice.draw(timeouts.fetch_ms) // turns)
-        self._require_same(leader, epoch, self._settle(world.machines))
+        self._require_same(leader, epoch, self._wait_until_recovered(world.machines))
 
-    def _refuse_a_follower(self, leader: Machine) -> None:
-        """A firewall refuses one follower's connections to the leader, which the other voters still hear."""
+    def _check_refused_connections(self, leader: Machine) -> None:
+        """Refuse the connections of one follower to the leader, and check that the leader stays."""
         world = self._world
         followers = [machine for machine in world.machines if machine.is_voter and machine is not leader]
         if len(followers) < 2:
-            return  # without its only follower a leader has no majority
+            return  # a leader without its only follower has no majority
         refused, epoch = Dice(world.plan.seed, "refused follower").pick(followers), leader.core.epoch
-        world.story.tell("network", "refuses the connections of %s to %s", refused, leader)
+        world.run_log.add("network", "refuses the connections of %s to %s", refused, leader)
         world.post_office.refuse(refused.node_id, leader.node_id)
         world.timeline.run(world.timeline.now_ms + world.plan.timeouts.round_ms)
-        world.post_office.admit(refused.node_id, leader.node_id)
-        self._require_same(leader, epoch, self._settle(world.machines))
+        world.post_office.accept(refused.node_id, leader.node_id)
+        self._require_same(leader, epoch, self._wait_until_recovered(world.machines))
 
     def _require_same(self, leader: Machine, epoch: Epoch, now_leading: Machine) -> None:
         if (now_leading, now_leading.core.epoch) != (leader, epoch):
             detail = f"{leader} led epoch {epoch}, now {now_leading} leads {now_leading.core.epoch}, for no reason"
             raise BrokenInvariantError("LeadershipIsStable", ("TEST-11",), detail)
 
-    def _forget_writers(self) -> None:
-        """All nodes forget all writers but the last at the same record, or none where they keep the newest."""
+    def _check_writer_expiry(self) -> None:
+        """Check that all writers but the last expire at the same record, or none where the newest are kept."""
         world = self._world
         before = len(world.machines[0].core.writers_image().histories)
-        wanted = before + 1 if world.plan.clients.newest_kept else 1
-        world.let_a_month_pass()
-        self._settle(world.machines)
+        expected = before + 1 if world.plan.clients.newest_kept else 1
+        world.expire_writers()
+        self._wait_until_recovered(world.machines)
         for machine in world.machines:
-            remembered = machine.core.writers_image().histories
-            if len(remembered) != wanted:
-                detail = f"{machine} remembers {len(remembered)} writers, of {before} from a month ago and a new one"
-                raise BrokenInvariantError("WritersAreForgotten", ("CLIENT-13",), detail)
+            kept = machine.core.writers_image().histories
+            if len(kept) != expected:
+                detail = f"{machine} has {len(kept)} writers, expected {expected}: {before} old ones and a new one"
+                raise BrokenInvariantError("WritersExpire", ("CLIENT-13",), detail)
 
-    def _outlive_power_cut(self) -> None:
-        """Cut the power of all machines and look at what is on their disks: everything that was committed."""
+    def _check_power_cut(self) -> None:
+        """Cut the power of all machines, and check that each disk holds everything that is committed."""
         world = self._world
         committed_end = world.committed.end_offset
         for machine in world.machines:
@@ -159,11 +161,11 @@ class RecoveryPhase:
         for machine in world.machines:
             machine.start()
             if machine.log.chain_at(committed_end) != world.committed.model.chain:
-                detail = f"{machine} has not all of {committed_end} committed offsets after a power cut"
+                detail = f"{machine} lacks some of {committed_end} committed offsets after a power cut"
                 raise BrokenInvariantError("CommittedNeverChanges", ("TEST-8",), detail)
 
-    def _trouble(self, present: Sequence[Machine]) -> str | None:
-        """What is not well yet."""
+    def _problem(self, present: Sequence[Machine]) -> str | None:
+        """Return what has not recovered yet; None if all has."""
         down = [str(machine) for machine in present if machine.process is None]
         if down:
             return f"{down} are down"
@@ -171,10 +173,12 @@ class RecoveryPhase:
         if len(leaders) != 1:
             return f"leaders are {[*map(str, leaders)]}"
         return (
-            self._trouble_with_followers(leaders[0], present) or self._trouble_with_logs(present) or self._open_ends()
+            self._problem_of_followers(leaders[0], present)
+            or self._problem_of_logs(present)
+            or self._problem_of_clients()
         )
 
-    def _trouble_with_followers(self, leader: Machine, present: Sequence[Machine]) -> str | None:
+    def _problem_of_followers(self, leader: Machine, present: Sequence[Machine]) -> str | None:
         for machine in present:
             role = machine.core.role
             follows = isinstance(role, Follower) and (role.epoch, role.leader_id) == (leader.core.epoch, leader.node_id)
@@ -182,17 +186,17 @@ class RecoveryPhase:
                 return f"{machine} is {role}, while {leader} leads epoch {leader.core.epoch}"
         return None
 
-    def _trouble_with_logs(self, present: Sequence[Machine]) -> str | None:
+    def _problem_of_logs(self, present: Sequence[Machine]) -> str | None:
         committed = self._world.committed
         for machine in present:
             log, known = machine.log, machine.core.high_watermark
             if log.chain != committed.model.chain or known != log.end_offset:
-                return f"{machine} has {log.end_offset}, knows {known} committed, which are {committed.end_offset}"
+                return f"{machine}: log end {log.end_offset}, high watermark {known}, committed {committed.end_offset}"
             if machine.written.durable_end != log.end_offset:
-                return f"{machine} has {log.end_offset}, durable is {machine.written.durable_end}"
+                return f"{machine}: the log ends at {log.end_offset}, durable is {machine.written.durable_end}"
         return None
 
-    def _open_ends(self) -> str | None:
+    def _problem_of_clients(self) -> str | None:
         unsettled = [writer.name for writer in self._world.writers if writer.has_unsettled]
         if unsettled:
             return f"writes of {unsettled} are not settled"

@@ -1,4 +1,4 @@
-"""The way to the leader for what only it can answer, in virtual time."""
+"""Requests that a node forwards to the leader, in virtual time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CORRELATION_ID = 0
 
 
 class SimulatedRelay:
-    """Relays requests by the post office; see `raft.runtime.requests.relay.Relay`."""
+    """Forwards requests through the post office; see `raft.runtime.requests.relay.Relay`."""
 
     def __init__(self, process: Process, environment: Environment) -> None:
         self._process = process
@@ -36,7 +36,7 @@ class SimulatedRelay:
     ) -> None:
         """See `Relay.ask`."""
         frame = encode_request(request, version, correlation_id=_CORRELATION_ID, client_id=RELAY_CLIENT_ID)
-        self._environment.post_office.ask(
+        self._environment.post_office.send_frame(
             self._process.machine.node_id,
             leader,
             frame,

@@ -1,4 +1,4 @@
-"""One request on its way to a node, and the response on its way back, as the bytes of the wire."""
+"""One request and its response, as bytes."""
 
 from __future__ import annotations
 
@@ -20,21 +20,20 @@ _SIZE_BYTES = 4
 
 
 class RoundTrip:
-    """A request that was handed in at the post office.
+    """A request that was sent through the post office, and its outcome.
 
     Args:
-        sender: address of the one that asks.
-        receiver: address of the one that is asked, as the sender believes.
-        frame: the request, without its size.
-        on_response: gets the frame of the response, without its size, at most once.
-        on_failure: told, at most once, if there will be none.
+        sender: the address of the sender.
+        receiver: the address to which the sender sends.
+        frame: the bytes of the request, without the size field.
+        on_response: gets the bytes of the response, without the size field, at most once.
+        on_failure: called at most once, if there will be no response.
+        request: the request of a node; None for a client.
+        process: the process of the sending node; None for a client.
 
     Attributes:
-        request: what a node asks; None for a client.
-        process: the life of a node that asks; None for a client.
-        is_open: until the sender has heard what became of it.
-        waiting: the request where it waits for its response, and what tells that node that nobody waits; None until it
-            has come there.
+        is_open: whether the sender has got neither a response nor a failure.
+        waiting: the request at the receiver; None until it was delivered.
     """
 
     __slots__ = (
@@ -72,27 +71,27 @@ class RoundTrip:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether the sender still lives and waits."""
+        """Whether the sender still runs and waits."""
         return self.is_open and not (self.process is not None and self.process.is_over)
 
     def end(self, response: bytes) -> None:
-        """The response has come."""
+        """Pass the response to the sender."""
         if self.is_open:
             self.is_open = False
             self._on_response(response)
 
     def fail(self, failure: Failure) -> None:
-        """There will be no response."""
+        """Report to the sender that there will be no response."""
         if self.is_open:
             self.is_open = False
             self._on_failure(failure)
 
 
 class PostedRequest:
-    """A request where it waits for its response; see `raft.runtime.respond.Respond`.
+    """A request at the node that handles it; see `raft.runtime.respond.Respond`.
 
     Attributes:
-        process: the life of the node that is asked.
+        process: the process of that node.
     """
 
     def __init__(
@@ -117,7 +116,7 @@ class PostedRequest:
             response = self._post_office.damaged(self._round_trip, response)
             version, correlation_id = self._header.request_api_version, self._header.correlation_id
             frame = encode_response(response, version, correlation_id=correlation_id)[_SIZE_BYTES:]
-            self._post_office.bring_back(self._round_trip, self.process, frame, version)
+            self._post_office.send_response(self._round_trip, self.process, frame, version)
 
     def when_gone(self, forget: Callable[[], None]) -> None:
         """See `Respond.when_gone`."""
@@ -130,10 +129,10 @@ class PostedRequest:
     def hang_up(self, reason: str) -> None:
         """See `Respond.hang_up`."""
         self._is_gone = True
-        self._post_office.hang_up(self._round_trip, self.process)
+        self._post_office.close_connection(self._round_trip, self.process)
 
     def abandon(self) -> None:
-        """The sender is gone."""
+        """Handle the disconnect of the sender."""
         forget, self._forget = self._forget, None
         self._is_gone = True
         if forget is not None:

@@ -1,4 +1,4 @@
-"""One run: a seed in, what came of it out."""
+"""One run of the simulator: from a seed to its outcome."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from raft.errors import RaftError
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.drawing import draw_plan
 from tests.simulation.faults.kinds import Fault
-from tests.simulation.marks import Mark, Moment
+from tests.simulation.marks import Interruption, Mark
 from tests.simulation.plan import Plan
 from tests.simulation.recovery_phase import RecoveryPhase
 from tests.simulation.world import World
@@ -20,18 +20,18 @@ LAST_LINES = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of a run.
+    """The outcome of a run.
 
     Fields:
-        events: how many things happened, in `virtual_ms`.
-        committed_records: how many records were committed.
-        marks: what was seen, and how often.
-        strikes: which faults struck, and how often.
-        moments: in the middle of what, and how often.
-        fingerprint: of all that happened.
-        rest_percent: how much of the time allowed the quorum needed at most to recover.
-        broken: the invariant that broke, if any.
-        story: the last lines of what happened.
+        events: the number of actions on the timeline, within `virtual_ms`.
+        committed_records: the number of committed records.
+        marks: how often each coverage mark was reached.
+        strikes: how often each fault struck.
+        interruptions: how often a node was interrupted at each point of its work.
+        fingerprint: see `Fingerprint`.
+        recovery_percent: the longest time that the quorum took to recover, in percent of the time allowed.
+        broken: the first broken invariant; None if all held.
+        log_lines: the last lines of the log of the run.
     """
 
     seed: int
@@ -40,14 +40,14 @@ class Outcome:
     committed_records: int
     marks: Counter[Mark]
     strikes: Counter[Fault]
-    moments: Counter[Moment]
+    interruptions: Counter[Interruption]
     fingerprint: int
-    rest_percent: int
+    recovery_percent: int
     broken: BrokenInvariantError | None
-    story: tuple[str, ...]
+    log_lines: tuple[str, ...]
 
     def __str__(self) -> str:
-        end = f"BROKEN: {self.broken}" if self.broken else f"fine, trace {self.fingerprint:08x}"
+        end = f"BROKEN: {self.broken}" if self.broken else f"ok, trace {self.fingerprint:08x}"
         return (
             f"seed {self.seed}: {self.events} events in {self.virtual_ms} ms, {self.marks[Mark.LEADER_ELECTED]} "
             f"elections, {self.committed_records} records committed: {end}"
@@ -58,39 +58,39 @@ def simulate(
     seed: int,
     *,
     max_events: int | None = None,
-    remembered_lines: int = LAST_LINES,
+    max_log_lines: int = LAST_LINES,
 ) -> Outcome:
     """Run a seed to its end, or to the first broken invariant; see `carry_out`."""
-    return carry_out(draw_plan(seed), max_events=max_events, remembered_lines=remembered_lines)
+    return carry_out(draw_plan(seed), max_events=max_events, max_log_lines=max_log_lines)
 
 
 def carry_out(
     plan: Plan,
     *,
     max_events: int | None = None,
-    remembered_lines: int = LAST_LINES,
+    max_log_lines: int = LAST_LINES,
 ) -> Outcome:
     """Run a plan to its end, or to the first broken invariant.
 
     Args:
-        plan: decides everything.
-        max_events: when to end the time of unrest at the latest; None leaves it to the plan.
-        remembered_lines: how many of the last lines of its story to keep.
+        plan: the plan of the run.
+        max_events: the fault phase ends after so many events at the latest; None leaves it to the plan.
+        max_log_lines: how many of the last lines of its log to keep.
     """
-    world = World(plan, remembered_lines=remembered_lines)
+    world = World(plan, max_log_lines=max_log_lines)
     recovery_phase = RecoveryPhase(world)
     broken: BrokenInvariantError | None = None
     try:
         world.begin()
-        world.timeline.run(plan.unrest_ms, max_steps=max_events or plan.unrest_events)
+        world.timeline.run(plan.fault_phase_ms, max_steps=max_events or plan.fault_phase_events)
         recovery_phase.run()
     except BrokenInvariantError as error:
         broken = error
     except (AssertionError, RaftError, LookupError, TypeError, ValueError) as error:
-        # Nothing that this world does to them may be more than core and storage can take.
+        # Core and storage have to handle every fault of this world, so any other error is a bug.
         place = traceback.extract_tb(error.__traceback__)[-1]
         detail = f"{type(error).__name__} at {place.filename}:{place.lineno}: {error}"
-        broken = BrokenInvariantError("NothingBreaks", ("ERROR-9", "LOG-17"), detail)
+        broken = BrokenInvariantError("NoUnexpectedErrors", ("ERROR-9", "LOG-17"), detail)
     return Outcome(
         seed=plan.seed,
         events=world.timeline.steps,
@@ -98,10 +98,10 @@ def carry_out(
         committed_records=world.committed.end_offset,
         marks=world.marks.counts,
         strikes=world.marks.strikes,
-        moments=world.marks.moments,
+        interruptions=world.marks.interruptions,
         fingerprint=world.fingerprint.value,
-        rest_percent=recovery_phase.most_percent,
+        recovery_percent=recovery_phase.max_percent,
         broken=broken,
-        # In words only where somebody will read them.
-        story=tuple(world.story.lines()) if broken or remembered_lines > LAST_LINES else (),
+        # The lines are formatted only where they will be printed.
+        log_lines=tuple(world.run_log.lines()) if broken or max_log_lines > LAST_LINES else (),
     )

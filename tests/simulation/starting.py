@@ -1,4 +1,4 @@
-"""How a life of a node begins: its directory is opened, and its core told what it has to know."""
+"""The start of a node: it opens its directory, and makes the configurations of its core and its request handlers."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from tests.simulation.plan import Plan
 
 AnyDirectory = TypeVar("AnyDirectory", bound=ReplicaDirectory)
 
-DEAD_ADDRESS = Endpoint("nobody", 9000)
-"""Where a node may look for its leader, though nobody listens there."""
+DEAD_ADDRESS = Endpoint("no-node", 9000)
+"""A bootstrap server at which no node listens."""
 
 TOPIC = "__cluster_metadata"
 TOPIC_ID = Uuid("AAAAAAAAAAAAAAAAAAAAAQ")
 OURS = TopicPartition(topic_name=TOPIC, topic_id=TOPIC_ID)
-"""The partition that every node hosts."""
+"""The partition of the quorum."""
 
 _ADDRESSES_OF_VOTERS = 2
 _ANY_TIMESTAMP_MS = 1 << 60
 
 DIRECTORY = f"{TOPIC}-0"
-"""Where on a disk the log lies, and everything beside it."""
+"""The directory of the log on a disk."""
 
 CLUSTER_ID = "simulated"
 
 
 def endpoint_of(node_id: NodeId) -> Endpoint:
-    """Where a node listens."""
+    """Return the endpoint of a node."""
     return Endpoint(f"node-{node_id}", 9000 + node_id)
 
 
 def open_directory(
     kind: type[AnyDirectory], files: Files, node_id: NodeId, plan: Plan, *, entropy: bytes, writers: WriterTable
 ) -> AnyDirectory:
-    """Open a node's directory, with all that recovery does; see `ReplicaDirectory.open`."""
+    """Open and recover a node's directory; see `ReplicaDirectory.open`."""
     identity = ReplicaIdentity(
         topic=TOPIC, topic_id=TOPIC_ID, node_id=node_id, cluster_id=CLUSTER_ID, voters=plan.voters
     )
@@ -53,12 +53,12 @@ def open_directory(
 
 
 def empty_writer_table(plan: Plan) -> WriterTable:
-    """Return a table of writers as each node begins with."""
+    """Return the table of writers with which a node starts."""
     return WriterTable(expiry=WriterExpiry(newest_kept=plan.clients.newest_kept))
 
 
 def core_config(directory: ReplicaDirectory, node_id: NodeId, plan: Plan) -> CoreConfig:
-    """Return what a node's core is told of itself and the quorum."""
+    """Return the configuration of a node's core."""
     timeouts = plan.timeouts
     return CoreConfig(
         replica=ReplicaKey(node_id, directory.directory_id),
@@ -76,7 +76,7 @@ def core_config(directory: ReplicaDirectory, node_id: NodeId, plan: Plan) -> Cor
 
 
 def node_config(node_id: NodeId, plan: Plan) -> NodeConfig:
-    """Return what a node's request handlers are told. Clients' clocks leap, so no record comes from the future."""
+    """Return the configuration of a node's request handlers. It allows any timestamp, because clients' clocks jump."""
     return NodeConfig(
         listener=endpoint_of(node_id),
         advertised=endpoint_of(node_id),
@@ -90,12 +90,12 @@ def node_config(node_id: NodeId, plan: Plan) -> NodeConfig:
 
 
 def _bootstrap_servers(plan: Plan) -> tuple[Endpoint, ...]:
-    """The addresses at which to look for the leader, one of which nobody listens at; none, to look at the voters'."""
+    """Return the bootstrap servers, one of them a dead address; or none, so that nodes use the voters' endpoints."""
     if not plan.wire.has_dead_address:
         return ()
     return DEAD_ADDRESS, *(endpoint_of(node_id) for node_id in (*plan.observers, *plan.voters[-_ADDRESSES_OF_VOTERS:]))
 
 
 def view_of(log: Log) -> LogView:
-    """Return a recovered log as the core sees it."""
+    """Return the core's view of a recovered log."""
     return LogView(start=log.start, end_offset=log.end_offset, epochs=log.epochs)

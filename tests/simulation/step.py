@@ -1,4 +1,4 @@
-"""One step of a core: an event went in, effects came out."""
+"""One step of a core: an event, and the effects that the core returned for it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """What a node made of an event, before any of it is carried out. There are so many that they are plain tuples.
+    """A handled event, before its effects are carried out. It is a plain tuple because a run has very many of them.
 
     Fields:
-        machine: whose core.
-        now_ms: by the node's own clock.
-        role_before, role_after: the same object if nothing about the role has changed.
-        term: the leadership under which the step was made, wholly or in part: it may begin in it, and end in it.
-        high_watermark_before, high_watermark: before and after.
-        log: what the node believes to be in its log, after.
-        truncated, appended: how the node's view of its log changed, the cut first.
+        machine: the machine of the core.
+        now_ms: the time on the node's own clock.
+        event: the handled event.
+        effects: what the core ordered.
+        role_before, role_after: the same object if no field of the role changed.
+        leadership: the leader role in which the step began, or which it reached; None if there was none.
+        high_watermark_before, high_watermark: before and after the step.
+        log: the model of the core's log, after the step.
+        truncated, appended: how the log changed, the truncation first.
     """
 
     machine: Machine
@@ -43,22 +45,22 @@ class Step(NamedTuple):
 
     @property
     def changes_role(self) -> bool:
-        """Whether the node knows something else of its role, even if it keeps it."""
+        """Whether the role or a field of it changed."""
         return self.role_after is not self.role_before
 
     @property
     def moves_high_watermark(self) -> bool:
-        """Whether the node knows another high watermark, or none any more."""
+        """Whether the high watermark moved, or became unknown."""
         return self.high_watermark != self.high_watermark_before
 
     @property
     def begins_leadership(self) -> bool:
-        """Whether the node becomes leader in it, even if it resigns at once."""
+        """Whether the node becomes leader in this step, even if it resigns in it as well."""
         return self.leadership is not None and self.leadership is not self.role_before
 
 
 def leadership_in(role_before: Role, effects: Sequence[Effect]) -> Leader | None:
-    """Return the leadership that a step begins with, or comes to."""
+    """Return the leader role that a step begins with or reaches; None if there is none."""
     for effect in effects:
         if isinstance(effect, RoleChanged) and isinstance(effect.new, Leader):
             return effect.new

@@ -1,4 +1,4 @@
-"""The command that replays seeds and hunts for planted bugs, and what it says of a broken promise."""
+"""The command that replays seeds and searches for planted bugs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.simulation.run import Outcome, simulate
 _SEED = 0
 
 _HARMLESS = Mutation(
-    name="nothing", story="Nothing is wrong.", breaks=(), caught_by=frozenset(), plant=lambda _patch: None
+    name="nothing", description="Nothing is wrong.", breaks=(), caught_by=frozenset(), plant=lambda _patch: None
 )
 
 
@@ -29,30 +29,30 @@ def test_simulator_names_the_invariant_when_a_core_forgets_its_vote(broken_outco
     assert broken_outcome.broken.invariant == "OneVotePerEpoch"
 
 
-def test_command_tells_the_last_of_the_story_when_an_invariant_breaks(
+def test_command_prints_the_end_of_the_log_when_an_invariant_breaks(
     broken_outcome: Outcome, capsys: pytest.CaptureFixture[str]
 ) -> None:
     exit_code = report_all([broken_outcome])
 
     lines = capsys.readouterr().out.splitlines()
     assert exit_code == 1
-    assert any("starts, its log ends at" in line for line in lines)
+    assert any("starts, log end offset" in line for line in lines)
     assert any(line.startswith(f"seed {_SEED}: ") and "BROKEN: OneVotePerEpoch (TEST-5" in line for line in lines)
     assert lines[-1] == f"broken: [{_SEED}]"
 
 
-def test_command_tells_the_whole_story_when_asked_for_one_seed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_prints_the_whole_log_when_one_seed_is_run(capsys: pytest.CaptureFixture[str]) -> None:
     exit_code = main(["--seed", str(_SEED), "--events", "800"])
 
     lines = capsys.readouterr().out.splitlines()
     assert exit_code == 0
-    assert "starts, its log ends at 0" in lines[0]
+    assert "starts, log end offset 0" in lines[0]
     assert any("-> Leader: won" in line for line in lines)
     assert lines[-1].startswith(f"seed {_SEED}: ")
-    assert ": fine, trace " in lines[-1]
+    assert ": ok, trace " in lines[-1]
 
 
-def test_command_tells_one_line_each_when_asked_for_several_seeds(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_prints_one_line_each_when_several_seeds_are_run(capsys: pytest.CaptureFixture[str]) -> None:
     exit_code = main(["--seeds", "3-4", "--events", "300"])
 
     lines = capsys.readouterr().out.splitlines()

@@ -1,4 +1,4 @@
-"""A seed decides everything: whoever runs it, and whenever, sees the same."""
+"""A seed decides everything: two runs of it are equal, also in different processes."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def test_simulator_leaves_another_trace_when_the_seed_is_another() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        pytest.param(("--seed", str(_SEED), "--events", str(_EVENTS)), id="story of one"),
+        pytest.param(("--seed", str(_SEED), "--events", str(_EVENTS)), id="log of one"),
         pytest.param(("--seeds", "20-27", "--events", "1200"), id="traces of several"),
     ],
 )
-def test_simulator_tells_the_same_when_another_process_runs_it(arguments: tuple[str, ...]) -> None:
-    """Texts hash differently in each process; whatever goes by the order of a set would give itself away."""
-    stories = [
+def test_simulator_prints_the_same_when_another_process_runs_it(arguments: tuple[str, ...]) -> None:
+    """Strings hash differently in each process, so a use of the order of a set would change the output."""
+    outputs = [
         subprocess.run(
             [sys.executable, "-m", "tests.simulation", *arguments],
             cwd=_ROOT,
@@ -53,5 +53,5 @@ def test_simulator_tells_the_same_when_another_process_runs_it(arguments: tuple[
         for hash_seed in ("1", "2")
     ]
 
-    assert "trace" in stories[0]
-    assert stories[0] == stories[1]
+    assert "trace" in outputs[0]
+    assert outputs[0] == outputs[1]

@@ -1,4 +1,4 @@
-"""The faults do what they say: one that spares the quorum would make every run look better than it is."""
+"""The faults do what they claim: a fault without an effect would make every run look better than it is."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from tests.memory_files.files import Call, PowerCutError
 from tests.simulation import post_office
 from tests.simulation.broken import BrokenInvariantError
-from tests.simulation.calm import follower_of, leader_of, run_a_while
 from tests.simulation.clock import Clock
-from tests.simulation.connections import Connection, Lane
+from tests.simulation.connections import Connection, ConnectionKind
 from tests.simulation.dice import Dice
 from tests.simulation.drawing import draw_plan
-from tests.simulation.faults.kinds import BEYOND
+from tests.simulation.faultless import follower_of, leader_of, run_a_while
+from tests.simulation.faults.kinds import NOT_TOLERATED
 from tests.simulation.lossy_disk import LossyDisk
 from tests.simulation.machine import Machine
-from tests.simulation.marks import Mark, Marks, Moment
+from tests.simulation.marks import Interruption, Mark, Marks
 from tests.simulation.message import Message
 from tests.simulation.network import Network
-from tests.simulation.plan import CALM_NETWORK
+from tests.simulation.plan import RELIABLE_NETWORK
 from tests.simulation.starting import endpoint_of
 from tests.simulation.timeline import Timeline
 from tests.simulation.world import World
@@ -59,7 +59,7 @@ def _pre_vote() -> VoteRequest:
     )
 
 
-def test_timeline_gives_up_when_something_goes_round_in_circles() -> None:
+def test_timeline_reports_an_endless_loop_of_actions() -> None:
     timeline = Timeline()
 
     def again() -> None:
@@ -83,7 +83,7 @@ def test_clock_shows_more_at_once_when_it_jumps() -> None:
 def test_network_damages_only_what_a_checksum_covers_when_it_damages_records() -> None:
     marks = Marks()
     network = Network(
-        replace(CALM_NETWORK, damage_percent=100), timeline=Timeline(), dice=Dice(1, "network"), marks=marks
+        replace(RELIABLE_NETWORK, damage_percent=100), timeline=Timeline(), dice=Dice(1, "network"), marks=marks
     )
     records = _records(4)
 
@@ -99,38 +99,38 @@ def test_network_damages_only_what_a_checksum_covers_when_it_damages_records() -
     assert marks.counts[Mark.RESPONSE_TRUNCATED] + marks.counts[Mark.RESPONSE_DAMAGED] == 200
 
 
-def test_network_is_done_with_what_it_held_when_it_calms_down() -> None:
+def test_network_drops_held_messages_when_the_fault_phase_ends() -> None:
     timeline, arrived = Timeline(), list[str]()
-    plan = replace(CALM_NETWORK, held_percent=100, late_ms=(50, 50))
+    plan = replace(RELIABLE_NETWORK, held_percent=100, late_ms=(50, 50))
     network = Network(plan, timeline=timeline, dice=Dice(1, "network"), marks=Marks())
     network.carry(Message(1, 2), lambda: arrived.append("late"))
     timeline.run(60)
     network.carry(Message(1, 2), lambda: arrived.append("never"))
 
-    network.calm_down()
+    network.end_faults()
     timeline.run(200)
 
     assert arrived == ["late"]
 
 
 @pytest.mark.rule("LOG-17")
-def test_disk_tells_on_who_goes_on_with_it_when_it_has_refused(files: LossyDisk) -> None:
+def test_disk_reports_a_process_that_uses_it_after_an_error(files: LossyDisk) -> None:
     file = files.create(_FILE)
     files.fail(Call.FLUSH, reason=errno.EIO)
     with pytest.raises(StorageError):
         file.flush()
 
-    with pytest.raises(BrokenInvariantError, match="RefusingDiskIsLeftAlone"):
+    with pytest.raises(BrokenInvariantError, match="NoDiskCallsAfterAnError"):
         file.flush()
 
 
-def test_disk_obeys_the_next_process_when_it_has_refused_the_one_before(files: LossyDisk) -> None:
+def test_disk_serves_the_next_process_after_an_error(files: LossyDisk) -> None:
     file = files.create(_FILE)
     files.fail(Call.WRITE, reason=errno.ENOSPC, written_bytes=3)
     with pytest.raises(StorageError):
         file.append(b"abcdef")
-    assert files.refusal is not None
-    assert files.refusal.is_partly_done
+    assert files.disk_error is not None
+    assert files.disk_error.is_partly_done
 
     files.kill()
 
@@ -138,7 +138,7 @@ def test_disk_obeys_the_next_process_when_it_has_refused_the_one_before(files: L
     assert files.read(_FILE) == b"abcxyz"
 
 
-def test_disk_loses_power_instead_of_the_call_that_is_named(files: LossyDisk) -> None:
+def test_disk_loses_power_in_place_of_the_named_call(files: LossyDisk) -> None:
     file = files.create(_FILE)
     files.cut_power_at(Call.FLUSH)
     file.append(b"abc")
@@ -146,10 +146,10 @@ def test_disk_loses_power_instead_of_the_call_that_is_named(files: LossyDisk) ->
     with pytest.raises(PowerCutError):
         file.flush()
 
-    assert files.cut_instead_of is Call.FLUSH
+    assert files.power_cut_at is Call.FLUSH
 
 
-def test_disk_has_its_old_bytes_when_rot_is_undone(files: LossyDisk) -> None:
+def test_disk_has_its_old_bytes_when_bit_rot_is_restored(files: LossyDisk) -> None:
     files.put(_FILE, b"abc")
     files.rot(_FILE, 1, 0)
     assert files.read(_FILE) == b"acc"
@@ -171,25 +171,25 @@ def test_copy_of_disk_holds_what_a_power_cut_would_leave(files: LossyDisk) -> No
 
 
 @pytest.mark.parametrize("effect", [TruncateLog(end_offset=Offset(1)), FlushLog(number=1, end_offset=Offset(1))])
-def test_process_dies_instead_of_the_effect_that_is_named(world: World, effect: TruncateLog | FlushLog) -> None:
+def test_process_is_killed_in_place_of_the_named_effect(world: World, effect: TruncateLog | FlushLog) -> None:
     victim = follower_of(world)
 
     victim.kill_instead_of(effect)
 
     assert victim.process is None
-    assert world.marks.moments[Moment("killed", type(effect).__name__)] == 1
+    assert world.marks.interruptions[Interruption("killed", type(effect).__name__)] == 1
 
 
-def test_node_stops_when_its_disk_refuses_to_flush(world: World) -> None:
+def test_node_stops_when_a_flush_fails(world: World) -> None:
     victim = leader_of(world)
     world.keep_down(frozenset())
-    life = victim.life
+    incarnation = victim.incarnation
     victim.files.fail(Call.FLUSH, reason=errno.EIO)
 
     run_a_while(world)
 
-    assert world.marks.counts[Mark.FLUSH_REFUSED] == 1
-    assert victim.life == life + 1
+    assert world.marks.counts[Mark.FLUSH_FAILED] == 1
+    assert victim.incarnation == incarnation + 1
 
 
 @pytest.mark.rule("LOG-13")
@@ -201,24 +201,24 @@ def test_node_refuses_to_start_when_a_bit_below_its_recovery_point_is_wrong(worl
 
     world.keep_down(frozenset())
 
-    assert world.marks.counts[Mark.DAMAGE_REFUSED] == 1
+    assert world.marks.counts[Mark.DAMAGED_LOG_REFUSED] == 1
     assert victim.process is None
 
 
 @pytest.mark.rule("GEN-8")
-def test_follower_makes_another_connection_when_nobody_answers_on_the_one_it_has(world: World) -> None:
-    """Its patience with the leader is shorter than that with a request, so it has another role before that is over."""
+def test_follower_replaces_its_connection_when_that_is_half_open(world: World) -> None:
+    """The fetch timeout is shorter than the request timeout, so the follower changes its role first."""
     follower, leader = follower_of(world), leader_of(world)
-    world.post_office.lose(Connection(follower.node_id, leader.node_id, Lane.FETCHES))
+    world.post_office.make_half_open(Connection(follower.node_id, leader.node_id, ConnectionKind.FETCHES))
 
     run_a_while(world)
 
-    assert world.marks.counts[Mark.SENT_ON_LOST_CONNECTION] > 0
-    assert world.marks.counts[Mark.CONNECTION_MADE_ANEW] == 1
+    assert world.marks.counts[Mark.SENT_ON_HALF_OPEN_CONNECTION] > 0
+    assert world.marks.counts[Mark.CONNECTION_REPLACED] == 1
     assert isinstance(follower.core.role, Follower)
 
 
-def test_request_reaches_another_node_when_its_address_leads_there(world: World) -> None:
+def test_request_reaches_another_node_when_its_address_is_misdirected(world: World) -> None:
     follower, leader = follower_of(world), leader_of(world)
     other = next(machine for machine in world.machines if machine not in (follower, leader))
     assert follower.process is not None
@@ -231,11 +231,11 @@ def test_request_reaches_another_node_when_its_address_leads_there(world: World)
     )
     world.timeline.run(world.timeline.now_ms + 50)
 
-    assert world.marks.counts[Mark.WRONG_VOTER_ASKED] >= 1
+    assert world.marks.counts[Mark.REQUEST_FOR_ANOTHER_VOTER] >= 1
 
 
 @pytest.mark.rule("COMPAT-2", "PREVOTE-18")
-def test_post_office_says_that_a_pre_vote_cannot_be_said_when_one_side_is_old(world: World) -> None:
+def test_post_office_reports_an_unsupported_version_when_one_side_is_old(world: World) -> None:
     follower, leader = follower_of(world), leader_of(world)
     world.versions.old_nodes = (leader.node_id,)
 
@@ -245,18 +245,18 @@ def test_post_office_says_that_a_pre_vote_cannot_be_said_when_one_side_is_old(wo
 
 
 @pytest.mark.rule("TEST-16")
-def test_post_office_says_that_a_request_has_lost_something_on_the_wire(
+def test_post_office_reports_a_request_that_differs_after_decoding(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     follower, leader = follower_of(world), leader_of(world)
     monkeypatch.setattr(post_office, "request_from_wire", lambda *_: "another request")
 
-    with pytest.raises(BrokenInvariantError, match="WireLosesNothing"):
+    with pytest.raises(BrokenInvariantError, match="RequestsSurviveEncoding"):
         _round_trip(world, follower, leader, _pre_vote())
 
 
 def _round_trip(world: World, sender: Machine, receiver: Machine, request: VoteRequest) -> Message | None:
-    """Send a request from one node to another; return the response that is handed in, None if there is none."""
+    """Send a request from one node to another; return the response that is sent, None if there is none."""
     posted: list[Message] = []
     world.post_office.posted = lambda message, _: posted.append(message)
     assert sender.process is not None
@@ -268,6 +268,6 @@ def _round_trip(world: World, sender: Machine, receiver: Machine, request: VoteR
     return next((message for message in posted if message.is_response and message.request is request), None)
 
 
-def test_plan_of_a_seed_has_no_fault_beyond_the_promises() -> None:
+def test_plan_of_a_seed_has_no_untolerated_fault() -> None:
     for seed in range(1000):
-        assert not BEYOND & draw_plan(seed).faults.every_ms.keys()
+        assert not NOT_TOLERATED & draw_plan(seed).faults.every_ms.keys()

@@ -1,4 +1,4 @@
-"""The fixed seeds lead into every situation that makes them worth running."""
+"""The fixed seeds reach every coverage mark, every fault and every interruption."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from raft.core.effects import (
     TruncateLog,
 )
 from tests.memory_files.files import Call
-from tests.simulation.faults.kinds import BEYOND, Fault
+from tests.simulation.faults.kinds import NOT_TOLERATED, Fault
 from tests.simulation.fixed_seeds import FIXED_SEEDS, outcome_of
-from tests.simulation.marks import BEYOND_MARKS, Mark, Moment
+from tests.simulation.marks import NOT_TOLERATED_MARKS, Interruption, Mark
 
-_REFUSED = (Call.CREATE, Call.WRITE, Call.TRUNCATE, Call.FLUSH, Call.RENAME, Call.SYNC_DIRECTORY)
+_FAILED = (Call.CREATE, Call.WRITE, Call.TRUNCATE, Call.FLUSH, Call.RENAME, Call.SYNC_DIRECTORY)
 _EFFECTS = (StoreElectionState, AppendBatches, AppendLeaderChange, TruncateLog, FlushLog, SendRequest, SendResponse)
-_MOMENTS = (
-    *(Moment("power cut", call.name) for call in Call),
-    *(Moment("refused", call.name) for call in _REFUSED),
-    *(Moment("killed", effect.__name__) for effect in _EFFECTS),
+_INTERRUPTIONS = (
+    *(Interruption("power cut", call.name) for call in Call),
+    *(Interruption("disk error", call.name) for call in _FAILED),
+    *(Interruption("killed", effect.__name__) for effect in _EFFECTS),
 )
 
 
-@pytest.mark.parametrize("mark", [pytest.param(mark, id=mark.name) for mark in Mark if mark not in BEYOND_MARKS])
-def test_fixed_seeds_meet_each_situation_when_all_are_run(mark: Mark) -> None:
+@pytest.mark.parametrize("mark", [pytest.param(mark, id=mark.name) for mark in Mark if mark not in NOT_TOLERATED_MARKS])
+def test_fixed_seeds_reach_each_mark_when_all_are_run(mark: Mark) -> None:
     seeds = [seed for seed in FIXED_SEEDS if outcome_of(seed).marks[mark]]
 
-    assert seeds, f"never once: {mark.value}"
+    assert seeds, f"not reached: {mark.value}"
 
 
-@pytest.mark.parametrize("fault", [pytest.param(fault, id=fault.name) for fault in Fault if fault not in BEYOND])
+@pytest.mark.parametrize("fault", [pytest.param(fault, id=fault.name) for fault in Fault if fault not in NOT_TOLERATED])
 def test_each_fault_strikes_when_all_fixed_seeds_are_run(fault: Fault) -> None:
     seeds = [seed for seed in FIXED_SEEDS if outcome_of(seed).strikes[fault]]
 
-    assert seeds, f"never once: {fault.value}"
+    assert seeds, f"did not strike: {fault.value}"
 
 
-@pytest.mark.parametrize("fault", [pytest.param(fault, id=fault.name) for fault in sorted(BEYOND)])
-def test_no_fault_beyond_the_promises_strikes_when_fixed_seeds_are_run(fault: Fault) -> None:
+@pytest.mark.parametrize("fault", [pytest.param(fault, id=fault.name) for fault in sorted(NOT_TOLERATED)])
+def test_no_untolerated_fault_strikes_when_fixed_seeds_are_run(fault: Fault) -> None:
     seeds = [seed for seed in FIXED_SEEDS if outcome_of(seed).strikes[fault]]
 
     assert not seeds
@@ -50,12 +50,13 @@ def test_no_fault_beyond_the_promises_strikes_when_fixed_seeds_are_run(fault: Fa
 
 @pytest.mark.rule("TEST-17")
 @pytest.mark.parametrize(
-    "moment", [pytest.param(moment, id=f"{moment.end}-{moment.instead_of}") for moment in _MOMENTS]
+    "interruption",
+    [pytest.param(interruption, id=f"{interruption.end}-{interruption.instead_of}") for interruption in _INTERRUPTIONS],
 )
-def test_nodes_meet_their_end_at_each_moment_when_all_fixed_seeds_are_run(moment: Moment) -> None:
-    seeds = [seed for seed in FIXED_SEEDS if outcome_of(seed).moments[moment]]
+def test_nodes_are_interrupted_at_each_point_when_all_fixed_seeds_are_run(interruption: Interruption) -> None:
+    seeds = [seed for seed in FIXED_SEEDS if outcome_of(seed).interruptions[interruption]]
 
-    assert seeds, f"never once {moment.end} instead of {moment.instead_of}"
+    assert seeds, f"not reached: {interruption.end} in place of {interruption.instead_of}"
 
 
 def test_fixed_seeds_commit_records_when_run() -> None:

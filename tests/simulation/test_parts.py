@@ -1,4 +1,4 @@
-"""The parts of the simulator that all else stands on: if they were wrong, nothing would show it."""
+"""The parts of the simulator whose bugs no run would show."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.simulation.lossy_disk import LossyDisk
 from tests.simulation.marks import Marks
 from tests.simulation.message import Message
 from tests.simulation.network import Network
-from tests.simulation.plan import CALM_NETWORK
+from tests.simulation.plan import RELIABLE_NETWORK
 from tests.simulation.timeline import Timeline
 from tests.simulation.written_log import WrittenLog
 
@@ -67,7 +67,7 @@ def test_timeline_keeps_the_order_of_plans_when_they_are_for_the_same_moment() -
 
 
 @pytest.mark.parametrize("drift", [-5, 0, 5])
-def test_clock_has_come_so_far_when_the_true_time_of_it_has(drift: int) -> None:
+def test_clock_shows_a_value_from_its_true_time_on(drift: int) -> None:
     timeline = Timeline()
     clock = Clock(timeline, ahead_ms=1234, drift=drift)
 
@@ -78,7 +78,7 @@ def test_clock_has_come_so_far_when_the_true_time_of_it_has(drift: int) -> None:
         assert clock.now_ms >= shown_ms
 
 
-def test_dice_fall_the_same_when_another_stream_is_thrown_more_often() -> None:
+def test_dice_draw_the_same_when_another_stream_draws_more_often() -> None:
     alone = [Dice(1, "network").draw(100) for _ in range(1)]
     network, crashes = Dice(1, "network"), Dice(1, "crashes")
     crashes.draw(100)
@@ -88,7 +88,7 @@ def test_dice_fall_the_same_when_another_stream_is_thrown_more_often() -> None:
 
 def test_network_carries_nothing_when_a_link_is_cut_in_that_direction() -> None:
     timeline, arrived = Timeline(), list[str]()
-    network = Network(CALM_NETWORK, timeline=timeline, dice=Dice(1, "network"), marks=Marks())
+    network = Network(RELIABLE_NETWORK, timeline=timeline, dice=Dice(1, "network"), marks=Marks())
     cut = network.cut([(1, 2)])
 
     network.carry(Message(1, 2), lambda: arrived.append("lost"))
@@ -100,7 +100,7 @@ def test_network_carries_nothing_when_a_link_is_cut_in_that_direction() -> None:
     assert sorted(arrived) == ["mended", "the other way"]
 
 
-def test_log_twin_differs_from_there_on_when_one_batch_differs() -> None:
+def test_log_model_differs_from_there_on_when_one_batch_differs() -> None:
     one, other = LogModel(), LogModel()
     for model, epoch in ((one, 1), (other, 2)):
         model.append(_batch(0))
@@ -115,15 +115,15 @@ def test_log_twin_differs_from_there_on_when_one_batch_differs() -> None:
     )
 
 
-def test_log_twin_counts_a_write_once_when_the_other_was_cut_off() -> None:
+def test_log_model_counts_a_write_once_when_the_other_was_truncated() -> None:
     model = LogModel()
     model.append(_batch(0, sequence=7))
     model.append(_batch(1, sequence=7))
     assert model.times_written((5, 0, 7)) == 2
 
-    cut_off = model.truncate(Offset(1))
+    truncated = model.truncate(Offset(1))
 
-    assert [entry.header.base_offset for entry in cut_off] == [1]
+    assert [entry.header.base_offset for entry in truncated] == [1]
     assert model.times_written((5, 0, 7)) == 1
     assert model.end_offset == 1
 
@@ -135,50 +135,52 @@ def test_written_log_finds_nothing_durable_when_nothing_was_flushed(files: Lossy
         written.append(_batch(offset))
         log.append([_batch(offset)])
 
-    assert written.look() == 0
+    assert written.find_durable_end() == 0
     log.flush()
-    assert written.look() == 2
+    assert written.find_durable_end() == 2
 
 
-def test_written_log_finds_other_bytes_not_durable_when_a_cut_is_written_over(
+def test_written_log_finds_rewritten_bytes_not_durable_after_a_truncation(
     files: LossyDisk, written: WrittenLog
 ) -> None:
-    """The story that the numbers of flushes guard against: the old records were durable, the new ones are not yet."""
+    """The case that flush numbers guard against: the old records were durable, the new ones are not yet."""
     log = _open(files)
     for epoch, batches in ((1, [_batch(0), _batch(1)]), (2, [_batch(1, epoch=2)])):
         if epoch == 2:
             log.flush()
-            assert written.look() == 2
-            written.begin_cut(Offset(1))
+            assert written.find_durable_end() == 2
+            written.truncation_begun(Offset(1))
             log.truncate(Offset(1))
-            written.end_cut(Offset(1))
+            written.truncation_done(Offset(1))
         for batch in batches:
             written.append(batch)
         log.append(batches)
 
-    assert written.look() == 1
+    assert written.find_durable_end() == 1
 
 
 @pytest.mark.rule("TEST-17")
-def test_written_log_refuses_what_it_finds_when_flushed_records_are_gone(files: LossyDisk, written: WrittenLog) -> None:
+def test_written_log_refuses_a_recovered_log_when_flushed_records_are_missing(
+    files: LossyDisk, written: WrittenLog
+) -> None:
     log = _open(files)
     written.append(_batch(0))
     log.append([_batch(0)])
     log.flush()
-    written.look()
+    written.find_durable_end()
     files.crash()
     files.lose(f"{_DIRECTORY}/{0:020d}.log")
 
-    with pytest.raises(BrokenInvariantError, match="found up to 0, where 1 was durable"):
+    with pytest.raises(BrokenInvariantError, match="recovered up to 0, where 1 was durable"):
         written.reopen(_open(files))
 
 
-def test_written_log_refuses_what_it_finds_when_nobody_wrote_it(files: LossyDisk, written: WrittenLog) -> None:
+def test_written_log_refuses_a_recovered_log_when_its_bytes_differ(files: LossyDisk, written: WrittenLog) -> None:
     log = _open(files)
     written.append(_batch(0))
     log.append([_batch(0, epoch=2)])
     log.flush()
     files.crash()
 
-    with pytest.raises(BrokenInvariantError, match="found other bytes below 1"):
+    with pytest.raises(BrokenInvariantError, match="the bytes below 1 differ"):
         written.reopen(_open(files))

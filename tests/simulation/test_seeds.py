@@ -1,4 +1,4 @@
-"""Two hundred quorums in two hundred bad worlds."""
+"""The fixed seeds: two hundred quorums under faults, in which every invariant has to hold."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tests.simulation.invariants.observer import Invariant
 
 _CHUNK = 10
 
-# `fixed_seeds` imports the world, and with it every module of invariants.
+# `fixed_seeds` imports the world, which imports every module of invariants.
 _WATCHED_RULES = sorted({rule for invariant in Invariant.__subclasses__() for rule in invariant.rules})
 _OTHER_RULES = ("GEN-12", "LOG-6", "LOG-13", "LOG-17", "TEST-11", "TEST-13", "TEST-16", "TEST-17")
-"""Of storage and wire, and of the rest at the end of each run."""
+"""Rules of storage, wire and recovery phase, whose invariants are no subclasses of `Invariant`."""
 
 
 def _chunks() -> list[range]:
@@ -21,7 +21,7 @@ def _chunks() -> list[range]:
 
 @pytest.mark.rule(*_WATCHED_RULES, *_OTHER_RULES)
 @pytest.mark.parametrize("seeds", [pytest.param(seeds, id=f"{seeds[0]}-{seeds[-1]}") for seeds in _chunks()])
-def test_quorum_keeps_its_promises_when_everything_fails(seeds: range) -> None:
+def test_quorum_keeps_all_invariants_when_faults_strike(seeds: range) -> None:
     outcomes = [outcome_of(seed) for seed in seeds]
 
     broken = [

@@ -1,4 +1,4 @@
-"""In which versions nodes speak to each other, of which some may be of an older Kafka."""
+"""The API versions between nodes, some of which may run an older Kafka."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from raft.wire.apis import BEGIN_QUORUM_EPOCH, END_QUORUM_EPOCH, FETCH, VOTE
 from raft.wire.mapping.replica_messages import api_of
 
 _OLD_VERSIONS = {VOTE.key: 1, BEGIN_QUORUM_EPOCH.key: 1, END_QUORUM_EPOCH.key: 1, FETCH.key: 17}
-"""Those of Kafka in October 2024: before pre-votes, and before fetches that tell a high watermark."""
+"""The versions of Kafka in October 2024, without pre-votes and without the high watermark in fetches."""
 
 
 class Versions:
-    """Knows who is of an older version.
+    """Chooses the API version of each request.
 
     Attributes:
-        old_nodes: those that are.
+        old_nodes: the nodes of the older version.
     """
 
     def __init__(self, old_nodes: Collection[NodeId]) -> None:
         self.old_nodes = old_nodes
 
     def between(self, one: NodeId, other: NodeId, request: OutgoingRequest) -> int:
-        """Return the version in which one of them asks the other."""
+        """Return the version in which one node sends a request to the other."""
         api = api_of(request)
         is_old = one in self.old_nodes or other in self.old_nodes
         return _OLD_VERSIONS[api.key] if is_old else api.versions.highest

@@ -1,4 +1,4 @@
-"""The core and the engine of a node, each wrapped so that all that happens in them can be looked at."""
+"""The core, the engine and the disk of a node, extended so that they report to the observers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from raft.runtime.replica_disk import ReplicaDisk
 from raft.types import Batch
 from tests.simulation.broken import ProcessEndedError
 from tests.simulation.event_loop import EventLoop
-from tests.simulation.invariants.observer import Asked
+from tests.simulation.invariants.observer import CoreRequest
 from tests.simulation.log_model import Entry, LogModel
 from tests.simulation.step import Step, leadership_in
 
@@ -35,54 +35,56 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 
 WALL_CLOCK_MS = 1_700_000_000_000
-"""What clocks for the time of day show when a run begins."""
+"""What the wall clocks show when a run begins."""
 
 
 class WatchedCore(RaftCore):
-    """Tells of each event that it handles, and keeps a model of the log that it believes in.
+    """Reports each event that it handles, and keeps a model of its log. Call `attach` before the first event.
 
-    `attach` comes before the first event.
+    Attributes:
+        log_model: the log as the core knows it; it runs ahead of what is written.
+        requests: the requests without a response, by their ids.
     """
 
     def attach(self, machine: Machine, log: LogModel, loop: EventLoop, timeline: Timeline, watch: Watch) -> None:
-        """Begin to tell.
+        """Begin to report.
 
         Args:
-            machine: that it runs on.
-            log: what its log holds at the start; it then runs ahead of what is written.
-            loop: of its process.
+            machine: the machine of the node.
+            log: what the log holds at the start.
+            loop: the event loop of its process.
             timeline: the true time.
-            watch: is told.
+            watch: receives the events.
         """
         self._machine = machine
         self.log_model = log
         self._loop = loop
         self._timeline = timeline
         self._watch = watch
-        self.asked: dict[int, Asked] = {}
+        self.requests: dict[int, CoreRequest] = {}
 
     @property
     def waiting_requests(self) -> int:
-        """How many requests it holds."""
+        """How many requests it holds back."""
         return len(self._state.parked) + len(self._state.appends)
 
     def handle(self, event: Event, now_ms: int) -> list[Effect]:
         """See `RaftCore.handle`."""
         match event:
             case RequestReceived():
-                self.asked[event.request_id] = event.request
+                self.requests[event.request_id] = event.request
             case AppendRequested():
-                self.asked[event.request_id] = event
+                self.requests[event.request_id] = event
             case AppendsRequested():
-                self.asked.update((append.request_id, append) for append in event.appends)
+                self.requests.update((append.request_id, append) for append in event.appends)
             case _:
                 pass
-        # The time of day stands still until the next event, so that the model gets the timestamps that the log gets.
+        # The wall clock stops until the next event, so that the model gets the same timestamps as the log.
         self._loop.wall_ms = WALL_CLOCK_MS + self._timeline.now_ms
         role_before, high_watermark_before = self.role, self.high_watermark
         effects = super().handle(event, now_ms)
         truncated, appended = self._follow_log(effects)
-        self._watch.handled(
+        self._watch.event_handled(
             Step(
                 machine=self._machine,
                 now_ms=now_ms,
@@ -106,7 +108,7 @@ class WatchedCore(RaftCore):
         for effect in effects:
             match effect:
                 case TruncateLog(end_offset=end_offset):
-                    assert not appended, "a core that truncates what it has just appended is not foreseen here"
+                    assert not appended, "a step that truncates after it has appended is not supported"
                     truncated += self.log_model.truncate(end_offset)
                 case AppendBatches(batches=batches):
                     appended += [self.log_model.append(batch) for batch in batches]
@@ -129,23 +131,26 @@ class WatchedCore(RaftCore):
 
 
 class WatchedEngine(Engine):
-    """Tells of each effect that it carries out, and of each response with the records that are read for it.
+    """Reports each effect that it carries out, and each response with the records that are read for it.
 
-    `attach` comes before the start.
+    Call `attach` before the start.
+
+    Attributes:
+        is_fatal: if it is true for an effect, the process is killed instead of carrying it out; None for no effect.
     """
 
     def attach(self, machine: Machine, core: WatchedCore, watch: Watch) -> None:
-        """Begin to tell.
+        """Begin to report.
 
         Args:
-            machine: that it runs on.
-            core: its core.
-            watch: is told.
+            machine: the machine of the node.
+            core: the node's core.
+            watch: receives the events.
         """
         self._machine = machine
         self._watched_core = core
         self._watch = watch
-        self._unread: dict[int, tuple[Asked, SendResponse]] = {}
+        self._unread: dict[int, tuple[CoreRequest, SendResponse]] = {}
         self.is_fatal: Callable[[Effect], bool] | None = None
 
     @property
@@ -155,7 +160,7 @@ class WatchedEngine(Engine):
 
     @property
     def waiting_requests(self) -> int:
-        """How many requests somebody waits for."""
+        """How many requests have no response yet."""
         return len(self._waiting)
 
     @property
@@ -168,33 +173,33 @@ class WatchedEngine(Engine):
         if self.is_fatal is not None and self.is_fatal(effect):
             self._machine.kill_instead_of(effect)
             raise ProcessEndedError
-        self._watch.carried_out(self._machine, effect)
+        self._watch.effect_begun(self._machine, effect)
         if isinstance(effect, SendRequest):
-            self._watch.sent(self._machine, effect)
+            self._watch.request_sent(self._machine, effect)
         super().carry_out(effect)
 
     def expect_response(self, on_response: OnResponse) -> int:
-        """See `Engine.expect_reply`."""
+        """See `Engine.expect_response`."""
 
         def on_watched_response(order: SendResponse) -> None:
-            asked = self._watched_core.asked.pop(order.request_id)
+            request = self._watched_core.requests.pop(order.request_id)
             if order.read is None:
-                self._watch.replied(self._machine, asked, order, b"")
+                self._watch.response_sent(self._machine, request, order, b"")
             else:
-                self._unread[id(order.read)] = asked, order
+                self._unread[id(order.read)] = request, order
             on_response(order)
 
         return super().expect_response(on_watched_response)
 
     def was_read(self, read: ReadRange, records: bytes) -> None:
-        """Note that records were read; if that is for a response, tell of it."""
-        asked, order = self._unread.pop(id(read), (None, None))
-        if asked is not None and order is not None:
-            self._watch.replied(self._machine, asked, order, records)
+        """Report the response for which these records were read, if there is one."""
+        request, order = self._unread.pop(id(read), (None, None))
+        if request is not None and order is not None:
+            self._watch.response_sent(self._machine, request, order, records)
 
 
 class WatchedDisk(ReplicaDisk):
-    """Tells the engine of the records that are read for its responses."""
+    """Passes the records that are read for responses to the engine."""
 
     engine: WatchedEngine
 

@@ -1,4 +1,4 @@
-"""A replica's directory whose changes are looked at as they happen."""
+"""A replica's directory that reports its changes as they happen."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from tests.simulation.written_log import WrittenLog
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectoryListener:
-    """What is told of a directory, at the very moment at which it happens.
+    """The callbacks of a directory.
 
     Fields:
-        wrote: batches go into the log's file.
-        appended: they are there.
-        stored: an election state is durable.
-        flushed: more of the log may be durable.
-        checkpointed: the checkpoints are durable.
+        append_begun: called before batches are written to the log's file.
+        append_done: called after that.
+        election_state_stored: called when an election state is durable.
+        flush_done: called when more of the log may be durable.
+        checkpoints_written: called when the checkpoints are durable.
     """
 
-    wrote: Callable[[list[Entry]], None]
-    appended: Callable[[], None]
-    stored: Callable[[], None]
-    flushed: Callable[[], None]
-    checkpointed: Callable[[], None]
+    append_begun: Callable[[list[Entry]], None]
+    append_done: Callable[[], None]
+    election_state_stored: Callable[[], None]
+    flush_done: Callable[[], None]
+    checkpoints_written: Callable[[], None]
 
 
 class WatchedDirectory(ReplicaDirectory):
-    """Keeps a model of its log, and tells of what it does. `watch` comes after `open`.
+    """Keeps a model of its log, and calls a listener. Call `watch` after `open`.
 
     Attributes:
-        truncations: how often the log was truncated.
+        truncations: how many times the log was truncated.
     """
 
     truncations = 0
@@ -43,46 +43,46 @@ class WatchedDirectory(ReplicaDirectory):
     _listener: DirectoryListener
 
     def watch(self, written: WrittenLog, listener: DirectoryListener) -> None:
-        """Begin to tell.
+        """Begin to report.
 
         Args:
             written: the model of the log.
-            listener: is told.
+            listener: the callbacks.
         """
         self._written = written
         self._listener = listener
 
     def append(self, batches: Sequence[Batch]) -> bool:
         """See `ReplicaDirectory.append`."""
-        self._listener.wrote([self._written.append(batch) for batch in batches])
+        self._listener.append_begun([self._written.append(batch) for batch in batches])
         has_rolled = super().append(batches)
-        self._listener.appended()
+        self._listener.append_done()
         return has_rolled
 
     def truncate(self, end_offset: Offset) -> None:
         """See `ReplicaDirectory.truncate`."""
-        self._written.begin_cut(end_offset)
+        self._written.truncation_begun(end_offset)
         super().truncate(end_offset)
-        self._written.end_cut(end_offset)
+        self._written.truncation_done(end_offset)
         self.truncations += 1
 
     def store_election_state(self, state: ElectionState, *, kraft_version: int = 0) -> None:
         """See `ReplicaDirectory.store_election_state`."""
         super().store_election_state(state, kraft_version=kraft_version)
-        self._listener.stored()
+        self._listener.election_state_stored()
 
     def flush(self) -> Offset:
         """See `ReplicaDirectory.flush`."""
         claimed = super().flush()
-        durable_end = self._written.look()
+        durable_end = self._written.find_durable_end()
         if durable_end < claimed:
-            detail = f"flush says {claimed}, durable is {durable_end}"
-            raise BrokenInvariantError("FlushTellsTheTruth", ("LOG-6",), detail)
-        self._listener.flushed()
+            detail = f"flush returned {claimed}, durable is {durable_end}"
+            raise BrokenInvariantError("FlushedIsDurable", ("LOG-6",), detail)
+        self._listener.flush_done()
         return claimed
 
     def write_checkpoints(self) -> bool:
         """See `ReplicaDirectory.write_checkpoints`."""
         is_complete = super().write_checkpoints()
-        self._listener.checkpointed()
+        self._listener.checkpoints_written()
         return is_complete

@@ -1,4 +1,4 @@
-"""A whole world, made from a plan: machines, network, clients, faults, and those who look on."""
+"""The simulated world, made from a plan: machines, network, clients, faults and observers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from raft.client.settings import ClientSettings
 from raft.types import NodeId
-from tests.simulation.chronicle import Chronicle
 from tests.simulation.clients.caller import Caller
 from tests.simulation.clients.keyed_writer import KeyedWriter
 from tests.simulation.clients.late_writer import LateWriter
@@ -31,33 +30,34 @@ from tests.simulation.message import Address
 from tests.simulation.network import Network
 from tests.simulation.plan import Plan
 from tests.simulation.post_office import PostOffice
+from tests.simulation.run_log import RunLog
+from tests.simulation.run_logger import RunLogger
 from tests.simulation.starting import endpoint_of
-from tests.simulation.story import Story
 from tests.simulation.timeline import Timeline
 from tests.simulation.versions import Versions
 
 
 class World:
-    """Everything that is, and the one queue of what is to come. It moves when somebody steps its timeline.
+    """All parts of a run. The caller runs its timeline.
 
     Args:
-        plan: what the seed decided.
-        remembered_lines: of the story.
-        observers: who looks on; None for all invariants, and those who keep the books.
-        allows_halts: whether a node may halt; if not, that is a broken invariant.
+        plan: the plan of the run.
+        max_log_lines: how many lines of the log of the run are kept.
+        observers: the observers; None for all invariants, fingerprint, log and marks.
+        allows_halts: whether a node may halt; if not, a halt is a broken invariant.
     """
 
     def __init__(
         self,
         plan: Plan,
         *,
-        remembered_lines: int,
+        max_log_lines: int,
         observers: Sequence[Observer] | None = None,
         allows_halts: bool = False,
     ) -> None:
         self.plan = plan
         self.timeline = Timeline()
-        self.story = Story(self.timeline, remembered_lines)
+        self.run_log = RunLog(self.timeline, max_log_lines)
         self.marks = Marks()
         self.committed = CommittedLog()
         self.fingerprint = Fingerprint(self.timeline)
@@ -72,7 +72,7 @@ class World:
         environment = Environment(
             plan=plan,
             timeline=self.timeline,
-            story=self.story,
+            run_log=self.run_log,
             marks=self.marks,
             watch=self._watch,
             post_office=self.post_office,
@@ -88,7 +88,7 @@ class World:
         self._watch.add(self._all_observers() if observers is None else observers)
 
     def begin(self) -> None:
-        """Start everything, with all its troubles."""
+        """Start machines, clients and faults."""
         for machine in self.machines:
             self.timeline.after(self._downtimes.between((0, 100)), machine.start)
         clients: list[Writer | Reader | StreamReader] = [*self.writers, *self.readers]
@@ -96,25 +96,25 @@ class World:
             self.timeline.after(self._downtimes.between((0, 500)), client.begin)
         for nemesis in self._nemeses:
             nemesis.begin()
-        leap_at_ms = self.plan.clients.clocks_leap_at_ms
-        if leap_at_ms is not None:
-            self.timeline.at(leap_at_ms, self._note_leap)
+        jump_at_ms = self.plan.clients.clocks_jump_at_ms
+        if jump_at_ms is not None:
+            self.timeline.at(jump_at_ms, self._log_clock_jump)
 
-    def calm_down(self) -> None:
-        """Let no fault strike any more, and each client make one more write."""
-        self.story.tell("world", "calms down")
+    def end_faults(self) -> None:
+        """End the fault phase: no fault strikes any more, and each writer makes one last write."""
+        self.run_log.add("world", "ends the fault phase")
         for nemesis in self._nemeses:
             nemesis.end()
-        self.network.calm_down()
-        self.post_office.calm_down()
+        self.network.end_faults()
+        self.post_office.end_faults()
         for machine in self.machines:
-            machine.leave_in_peace()
+            machine.end_faults()
         for writer in self.writers:
             writer.make_last()
 
-    def let_a_month_pass(self) -> None:
-        """Have something written with a timestamp so late that every writer before it is forgotten."""
-        self.story.tell("world", "lets a month pass")
+    def expire_writers(self) -> None:
+        """Write a record with a timestamp so late that all earlier writers expire."""
+        self.run_log.add("world", "expires all writers")
         name = "latecomer"
         late = LateWriter(name, self._client(), self._writer_world(name))
         self.writers.append(late)
@@ -123,13 +123,13 @@ class World:
     def _all_observers(self) -> list[Observer]:
         return [
             self.fingerprint,
-            Chronicle(self.story),
+            RunLogger(self.run_log),
             MarkObserver(self.marks, self.machines, self.committed),
             *all_invariants(self.plan, self.machines, self.committed),
         ]
 
     def keep_down(self, node_ids: frozenset[NodeId]) -> None:
-        """Let these nodes be down, and all others up, until told otherwise."""
+        """Stop these nodes and start all others, until the next call."""
         self._kept_down = node_ids
         for machine in self.machines:
             if machine.node_id not in node_ids:
@@ -137,10 +137,10 @@ class World:
             elif machine.process is not None:
                 machine.cut_power()
 
-    def _note_leap(self) -> None:
-        self.story.tell("world", "has the clocks of its clients leap")
+    def _log_clock_jump(self) -> None:
+        self.run_log.add("world", "makes the clocks of its clients jump")
         has_written = any(machine.process and machine.core.writers_image().histories for machine in self.machines)
-        self.marks.count(Mark.CLOCKS_LEAPT, has_written)
+        self.marks.count(Mark.CLIENT_CLOCKS_JUMPED, has_written)
 
     def _on_down(self, machine: Machine) -> None:
         self.post_office.forget_connections(machine.node_id)
@@ -209,7 +209,7 @@ class World:
         targets = Targets(
             plan=self.plan,
             timeline=self.timeline,
-            story=self.story,
+            run_log=self.run_log,
             marks=self.marks,
             network=self.network,
             post_office=self.post_office,

@@ -1,4 +1,4 @@
-"""What was written to the log of a machine, and how far it is on the disk."""
+"""The log that was written to a disk, and which part of it is durable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MANY_BYTES = 1 << 30
 
 
 class Place(NamedTuple):
-    """Where a batch is on the disk: the file, and the positions between which it lies there."""
+    """The place of a batch on the disk: a file, and the positions of its bytes."""
 
     segment: str
     position: int
@@ -25,20 +25,20 @@ class Place(NamedTuple):
 
     @property
     def checked_from(self) -> int:
-        """Where the bytes begin that its checksum covers."""
+        """The position of the first byte that the checksum covers."""
         return self.position + CHECKED_FROM
 
 
 class WrittenLog:
-    """The log in a machine's files, through all its lives.
+    """The log in a machine's files, through all restarts.
 
-    `model` holds what was ordered to be there. It runs ahead of the files, and never behind them: whatever a crash
-    leaves is a beginning of it. The batches that are known to be on the disk are counted by looking, byte by byte,
-    and never taken from what the log or the core says.
+    `model` holds the batches that were ordered to be written. It is never behind the files: what a crash leaves is a
+    prefix of it. Which batches are durable is found by comparing the bytes on the disk, and never taken from the log or
+    the core.
 
     Args:
-        files: of the machine.
-        directory: the log's folder.
+        files: the disk of the machine.
+        directory: the directory of the log.
     """
 
     def __init__(self, files: LossyDisk, directory: str) -> None:
@@ -49,72 +49,72 @@ class WrittenLog:
 
     @property
     def durable_end(self) -> Offset:
-        """Everything below would outlive a power cut now."""
+        """Everything below would survive a power cut now."""
         return self.model.entries[len(self._places) - 1].header.end_offset if self._places else Offset(0)
 
     @property
     def has_rolled(self) -> bool:
-        """Whether what is on the disk takes more than one file."""
+        """Whether the durable log has more than one segment."""
         return len(self._places) > 1 and self._places[0].segment != self._places[-1].segment
 
     def places_below(self, end_offset: Offset) -> list[Place]:
-        """Where the batches are that end at an offset or before it, and are on the disk."""
+        """Return the places of the durable batches that end at or below an offset."""
         batches = self.model.between(Offset(0), min(end_offset, self.durable_end))
         return self._places[: len(batches)]
 
     def append(self, batch: Batch) -> Entry:
-        """A batch is about to be written: from now on it may be found."""
+        """Add a batch before it is written: from now on a restart may find it."""
         return self.model.append(batch)
 
-    def begin_cut(self, end_offset: Offset) -> None:
-        """A cut is about to be made: from now on what lies behind it may be gone."""
+    def truncation_begun(self, end_offset: Offset) -> None:
+        """Note that a truncation begins: from now on the batches above `end_offset` may be gone."""
         while self._places and self.durable_end > end_offset:
             self._places.pop()
 
-    def end_cut(self, end_offset: Offset) -> None:
-        """The cut is made: what lay behind it is not found again."""
+    def truncation_done(self, end_offset: Offset) -> None:
+        """Note that a truncation is done: a restart does not find the batches above `end_offset` again."""
         self.model.truncate(end_offset)
 
-    def look(self) -> Offset:
-        """Find out how far the log is on the disk; return that."""
+    def find_durable_end(self) -> Offset:
+        """Find the durable end of the log from the bytes on the disk, and return it."""
         for entry in self.model.entries[len(self._places) :]:
             segment = f"{self._directory}/{entry.header.base_offset:020d}.log"
             position = 0
-            if not self._files.has_survivor(segment):
+            if not self._files.is_durable(segment):
                 if not self._places:
                     break
                 segment, _, position = self._places[-1]
             end_position = position + len(entry.payload)
-            if self._files.survivor(segment)[position:end_position] != entry.payload:
+            if self._files.durable_bytes(segment)[position:end_position] != entry.payload:
                 break
             self._places.append(Place(segment, position, end_position))
         return self.durable_end
 
     def reopen(self, log: Log) -> None:
-        """Compare what a new life has found with what was written.
+        """Compare the recovered log with what was written.
 
         Raises:
-            BrokenInvariantError: something on the disk is gone, or something is there that nobody wrote.
+            BrokenInvariantError: durable bytes are missing, or there are bytes that were not written.
         """
         found = log.end_offset
         durable_end, written_end = self.durable_end, self.model.end_offset
         if not durable_end <= found <= written_end or self.model.chain_at(found) is None:
-            self._refuse(f"found up to {found}, where {durable_end} was durable and {written_end} written")
+            self._refuse(f"recovered up to {found}, where {durable_end} was durable and {written_end} written")
         self.model.truncate(found)
         if _content(log) != b"".join(entry.payload for entry in self.model.entries):
-            self._refuse(f"found other bytes below {found} than were written")
-        if self.look() != found:
-            self._refuse(f"goes on with records up to {found}, of which those from {self.durable_end} on may vanish")
+            self._refuse(f"the bytes below {found} differ from the written ones")
+        if self.find_durable_end() != found:
+            self._refuse(f"recovered up to {found}, but only {self.durable_end} is durable")
 
     def adopt(self, log: Log) -> None:
-        """Take what a new life has found for what was written: somebody has been at the disk."""
+        """Take the recovered log as the written one, after the disk was changed from outside."""
         self.model, self._places = LogModel(), []
         for batch in split_batches(_content(log)):
             self.model.append(batch)
-        self.look()
+        self.find_durable_end()
 
     def _refuse(self, detail: str) -> None:
-        raise BrokenInvariantError("RecoveredLog", _RULES, detail)
+        raise BrokenInvariantError("RecoveredLogMatchesWrites", _RULES, detail)
 
 
 def _content(log: Log) -> bytes:

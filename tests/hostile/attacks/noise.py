@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from raft.types import Endpoint
-from tests.fuzz.mutators import bent
+from tests.fuzz.mutators import mutated
 from tests.hostile.attacks.attack import Attack
 from tests.hostile.connection import Connection
 
@@ -31,8 +31,8 @@ class MutatedRecordings(Attack):
 
     def _bent(self, frame: bytes) -> bytes:
         if self.dice.random() < 0.2:
-            return bent(self.dice, frame, self.recordings)
-        body = bent(self.dice, frame[_SIZE_BYTES:], [other[_SIZE_BYTES:] for other in self.recordings])
+            return mutated(self.dice, frame, self.recordings)
+        body = mutated(self.dice, frame[_SIZE_BYTES:], [other[_SIZE_BYTES:] for other in self.recordings])
         return len(body).to_bytes(_SIZE_BYTES, "big") + body
 
 

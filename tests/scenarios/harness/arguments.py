@@ -7,7 +7,7 @@ from tests.scenarios.harness.errors import ScenarioError
 
 
 class Arguments:
-    """What follows the name of a command. Everything has to be taken, or the line was not understood."""
+    """The arguments of a command. A command has to take all of them."""
 
     def __init__(self, line: str) -> None:
         words = line.split()
@@ -20,7 +20,7 @@ class Arguments:
         return bool(self._words)
 
     def peek(self) -> str:
-        """The next word, which stays; "" at the end."""
+        """Return the next word without taking it; "" at the end."""
         return self._words[0] if self._words else ""
 
     def word(self) -> str:
@@ -30,7 +30,7 @@ class Arguments:
         return self._words.pop(0)
 
     def expect(self, *words: str) -> None:
-        """Take words that have to stand here."""
+        """Take words that must come next."""
         for word in words:
             found = self.word()
             if found != word:
@@ -45,7 +45,7 @@ class Arguments:
         return NodeId(self.number())
 
     def nodes(self) -> tuple[NodeId, ...]:
-        """Take all that is left as node ids."""
+        """Take all remaining words as node ids."""
         found = []
         while self.has_words:
             found.append(self.node())
@@ -73,7 +73,7 @@ class Arguments:
         return tuple(whole_number(number) for number in value.split(",")) if value else ()
 
     def finish(self) -> None:
-        """Insist that everything was taken."""
+        """Check that everything was taken."""
         left = [*self._words, *(f"{key}={value}" for key, value in self._options.items())]
         if left:
             raise ScenarioError(f"`{' '.join(left)}` is not understood here")
@@ -82,11 +82,11 @@ class Arguments:
 def whole_number(word: str) -> int:
     """Read a number from 0."""
     if not word.isdecimal():
-        raise ScenarioError(f"`{word}` is no number")
+        raise ScenarioError(f"`{word}` is not a number")
     return int(word)
 
 
 def epoch_and_offset(word: str) -> tuple[Epoch, Offset]:
-    """Read `3@10`: epoch 3 begins at offset 10."""
+    """Read `3@10`: epoch 3 starts at offset 10."""
     epoch, _, offset = word.partition("@")
     return Epoch(whole_number(epoch)), Offset(whole_number(offset))

@@ -1,7 +1,7 @@
-"""What can be wrong with a scenario file itself."""
+"""The error of a scenario file."""
 
 from __future__ import annotations
 
 
 class ScenarioError(Exception):
-    """A file that cannot be read, or a command that means nothing here; never a rule that a node broke."""
+    """A file that cannot be read, or a command that is not possible; never a broken rule of the protocol."""

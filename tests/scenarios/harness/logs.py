@@ -1,4 +1,4 @@
-"""Logs as scenarios write them, and as they are put on the disks of nodes that are not started yet."""
+"""Logs in the notation of scenarios, and how they are written to the disks of stopped nodes."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def written_log(notation: str) -> list[Batch]:
 
 
 def data_batch(record_count: int) -> bytes:
-    """A batch as a client sends it: its place in the log is not known yet."""
+    """Return a batch as a client sends it, without offset and epoch."""
     return _batch(record_count, Offset(0), Epoch(0)).payload
 
 
 def write_disk(machine: Machine, state: ElectionState | None, batches: Sequence[Batch] | None) -> None:
-    """Put an election state and a log on the disk of a machine that is down, all of it flushed.
+    """Write an election state and a log to the disk of a stopped machine, and flush them.
 
     Args:
-        machine: whose disk.
-        state: None leaves what is there.
-        batches: of the whole log; None leaves what is there.
+        machine: the machine.
+        state: the election state; None to keep the present one.
+        batches: the whole log; None to keep the present one.
     """
     directory = machine.open_by_hand()
     try:

@@ -1,4 +1,4 @@
-"""Which messages a command means: `vote`, `fetch answer 1->3`, `any request 3->*`."""
+"""The messages that a command applies to: `vote`, `fetch response 1->3`, `any request 3->*`."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ _ANY = "any"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """A message matches when everything that is not None is so."""
+    """A message matches if it agrees with every field that is not None."""
 
     kind: Kind | None = None
-    is_answer: bool | None = None
+    is_response: bool | None = None
     sender: NodeId | None = None
     receiver: NodeId | None = None
 
     @classmethod
     def taken_from(cls, arguments: Arguments) -> Pattern:
-        """Read `[KIND or any] [request or answer] [FROM->TO]`; a node may be `*`."""
-        kind, is_answer, sender, receiver = None, None, None, None
+        """Read `[KIND or any] [request or response] [FROM->TO]`; a node may be `*`."""
+        kind, is_response, sender, receiver = None, None, None, None
         if arguments.peek() == _ANY:
             arguments.word()
         elif arguments.peek() in set(Kind):
             kind = Kind(arguments.word())
-        if arguments.peek() in ("request", "answer"):
-            is_answer = arguments.word() == "answer"
+        if arguments.peek() in ("request", "response"):
+            is_response = arguments.word() == "response"
         if "->" in arguments.peek():
             left, _, right = arguments.word().partition("->")
             sender, receiver = _node_or_any(left), _node_or_any(right)
-        return cls(kind=kind, is_answer=is_answer, sender=sender, receiver=receiver)
+        return cls(kind=kind, is_response=is_response, sender=sender, receiver=receiver)
 
     def matches(self, message: Message) -> bool:
-        """Whether this message is meant."""
+        """Return whether a message matches."""
         return (
             message.request is not None
             and self.kind in (None, kind_of(message.request))
-            and self.is_answer in (None, message.is_response)
+            and self.is_response in (None, message.is_response)
             and self.sender in (None, message.sender)
             and self.receiver in (None, message.receiver)
         )

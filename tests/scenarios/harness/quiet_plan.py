@@ -1,4 +1,4 @@
-"""The plan of a scenario: the same world as any run of the simulator, without chance and without faults."""
+"""The plan of a scenario: a plan of the simulator without randomness and faults."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _BACKOFF_MAX_MS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """What a scenario says of its quorum; see the command `quorum`."""
+class QuorumSettings:
+    """The settings of a scenario's quorum; see the command `quorum`."""
 
     voters: tuple[NodeId, ...]
     observers: tuple[NodeId, ...]
@@ -35,19 +35,19 @@ class Setting:
     dice: Callable[[NodeId], Dice]
 
 
-def quiet_plan(setting: Setting) -> Plan:
+def quiet_plan(settings: QuorumSettings) -> Plan:
     """Return the plan of a scenario."""
     return Plan(
         seed=0,
-        voters=setting.voters,
-        observers=setting.observers,
-        fetch_max_bytes=setting.fetch_max_bytes,
+        voters=settings.voters,
+        observers=settings.observers,
+        fetch_max_bytes=settings.fetch_max_bytes,
         queued_bytes=1 << 30,
         timeouts=TimeoutPlan(
-            election_ms=setting.election_ms,
-            fetch_ms=setting.fetch_ms,
+            election_ms=settings.election_ms,
+            fetch_ms=settings.fetch_ms,
             fetch_spread_ms=0,
-            request_ms=setting.request_ms,
+            request_ms=settings.request_ms,
             backoff_max_ms=_BACKOFF_MAX_MS,
             timer_grain_ms=1,
             linger_ms=0,
@@ -88,8 +88,8 @@ def quiet_plan(setting: Setting) -> Plan:
             api_timeout_ms=0,
             retry_ms=0,
             newest_kept=0,
-            clocks_leap_at_ms=None,
+            clocks_jump_at_ms=None,
         ),
-        unrest_ms=0,
-        unrest_events=0,
+        fault_phase_ms=0,
+        fault_phase_events=0,
     )

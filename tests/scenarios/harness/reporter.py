@@ -1,4 +1,4 @@
-"""Tells in words what the nodes of a scenario do."""
+"""Prints what the nodes of a scenario do."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.simulation.network import Fate
 from tests.simulation.step import Step
 from tests.simulation.timeline import Timeline
 
-_WORD_OF_FATE = {Fate.CARRIED: "", Fate.HELD: " (held)", Fate.LOST: " (lost)"}
+_TEXT_OF_FATE = {Fate.CARRIED: "", Fate.HELD: " (held)", Fate.LOST: " (lost)"}
 
 
 class Reporter(Observer):
@@ -37,9 +37,9 @@ class Reporter(Observer):
         transcript: gets the lines.
 
     Attributes:
-        leaders: who became leader of which epoch, ever.
-        timeline: tells the time; set when the world is made.
-        by_hand: requests made by hand: only their responses are told, to a reader of the scenario.
+        leaders: the nodes that became leader, by epoch.
+        timeline: virtual time; set when the world is made.
+        by_hand: the requests of the command `ask`, of which only the responses are printed.
     """
 
     timeline: Timeline
@@ -51,72 +51,72 @@ class Reporter(Observer):
         self._has_role: set[NodeId] = set()
         self._moved: list[Machine] = []
 
-    def started(self, machine: Machine) -> None:
+    def node_started(self, machine: Machine) -> None:
         self._has_role.discard(machine.node_id)
 
-    def handled(self, step: Step) -> None:
-        self.tell_high_watermarks()
+    def event_handled(self, step: Step) -> None:
+        self.print_high_watermarks()
 
-    def moved_high_watermark(self, step: Step) -> None:
-        # Told when the effects of the step are carried out.
+    def high_watermark_moved(self, step: Step) -> None:
+        # It is printed once the effects of the step are carried out.
         self._moved.append(step.machine)
 
-    def tell_high_watermarks(self) -> None:
-        """Tell of the high watermarks that have moved, once all effects are carried out."""
+    def print_high_watermarks(self) -> None:
+        """Print the high watermarks that have moved."""
         for machine in self._moved:
             if machine.process is not None:
                 high_watermark = machine.core.high_watermark
                 known = "unknown" if high_watermark is None else high_watermark
-                self._tell(Detail.EVERYTHING, f"{machine.node_id}: high watermark {known}")
+                self._print(Detail.EVERYTHING, f"{machine.node_id}: high watermark {known}")
         self._moved.clear()
 
-    def carried_out(self, machine: Machine, effect: Effect) -> None:
+    def effect_begun(self, machine: Machine, effect: Effect) -> None:
         node_id = machine.node_id
         match effect:
             case StoreElectionState(state=state):
-                self._tell(Detail.ELECTIONS, f"{node_id} stores {words.of_election_state(state)}")
+                self._print(Detail.ELECTIONS, f"{node_id} stores {words.of_election_state(state)}")
             case AppendBatches(batches=batches):
                 text = f"appends {batches[0].header.base_offset}..{batches[-1].header.end_offset}"
-                self._tell(Detail.EVERYTHING, f"{node_id} {text}")
+                self._print(Detail.EVERYTHING, f"{node_id} {text}")
             case AppendLeaderChange(base_offset=base_offset, granting_voters=granting):
                 text = f"appends LeaderChange at {base_offset}, granted by {words.of_ids(granting)}"
-                self._tell(Detail.EVERYTHING, f"{node_id} {text}")
+                self._print(Detail.EVERYTHING, f"{node_id} {text}")
             case TruncateLog(end_offset=end_offset):
-                self._tell(Detail.ELECTIONS, f"{node_id} cuts its log at {end_offset}")
+                self._print(Detail.ELECTIONS, f"{node_id} truncates its log to {end_offset}")
             case FlushLog(end_offset=end_offset):
                 waits = machine.holds_flushes
                 text = f"{'waits for a flush' if waits else 'flushes'} up to {end_offset}"
-                self._tell(Detail.ELECTIONS if waits else Detail.EVERYTHING, f"{node_id} {text}")
+                self._print(Detail.ELECTIONS if waits else Detail.EVERYTHING, f"{node_id} {text}")
             case Disconnect(node_id=peer):
-                self._tell(Detail.EVERYTHING, f"{node_id} gives up waiting for {peer}")
+                self._print(Detail.EVERYTHING, f"{node_id} disconnects from {peer}")
             case RoleChanged() | ReportFault() | ShutdownFinished() | Halt():
-                self._tell(Detail.ROLES, f"{node_id}{self._turn(node_id, effect)}")
+                self._print(Detail.ROLES, f"{node_id}{self._node_event(node_id, effect)}")
             case _:
-                pass  # requests and responses are told when they are handed in at the post office
+                pass  # requests and responses are printed when the post office sends them
 
     def posted(self, message: Message, fate: Fate) -> None:
-        """A message between nodes was handed in at the post office."""
+        """Print a message between nodes when the post office sends it."""
         if any(message.request is request for request in self.by_hand):
             if message.is_response:
-                self.tell_message(message, "", Detail.ROLES)
+                self.print_message(message, "", Detail.ROLES)
         else:
-            self.tell_message(message, _WORD_OF_FATE[fate])
+            self.print_message(message, _TEXT_OF_FATE[fate])
 
-    def tell_message(self, message: Message, fate: str, detail: Detail | None = None) -> None:
-        """Tell of a message, and what became of it.
+    def print_message(self, message: Message, fate: str, detail: Detail | None = None) -> None:
+        """Print a message and its fate.
 
         Args:
-            message: between nodes.
-            fate: in words, with a space before.
-            detail: None takes that of its kind.
+            message: the message, between nodes.
+            fate: the text of the fate, with a space before it.
+            detail: the level of detail; None for that of its kind.
         """
         assert message.request is not None, "a message between nodes"
         if detail is None:
             detail = Detail.EVERYTHING if kind_of(message.request) is Kind.FETCH else Detail.ELECTIONS
-        self._tell(detail, f"{message.sender} -> {message.receiver}: {words.of_message(message)}{fate}")
+        self._print(detail, f"{message.sender} -> {message.receiver}: {words.of_message(message)}{fate}")
 
-    def _turn(self, node_id: NodeId, effect: RoleChanged | ReportFault | ShutdownFinished | Halt) -> str:
-        """A turn in a node's life, in words that follow its id."""
+    def _node_event(self, node_id: NodeId, effect: RoleChanged | ReportFault | ShutdownFinished | Halt) -> str:
+        """Return the text of an event at a node, without the node's id."""
         match effect:
             case RoleChanged(old=old, new=new, reason=reason):
                 if isinstance(new, Leader):
@@ -127,9 +127,9 @@ class Reporter(Observer):
             case ReportFault(message=message):
                 return f" reports: {message}"
             case ShutdownFinished(handed_over=handed_over):
-                return f" stops: {'handed over' if handed_over else 'time is over'}"
+                return f" stops: {'handed over' if handed_over else 'shutdown timed out'}"
             case Halt(reason=reason):
                 return f" halts: {reason}"
 
-    def _tell(self, detail: Detail, text: str) -> None:
-        self._transcript.tell(self.timeline.now_ms, detail, text)
+    def _print(self, detail: Detail, text: str) -> None:
+        self._transcript.add(self.timeline.now_ms, detail, text)

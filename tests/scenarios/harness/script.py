@@ -1,4 +1,4 @@
-"""A scenario file: prose, and blocks of commands with the output they had when somebody last agreed to it."""
+"""A scenario file: prose, and blocks of commands with their expected output."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.scenarios.harness.errors import ScenarioError
 
 DIVIDER = "----"
-"""Stands between the commands of a block and their output."""
+"""The line between the commands of a block and their output."""
 
 _TITLE = re.compile(r"# (SCENARIO-\d+): \S.*")
 _ALSO = re.compile(r"# Also: ([A-Z]+-\d+(?:, [A-Z]+-\d+)*)")
@@ -18,7 +18,7 @@ _ALSO = re.compile(r"# Also: ([A-Z]+-\d+(?:, [A-Z]+-\d+)*)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """One line that does or asks something."""
+    """One command line."""
 
     line_number: int
     text: str
@@ -26,7 +26,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Commands, one a line, and what they are expected to print together."""
+    """Commands, one a line, and their expected output."""
 
     commands: tuple[Command, ...]
     expected: tuple[str, ...]
@@ -34,7 +34,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """A file as read. `parts` are its lines of prose (comments and blanks) and its blocks, in order.
+    """A parsed file. `parts` are its lines of prose (comments and blank lines) and its blocks, in order.
 
     Fields:
         rules: the rule of the title line, then those of the line `# Also:`.
@@ -55,7 +55,7 @@ class Script:
         return cls(path=path, rules=_rules(path, lines), parts=tuple(_parts(path, lines)))
 
     def rendered(self, outputs: Iterable[Iterable[str]]) -> str:
-        """The text of the file with these outputs, one for each block, instead of the expected ones."""
+        """Return the text of the file with other outputs, one for each block."""
         lines: list[str] = []
         output = iter(outputs)
         for part in self.parts:
@@ -67,12 +67,12 @@ class Script:
         return "".join(line + "\n" for line in lines)
 
     def text(self) -> str:
-        """The text of the file as it is."""
+        """Return the text of the file with the expected outputs."""
         return self.rendered(block.expected for block in self.blocks)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """The blocks alone."""
+        """The blocks, without the prose."""
         return tuple(part for part in self.parts if isinstance(part, Block))
 
 

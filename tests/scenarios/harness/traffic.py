@@ -1,4 +1,4 @@
-"""What scenarios do to messages: links that are cut, messages that are lost or held back."""
+"""What the commands of scenarios do to messages: cut links, lose messages, hold them back."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from tests.simulation.network import Fate
 from tests.simulation.timeline import Action
 
 Link = tuple[NodeId, NodeId]
-"""One direction: from, to."""
+"""One direction of a link: from, to."""
 
 
 class Held(NamedTuple):
-    """A message that is held back, and what delivers it."""
+    """A message that is held back, and the action that delivers it."""
 
     message: Message
     deliver: Action
 
 
 class Traffic:
-    """Judges the messages between nodes. What is lost is lost in silence, as behind a firewall.
+    """Decides the fates of messages between nodes. The sender of a lost message gets no error.
 
     Args:
-        is_up: whether a node runs, or is about to; what goes to one that does not is lost.
+        is_up: whether a node runs or is starting; messages to other nodes are lost.
 
     Attributes:
-        held: kept back until a command says what becomes of them, the oldest first.
+        held: the messages that are held back until a command delivers or drops them, the oldest first.
     """
 
     def __init__(self, is_up: Callable[[int], bool]) -> None:
@@ -42,7 +42,7 @@ class Traffic:
     def judge(self, message: Message, deliver: Action) -> Fate:
         """See `tests.simulation.network.Judge`."""
         if message.round_trip is None or message.round_trip.process is None:
-            return Fate.CARRIED  # not of a node
+            return Fate.CARRIED  # not sent by a node
         if not self.is_passable(message):
             return Fate.LOST
         if any(pattern.matches(message) for pattern in self._holding):
@@ -51,34 +51,34 @@ class Traffic:
         return Fate.CARRIED
 
     def is_passable(self, message: Message) -> bool:
-        """Whether nothing on the way loses this message now."""
+        """Return whether the message would be carried now."""
         link = NodeId(message.sender), NodeId(message.receiver)
         is_lost = link in self._cut or any(pattern.matches(message) for pattern in self._losing)
         return not is_lost and self._is_up(message.receiver)
 
     def take_held(self, pattern: Pattern) -> list[Held]:
-        """Remove and return the held messages that are meant, oldest first."""
+        """Remove and return the held messages that match, the oldest first."""
         taken = [held for held in self.held if pattern.matches(held.message)]
         self.held = [held for held in self.held if not pattern.matches(held.message)]
         return taken
 
     def cut(self, links: Iterable[Link]) -> None:
-        """Carry nothing there from now on."""
+        """Lose everything on these links from now on."""
         self._cut.update(links)
 
     def heal(self, links: Iterable[Link]) -> None:
-        """Carry again."""
+        """Carry messages on these links again."""
         self._cut.difference_update(links)
 
     def lose(self, pattern: Pattern) -> None:
-        """Lose such messages from now on."""
+        """Lose matching messages from now on."""
         self._losing.append(pattern)
 
     def hold(self, pattern: Pattern) -> None:
-        """Hold such messages back from now on."""
+        """Hold matching messages back from now on."""
         self._holding.append(pattern)
 
-    def calm(self) -> None:
-        """Neither lose nor hold back by kind any more. Cut links stay cut, held messages held."""
+    def carry_everything(self) -> None:
+        """End all `lose` and `hold`. Cut links stay cut, and held messages stay held."""
         self._losing.clear()
         self._holding.clear()

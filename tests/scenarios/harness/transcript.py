@@ -1,4 +1,4 @@
-"""What a block prints: happenings under the time at which they happen, and the answers to questions."""
+"""The output of a block: events under their times, and the results of queries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Detail(IntEnum):
-    """How much is told. Each level tells what the ones before it tell, and more."""
+    """The level of detail of the output. Each level includes the ones before it."""
 
     NOTHING = 0
     ROLES = 1
@@ -15,15 +15,15 @@ class Detail(IntEnum):
 
 
 class Transcript:
-    """The lines of the block that runs now."""
+    """The output of the current block."""
 
     def __init__(self) -> None:
         self.detail = Detail.ELECTIONS
         self._lines: list[str] = []
         self._last_ms: int | None = None
 
-    def tell(self, now_ms: int, detail: Detail, text: str) -> None:
-        """Something happened; it is told if this much detail is wanted."""
+    def add(self, now_ms: int, detail: Detail, text: str) -> None:
+        """Add an event, if the output has this level of detail."""
         if detail > self.detail:
             return
         if now_ms != self._last_ms:
@@ -31,16 +31,16 @@ class Transcript:
             self._last_ms = now_ms
         self._lines.append(f"  {text}")
 
-    def stamp(self, now_ms: int) -> None:
-        """Print the time, whatever the detail."""
+    def add_time(self, now_ms: int) -> None:
+        """Add the time, at any level of detail."""
         self._lines.append(f"now {now_ms} ms")
         self._last_ms = now_ms
 
-    def answer(self, text: str) -> None:
-        """Print the answer to a question, whatever the detail."""
+    def add_result(self, text: str) -> None:
+        """Add a result of a query, at any level of detail."""
         self._lines.append(text)
 
     def take_block(self) -> list[str]:
-        """The lines of the block that ends here; `ok` if nothing was to be told."""
+        """Return the lines of the block and begin the next one; `ok` if there are none."""
         lines, self._lines, self._last_ms = self._lines, [], None
         return lines or ["ok"]

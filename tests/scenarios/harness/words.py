@@ -1,4 +1,4 @@
-"""Values in words: how requests, answers, roles and logs are printed. What is unknown is left out."""
+"""How requests, responses, roles and logs are printed. Unknown values are left out."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _pairs(**values: object) -> str:
 
 
 def of_message(message: Message) -> str:
-    """A request or an answer, with the name of its kind."""
+    """Return the text of a request or a response, with the name of its kind."""
     request, response = message.request, message.response
     assert request is not None and not isinstance(request, FetchSnapshotRequest), "a message between nodes"  # noqa: PT018
     if response is None:
@@ -44,7 +44,7 @@ def of_message(message: Message) -> str:
 
 
 def of_request(request: Request) -> str:
-    """A request, without its sender."""
+    """Return the text of a request, without its sender."""
     return f"{kind_of(request)}{_fields(request)}"
 
 
@@ -57,7 +57,7 @@ def _fields(request: Request) -> str:
             return _pairs(epoch=request.epoch)
         case EndQuorumEpochRequest():
             successors = of_ids(successor.node_id for successor in request.preferred_successors)
-            return _pairs(epoch=request.epoch, successors=successors or "nobody")
+            return _pairs(epoch=request.epoch, successors=successors or "none")
         case FetchRequest():
             return _pairs(
                 epoch=request.epoch,
@@ -70,19 +70,19 @@ def _fields(request: Request) -> str:
 
 
 def of_response(response: Response) -> str:
-    """An answer, without the name of its kind."""
+    """Return the text of a response, without the name of its kind."""
     if isinstance(response, RequestRefused):
         return f"refused as a whole: {error_name(response.error)}"
-    standing = _pairs(epoch=response.leader.epoch, leader=response.leader.leader_id)
+    state = _pairs(epoch=response.leader.epoch, leader=response.leader.leader_id)
     if response.error != ErrorCode.NONE:
-        return f"{error_name(response.error)}{standing}"
+        return f"{error_name(response.error)}{state}"
     match response:
         case VoteResponse():
-            return ("granted" if response.vote_granted else "refused") + standing
+            return ("granted" if response.vote_granted else "refused") + state
         case BeginQuorumEpochResponse() | EndQuorumEpochResponse():
-            return f"heard{standing}"
+            return f"ok{state}"
         case FetchResponse():
-            return f"answered{standing}{_fetched(response)}"
+            return f"ok{state}{_fetched(response)}"
         case _:
             assert_never(response)
 
@@ -95,37 +95,37 @@ def _fetched(response: FetchResponse) -> str:
 
 
 def of_ids(node_ids: Iterable[NodeId]) -> str:
-    """Node ids as the command `quorum` writes them."""
+    """Return node ids as in the command `quorum`."""
     return ",".join(str(node_id) for node_id in node_ids)
 
 
 def of_point(point: OffsetAndEpoch) -> str:
-    """An epoch and where it ends."""
+    """Return the text of an epoch and its end offset."""
     return _pairs(epoch=point.epoch, end=point.offset)
 
 
 def of_append_response(response: AppendResponse) -> str:
-    """What a client hears of its append."""
+    """Return the text of the response to an append."""
     if response.error == ErrorCode.NONE:
         return f"committed at offset {response.base_offset}"
     return f"{error_name(response.error)}{_pairs(epoch=response.leader.epoch, leader=response.leader.leader_id)}"
 
 
 def of_role(role: Role) -> str:
-    """A role with what it knows."""
+    """Return the text of a role with its epoch, leader and vote."""
     state = election_state(role)
     vote = None if state.voted_key is None else state.voted_key.node_id
     return f"{type(role).__name__}({role.epoch}){_pairs(leader=state.leader_id, vote=vote)}"
 
 
 def of_election_state(state: ElectionState) -> str:
-    """What is stored of an election."""
+    """Return the text of a stored election state."""
     vote = state.voted_key.node_id if state.voted_key else "none"
     leader = "none" if state.leader_id is None else state.leader_id
     return _pairs(epoch=state.epoch, leader=leader, vote=vote).lstrip()
 
 
 def of_log(log: LogView) -> str:
-    """A log as the command `node` writes it: where each epoch starts, and the end."""
+    """Return a log as in the command `node`: the start of each epoch, and the end."""
     epochs = ",".join(f"{entry.epoch}@{entry.start_offset}" for entry in log.epochs)
     return f"{epochs}..{log.end_offset}" if epochs else "empty"

@@ -1,4 +1,4 @@
-"""How a client of Kafka's protocol reaches the quorum: one that is not our own."""
+"""The connections of a simulated Kafka client to the quorum."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _CORRELATION_ID = 1
 
 
 class Caller:
-    """Asks the node that was last named leader, or any. Responses come whenever they come, or never.
+    """Sends requests to the leader that was named last, or to a random node. A response may come late or never.
 
     Args:
-        address: the client's, below 0.
-        node_ids: whom it may ask.
-        post_office: brings requests and responses.
-        dice: picks one of several nodes.
+        address: the address of the client, below 0.
+        node_ids: the nodes of the quorum.
+        post_office: carries requests and responses.
+        dice: picks a node where no leader is known.
     """
 
     def __init__(self, address: Address, node_ids: Sequence[NodeId], post_office: PostOffice, dice: Dice) -> None:
@@ -31,22 +31,22 @@ class Caller:
         self._node_ids = node_ids
         self._post_office = post_office
         self._dice = dice
-        self._hint: NodeId | None = None
+        self._next: NodeId | None = None
         self._last: NodeId | None = None
 
-    def believe(self, leader_id: NodeId | None) -> None:
-        """Ask this node next, if it is one."""
-        self._hint = leader_id if leader_id in self._node_ids else None
+    def set_leader(self, leader_id: NodeId | None) -> None:
+        """Send the next request to this node; None, or an id that no node has, means a random one."""
+        self._next = leader_id if leader_id in self._node_ids else None
 
-    def stay(self) -> None:
-        """Ask the node that was asked last."""
-        self._hint = self._last
+    def keep_node(self) -> None:
+        """Send the next request to the same node as the last one."""
+        self._next = self._last
 
-    def ask(self, request: Message, version: int, on_response: Callable[[Message], None]) -> None:
-        """Send a request; `answered` gets its response, if there is one."""
-        node_id = self._dice.pick(self._node_ids) if self._hint is None else self._hint
+    def send(self, request: Message, version: int, on_response: Callable[[Message], None]) -> None:
+        """Send a request; `on_response` gets its response, if there is one."""
+        node_id = self._dice.pick(self._node_ids) if self._next is None else self._next
         self._last = node_id
-        self._post_office.ask(
+        self._post_office.send_frame(
             self.address,
             endpoint_of(node_id),
             encode_request(request, version, correlation_id=_CORRELATION_ID, client_id="simulated"),

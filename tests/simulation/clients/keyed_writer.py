@@ -1,4 +1,4 @@
-"""A writer of exactly-once keys, as the sink of a streaming query is; it writes by the client that ships."""
+"""A writer of exactly-once keys, like the sink of a streaming query; it uses this project's client."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from raft.writers import WriteKey
 from tests.simulation.clients.our_client import OurClient
 from tests.simulation.clients.writer import Write, Writer, WriterWorld
 
-_RELAPSE_PERCENT = 15
-"""How often a driver starts again from a checkpoint that is not the newest."""
+_RESTART_PERCENT = 15
+"""How often a driver restarts from a checkpoint that is not the newest."""
 
 _COPY_PERCENT = 30
-"""How often it is another query, which runs from a copy of the checkpoint and has other rows."""
+"""How often that driver runs another query from a copy of the checkpoint, with other rows."""
 
-_REMEMBERED = 4
-_LONGEST_STEP = 3
-"""Versions may be left out: an empty micro-batch writes nothing."""
+_KEPT_BATCHES = 4
+_MAX_VERSION_STEP = 3
+"""Versions may be skipped: an empty micro-batch writes nothing."""
 
 
 class KeyedWriter(Writer):
-    """Writes one version after the other, and at times repeats old ones, as a driver does that was replaced.
+    """Writes one version after the other, and sometimes repeats old ones, like a driver that was restarted.
 
-    Now and then a driver with a copy of its checkpoint writes other rows under the last version. A call that fails is
-    made again: the outcome is unknown.
+    Sometimes a driver with a copy of the checkpoint writes other rows under the last version. A failed call is made
+    again, because its outcome is unknown.
 
     Args:
-        name: of the writer.
-        client: its way to the quorum.
-        world: as it sees it.
+        name: the name of the writer.
+        client: its client.
+        world: the parts of the world that it uses.
     """
 
     def __init__(self, name: str, client: OurClient, world: WriterWorld) -> None:
@@ -44,7 +44,7 @@ class KeyedWriter(Writer):
     def _make_more(self) -> None:
         if self.has_unsettled:
             return
-        if self._made and self._dice.chance(_RELAPSE_PERCENT):
+        if self._made and self._dice.chance(_RESTART_PERCENT):
             if self._dice.chance(_COPY_PERCENT):
                 self._write(self._make_batch(self._last_version, "copy"))
                 return
@@ -52,8 +52,8 @@ class KeyedWriter(Writer):
                 self._write(batch)
             return
         self._last_version = self._next_version
-        self._next_version += 1 + self._dice.draw(_LONGEST_STEP)
-        self._made = [*self._made, self._make_batch(self._last_version, "row")][-_REMEMBERED:]
+        self._next_version += 1 + self._dice.draw(_MAX_VERSION_STEP)
+        self._made = [*self._made, self._make_batch(self._last_version, "row")][-_KEPT_BATCHES:]
         self._write(self._made[-1])
 
     def _make_batch(self, version: int, word: str) -> Batch:
@@ -65,9 +65,9 @@ class KeyedWriter(Writer):
             base_sequence=key.base_sequence,
         )
 
-    def _ask(self, write: Write) -> None:
+    def _send(self, write: Write) -> None:
         if self._client.is_busy:
-            return  # its turn comes when the write before it is settled
+            return  # it is sent when the write before it is settled
         self._client.call(
             lambda appended: self._on_appended(write, appended),
             lambda error: self._on_error(write, error),
@@ -79,22 +79,22 @@ class KeyedWriter(Writer):
         error = ErrorCode.DUPLICATE_SEQUENCE_NUMBER if appended.is_superseded else ErrorCode.NONE
         base_offset = None if appended.is_superseded else appended.base_offset
         self._settle(write, AppendResponse(error=error, base_offset=base_offset, leader=self._leader))
-        self._ask_next()
+        self._send_next()
 
     def _on_error(self, write: Write, error: RaftError) -> None:
         if isinstance(error, RequestError) and error.code == ErrorCode.DUPLICATE_RESOURCE:
             response = AppendResponse(error=error.code, leader=self._leader)
             self._settle(write, response)
-        self._ask_next()
+        self._send_next()
 
     @property
     def _leader(self) -> LeaderAndEpoch:
         return LeaderAndEpoch(epoch=self._client.session.epoch, leader_id=None)
 
-    def _ask_next(self) -> None:
-        if self._under_way:
-            self._timeline.after(self._plan.retry_ms, self._ask_oldest)
+    def _send_next(self) -> None:
+        if self._in_flight:
+            self._timeline.after(self._plan.retry_ms, self._send_oldest)
 
-    def _ask_oldest(self) -> None:
-        if self._under_way:
-            self._ask(self._under_way[0])
+    def _send_oldest(self) -> None:
+        if self._in_flight:
+            self._send(self._in_flight[0])

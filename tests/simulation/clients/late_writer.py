@@ -1,4 +1,4 @@
-"""A writer that writes long after everybody else, by its timestamps."""
+"""A writer whose timestamps are so late that all other writers expire."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.simulation.clients.keyed_writer import KeyedWriter
 
 
 class LateWriter(KeyedWriter):
-    """Makes one write, with which log time passes every writer by."""
+    """Makes one write, which advances log time past the expiration of every writer."""
 
     def _make_more(self) -> None:
         key = WriteKey(self.name, 1)

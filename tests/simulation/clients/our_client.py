@@ -25,13 +25,13 @@ _SIZE_BYTES = 4
 
 
 class SimulatedTransport:
-    """Moves the bytes of one connection by the post office; see `raft.client.driver.Transport`.
+    """Moves the bytes of one connection through the post office; see `raft.client.driver.Transport`.
 
     Args:
-        address: of the client.
-        endpoint: of the node.
+        address: the address of the client.
+        endpoint: the endpoint of the node.
         post_office: carries the frames.
-        moved: called when bytes have come, or the connection has failed.
+        moved: called when bytes were received, or the connection has failed.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class SimulatedTransport:
         self._endpoint = endpoint
         self._post_office = post_office
         self._moved = moved
-        self._under_way: RoundTrip | None = None
+        self._in_flight: RoundTrip | None = None
 
     @property
     def exchange(self) -> Exchange:
@@ -50,27 +50,27 @@ class SimulatedTransport:
         return self._exchange
 
     def send(self) -> None:
-        """Send what is to be sent: at most one request at a time is under way."""
+        """Send the bytes of the next request, if there are any; at most one request is in flight."""
         data = self._exchange.data_to_send()
         if data:
-            self._under_way = self._post_office.ask(
+            self._in_flight = self._post_office.send_frame(
                 self._address, self._endpoint, data, on_response=self._on_response, on_failure=self._on_failure
             )
 
     def close(self) -> None:
         """See `Transport.close`."""
-        if self._under_way is not None:
-            self._post_office.abandon(self._under_way)
-            self._under_way = None
+        if self._in_flight is not None:
+            self._post_office.abandon(self._in_flight)
+            self._in_flight = None
 
     def _on_response(self, frame: bytes) -> None:
-        self._under_way = None
+        self._in_flight = None
         self._exchange.receive_data(len(frame).to_bytes(_SIZE_BYTES, "big") + frame)
         self.send()
         self._moved()
 
     def _on_failure(self, failure: Failure) -> None:
-        self._under_way = None
+        self._in_flight = None
         refused = failure is Failure.CONNECTION_REFUSED
         self._exchange.fail(ConnectionRefusedError(failure.value) if refused else ConnectionError(failure.value))
         self._moved()
@@ -80,11 +80,11 @@ class OurClient:
     """Makes one call at a time.
 
     Args:
-        address: the client's, below 0.
-        settings: where the quorum is.
-        post_office: carries its requests.
+        address: the address of the client, below 0.
+        settings: the settings of the session.
+        post_office: carries requests and responses.
         timeline: virtual time.
-        watch: told of the epoch that the session knows.
+        watch: receives the epochs that the session knows.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class OurClient:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a call is under way."""
+        """Whether a call is not done yet."""
         return self._waits is not None
 
     def call(
@@ -121,7 +121,7 @@ class OurClient:
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
     ) -> None:
-        """Make a call; `done` gets its result, or `failed` its error."""
+        """Begin a call; `done` gets its result, or `failed` its error."""
         assert not self.is_busy, "one call at a time"
         self._done, self._failed = done, failed
         self._waits = self._driver.call(self._timeline.now_ms, begin, *args, **kwargs)
@@ -131,14 +131,14 @@ class OurClient:
         return SimulatedTransport(self.address, endpoint, self._post_office, self._on_moved)
 
     def _go_on(self, *, is_first: bool = False) -> None:
-        assert self._waits is not None, "a call is under way"
+        assert self._waits is not None, "a call is running"
         self._awaited = None
         self._wait_number += 1
         try:
             try:
                 wait = next(self._waits) if is_first else self._waits.send(self._timeline.now_ms)
             finally:
-                self._watch.knows_epoch(str(self.address), self.session.epoch)
+                self._watch.session_stepped(str(self.address), self.session.epoch)
         except StopIteration as end:
             self._waits = None
             self._done(end.value)

@@ -1,4 +1,4 @@
-"""An idempotent producer, as Kafka's clients are."""
+"""An idempotent producer of Kafka."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from tests.simulation.clients.writer import Write, Writer, WriterWorld
 from tests.simulation.starting import TOPIC
 
 _VERSION = 12
-"""The last one that names topics, and not their ids."""
+"""The last version with topic names instead of topic ids."""
 
 _PRODUCER_IDS = 1 << 61
-_MOST_RECORDS = 3
+_MAX_RECORDS = 3
 _BACKOFF_MS = (10, 80)
 _SETTLED = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER, ErrorCode.DUPLICATE_RESOURCE)
 
 
 class Producer(Writer):
-    """Numbers its records, and may have several batches under way.
+    """Numbers its records, and may have several batches in flight.
 
-    From the oldest one that is not settled to the newest there are never more than `window`: nodes remember the last
-    five batches of a producer, and what they have forgotten they cannot recognise.
+    There are at most `window` batches from the oldest unsettled one to the newest: nodes remember the last five batches
+    of a producer, and do not recognise an older one as repeated.
 
-    A lost response, NOT_LEADER_OR_FOLLOWER and REQUEST_TIMED_OUT say nothing of the outcome, so the same bytes are sent
-    again. OUT_OF_ORDER_SEQUENCE_NUMBER is retried as well: the batch before may still be under way, or a node that led
-    before knows too little.
+    A lost response, NOT_LEADER_OR_FOLLOWER and REQUEST_TIMED_OUT leave the outcome unknown, so the producer sends the
+    same bytes again. It also retries after OUT_OF_ORDER_SEQUENCE_NUMBER: the batch before may still be in flight, or
+    the node is a deposed leader that lacks it.
 
     Args:
-        name: of the producer.
-        caller: its way to the quorum.
-        world: as it sees it.
+        name: the name of the producer.
+        caller: its connections to the quorum.
+        world: the parts of the world that it uses.
     """
 
     def __init__(self, name: str, caller: Caller, world: WriterWorld) -> None:
@@ -58,7 +58,7 @@ class Producer(Writer):
 
     def _make_batch(self) -> Batch:
         sequence = self._next_sequence
-        self._next_sequence += 1 + self._dice.draw(_MOST_RECORDS)
+        self._next_sequence += 1 + self._dice.draw(_MAX_RECORDS)
         numbers = range(sequence, self._next_sequence)
         return self._batch_of(
             [b"record %d of producer %d" % (number, self._producer_id) for number in numbers],
@@ -67,7 +67,7 @@ class Producer(Writer):
             base_sequence=sequence,
         )
 
-    def _ask(self, write: Write) -> None:
+    def _send(self, write: Write) -> None:
         if write.is_settled:
             return
         write.attempts += 1
@@ -81,13 +81,13 @@ class Producer(Writer):
                 ),
             ),
         )
-        self._caller.ask(request, _VERSION, lambda response: self._on_response(write, attempt, response))
+        self._caller.send(request, _VERSION, lambda response: self._on_response(write, attempt, response))
         self._timeline.after(self._plan.patience_ms, lambda: self._on_silence(write, attempt))
 
     def _on_silence(self, write: Write, attempt: int) -> None:
         if attempt == write.attempts and not write.is_settled:
-            self._caller.believe(None)
-            self._ask(write)
+            self._caller.set_leader(None)
+            self._send(write)
 
     def _on_response(self, write: Write, attempt: int, message: Message) -> None:
         assert isinstance(message, ProduceResponse), "the response to Produce"
@@ -97,18 +97,18 @@ class Producer(Writer):
         if partition.error_code in _SETTLED:
             self._settle(write, append_response(partition))
         elif attempt == write.attempts:
-            # A node that cannot commit in time may be a leader that the others have left.
+            # A node that cannot commit in time may be a deposed leader.
             is_timed_out = partition.error_code == ErrorCode.REQUEST_TIMED_OUT
-            self._caller.believe(None if is_timed_out else NodeId(partition.current_leader.leader_id))
-            self._timeline.after(self._dice.between(_BACKOFF_MS), lambda: self._ask_again(write, attempt))
+            self._caller.set_leader(None if is_timed_out else NodeId(partition.current_leader.leader_id))
+            self._timeline.after(self._dice.between(_BACKOFF_MS), lambda: self._send_again(write, attempt))
 
-    def _ask_again(self, write: Write, attempt: int) -> None:
+    def _send_again(self, write: Write, attempt: int) -> None:
         if attempt == write.attempts:
-            self._ask(write)
+            self._send(write)
 
 
 def append_response(partition: ProduceResponsePartition) -> AppendResponse:
-    """Return what a response to Produce says, in the core's words."""
+    """Return a response to Produce as a message of the core."""
     leader = partition.current_leader
     return AppendResponse(
         error=partition.error_code,

@@ -1,4 +1,4 @@
-"""A client that reads the log from its beginning, wherever it can."""
+"""A client that reads the log from its start, from leader and followers."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ from tests.simulation.timeline import Timeline
 _VERSIONS = (12, 13, 16)
 _PAUSE_MS = (0, 150)
 _MAX_WAIT_MS = (0, 400)
-_PATIENCE_MS = 900
-_CHANGES_ONE_IN = 8
-"""A node that serves us is left for another after so many responses or so."""
+_REQUEST_TIMEOUT_MS = 900
+_RESPONSES_PER_NODE = 8
+"""The reader goes to another node after so many responses on average."""
 
 _MAX_BYTES = (1, 2000)
 _UNKNOWN = -1
 
 
 class Reader:
-    """Reads on and on, from leader and followers, as Kafka's consumers do.
+    """Reads without end from leader and followers, like a Kafka consumer.
 
-    It keeps the highest epoch it has seen, sends it along and drops responses of a lower one, as our own client does:
-    else a leader of former days could tell it that what it has read was never there.
+    It keeps the highest leader epoch that it has seen, sends it along, and drops responses of lower epochs, like this
+    project's client. Otherwise a deposed leader could reject an offset that it has read.
 
     Args:
-        name: of the reader.
-        caller: its way to the quorum.
+        name: the name of the reader.
+        caller: its connections to the quorum.
         timeline: virtual time.
-        dice: its own.
-        watch: told of what it reads.
+        dice: the random numbers of the reader.
+        watch: receives what it reads.
 
     Attributes:
-        log: all it has read.
+        log: all that it has read.
     """
 
     def __init__(self, name: str, caller: Caller, *, timeline: Timeline, dice: Dice, watch: Observer) -> None:
@@ -57,30 +57,30 @@ class Reader:
         self._watch = watch
         self._epoch = _UNKNOWN
         self._leader_id = _UNKNOWN
-        self._asked = 0
+        self._request_number = 0
 
     @property
     def end_offset(self) -> Offset:
-        """How far it has come."""
+        """One past the last record that it has read."""
         return self.log.end_offset
 
     def begin(self) -> None:
-        """Ask, and again whenever that is answered or has taken too long."""
-        self._asked += 1
-        number = self._asked
+        """Fetch, and again after each response or request timeout."""
+        self._request_number += 1
+        number = self._request_number
         request = self._request()
-        self._caller.ask(request, self._dice.pick(_VERSIONS), lambda response: self._on_response(number, response))
-        self._timeline.after(_PATIENCE_MS, lambda: self._on_silence(number))
+        self._caller.send(request, self._dice.pick(_VERSIONS), lambda response: self._on_response(number, response))
+        self._timeline.after(_REQUEST_TIMEOUT_MS, lambda: self._on_silence(number))
 
     def _request(self) -> FetchRequest:
         entries = self.log.entries
-        says_epoch_of_last = bool(entries) and self._dice.draw(2) == 0
+        sends_last_epoch = bool(entries) and self._dice.draw(2) == 0
         max_bytes = self._dice.between(_MAX_BYTES)
         partition = FetchRequestPartition(
             partition=0,
             current_leader_epoch=self._epoch,
             fetch_offset=self.log.end_offset,
-            last_fetched_epoch=entries[-1].header.epoch if says_epoch_of_last else _UNKNOWN,
+            last_fetched_epoch=entries[-1].header.epoch if sends_last_epoch else _UNKNOWN,
             partition_max_bytes=max_bytes,
         )
         return FetchRequest(
@@ -91,12 +91,12 @@ class Reader:
         )
 
     def _on_silence(self, number: int) -> None:
-        if number == self._asked:
-            self._caller.believe(None)
+        if number == self._request_number:
+            self._caller.set_leader(None)
             self.begin()
 
     def _on_response(self, number: int, message: Message) -> None:
-        if number != self._asked:
+        if number != self._request_number:
             return
         assert isinstance(message, FetchResponse), "the response to Fetch"
         ((partition,),) = (topic.partitions for topic in message.responses)
@@ -107,21 +107,21 @@ class Reader:
             if partition.records and partition.error_code == ErrorCode.NONE:
                 self._take(partition.records)
         self._choose(partition, former_id, is_old=is_old)
-        self._asked += 1
+        self._request_number += 1
         self._timeline.after(0 if partition.records else self._dice.between(_PAUSE_MS), self.begin)
 
     def _choose(self, partition: FetchResponsePartition, former_id: int, *, is_old: bool) -> None:
-        """Choose whom to ask next."""
+        """Choose the node of the next fetch."""
         is_served = not is_old and partition.error_code == ErrorCode.NONE
         if former_id != self._leader_id and self._dice.draw(2):
-            # Some hear of a new leader late, and go to the one they know.
-            self._caller.believe(NodeId(former_id))
-        elif is_served and self._dice.draw(_CHANGES_ONE_IN):
-            self._caller.stay()
+            # Some clients learn of a new leader late, and go to the one that they know.
+            self._caller.set_leader(NodeId(former_id))
+        elif is_served and self._dice.draw(_RESPONSES_PER_NODE):
+            self._caller.keep_node()
         else:
-            self._caller.believe(None)
+            self._caller.set_leader(None)
 
     def _take(self, records: bytes) -> None:
         for batch in split_batches(records):
             self.log.append(batch)
-        self._watch.read(self.name, self.log)
+        self._watch.records_read(self.name, self.log)

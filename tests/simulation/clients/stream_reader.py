@@ -1,4 +1,4 @@
-"""A client of this project that reads the log batch by batch, as the source of a streaming query does."""
+"""A client of this project that reads the log batch by batch, like the source of a streaming query."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from tests.simulation.watched import WALL_CLOCK_MS
 _PAUSE_MS = (0, 150)
 _MAX_WAIT_MS = (0, 400)
 _MAX_BYTES = (1, 2000)
-_MOST_RECORDS = 6
+_MAX_RECORDS = 6
 
 
 class StreamReader:
-    """Has each batch planned by the leader, then fetches what the plan names; between two, it may ask for an offset.
+    """Requests a plan of each batch from the leader, then fetches the batch. Between batches it may request an offset.
 
     Args:
-        name: of the reader.
-        client: its way to the quorum.
+        name: the name of the reader.
+        client: its client.
         timeline: virtual time.
-        dice: its own.
-        watch: told of what it reads, and of what it is told.
+        dice: the random numbers of the reader.
+        watch: receives plans, offsets and records.
 
     Attributes:
-        log: all it has read.
+        log: all that it has read.
     """
 
     def __init__(self, name: str, client: OurClient, *, timeline: Timeline, dice: Dice, watch: Observer) -> None:
@@ -48,11 +48,11 @@ class StreamReader:
 
     @property
     def end_offset(self) -> Offset:
-        """How far it has come."""
+        """One past the last record that it has read."""
         return self._position
 
     def begin(self) -> None:
-        """Plan a batch, or ask for an offset; and again when that is done."""
+        """Request a plan or an offset, and again when that is done."""
         match self._dice.draw(8):
             case 0:
                 self._find(LATEST_TIMESTAMP)
@@ -63,7 +63,7 @@ class StreamReader:
 
     def _find(self, timestamp: int) -> None:
         def on_found(found: FoundOffset | None) -> None:
-            self._watch.found(self.name, timestamp, found)
+            self._watch.offset_found(self.name, timestamp, found)
             self._pause()
 
         self._client.call(on_found, self._on_error, calls.find_offset, timestamp)
@@ -76,11 +76,11 @@ class StreamReader:
             calls.plan_batch,
             start_offset=self._position,
             epoch=Epoch(0) if last is None else last.header.epoch,
-            max_records=1 + self._dice.draw(_MOST_RECORDS) if self._dice.draw(2) else None,
+            max_records=1 + self._dice.draw(_MAX_RECORDS) if self._dice.draw(2) else None,
         )
 
     def _on_plan(self, plan: BatchPlan) -> None:
-        self._watch.planned(self.name, self._position, plan)
+        self._watch.batch_planned(self.name, self._position, plan)
         if plan.end is None or plan.end.offset <= self._position:
             self._pause()
             return
@@ -102,7 +102,7 @@ class StreamReader:
         for batch in new:
             self.log.append(batch)
         if new:
-            self._watch.read(self.name, self.log)
+            self._watch.records_read(self.name, self.log)
         self._position = max(self._position, min(self.log.end_offset, self._planned_end))
         if self._position < self._planned_end:
             self._fetch()
@@ -111,8 +111,8 @@ class StreamReader:
 
     def _on_error(self, error: RaftError) -> None:
         if isinstance(error, OffsetOutOfRangeError):
-            detail = f"{self.name} is told that {self._position} is not there: {error}"
-            raise BrokenInvariantError("ReadersAreNotSentBack", ("CLIENT-1", "CLIENT-3"), detail)
+            detail = f"{self.name} has read up to {self._position}, and received: {error}"
+            raise BrokenInvariantError("ReadOffsetsStayValid", ("CLIENT-1", "CLIENT-3"), detail)
         self._pause()
 
     def _pause(self) -> None:

@@ -1,4 +1,4 @@
-"""What all clients that write have in common: each batch is asked for again, anywhere, until it is settled."""
+"""The base of all clients that write: they send each batch again, to any node, until it is settled."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tests.simulation.plan import ClientPlan
 from tests.simulation.timeline import Timeline
 from tests.simulation.watched import WALL_CLOCK_MS
 
-LEAP_MS = 2 * WRITER_EXPIRATION_MS
-"""How far the clocks of clients go forward, if they do."""
+JUMP_MS = 2 * WRITER_EXPIRATION_MS
+"""How far the clients' clocks jump ahead."""
 
 
 @dataclass(slots=True, eq=False)
 class Write:
-    """One batch that is to get into the log, and how often it was asked for so far."""
+    """One batch of a client, and how many times it was sent."""
 
     batch: Batch
     attempts: int = 0
@@ -32,13 +32,13 @@ class Write:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriterWorld:
-    """What a writer sees of the world.
+    """The parts of the world that a writer uses.
 
     Fields:
         timeline: virtual time.
-        dice: its own.
-        plan: of all clients.
-        watch: told of what it asks for, and of what it is told.
+        dice: the random numbers of the writer.
+        plan: the plan of all clients.
+        watch: receives the writes and their outcomes.
     """
 
     timeline: Timeline
@@ -48,11 +48,11 @@ class WriterWorld:
 
 
 class Writer(ABC):
-    """Makes writes now and then, and does not rest until each is settled.
+    """Makes writes with pauses between them, and sends each again until it is settled: until its outcome is final.
 
     Args:
-        name: of the writer.
-        world: as it sees it.
+        name: the name of the writer.
+        world: the parts of the world that it uses.
     """
 
     def __init__(self, name: str, world: WriterWorld) -> None:
@@ -61,13 +61,13 @@ class Writer(ABC):
         self._dice = world.dice
         self._plan = world.plan
         self._watch = world.watch
-        self._under_way: list[Write] = []
+        self._in_flight: list[Write] = []
         self._is_making = True
 
     @property
     def has_unsettled(self) -> bool:
-        """Whether a write of it is still without a final response."""
-        return bool(self._under_way)
+        """Whether a write has no final outcome yet."""
+        return bool(self._in_flight)
 
     def begin(self) -> None:
         """Make the first write, and then others after pauses."""
@@ -76,33 +76,33 @@ class Writer(ABC):
             self._timeline.after(self._dice.between(self._plan.pause_ms), self.begin)
 
     def make_last(self) -> None:
-        """Make one more write, then no others."""
+        """Make one more write, and then no other."""
         self._is_making = False
         self._make_more()
 
     @abstractmethod
     def _make_more(self) -> None:
-        """Begin another write, if that may be."""
+        """Make another write, if the writer may have one more in flight."""
 
     @abstractmethod
-    def _ask(self, write: Write) -> None:
-        """Ask for a write, for the first time or again."""
+    def _send(self, write: Write) -> None:
+        """Send a write, for the first time or again."""
 
     def _write(self, batch: Batch) -> None:
         write = Write(batch)
-        self._under_way.append(write)
-        self._watch.asked(self.name, batch)
-        self._ask(write)
+        self._in_flight.append(write)
+        self._watch.write_requested(self.name, batch)
+        self._send(write)
 
     def _settle(self, write: Write, response: AppendResponse) -> None:
         write.is_settled = True
-        self._under_way.remove(write)
-        self._watch.told(self.name, write.batch, response)
+        self._in_flight.remove(write)
+        self._watch.write_settled(self.name, write.batch, response)
 
     def _batch_of(
         self, values: list[bytes], *, producer_id: int, producer_epoch: int, base_sequence: int, late_ms: int = 0
     ) -> Batch:
-        """Build a batch whose records have the time of the writer's clock, and `late_ms` more."""
+        """Build a batch whose records have the timestamp of the writer's clock plus `late_ms`."""
         timestamp_ms = self._wall_clock_ms + late_ms
         payload = build_batch(
             [Record(value=value, timestamp_ms=timestamp_ms) for value in values],
@@ -114,7 +114,7 @@ class Writer(ABC):
 
     @property
     def _wall_clock_ms(self) -> int:
-        """What its clock shows."""
-        now_ms, leap_at_ms = self._timeline.now_ms, self._plan.clocks_leap_at_ms
-        has_leapt = leap_at_ms is not None and now_ms >= leap_at_ms
-        return WALL_CLOCK_MS + now_ms + (LEAP_MS if has_leapt else 0)
+        """The writer's clock."""
+        now_ms, jump_at_ms = self._timeline.now_ms, self._plan.clocks_jump_at_ms
+        has_jumped = jump_at_ms is not None and now_ms >= jump_at_ms
+        return WALL_CLOCK_MS + now_ms + (JUMP_MS if has_jumped else 0)

@@ -1,16 +1,16 @@
-"""Every nemesis there is."""
+"""All nemeses."""
 
 from __future__ import annotations
 
-from tests.simulation.faults.beyond import LostDisks, StaleElectionStates, UnnoticedRot
 from tests.simulation.faults.clocks import ClockJumps, Stalls
 from tests.simulation.faults.connections import HalfOpenConnections, Misdirections, Refusals, Resets
 from tests.simulation.faults.crashes import Blackouts, Crashes
 from tests.simulation.faults.disks import BitRot, DiskErrors
+from tests.simulation.faults.foreign_requests import ForeignRequests, ForgedRequests
 from tests.simulation.faults.nemesis import Nemesis
+from tests.simulation.faults.not_tolerated import LostDisks, StaleElectionStates, UnnoticedRot
 from tests.simulation.faults.operators import Resignations, Shutdowns
 from tests.simulation.faults.partitions import FlappingLinks, Partitions
-from tests.simulation.faults.strangers import Forgers, Strangers
 from tests.simulation.faults.successions import Successions
 
 NEMESES: tuple[type[Nemesis], ...] = (
@@ -27,8 +27,8 @@ NEMESES: tuple[type[Nemesis], ...] = (
     HalfOpenConnections,
     Refusals,
     Misdirections,
-    Strangers,
-    Forgers,
+    ForeignRequests,
+    ForgedRequests,
     DiskErrors,
     BitRot,
     LostDisks,

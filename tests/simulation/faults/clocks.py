@@ -1,4 +1,4 @@
-"""Time that passes otherwise than it should."""
+"""Faults of time: stalled processes and clocks that jump."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.simulation.faults.nemesis import Nemesis
 
 
 class Stalls(Nemesis):
-    """Lets a process stand still for a while, as one that is stopped by a signal, or waits for memory."""
+    """Stalls a process for some time, as a stop signal or paging does."""
 
     kind = Fault.STALL
 
@@ -16,13 +16,13 @@ class Stalls(Nemesis):
         if victim is None or victim.process is None:
             return False
         stall_ms = self._dice.between(self._targets.plan.faults.stall_ms)
-        self._targets.story.tell(str(victim), "stands still for %s ms", stall_ms)
+        self._targets.run_log.add(str(victim), "stalls for %s ms", stall_ms)
         victim.process.stall(self._targets.timeline.now_ms + stall_ms)
         return True
 
 
 class ClockJumps(Nemesis):
-    """Lets a machine's clock jump ahead, so that all its patience is over at once, and nobody else's."""
+    """Makes the clock of one machine jump ahead, so that all its timers expire."""
 
     kind = Fault.CLOCK_JUMP
 
@@ -31,6 +31,6 @@ class ClockJumps(Nemesis):
         if victim is None or victim.process is None:
             return False
         jump_ms = self._dice.between(self._targets.plan.faults.stall_ms)
-        self._targets.story.tell(str(victim), "has a clock that jumps ahead by %s ms", jump_ms)
+        self._targets.run_log.add(str(victim), "has its clock jump ahead by %s ms", jump_ms)
         victim.process.jump_ahead(jump_ms)
         return True

@@ -1,14 +1,14 @@
-"""Connections that break, that lead nowhere, or to the wrong node."""
+"""Faults of connections: reset, half open, refused, or to the wrong node."""
 
 from __future__ import annotations
 
-from tests.simulation.connections import Connection, Lane
+from tests.simulation.connections import Connection, ConnectionKind
 from tests.simulation.faults.kinds import Fault
 from tests.simulation.faults.nemesis import Nemesis
 
 
 class Resets(Nemesis):
-    """Breaks the connections between two nodes: what is under way on them fails, with answers that are half there."""
+    """Resets the connections between two nodes: the requests in flight on them fail."""
 
     kind = Fault.RESET
 
@@ -22,8 +22,8 @@ class Resets(Nemesis):
 
 
 class HalfOpenConnections(Nemesis):
-    """Lets a connection lead nowhere, as a firewall does that has forgotten it: only one side believes in it, and what
-    it sends is neither answered nor refused until it makes another.
+    """Makes a connection half open, as a firewall does that has dropped its state: requests on it are neither answered
+    nor refused until the sender makes another connection.
     """
 
     kind = Fault.HALF_OPEN
@@ -34,14 +34,16 @@ class HalfOpenConnections(Nemesis):
         if len(running) < 2:
             return False
         sender, receiver = self._dice.some(running, 2)
-        for lane in self._dice.some([*Lane], 1 + self._dice.draw(len(Lane))):
-            targets.story.tell("network", "forgets the connection for %s from %s to %s", lane.value, sender, receiver)
-            targets.post_office.lose(Connection(sender.node_id, receiver.node_id, lane))
+        for kind in self._dice.some([*ConnectionKind], 1 + self._dice.draw(len(ConnectionKind))):
+            targets.run_log.add(
+                "network", "makes the connection for %s from %s to %s half open", kind.value, sender, receiver
+            )
+            targets.post_office.make_half_open(Connection(sender.node_id, receiver.node_id, kind))
         return True
 
 
 class Refusals(Nemesis):
-    """Lets a firewall refuse the connections of one node to another for a while, though the other runs."""
+    """Makes a firewall refuse the connections of one node to another running node for some time."""
 
     kind = Fault.REFUSAL
 
@@ -51,14 +53,14 @@ class Refusals(Nemesis):
             return False
         sender, receiver = self._dice.some(targets.machines, 2)
         duration_ms = self._dice.between(targets.plan.faults.partition_ms)
-        targets.story.tell("network", "refuses the connections of %s to %s for %s ms", sender, receiver, duration_ms)
+        targets.run_log.add("network", "refuses the connections of %s to %s for %s ms", sender, receiver, duration_ms)
         targets.post_office.refuse(sender.node_id, receiver.node_id)
-        targets.timeline.after(duration_ms, lambda: targets.post_office.admit(sender.node_id, receiver.node_id))
+        targets.timeline.after(duration_ms, lambda: targets.post_office.accept(sender.node_id, receiver.node_id))
         return True
 
 
 class Misdirections(Nemesis):
-    """Lets the address of one node lead to another for a while, as an old entry in a table of names does."""
+    """Makes the address of one node lead to another node for some time, as a stale DNS entry does."""
 
     kind = Fault.MISDIRECTION
 
@@ -68,7 +70,7 @@ class Misdirections(Nemesis):
             return False
         meant, found = self._dice.some(targets.machines, 2)
         duration_ms = self._dice.between(targets.plan.faults.partition_ms)
-        targets.story.tell("network", "leads to %s instead of %s for %s ms", found, meant, duration_ms)
+        targets.run_log.add("network", "leads to %s instead of %s for %s ms", found, meant, duration_ms)
         targets.post_office.misdirect(meant.node_id, found)
-        targets.timeline.after(duration_ms, lambda: targets.post_office.direct(meant.node_id))
+        targets.timeline.after(duration_ms, lambda: targets.post_office.restore_address(meant.node_id))
         return True

@@ -1,4 +1,4 @@
-"""Machines without power, and processes without life."""
+"""Power cuts and killed processes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from tests.simulation.faults.nemesis import Nemesis
 
 _DISK_CALLS = 40
 _DISK_CALLS_OF_START = 12
-_CALLS_AFTER_CUT = 12
+_TRUNCATE_CALLS = 12
 _EFFECTS = 8
 _RARE_EFFECTS = (StoreElectionState, AppendLeaderChange, TruncateLog)
 
 
 class Crashes(Nemesis):
-    """Takes one machine down: at once, in the middle of its disk's work, or in the middle of a list of effects; there
-    either anywhere, or where it rarely is.
+    """Crashes one machine: at once, in place of a disk call, or in place of an effect, which may be any or a rare one.
 
-    One that is down already may lose its power again while it recovers.
+    A machine that is down already may lose its power again while it recovers.
     """
 
     kind = Fault.CRASH
@@ -39,8 +38,8 @@ class Crashes(Nemesis):
             case 1 | 2:
                 victim.files.cut_power_before(1 + self._dice.draw(_DISK_CALLS))
             case 3:
-                # What a cut leaves is found only if the end comes before the next flush.
-                victim.files.cut_power_at(Call.TRUNCATE, calls_later=self._dice.draw(_CALLS_AFTER_CUT))
+                # What a truncation leaves shows only if the power is cut before the next flush.
+                victim.files.cut_power_at(Call.TRUNCATE, calls_later=self._dice.draw(_TRUNCATE_CALLS))
             case 4:
                 victim.kill()
             case 5:
@@ -51,23 +50,23 @@ class Crashes(Nemesis):
 
 
 def _after(effects: int) -> Callable[[Effect], bool]:
-    """True for the effect that comes after so many others."""
+    """Return a predicate that is true for the effect behind so many others."""
     left = iter(range(effects))
     return lambda _effect: next(left, None) is None
 
 
 def _at(kind: type[Effect]) -> Callable[[Effect], bool]:
-    """True for an effect of this kind."""
+    """Return a predicate that is true for effects of this kind."""
     return lambda effect: isinstance(effect, kind)
 
 
 class Blackouts(Nemesis):
-    """Takes the power from all machines at once."""
+    """Cuts the power of all machines at once."""
 
     kind = Fault.BLACKOUT
 
     def _strike(self) -> bool:
-        self._targets.story.tell("power", "fails everywhere")
+        self._targets.run_log.add("power", "fails everywhere")
         for machine in self._targets.running:
             machine.cut_power()
         return True

@@ -1,4 +1,4 @@
-"""Disks that refuse, and disks that forget."""
+"""Faults of disks: errors and flipped bits."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _CALLS = 25
 _WRITTEN_BYTES = 250
 _BITS_OF_BYTE = 8
 _EPOCH_BYTES = 4
-"""They come right behind the length of a batch."""
+"""The epoch follows the length of a batch."""
 
-_REFUSALS = (
+_ERRORS = (
     (Call.WRITE, errno.EIO),
     (Call.WRITE, errno.ENOSPC),
     (Call.FLUSH, errno.EIO),
@@ -29,7 +29,7 @@ _REFUSALS = (
 
 
 class DiskErrors(Nemesis):
-    """Lets a disk refuse one of its next calls; of what was to be written, a part may be written nevertheless."""
+    """Makes one of the next calls of a disk fail; a failed write may still write a part of its bytes."""
 
     kind = Fault.DISK_ERROR
 
@@ -38,7 +38,7 @@ class DiskErrors(Nemesis):
         victim = dice.pick(down) if down and dice.draw(3) == 0 else self._pick_victim()
         if victim is None:
             return False
-        call, reason = dice.pick(_REFUSALS)
+        call, reason = dice.pick(_ERRORS)
         calls = 1 if call is Call.TRUNCATE else _CALLS
         victim.files.fail(
             call, nth=1 + dice.draw(calls), reason=reason, written_bytes=dice.draw(2) * dice.draw(_WRITTEN_BYTES)
@@ -47,11 +47,11 @@ class DiskErrors(Nemesis):
 
 
 class BitRot(Nemesis):
-    """Changes a bit of a batch below the recovery point, or of one that others follow, on a machine that is down.
+    """Flips a bit of a batch below the recovery point, or of one that others follow, on a machine that is down.
 
-    Such damage has to be found at the next start, and the operator then restores the bit. Of a batch only the epoch is
-    left alone: no checksum covers it (LOG-2), and one that neither rises nor falls too much cannot be told from a right
-    one. What is taken for a torn write instead lies beyond what the quorum can always outlive: see `UnnoticedRot`.
+    The next start has to find this damage, and an operator then restores the bit. The epoch of a batch is not changed:
+    no checksum covers it (LOG-2), so a plausible wrong epoch cannot be found. Damage that looks like a torn write is
+    not always tolerated; see `UnnoticedRot`.
     """
 
     kind = Fault.BIT_ROT
@@ -71,6 +71,6 @@ class BitRot(Nemesis):
         position = place.position + dice.draw(place.end_position - place.position - _EPOCH_BYTES)
         if position >= place.position + LENGTH_END:
             position += _EPOCH_BYTES
-        self._targets.story.tell(str(victim), "has a bit that changes at byte %s of %s", position, place.segment)
+        self._targets.run_log.add(str(victim), "has a bit flipped at byte %s of %s", position, place.segment)
         victim.files.rot(place.segment, position, dice.draw(_BITS_OF_BYTE))
         return True

@@ -1,4 +1,4 @@
-"""Every kind of fault that strikes a quorum in a run."""
+"""The kinds of faults."""
 
 from __future__ import annotations
 
@@ -6,34 +6,35 @@ from enum import StrEnum
 
 
 class Fault(StrEnum):
-    """Something that goes wrong now and then, or is asked for. What is wrong with single messages stands in
-    `NetworkPlan`, what makes a disk slow in `DiskPlan`.
+    """A kind of fault, or of an operator's request. Its name seeds its random numbers, so a new name changes all runs.
+
+    Faults of single messages are in `NetworkPlan`, slow disks in `DiskPlan`.
     """
 
-    CRASH = "a machine goes down, perhaps in the middle of something"
-    BLACKOUT = "the power fails everywhere"
-    STALL = "a process stands still"
+    CRASH = "a machine crashes, perhaps within a step"
+    BLACKOUT = "all machines lose their power"
+    STALL = "a process stalls"
     CLOCK_JUMP = "a clock jumps ahead"
-    SHUTDOWN = "a node is asked to leave"
-    RESIGNATION = "a leader is asked to resign"
+    SHUTDOWN = "an operator shuts a node down"
+    RESIGNATION = "an operator makes a leader resign"
     PARTITION = "the network is divided"
-    FLAPPING = "links fail and come back, again and again"
-    SUCCESSION = "each new leader is cut off as soon as it leads"
-    RESET = "the connections between two nodes break"
-    HALF_OPEN = "a connection leads nowhere, and nobody notices"
+    FLAPPING = "links fail and come back repeatedly"
+    SUCCESSION = "each new leader is cut off at once"
+    RESET = "the connections between two nodes are reset"
+    HALF_OPEN = "a connection becomes half open"
     REFUSAL = "a firewall refuses the connections of one node to another"
     MISDIRECTION = "a node's address leads to another node"
-    STRANGER = "a node of another cluster knocks"
-    FORGERY = "a request in a voter's name tells of an epoch that no election has reached"
-    DISK_ERROR = "a disk refuses to write or to flush"
-    BIT_ROT = "a bit of what was flushed changes while a machine is down"
+    STRANGER = "a node of another cluster sends a request"
+    FORGERY = "a request in the name of a voter has an epoch that no election has reached"
+    DISK_ERROR = "a disk call fails"
+    BIT_ROT = "a flushed bit flips while a machine is down"
     LOST_DISK = "a machine gets another disk, empty or with an old copy"
-    STALE_ELECTION_STATE = "a machine's election state is an old one again"
-    UNNOTICED_ROT = "a bit changes where it looks like a torn write"
+    STALE_ELECTION_STATE = "a machine's election state is replaced by an old one"
+    UNNOTICED_ROT = "a flushed bit flips where the damage looks like a torn write"
 
 
-BEYOND = frozenset((Fault.LOST_DISK, Fault.STALE_ELECTION_STATE, Fault.UNNOTICED_ROT))
-"""Those that a quorum of kraft.version 0 cannot always outlive: they strike in runs of their own, never in others."""
+NOT_TOLERATED = frozenset((Fault.LOST_DISK, Fault.STALE_ELECTION_STATE, Fault.UNNOTICED_ROT))
+"""Faults that a quorum of kraft.version 0 does not always tolerate. They strike only in runs of their own."""
 
 BY_REQUEST = frozenset((Fault.SHUTDOWN, Fault.RESIGNATION))
-"""Those that are no faults but an operator's wish."""
+"""Requests of an operator, which are no faults."""

@@ -1,4 +1,4 @@
-"""What strikes the quorum, now and then, until the time of unrest is over."""
+"""The base of all nemeses. A nemesis causes one kind of fault (the word is from Jepsen)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tests.simulation.marks import Marks
 from tests.simulation.network import Network
 from tests.simulation.plan import Plan
 from tests.simulation.post_office import PostOffice
-from tests.simulation.story import Story
+from tests.simulation.run_log import RunLog
 from tests.simulation.timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Targets:
-    """All that a nemesis may strike, and what it needs for that. `clients` are the addresses of clients."""
+    """The parts of the world that a nemesis uses. `clients` are the addresses of the clients."""
 
     plan: Plan
     timeline: Timeline
-    story: Story
+    run_log: RunLog
     marks: Marks
     network: Network
     post_office: PostOffice
@@ -43,18 +43,18 @@ class Targets:
 
     @property
     def leaders(self) -> list[Machine]:
-        """Those that lead, as they believe."""
+        """The machines that have the role of leader; several if some are deposed."""
         return [machine for machine in self.machines if machine.is_leader]
 
 
 class Nemesis(ABC):
-    """One kind of fault, which strikes as often as the plan says.
+    """Causes one kind of fault in the fault phase, as often as the plan says.
 
     Args:
-        targets: whom it strikes.
+        targets: the parts of the world that it uses.
 
     Attributes:
-        kind: which one.
+        kind: the kind of fault.
     """
 
     kind: ClassVar[Fault]
@@ -66,7 +66,7 @@ class Nemesis(ABC):
         self._is_over = False
 
     def begin(self) -> None:
-        """Strike after a while, and then again and again."""
+        """Strike after a random time, and then repeatedly."""
         if self._every_ms is not None:
             self._targets.timeline.after(self._dice.between((1, 2 * self._every_ms)), self._strike_again)
 
@@ -76,7 +76,7 @@ class Nemesis(ABC):
 
     @abstractmethod
     def _strike(self) -> bool:
-        """Do it once, if there is somebody to do it to; return whether there was."""
+        """Cause the fault once; return whether there was a target for it."""
 
     def _strike_again(self) -> None:
         if not self._is_over:
@@ -84,7 +84,7 @@ class Nemesis(ABC):
             self.begin()
 
     def _pick_victim(self) -> Machine | None:
-        """Pick a machine that is up; a leader is as likely as all others together. None if all are down."""
+        """Pick a running machine, in half of the cases a leader; None if all are down."""
         leaders, running = self._targets.leaders, self._targets.running
         if leaders and self._dice.draw(2):
             return self._dice.pick(leaders)

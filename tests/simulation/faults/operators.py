@@ -1,4 +1,4 @@
-"""What an operator may ask of a node at any time."""
+"""Requests of an operator: shutdown and resignation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SHUTDOWN_TIMEOUTS_MS = (50, 5000)
 
 
 class Shutdowns(Nemesis):
-    """Lets a node leave gracefully."""
+    """Shuts a node down gracefully."""
 
     kind = Fault.SHUTDOWN
 
@@ -19,13 +19,13 @@ class Shutdowns(Nemesis):
         if victim is None or victim.process is None:
             return False
         timeout_ms = self._dice.between(_SHUTDOWN_TIMEOUTS_MS)
-        self._targets.story.tell(str(victim), "is asked to leave within %s ms", timeout_ms)
+        self._targets.run_log.add(str(victim), "is shut down within %s ms", timeout_ms)
         victim.process.submit(ShutdownRequested(timeout_ms=timeout_ms))
         return True
 
 
 class Resignations(Nemesis):
-    """Asks a leader to give up its epoch."""
+    """Makes a leader resign from its epoch."""
 
     kind = Fault.RESIGNATION
 
@@ -34,7 +34,7 @@ class Resignations(Nemesis):
         if not leaders:
             return False
         leader = self._dice.pick(leaders)
-        self._targets.story.tell(str(leader), "is asked to resign")
+        self._targets.run_log.add(str(leader), "is asked to resign")
         if leader.process is not None:
             leader.process.submit(ResignRequested(epoch=leader.core.epoch))
         return True

@@ -1,4 +1,4 @@
-"""Networks that are divided for a while, and links that come and go."""
+"""Network partitions and flapping links."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FLAP_MS = (5, 400)
 
 
 class Partitions(Nemesis):
-    """Divides the network, in one of several ways; several at a time may be in force."""
+    """Partitions the network in one of several ways. Several partitions may exist at the same time."""
 
     kind = Fault.PARTITION
 
@@ -23,7 +23,7 @@ class Partitions(Nemesis):
         targets = self._targets
         links, how = self._draw_links()
         duration_ms = self._dice.between(targets.plan.faults.partition_ms)
-        targets.story.tell("network", "%s for %s ms", how, duration_ms)
+        targets.run_log.add("network", "%s for %s ms", how, duration_ms)
         cut = targets.network.cut(links)
         targets.timeline.after(duration_ms, lambda: targets.network.mend(cut))
         return True
@@ -31,25 +31,25 @@ class Partitions(Nemesis):
     def _draw_links(self) -> tuple[Links, str]:
         dice = self._dice
         nodes: list[Address] = [machine.node_id for machine in self._targets.machines]
-        everybody = [*nodes, *self._targets.clients]
+        everyone = [*nodes, *self._targets.clients]
         leaders = [machine.node_id for machine in self._targets.leaders]
         one = dice.pick(leaders) if leaders and dice.draw(2) else dice.pick(nodes)
         others = [address for address in nodes if address != one]
         match dice.draw(6):
             case 0:
-                return both_ways([one], [address for address in everybody if address != one]), f"isolates {one}"
+                return both_ways([one], [address for address in everyone if address != one]), f"isolates {one}"
             case 1:
                 return both_ways([one], others), f"isolates {one} from the other nodes"
             case 2:
-                side = dice.some(everybody, 1 + dice.draw(len(everybody) - 1))
-                rest = [address for address in everybody if address not in side]
+                side = dice.some(everyone, 1 + dice.draw(len(everyone) - 1))
+                rest = [address for address in everyone if address not in side]
                 return both_ways(side, rest), f"cuts {sorted(side)} from {sorted(rest)}"
             case 3:
                 self._targets.marks.count(Mark.ONE_WAY_PARTITION)
-                return frozenset(product([one], others)), f"lets nothing from {one} through to other nodes"
+                return frozenset(product([one], others)), f"cuts the links from {one} to other nodes"
             case 4:
                 self._targets.marks.count(Mark.ONE_WAY_PARTITION)
-                return frozenset(product(others, [one])), f"lets nothing from other nodes through to {one}"
+                return frozenset(product(others, [one])), f"cuts the links from other nodes to {one}"
             case _:
                 pairs = list(product(nodes, nodes))
                 cut = dice.some(pairs, 1 + dice.draw(len(pairs)))
@@ -57,7 +57,7 @@ class Partitions(Nemesis):
 
 
 class FlappingLinks(Nemesis):
-    """Lets the links of one node fail and come back in short turns, with some others or with all, one way or both."""
+    """Cuts and mends the links of one node in short turns: to some nodes or all, in one direction or both."""
 
     kind = Fault.FLAPPING
 
@@ -72,7 +72,7 @@ class FlappingLinks(Nemesis):
         others = dice.some(others, 1 + dice.draw(len(others)))
         links = both_ways([one], others) if dice.draw(2) else frozenset(product([one], others))
         until_ms = targets.timeline.now_ms + dice.between(targets.plan.faults.partition_ms)
-        targets.story.tell("network", "flaps between %s and %s until %s ms", one, sorted(others), until_ms)
+        targets.run_log.add("network", "flaps between %s and %s until %s ms", one, sorted(others), until_ms)
         self._flap(links, until_ms)
         return True
 
@@ -87,6 +87,6 @@ class FlappingLinks(Nemesis):
 
 
 def both_ways(some: Sequence[Address], others: Iterable[Address]) -> Links:
-    """All links between two groups, both ways."""
+    """Return all links between two groups, in both directions."""
     one_way = frozenset(product(some, others))
     return one_way | {(receiver, sender) for sender, receiver in one_way}

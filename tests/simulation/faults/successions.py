@@ -1,4 +1,4 @@
-"""Leaders that follow each other too fast."""
+"""Leaders that are replaced in quick succession."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from tests.simulation.faults.nemesis import Nemesis, Targets
 from tests.simulation.marks import Mark
 from tests.simulation.network import Links
 
-_LOOK_EVERY_MS = 10
+_CHECK_EVERY_MS = 10
 _LEADERSHIP_MS = (0, 120)
 _LEADERS = (2, 6)
 
 
 class Successions(Nemesis):
-    """Cuts each new leader off from the other nodes as soon as it leads, and lets the one before come back.
+    """Cuts each new leader off from the other nodes, and mends the links of the one before.
 
-    What leaders leave uncommitted grows into layers in this way, and each of several logs is the best by some measure:
-    the case of figure 8 in the paper on Raft.
+    So the uncommitted tails of several epochs pile up in different logs, as in figure 8 of the Raft paper.
     """
 
     kind = Fault.SUCCESSION
@@ -34,10 +33,10 @@ class Successions(Nemesis):
         is_under_way = self._leaders_left > 0
         self._leaders_left = self._dice.between(_LEADERS)
         if not is_under_way:
-            self._look()
+            self._check()
         return True
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         targets = self._targets
         if self._is_over:
             return
@@ -48,7 +47,7 @@ class Successions(Nemesis):
             leader_id = newest.node_id
             targets.timeline.after(self._dice.between(_LEADERSHIP_MS), lambda: self._depose(leader_id))
         if self._leaders_left > 0:
-            targets.timeline.after(_LOOK_EVERY_MS, self._look)
+            targets.timeline.after(_CHECK_EVERY_MS, self._check)
         else:
             targets.timeline.after(targets.plan.timeouts.round_ms, lambda: targets.network.mend(self._cut))
 
@@ -58,6 +57,6 @@ class Successions(Nemesis):
             return
         others = [machine.node_id for machine in targets.machines if machine.node_id != leader_id]
         targets.marks.count(Mark.SHORT_LEADERSHIP)
-        targets.story.tell("network", "cuts leader %s off, and mends what was cut before", leader_id)
+        targets.run_log.add("network", "cuts leader %s off, and mends the links of the one before", leader_id)
         targets.network.mend(self._cut)
         self._cut = targets.network.cut([*product([leader_id], others), *product(others, [leader_id])])

@@ -1,4 +1,4 @@
-"""Every invariant there is, and the order in which they are asked."""
+"""All invariants, in the order in which they are checked."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.clients import (
-    ClientsAreToldTheTruth,
-    FoundOffsetsAreTrue,
-    PlansAreTrue,
-    SessionsKeepTheirEpoch,
+    BatchPlansAreCorrect,
+    FoundOffsetsAreCorrect,
+    SessionEpochNeverFalls,
+    WriteOutcomesAreCorrect,
 )
 from tests.simulation.invariants.commitment import (
     CheckpointIsCommitted,
+    CommitNeedsRecordOfOwnEpoch,
     CommittedIsDurable,
     CommittedNeverChanges,
     HighWatermarkNeverFalls,
     LeadersAreComplete,
-    OwnEpochCommits,
 )
 from tests.simulation.invariants.elections import (
     ElectedByMajority,
@@ -27,32 +27,36 @@ from tests.simulation.invariants.elections import (
     OneLeaderPerEpoch,
     OneVotePerEpoch,
 )
-from tests.simulation.invariants.engines import ReadsFindRecords, WaitingRequestsAreKnown
+from tests.simulation.invariants.engines import EngineAndCoreHoldSameRequests, ReadsFindRecords
 from tests.simulation.invariants.histories import (
     HistoryIsLinearizable,
     OnlyRequestedWritesAreCommitted,
     WritersKeepTheirOrder,
 )
 from tests.simulation.invariants.logs import (
+    CommittedIsNotTruncated,
     EpochCheckpointMatchesLog,
     LeadersOnlyAppend,
     LogsMatch,
-    NothingCommittedIsCut,
     ViewMatchesLog,
 )
 from tests.simulation.invariants.observer import Invariant
-from tests.simulation.invariants.peers import NoResponseHaltsPeers, OtherClustersChangeNothing
-from tests.simulation.invariants.persistence import OnlyDurableIsFetched, RoleIsStored, StoredBeforeSent
-from tests.simulation.invariants.reads import ReadersAreNotSentBack, ReadersGoForward, ReadsAreCommitted
-from tests.simulation.invariants.timers import LeadersAreHeard, OnlyFetchesKeepLeaders, ReplicasHearSoon
-from tests.simulation.invariants.writes import AppendResponsesAreTrue, WriterTableFollowsLog, WrittenOnce
+from tests.simulation.invariants.peers import ForeignRequestsAreRefused, NoResponseHaltsPeers
+from tests.simulation.invariants.persistence import FetchOffsetIsDurable, RoleIsStored, StoredBeforeSent
+from tests.simulation.invariants.reads import ReadersFollowCommittedLog, ReadOffsetsStayValid, ReadsAreCommitted
+from tests.simulation.invariants.timers import (
+    HighWatermarkIsSentInTime,
+    LeaderWithoutMajorityResigns,
+    OnlyFetchesResetFetchTimeout,
+)
+from tests.simulation.invariants.writes import AppendResponsesAreCorrect, WriterTableMatchesLog, WrittenOnce
 from tests.simulation.machine import Machine
 from tests.simulation.plan import Plan
 
 
 def all_invariants(plan: Plan, machines: Sequence[Machine], committed: CommittedLog) -> list[Invariant]:
-    """Return every invariant, in the order in which they are checked: the one that keeps the committed log comes
-    after those that must see how it was.
+    """Return all invariants. The one that keeps the committed log comes behind those that compare a step with the
+    committed log before it.
     """
     votes = OneVotePerEpoch()
     return [
@@ -62,38 +66,38 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
         votes,
         ElectedByMajority(plan.voters, votes),
         ObserversOnlyFollow(),
-        OnlyFetchesKeepLeaders(plan),
-        LeadersAreHeard(plan),
-        ReplicasHearSoon(plan),
+        OnlyFetchesResetFetchTimeout(plan),
+        LeaderWithoutMajorityResigns(plan),
+        HighWatermarkIsSentInTime(plan),
         RoleIsStored(),
         StoredBeforeSent(),
-        OtherClustersChangeNothing(),
+        ForeignRequestsAreRefused(),
         NoResponseHaltsPeers(),
-        OnlyDurableIsFetched(),
+        FetchOffsetIsDurable(),
         LogsMatch(),
         LeadersOnlyAppend(),
-        NothingCommittedIsCut(committed),
+        CommittedIsNotTruncated(committed),
         ViewMatchesLog(),
         EpochCheckpointMatchesLog(),
         WrittenOnce(),
-        WriterTableFollowsLog(),
+        WriterTableMatchesLog(),
         HighWatermarkNeverFalls(),
-        OwnEpochCommits(),
+        CommitNeedsRecordOfOwnEpoch(),
         CommittedIsDurable(machines),
         OnlyRequestedWritesAreCommitted(committed),
         WritersKeepTheirOrder(committed),
         CommittedNeverChanges(committed),
         CheckpointIsCommitted(committed),
         LeadersAreComplete(committed, machines),
-        AppendResponsesAreTrue(committed),
+        AppendResponsesAreCorrect(committed),
         HistoryIsLinearizable(),
-        WaitingRequestsAreKnown(),
+        EngineAndCoreHoldSameRequests(),
         ReadsFindRecords(),
         ReadsAreCommitted(committed),
-        ReadersAreNotSentBack(),
-        ReadersGoForward(committed),
-        SessionsKeepTheirEpoch(),
-        ClientsAreToldTheTruth(committed),
-        PlansAreTrue(committed),
-        FoundOffsetsAreTrue(committed),
+        ReadOffsetsStayValid(),
+        ReadersFollowCommittedLog(committed),
+        SessionEpochNeverFalls(),
+        WriteOutcomesAreCorrect(committed),
+        BatchPlansAreCorrect(committed),
+        FoundOffsetsAreCorrect(committed),
     ]

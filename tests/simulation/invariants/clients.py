@@ -1,4 +1,4 @@
-"""Invariants of what clients are told, behind the request handlers, the wire and the session."""
+"""Invariants of the results that clients receive through request handlers, wire and session."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.simulation.invariants.observer import Invariant
 from tests.simulation.log_model import write_id_of
 
 _CHECKSUM = slice(CHECKED_FROM - 4, CHECKED_FROM)
-"""Where the checksum of a batch stands: before the bytes that it covers."""
+"""The position of a batch's checksum: before the bytes that it covers."""
 
 
-class ClientsAreToldTheTruth(Invariant):
-    """An acknowledged write is committed, with these very records, where the client is told; a refused one is refused
-    for what is committed.
+class WriteOutcomesAreCorrect(Invariant):
+    """An acknowledged write is committed with the same records at the acknowledged offset. A write is refused only
+    because of a committed one.
     """
 
     rules = ("HW-6", "CLIENT-6", "CLIENT-8", "CLIENT-11")
@@ -27,30 +27,45 @@ class ClientsAreToldTheTruth(Invariant):
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
 
-    def told(self, client: str, batch: Batch, response: AppendResponse) -> None:
+    def write_settled(self, client: str, batch: Batch, response: AppendResponse) -> None:
         header = batch.header
         write_id = write_id_of(header)
-        assert write_id is not None, "every client here names its writes"
+        assert write_id is not None, "every simulated write has an id"
         if response.error == ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
             version = version_of(header.producer_epoch, header.base_sequence)
             newest = self._committed.newest_version(header.producer_id or 0)
-            is_overtaken = newest is not None and newest > version
-            self.require(is_overtaken, "%s is told that version %s is overtaken by %s", client, version, newest)
+            is_superseded = newest is not None and newest > version
+            self.require(
+                is_superseded,
+                "%s: version %s was refused as superseded, the newest committed is %s",
+                client,
+                version,
+                newest,
+            )
             return
         entry = self._committed.find(write_id)
         if entry is None:
-            self.fail(f"{client} is told {error_name(response.error)} of {write_id}, which is not committed")
+            self.fail(f"{client} received {error_name(response.error)} for {write_id}, which is not committed")
         is_same = entry.payload[CHECKED_FROM:] == batch.payload[CHECKED_FROM:]
         if response.error == ErrorCode.NONE:
-            self.require(is_same, "%s is told that %s is committed, other records are there", client, write_id)
+            self.require(
+                is_same, "%s: %s was acknowledged, but other records are committed under its id", client, write_id
+            )
             base_offset = entry.header.base_offset
-            is_there = response.base_offset == base_offset
-            self.require(is_there, "%s is told %s of %s at %s", client, response.base_offset, write_id, base_offset)
+            is_right = response.base_offset == base_offset
+            self.require(
+                is_right,
+                "%s received offset %s for %s, which is at %s",
+                client,
+                response.base_offset,
+                write_id,
+                base_offset,
+            )
         else:
-            self.require(not is_same, "%s is refused %s, whose own records are there", client, write_id)
+            self.require(not is_same, "%s: %s was refused, but its own records are committed", client, write_id)
 
 
-class SessionsKeepTheirEpoch(Invariant):
+class SessionEpochNeverFalls(Invariant):
     """The highest leader epoch that a session knows never falls."""
 
     rules = ("CLIENT-16",)
@@ -58,14 +73,14 @@ class SessionsKeepTheirEpoch(Invariant):
     def __init__(self) -> None:
         self._epochs: dict[str, Epoch] = {}
 
-    def knows_epoch(self, client: str, epoch: Epoch) -> None:
+    def session_stepped(self, client: str, epoch: Epoch) -> None:
         before = self._epochs.get(client, epoch)
-        self.require(epoch >= before, "client %s knew epoch %s, and now epoch %s", client, before, epoch)
+        self.require(epoch >= before, "client %s: the highest epoch fell from %s to %s", client, before, epoch)
         self._epochs[client] = epoch
 
 
-class PlansAreTrue(Invariant):
-    """A planned batch is committed, begins where it was asked to, and its places are those of the committed log."""
+class BatchPlansAreCorrect(Invariant):
+    """A planned batch is committed and starts at the requested offset, and its places match the committed log."""
 
     rules = ("CLIENT-15", "CLIENT-2")
 
@@ -73,11 +88,11 @@ class PlansAreTrue(Invariant):
         self._committed = committed
         self._ends: dict[str, Offset] = {}
 
-    def planned(self, reader: str, start_offset: Offset, plan: BatchPlan) -> None:
+    def batch_planned(self, reader: str, start_offset: Offset, plan: BatchPlan) -> None:
         high_watermark, before = plan.high_watermark, self._ends.get(reader, Offset(0))
         self.require(
             before <= high_watermark <= self._committed.end_offset,
-            "%s is told that %s is committed, after %s; committed is %s",
+            "%s received the high watermark %s, after %s; committed is %s",
             reader,
             high_watermark,
             before,
@@ -85,15 +100,19 @@ class PlansAreTrue(Invariant):
         )
         self._ends[reader] = high_watermark
         if plan.start is None or plan.end is None:
-            self.fail(f"{reader} asks for a batch from {start_offset}, and gets {plan}")
+            self.fail(f"{reader} requested a batch from {start_offset}, and received {plan}")
         is_within = plan.start.offset == start_offset <= plan.end.offset <= high_watermark
-        self.require(is_within, "%s asks for a batch from %s, and gets %s", reader, start_offset, plan)
+        self.require(is_within, "%s requested a batch from %s, and received %s", reader, start_offset, plan)
         epoch_end = plan.epoch_end
         is_committed = epoch_end is None or epoch_end.offset <= high_watermark
-        self.require(is_committed, "%s is told that an epoch ends at %s, above %s", reader, epoch_end, high_watermark)
+        self.require(
+            is_committed, "%s received the epoch end %s, above the high watermark %s", reader, epoch_end, high_watermark
+        )
         if epoch_end is not None and epoch_end.epoch == plan.start.epoch:
-            is_behind = epoch_end.offset >= start_offset
-            self.require(is_behind, "%s has read up to %s, and is told %s", reader, start_offset, epoch_end)
+            is_reached = epoch_end.offset >= start_offset
+            self.require(
+                is_reached, "%s has read up to %s, and received the epoch end %s", reader, start_offset, epoch_end
+            )
         for place in (plan.start, plan.end):
             self._check_place(reader, place)
 
@@ -102,12 +121,14 @@ class PlansAreTrue(Invariant):
             entry = self._committed.model.entry_holding(Offset(place.offset - 1))
             assert entry is not None, "below the high watermark"
             epoch, checksum = entry.header.epoch, int.from_bytes(entry.payload[_CHECKSUM], "big")
-            is_so = (place.epoch, place.checksum) == (epoch, checksum)
-            self.require(is_so, "%s is told %s, where %s is committed", reader, place, entry.header)
+            is_same = (place.epoch, place.checksum) == (epoch, checksum)
+            self.require(is_same, "%s received %s, committed is %s", reader, place, entry.header)
 
 
-class FoundOffsetsAreTrue(Invariant):
-    """The end that a client is told is committed, and never falls; a time is that of the first record not before it."""
+class FoundOffsetsAreCorrect(Invariant):
+    """The latest offset that a client receives is committed and never falls. The offset of a timestamp is that of the
+    first record with this timestamp or a later one.
+    """
 
     rules = ("CLIENT-4", "CLIENT-5")
 
@@ -115,28 +136,42 @@ class FoundOffsetsAreTrue(Invariant):
         self._committed = committed
         self._ends: dict[str, Offset] = {}
 
-    def found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
+    def offset_found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
         if timestamp == LATEST_TIMESTAMP:
             self._check_end(reader, found)
         elif found is not None:
-            self._check_time(reader, timestamp, found.offset)
+            self._check_timestamp(reader, timestamp, found.offset)
 
     def _check_end(self, reader: str, found: FoundOffset | None) -> None:
         if found is None:
-            self.fail(f"{reader} is told of no end")
+            self.fail(f"{reader} received no latest offset")
         end_offset, before, committed = found.offset, self._ends.get(reader, Offset(0)), self._committed.end_offset
-        is_so = before <= end_offset <= committed
+        is_valid = before <= end_offset <= committed
         self.require(
-            is_so, "%s is told of the end %s, after %s; committed is %s", reader, end_offset, before, committed
+            is_valid,
+            "%s received the latest offset %s, after %s; committed is %s",
+            reader,
+            end_offset,
+            before,
+            committed,
         )
         self._ends[reader] = end_offset
 
-    def _check_time(self, reader: str, timestamp: int, offset: Offset) -> None:
-        self.require(offset < self._committed.end_offset, "%s is told of %s, not committed", reader, offset)
+    def _check_timestamp(self, reader: str, timestamp: int, offset: Offset) -> None:
+        self.require(
+            offset < self._committed.end_offset, "%s received offset %s, which is not committed", reader, offset
+        )
         for entry in self._committed.model.entries:
             header = entry.header
             if header.max_timestamp_ms >= timestamp:
                 is_first = header.base_offset <= offset <= header.last_offset
-                self.require(is_first, "%s is told %s for time %s of %s", reader, offset, timestamp, header)
+                self.require(
+                    is_first,
+                    "%s received offset %s for timestamp %s, the first is in %s",
+                    reader,
+                    offset,
+                    timestamp,
+                    header,
+                )
                 return
-        self.fail(f"{reader} is told {offset} for time {timestamp}, which no committed record has reached")
+        self.fail(f"{reader} received offset {offset} for timestamp {timestamp}, which is above all committed ones")

@@ -1,31 +1,31 @@
-"""Invariants of the engine: nothing that waits is forgotten, and what is to be read is there."""
+"""Invariants of the engine: it keeps the requests that wait, and finds the records that the core orders to read."""
 
 from __future__ import annotations
 
 from raft.core.effects import SendResponse
-from tests.simulation.invariants.observer import Asked, Invariant
+from tests.simulation.invariants.observer import CoreRequest, Invariant
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
 
 
-class WaitingRequestsAreKnown(Invariant):
-    """The core holds a request exactly as long as somebody waits for its response."""
+class EngineAndCoreHoldSameRequests(Invariant):
+    """Core and engine agree on how many requests have no response yet."""
 
     rules = ("FETCH-12",)
 
-    def handled(self, step: Step) -> None:
+    def event_handled(self, step: Step) -> None:
         process = step.machine.process
-        # While events or effects wait, the two may differ.
+        # The two may differ while events or effects wait.
         if process is None or step.effects or process.engine.has_events:
             return
         held, awaited = process.core.waiting_requests, process.engine.waiting_requests
-        self.require(held == awaited, "%s: the core holds %s requests, %s are waited for", step.machine, held, awaited)
+        self.require(held == awaited, "%s: the core holds %s requests, the engine %s", step.machine, held, awaited)
 
 
 class ReadsFindRecords(Invariant):
-    """When the core says that there are records to read, there are."""
+    """When the core orders a read, there are records to read."""
 
     rules = ("FETCH-10",)
 
-    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
-        self.require(bool(records) or order.read is None, "%s finds nothing at %s", machine, order.read)
+    def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
+        self.require(bool(records) or order.read is None, "%s reads no records for %s", machine, order.read)

@@ -1,4 +1,4 @@
-"""Invariants of what clients live through: the order of their writes is one that they can all agree on."""
+"""Invariants of histories: the order of committed writes agrees with what clients observe."""
 
 from __future__ import annotations
 
@@ -13,57 +13,61 @@ from tests.simulation.step import Step
 
 
 class HistoryIsLinearizable(Invariant):
-    """A write that was first asked for after another had been acknowledged lies behind it.
+    """A write that is first requested after another one was acknowledged has a higher offset.
 
-    The log is one order of all writes, so this is all that linearizability asks of them: the order keeps to the time
-    that clients have seen pass.
+    The log is a total order of all writes, so linearizability demands no more than this.
     """
 
     rules = ("TEST-8",)
 
     def __init__(self) -> None:
         self._acknowledged_end = Offset(0)
-        self._end_when_asked: dict[WriteId, Offset] = {}
+        self._end_when_requested: dict[WriteId, Offset] = {}
 
-    def asked(self, client: str, batch: Batch) -> None:
+    def write_requested(self, client: str, batch: Batch) -> None:
         write_id = write_id_of(batch.header)
-        assert write_id is not None, "every client here names its writes"
-        self._end_when_asked.setdefault(write_id, self._acknowledged_end)
+        assert write_id is not None, "every simulated write has an id"
+        self._end_when_requested.setdefault(write_id, self._acknowledged_end)
 
-    def told(self, client: str, batch: Batch, response: AppendResponse) -> None:
+    def write_settled(self, client: str, batch: Batch, response: AppendResponse) -> None:
         write_id, at = write_id_of(batch.header), response.base_offset
         if response.error != ErrorCode.NONE or write_id is None or at is None:
             return
-        begin = self._end_when_asked[write_id]
+        earliest = self._end_when_requested[write_id]
         self.require(
-            at >= begin, "%s is told that %s is at %s, others before it ended at %s", client, write_id, at, begin
+            at >= earliest,
+            "%s: %s is at offset %s, earlier acknowledged writes end at %s",
+            client,
+            write_id,
+            at,
+            earliest,
         )
         self._acknowledged_end = max(self._acknowledged_end, Offset(at + 1))
 
 
 class OnlyRequestedWritesAreCommitted(Invariant):
-    """Every committed write is one that somebody asked for."""
+    """Every committed write was requested by a client."""
 
     rules = ("TEST-8",)
 
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
-        self._asked: set[WriteId] = set()
+        self._requested: set[WriteId] = set()
 
-    def asked(self, client: str, batch: Batch) -> None:
+    def write_requested(self, client: str, batch: Batch) -> None:
         write_id = write_id_of(batch.header)
-        assert write_id is not None, "every client here names its writes"
-        self._asked.add(write_id)
+        assert write_id is not None, "every simulated write has an id"
+        self._requested.add(write_id)
 
-    def moved_high_watermark(self, step: Step) -> None:
+    def high_watermark_moved(self, step: Step) -> None:
         for entry in newly_committed(step, self._committed):
             write_id = write_id_of(entry.header)
-            is_known = write_id in self._asked or entry.header.is_control
-            self.require(is_known, "%s commits %s, which nobody asked for", step.machine, entry.header)
+            is_known = write_id in self._requested or entry.header.is_control
+            self.require(is_known, "%s commits %s, which no client requested", step.machine, entry.header)
 
 
 class WritersKeepTheirOrder(Invariant):
-    """The committed writes of each writer follow each other: a producer's without a gap, a key's in rising versions."""
+    """The committed writes of each writer are in order: a producer's sequences have no gap, a key's versions rise."""
 
     rules = ("CLIENT-8",)
 
@@ -71,7 +75,7 @@ class WritersKeepTheirOrder(Invariant):
         self._committed = committed
         self._next: dict[int, int] = {}
 
-    def moved_high_watermark(self, step: Step) -> None:
+    def high_watermark_moved(self, step: Step) -> None:
         for entry in newly_committed(step, self._committed):
             header = entry.header
             if header.producer_id is not None:
@@ -81,7 +85,9 @@ class WritersKeepTheirOrder(Invariant):
         expected = self._next.get(producer_id, 0)
         if producer_id < FIRST_KEYED_PRODUCER_ID:
             number = header.base_sequence
-            self.require(number == expected, "%s commits %s, where %s was next", step.machine, header, expected)
+            self.require(
+                number == expected, "%s commits %s, the expected sequence is %s", step.machine, header, expected
+            )
             self._next[producer_id] = number + header.record_count
         else:
             number = version_of(header.producer_epoch, header.base_sequence)
@@ -90,7 +96,7 @@ class WritersKeepTheirOrder(Invariant):
 
 
 def newly_committed(step: Step, committed: CommittedLog) -> list[Entry]:
-    """What a step commits that was not committed before."""
+    """Return the batches that a step is the first to commit."""
     end_offset = step.high_watermark
     if end_offset is None or end_offset <= committed.end_offset:
         return []

@@ -1,4 +1,4 @@
-"""Invariants of logs: those that agree at a point agree on all before it, and nobody loses what must stay."""
+"""Invariants of logs: two logs that agree at an offset agree below it, and committed records are not truncated."""
 
 from __future__ import annotations
 
@@ -14,28 +14,33 @@ from tests.simulation.machine import Machine
 from tests.simulation.starting import DIRECTORY
 from tests.simulation.step import Step
 
-_EACH = 64
-"""What takes long to check is checked at every so manieth occasion."""
+_CHECK_EVERY = 64
+"""A slow check is made once in so many appends or flushes."""
 
 
 class LogsMatch(Invariant):
-    """Two logs with a record of the same offset and epoch are the same up to it, at all times, in all lives."""
+    """Two logs with a record of the same offset and epoch are equal up to it, at all times (Raft's log matching)."""
 
     rules = ("TEST-9",)
 
     def __init__(self) -> None:
         self._chains: dict[tuple[Offset, Epoch], int] = {}
 
-    def appended(self, step: Step) -> None:
+    def log_appended(self, step: Step) -> None:
         for entry in step.appended:
             self._check(step.machine, entry, self._chains.get(_point(entry), entry.chain))
 
-    def wrote(self, machine: Machine, entries: Sequence[Entry]) -> None:
+    def file_append_begun(self, machine: Machine, entries: Sequence[Entry]) -> None:
         for entry in entries:
             self._check(machine, entry, self._chains.setdefault(_point(entry), entry.chain))
 
     def _check(self, machine: Machine, entry: Entry, known: int) -> None:
-        self.require(known == entry.chain, "%s has another log up to (offset, epoch) %s", machine, _point(entry))
+        self.require(
+            known == entry.chain,
+            "%s: the log up to (offset, epoch) %s differs from that of another node",
+            machine,
+            _point(entry),
+        )
 
 
 def _point(entry: Entry) -> tuple[Offset, Epoch]:
@@ -43,60 +48,64 @@ def _point(entry: Entry) -> tuple[Offset, Epoch]:
 
 
 class LeadersOnlyAppend(Invariant):
-    """A leader never cuts its log."""
+    """A leader never truncates its log."""
 
     rules = ("TEST-9",)
 
-    def truncated(self, step: Step) -> None:
-        self.require(step.leadership is None, "%s cuts its log and leads", step.machine)
+    def log_truncated(self, step: Step) -> None:
+        self.require(step.leadership is None, "%s leads and truncates its log", step.machine)
 
 
-class NothingCommittedIsCut(Invariant):
-    """Nobody cuts below the high watermark it knows, nor anything that is committed without its knowing."""
+class CommittedIsNotTruncated(Invariant):
+    """A node truncates nothing below its high watermark, and nothing else that is committed."""
 
     rules = ("DIVERGE-7", "TEST-9")
 
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
 
-    def truncated(self, step: Step) -> None:
+    def log_truncated(self, step: Step) -> None:
         first = step.truncated[0]
         start_offset, end_offset = first.header.base_offset, first.header.end_offset
         known = step.high_watermark_before or Offset(0)
-        self.require(start_offset >= known, "%s cuts at %s, below %s", step.machine, start_offset, known)
+        self.require(
+            start_offset >= known, "%s truncates to %s, below its high watermark %s", step.machine, start_offset, known
+        )
         is_committed = self._committed.model.chain_at(end_offset) == first.chain
-        self.require(not is_committed, "%s cuts off offset %s, which is committed", step.machine, start_offset)
+        self.require(not is_committed, "%s truncates offset %s, which is committed", step.machine, start_offset)
 
 
 class ViewMatchesLog(Invariant):
-    """The core's view of its log says what is in it."""
+    """The core's view of its log matches the log."""
 
     rules = ("LOG-10", "DIVERGE-6")
 
     def __init__(self) -> None:
         self._appends: Counter[NodeId] = Counter()
 
-    def truncated(self, step: Step) -> None:
+    def log_truncated(self, step: Step) -> None:
         self._check_end(step)
         self._check_epochs(step)
 
-    def appended(self, step: Step) -> None:
+    def log_appended(self, step: Step) -> None:
         self._check_end(step)
         self._appends[step.machine.node_id] += 1
-        if self._appends[step.machine.node_id] % _EACH == 0 or step.begins_leadership:
+        if self._appends[step.machine.node_id] % _CHECK_EVERY == 0 or step.begins_leadership:
             self._check_epochs(step)
 
     def _check_end(self, step: Step) -> None:
         view, end_offset = step.machine.core.log, step.log.end_offset
-        self.require(view.end_offset == end_offset, "%s believes in %s, has %s", step.machine, view.end, end_offset)
+        self.require(
+            view.end_offset == end_offset, "%s: the view ends at %s, the log at %s", step.machine, view.end, end_offset
+        )
 
     def _check_epochs(self, step: Step) -> None:
         known, found = step.machine.core.log.epochs, step.log.epochs
-        self.require(known == found, "%s believes in %s, has %s", step.machine, known, found)
+        self.require(known == found, "%s: the view has the epochs %s, the log %s", step.machine, known, found)
 
 
 class EpochCheckpointMatchesLog(Invariant):
-    """The file of epochs says, after each flush, which epochs the batches on the disk are of."""
+    """After each flush the leader-epoch-checkpoint lists the epochs of the batches on the disk."""
 
     rules = ("LOG-10", "LOG-11")
 
@@ -104,15 +113,15 @@ class EpochCheckpointMatchesLog(Invariant):
         self._flushes: Counter[NodeId] = Counter()
         self._last_epochs: dict[NodeId, Epoch] = {}
 
-    def flushed(self, machine: Machine) -> None:
+    def log_flushed(self, machine: Machine) -> None:
         node_id, log = machine.node_id, machine.written.model
         if not log.entries:
             return
         last_epoch = log.entries[-1].header.epoch
         self._flushes[node_id] += 1
-        if self._last_epochs.get(node_id) == last_epoch and self._flushes[node_id] % _EACH:
+        if self._last_epochs.get(node_id) == last_epoch and self._flushes[node_id] % _CHECK_EVERY:
             return
         self._last_epochs[node_id] = last_epoch
         name = f"{DIRECTORY}/{EPOCH_CHECKPOINT_NAME}"
         found = read_epochs(machine.files.after_power_cut(name), name)
-        self.require(found == log.epochs, "%s: the file says %s, the log %s", machine, found, log.epochs)
+        self.require(found == log.epochs, "%s: the checkpoint holds %s, the log %s", machine, found, log.epochs)

@@ -1,4 +1,4 @@
-"""Those who look on: each is told of everything that happens to nodes, and changes nothing."""
+"""The interface of observers, with one method for each kind of event in the simulated system."""
 
 from __future__ import annotations
 
@@ -17,85 +17,85 @@ from tests.simulation.step import Step
 if TYPE_CHECKING:
     from tests.simulation.machine import Machine
 
-Asked = Request | UnknownPartitionRequest | ClientFetchRequest | AppendRequested
-"""What a core can be asked."""
+CoreRequest = Request | UnknownPartitionRequest | ClientFetchRequest | AppendRequested
+"""A request as a core receives it."""
 
 
 class Observer:
-    """Is told nothing of interest; children look at what they care for."""
+    """Receives the events of a run, and changes nothing. Subclasses override the methods that they need."""
 
-    def started(self, machine: Machine) -> None:
-        """A node is about to begin a new life, with what was found on the disk."""
+    def node_started(self, machine: Machine) -> None:
+        """Called when a node has recovered its directory, before its first event."""
 
-    def lost_memory(self, machine: Machine) -> None:
-        """A machine that is down has not on its disk what it had: it is another one from now on, by the same name."""
+    def disk_was_changed(self, machine: Machine) -> None:
+        """Called when the disk of a stopped machine was replaced or altered: the node may have lost what it stored."""
 
-    def handled(self, step: Step) -> None:
-        """A core has handled an event; nothing of what it orders is done yet. The four below come after it."""
+    def event_handled(self, step: Step) -> None:
+        """Called when a core has handled an event, before its effects are carried out. The four below follow it."""
 
-    def changed_role(self, step: Step) -> None:
-        """A core has handled an event that changed something of its role."""
+    def role_changed(self, step: Step) -> None:
+        """Called when a core has handled an event that changed its role, or a field of it."""
 
-    def truncated(self, step: Step) -> None:
-        """A core has handled an event that makes it cut its log."""
+    def log_truncated(self, step: Step) -> None:
+        """Called when a core has handled an event that truncates its log."""
 
-    def appended(self, step: Step) -> None:
-        """A core has handled an event that makes it append to its log, perhaps after a cut."""
+    def log_appended(self, step: Step) -> None:
+        """Called when a core has handled an event that appends to its log, perhaps after a truncation."""
 
-    def moved_high_watermark(self, step: Step) -> None:
-        """A core has handled an event that moved its high watermark."""
+    def high_watermark_moved(self, step: Step) -> None:
+        """Called when a core has handled an event that moved its high watermark."""
 
-    def stored(self, machine: Machine) -> None:
-        """A new election state is on a disk."""
+    def election_state_stored(self, machine: Machine) -> None:
+        """Called when a new election state is durable."""
 
-    def wrote(self, machine: Machine, entries: Sequence[Entry]) -> None:
-        """Batches go into a log's file."""
+    def file_append_begun(self, machine: Machine, entries: Sequence[Entry]) -> None:
+        """Called before batches are written to the log's file."""
 
-    def flushed(self, machine: Machine) -> None:
-        """More of a log is on a disk."""
+    def log_flushed(self, machine: Machine) -> None:
+        """Called when a flush of the log is done."""
 
-    def checkpointed(self, machine: Machine) -> None:
-        """The checkpoints of a log are on a disk."""
+    def checkpoints_written(self, machine: Machine) -> None:
+        """Called when the checkpoints of a log are durable."""
 
-    def carried_out(self, machine: Machine, effect: Effect) -> None:
-        """An engine is about to carry out an effect."""
+    def effect_begun(self, machine: Machine, effect: Effect) -> None:
+        """Called before an engine carries out an effect."""
 
-    def sent(self, machine: Machine, order: SendRequest) -> None:
-        """A request leaves a node."""
+    def request_sent(self, machine: Machine, order: SendRequest) -> None:
+        """Called when a node sends a request."""
 
-    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
-        """An answer leaves a node."""
+    def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
+        """Called when a core's response is handed to the request handler, with the records that were read for it."""
 
-    def asked(self, client: str, batch: Batch) -> None:
-        """A client asks for a write for the first time."""
+    def write_requested(self, client: str, batch: Batch) -> None:
+        """Called when a client requests a write for the first time."""
 
-    def told(self, client: str, batch: Batch, response: AppendResponse) -> None:
-        """A client is told for certain what became of its write."""
+    def write_settled(self, client: str, batch: Batch, response: AppendResponse) -> None:
+        """Called when a client has received the final outcome of a write."""
 
-    def planned(self, reader: str, start_offset: Offset, plan: BatchPlan) -> None:
-        """A client is told how far it can read from an offset."""
+    def batch_planned(self, reader: str, start_offset: Offset, plan: BatchPlan) -> None:
+        """Called when a client has received the plan of a batch that starts at an offset."""
 
-    def found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
-        """A client is told which offset a time has."""
+    def offset_found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
+        """Called when a client has received the offset of a timestamp."""
 
-    def knows_epoch(self, client: str, epoch: Epoch) -> None:
-        """The session of a client has taken a step, and this is the highest leader epoch that it knows."""
+    def session_stepped(self, client: str, epoch: Epoch) -> None:
+        """Called after each step of a client's session, with the highest leader epoch that the session knows."""
 
-    def read(self, reader: str, log: LogModel) -> None:
-        """A client has read on; `log` is all it has read."""
+    def records_read(self, reader: str, log: LogModel) -> None:
+        """Called when a client has read more records; `log` holds all that it has read."""
 
 
 class Invariant(Observer):
-    """Something that must hold at all times.
+    """A statement about the system that must hold after every event.
 
     Attributes:
-        rules: which rules say so.
+        rules: the ids of the rules that demand it.
     """
 
     rules: ClassVar[tuple[str, ...]]
 
     def fail(self, detail: str) -> NoReturn:
-        """Say that it does not hold.
+        """Report that the invariant is broken.
 
         Raises:
             BrokenInvariantError: always.
@@ -103,14 +103,15 @@ class Invariant(Observer):
         raise BrokenInvariantError(type(self).__name__, self.rules, detail)
 
     def require(self, holds: bool, detail: str, *details: object) -> None:
-        """Say so if it does not hold.
+        """Report that the invariant is broken, unless a condition holds.
 
         Args:
-            holds: whether it does.
-            detail: what is seen, with "%s" for each of `details`; put into words only when needed.
+            holds: the condition.
+            detail: what was seen, with "%s" for each of `details`; formatted only if the condition is false.
+            details: the values.
 
         Raises:
-            BrokenInvariantError: it does not.
+            BrokenInvariantError: the condition is false.
         """
         if not holds:
             self.fail(detail % details)

@@ -1,4 +1,4 @@
-"""Invariants of manners: what a node must never say to another, and whom it does not listen to."""
+"""Invariants between nodes: responses that a node must not send, and requests that it must refuse."""
 
 from __future__ import annotations
 
@@ -14,58 +14,64 @@ from raft.core.messages import (
 )
 from raft.errors import ErrorCode, error_name
 from raft.types import Epoch, NodeId
-from tests.simulation.faults.strangers import STRANGERS_EPOCH, is_forged
-from tests.simulation.invariants.observer import Asked, Invariant
+from tests.simulation.faults.foreign_requests import FOREIGN_EPOCH, is_forged
+from tests.simulation.invariants.observer import CoreRequest, Invariant
 from tests.simulation.machine import Machine
 from tests.simulation.starting import CLUSTER_ID
 from tests.simulation.step import Step
 
-_DEADLY = (ErrorCode.INVALID_REQUEST, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+_FATAL_TO_JAVA_NODES = (ErrorCode.INVALID_REQUEST, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
 
 class NoResponseHaltsPeers(Invariant):
-    """No answer is one that makes a Java node stop: a request called invalid, or a vote given after it was refused."""
+    """No response makes a Java node stop: neither INVALID_REQUEST, nor a vote granted after it was refused."""
 
     rules = ("ERROR-7",)
 
     def __init__(self) -> None:
         self._refused: set[tuple[NodeId, int, Epoch, NodeId]] = set()
 
-    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
+    def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
         response = order.response
-        if isinstance(asked, Request) and is_forged(asked):
+        if isinstance(request, Request) and is_forged(request):
             return
-        self.require(response.error not in _DEADLY, "%s answers %s to %s", machine, error_name(response.error), asked)
+        self.require(
+            response.error not in _FATAL_TO_JAVA_NODES,
+            "%s responds %s to %s",
+            machine,
+            error_name(response.error),
+            request,
+        )
         if isinstance(response, VoteResponse) and response.error == ErrorCode.NONE:
-            assert isinstance(asked, VoteRequest), "the answer to a vote"
-            if not asked.pre_vote:
-                self._check_vote(machine, asked, response)
+            assert isinstance(request, VoteRequest), "the response to a vote"
+            if not request.pre_vote:
+                self._check_vote(machine, request, response)
 
-    def _check_vote(self, machine: Machine, asked: VoteRequest, response: VoteResponse) -> None:
-        # In another life a voter may have lost records by which it judged, and a candidate asks everybody anew.
-        vote = (machine.node_id, machine.life, asked.epoch, asked.candidate.node_id)
+    def _check_vote(self, machine: Machine, request: VoteRequest, response: VoteResponse) -> None:
+        # A restart may lose unflushed records that a voter has compared, and a candidate requests all votes again.
+        vote = (machine.node_id, machine.incarnation, request.epoch, request.candidate.node_id)
         if response.vote_granted:
-            self.require(vote not in self._refused, "%s grants %s, and refused it before", machine, asked)
+            self.require(vote not in self._refused, "%s grants %s after it refused it", machine, request)
         else:
             self._refused.add(vote)
 
 
-class OtherClustersChangeNothing(Invariant):
-    """Requests of another cluster are turned away, those of impossible epochs too, and neither epoch is believed."""
+class ForeignRequestsAreRefused(Invariant):
+    """Requests of another cluster and of epochs out of reach are refused, and their epochs are not adopted."""
 
     rules = ("CLUSTERID-2", "CLUSTERID-3", "SCENARIO-39", "EPOCH-1")
 
-    def changed_role(self, step: Step) -> None:
+    def role_changed(self, step: Step) -> None:
         epoch = step.role_after.epoch
-        self.require(epoch < STRANGERS_EPOCH, "%s believes a stranger, and is at epoch %s", step.machine, epoch)
+        self.require(epoch < FOREIGN_EPOCH, "%s adopted epoch %s of a foreign request", step.machine, epoch)
 
-    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
-        if isinstance(asked, UnknownPartitionRequest | ClientFetchRequest | AppendRequested):
+    def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
+        if isinstance(request, UnknownPartitionRequest | ClientFetchRequest | AppendRequested):
             return
-        if is_forged(asked):
+        if is_forged(request):
             is_refused = order.response.error == ErrorCode.INVALID_REQUEST
-            self.require(is_refused, "%s answers %s to a forged request", machine, order.response)
-        if asked.cluster_id == CLUSTER_ID:
+            self.require(is_refused, "%s responds %s to a forged request", machine, order.response)
+        if request.cluster_id == CLUSTER_ID:
             return
         is_refused = order.response == RequestRefused(error=ErrorCode.INCONSISTENT_CLUSTER_ID)
-        self.require(is_refused, "%s answers %s to a stranger", machine, order.response)
+        self.require(is_refused, "%s responds %s to a request of another cluster", machine, order.response)

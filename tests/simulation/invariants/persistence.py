@@ -1,4 +1,4 @@
-"""Invariants of what must be on the disk before anybody hears of it."""
+"""Invariants of persistence: what must be durable before a message says it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from raft.core.messages import (
 from raft.core.roles import election_state
 from raft.types import Epoch, NodeId
 from tests.simulation.invariants.elections import stored_vote
-from tests.simulation.invariants.observer import Asked, Invariant
+from tests.simulation.invariants.observer import CoreRequest, Invariant
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
 
 
 class StoredBeforeSent(Invariant):
-    """What a message says of its sender's epoch, vote and leadership is on the sender's disk when it leaves."""
+    """The epoch, the vote and the leadership that a message states are durable at its sender before it is sent."""
 
     rules = ("STATE-5", "ROLE-10", "VOTE-1", "VOTE-11")
 
-    def sent(self, machine: Machine, order: SendRequest) -> None:
+    def request_sent(self, machine: Machine, order: SendRequest) -> None:
         request = order.request
         self._check_epoch(machine, request.epoch)
         match request:
@@ -33,36 +33,36 @@ class StoredBeforeSent(Invariant):
             case BeginQuorumEpochRequest():
                 stored = machine.stored
                 is_stored = (stored.epoch, stored.leader_id) == (request.epoch, machine.node_id)
-                self.require(is_stored, "%s announces epoch %s, with %s", machine, request.epoch, stored)
+                self.require(is_stored, "%s announces epoch %s, stored is %s", machine, request.epoch, stored)
             case _:
                 pass
 
-    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
+    def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
         response = order.response
         if isinstance(response, RequestRefused):
             return
         self._check_epoch(machine, response.leader.epoch)
         if isinstance(response, VoteResponse) and response.vote_granted:
-            assert isinstance(asked, VoteRequest), "only a vote is granted"
-            if not asked.pre_vote:
-                self._check_vote(machine, asked.epoch, asked.candidate.node_id)
+            assert isinstance(request, VoteRequest), "only a vote is granted"
+            if not request.pre_vote:
+                self._check_vote(machine, request.epoch, request.candidate.node_id)
 
     def _check_epoch(self, machine: Machine, epoch: Epoch) -> None:
         stored = machine.stored.epoch
-        self.require(epoch <= stored, "%s speaks of its epoch %s, %s is stored", machine, epoch, stored)
+        self.require(epoch <= stored, "%s sends its epoch %s, stored is %s", machine, epoch, stored)
 
     def _check_vote(self, machine: Machine, epoch: Epoch, candidate: NodeId) -> None:
         stored = machine.stored
         is_stored = (stored.epoch, stored_vote(stored)) == (epoch, candidate)
-        self.require(is_stored, "%s votes for %s in epoch %s, with %s", machine, candidate, epoch, stored)
+        self.require(is_stored, "%s votes for %s in epoch %s, stored is %s", machine, candidate, epoch, stored)
 
 
 class RoleIsStored(Invariant):
-    """Between two events, what a node must not forget of its role is on its disk."""
+    """Between two events the election state of a node's role is durable."""
 
     rules = ("TEST-3", "ROLE-11", "STATE-16")
 
-    def changed_role(self, step: Step) -> None:
+    def role_changed(self, step: Step) -> None:
         machine = step.machine
         if isinstance(step.event, Started):
             return
@@ -72,15 +72,15 @@ class RoleIsStored(Invariant):
             found.leader_id,
             stored_vote(found),
         )
-        self.require(is_same, "%s was %s, stored is %s", machine, step.role_before, found)
+        self.require(is_same, "%s: the role is %s, stored is %s", machine, step.role_before, found)
 
 
-class OnlyDurableIsFetched(Invariant):
-    """A fetch offset says that everything below is on the disk, so it had better be."""
+class FetchOffsetIsDurable(Invariant):
+    """Everything below the offset of a replica's fetch is durable at that replica."""
 
     rules = ("FETCH-8", "FETCH-25")
 
-    def sent(self, machine: Machine, order: SendRequest) -> None:
+    def request_sent(self, machine: Machine, order: SendRequest) -> None:
         if isinstance(order.request, FetchRequest):
             fetch_offset, durable_end = order.request.fetch_offset, machine.written.durable_end
             self.require(

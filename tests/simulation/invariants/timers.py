@@ -1,4 +1,4 @@
-"""Invariants of patience: what keeps a leader in its place, and what does not."""
+"""Invariants of timeouts: what extends a fetch timeout, check quorum, and how long a fetch may be parked."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tests.simulation.plan import Plan
 from tests.simulation.step import Step
 
 
-class OnlyFetchesKeepLeaders(Invariant):
-    """A follower gives its leader more time for an answered fetch only; a leader that resigns takes time away."""
+class OnlyFetchesResetFetchTimeout(Invariant):
+    """Only a successful fetch extends a follower's fetch timeout; an EndQuorumEpoch request only shortens it."""
 
     rules = ("TIMER-2", "BEGIN-8", "END-8")
 
     def __init__(self, plan: Plan) -> None:
-        self._most_ms = plan.timeouts.backoff_max_ms
+        self._backoff_max_ms = plan.timeouts.backoff_max_ms
 
-    def changed_role(self, step: Step) -> None:
+    def role_changed(self, step: Step) -> None:
         before, after = step.role_before, step.role_after
         if not isinstance(before, Follower) or not isinstance(after, Follower) or after.epoch != before.epoch:
             return
@@ -34,96 +34,108 @@ class OnlyFetchesKeepLeaders(Invariant):
                     pass
                 case RequestReceived(request=EndQuorumEpochRequest()):
                     is_less = (
-                        after.fetch_deadline_ms is not None and after.fetch_deadline_ms <= step.now_ms + self._most_ms
+                        after.fetch_deadline_ms is not None
+                        and after.fetch_deadline_ms <= step.now_ms + self._backoff_max_ms
                     )
-                    self.require(is_less, "%s waits until %s for one that resigned", step.machine, after)
+                    self.require(
+                        is_less, "%s extends its fetch timeout for a leader that resigned: %s", step.machine, after
+                    )
                 case _:
-                    self.fail(f"{step.machine} waits until {after.fetch_deadline_ms} because of {step.event}")
+                    self.fail(
+                        f"{step.machine} moves its fetch deadline to {after.fetch_deadline_ms} because of {step.event}"
+                    )
 
 
-class LeadersAreHeard(Invariant):
-    """A leader has lately been asked by a majority of voters, itself counted: else it has resigned (check quorum).
+class LeaderWithoutMajorityResigns(Invariant):
+    """A leader that a majority of voters, itself included, does not fetch from resigns in time (check quorum).
 
-    The rule counts from one full majority to the next, so the oldest fetch of the last one may be nearly twice as old
-    as the time it allows, and older still by the time for which the node itself stood still: what it finds in its
-    queue then comes before its clock. Fetches that do not count by the rule do here: that is only more patient.
+    The rule counts from one full majority to the next, so the oldest fetch of the last majority may be nearly twice as
+    old as the check-quorum timeout. A stall of the node adds its own length, because the node handles the events in its
+    queue before its timers. All fetches count here, also those that the rule does not count.
     """
 
     rules = ("FETCH-17", "TIMER-4", "PREVOTE-21")
 
     def __init__(self, plan: Plan) -> None:
         self._voters = plan.voters
-        self._patience_ms = 2 * (plan.timeouts.fetch_ms * 3 // 2)
-        self._terms: dict[NodeId, _Term] = {}
+        self._allowed_ms = 2 * (plan.timeouts.fetch_ms * 3 // 2)
+        self._leaders: dict[NodeId, _Leader] = {}
 
-    def handled(self, step: Step) -> None:
+    def event_handled(self, step: Step) -> None:
         leader_id, now_ms = step.machine.node_id, step.now_ms
         if not isinstance(step.role_after, Leader):
-            self._terms.pop(leader_id, None)
+            self._leaders.pop(leader_id, None)
             return
-        # A term begins as if everybody had been heard.
-        term = self._terms.setdefault(leader_id, _Term(now_ms, dict.fromkeys(self._voters, now_ms)))
-        term.longest_gap_ms = max(term.longest_gap_ms, now_ms - term.last_step_ms)
-        term.last_step_ms = term.heard_ms[leader_id] = now_ms
+        # A new leader counts as fetched from by all voters.
+        leader = self._leaders.setdefault(leader_id, _Leader(now_ms, dict.fromkeys(self._voters, now_ms)))
+        leader.longest_gap_ms = max(leader.longest_gap_ms, now_ms - leader.last_step_ms)
+        leader.last_step_ms = leader.fetched_ms[leader_id] = now_ms
         if isinstance(step.event, RequestReceived) and isinstance(step.event.request, FetchRequest):
             voter = step.event.request.replica.node_id
-            if voter in term.heard_ms:
-                term.heard_ms[voter] = now_ms
-        majority_ms = sorted(term.heard_ms.values(), reverse=True)[len(self._voters) // 2]
-        is_heard = now_ms - majority_ms <= self._patience_ms + term.longest_gap_ms
-        self.require(is_heard, "%s leads, without a majority for %s ms", step.machine, now_ms - majority_ms)
+            if voter in leader.fetched_ms:
+                leader.fetched_ms[voter] = now_ms
+        majority_ms = sorted(leader.fetched_ms.values(), reverse=True)[len(self._voters) // 2]
+        has_majority = now_ms - majority_ms <= self._allowed_ms + leader.longest_gap_ms
+        self.require(
+            has_majority, "%s leads although no majority has fetched for %s ms", step.machine, now_ms - majority_ms
+        )
 
 
-class ReplicasHearSoon(Invariant):
-    """A replica's fetch that waits at a leader hears of a higher high watermark no later than the leader may linger."""
+class HighWatermarkIsSentInTime(Invariant):
+    """A leader responds to a replica's parked fetch within the linger time once the high watermark has moved."""
 
     rules = ("FETCH-11", "FETCH-12", "LINGER-1")
 
     def __init__(self, plan: Plan) -> None:
         self._linger_ms = plan.timeouts.linger_ms
-        self._waiting: dict[NodeId, dict[int, _WaitingFetch]] = {}
+        self._parked: dict[NodeId, dict[int, _ParkedFetch]] = {}
 
-    def started(self, machine: Machine) -> None:
-        self._waiting.pop(machine.node_id, None)
+    def node_started(self, machine: Machine) -> None:
+        self._parked.pop(machine.node_id, None)
 
-    def handled(self, step: Step) -> None:
-        waiting = self._waiting.setdefault(step.machine.node_id, {})
+    def event_handled(self, step: Step) -> None:
+        parked = self._parked.setdefault(step.machine.node_id, {})
         match step.event:
             case RequestReceived(request_id=request_id, request=FetchRequest() as request):
-                # A replica that does not say what it knows only hears of what moves after its fetch has come in.
+                # A replica that does not send its high watermark gets one only if it moves after the fetch came.
                 known = request.high_watermark if request.wants_high_watermark else step.high_watermark
-                waiting[request_id] = _WaitingFetch(known)
+                parked[request_id] = _ParkedFetch(known)
             case RequestAbandoned(request_id=request_id):
-                waiting.pop(request_id, None)
+                parked.pop(request_id, None)
             case _:
                 pass
         for effect in step.effects:
             if isinstance(effect, SendResponse):
-                waiting.pop(effect.request_id, None)
-        for fetch in waiting.values():
-            if not fetch.has_news(step):
+                parked.pop(effect.request_id, None)
+        for fetch in parked.values():
+            if not fetch.is_due(step):
                 continue
-            if fetch.news_since_ms is None:
-                fetch.news_since_ms = step.now_ms
-            is_soon = step.now_ms - fetch.news_since_ms < self._linger_ms
-            self.require(is_soon, "%s has left a fetch without its news since %s ms", step.machine, fetch.news_since_ms)
+            if fetch.due_since_ms is None:
+                fetch.due_since_ms = step.now_ms
+            is_in_time = step.now_ms - fetch.due_since_ms < self._linger_ms
+            self.require(
+                is_in_time,
+                "%s has a higher high watermark than a parked fetch since %s ms",
+                step.machine,
+                fetch.due_since_ms,
+            )
 
 
 @dataclass(slots=True)
-class _WaitingFetch:
-    """A replica's fetch at a leader, and since when there is a higher high watermark than it knows."""
+class _ParkedFetch:
+    """A replica's parked fetch, and since when the leader has a higher high watermark than the replica."""
 
     known: Offset | None
-    news_since_ms: int | None = None
+    due_since_ms: int | None = None
 
-    def has_news(self, step: Step) -> bool:
+    def is_due(self, step: Step) -> bool:
         return step.high_watermark is not None and (self.known is None or self.known < step.high_watermark)
 
 
 @dataclass(slots=True)
-class _Term:
-    """When a leader last did anything, when it last heard of each voter, and the longest time it stood still."""
+class _Leader:
+    """When a leader last handled an event, when each voter last fetched, and the longest time between two events."""
 
     last_step_ms: int
-    heard_ms: dict[NodeId, int]
+    fetched_ms: dict[NodeId, int]
     longest_gap_ms: int = 0

@@ -1,4 +1,4 @@
-"""Everybody who looks on, told of each thing in turn."""
+"""Passes each event on to the observers that handle it."""
 
 from __future__ import annotations
 
@@ -8,137 +8,137 @@ from raft.client.results import BatchPlan, FoundOffset
 from raft.core.effects import Effect, SendRequest, SendResponse
 from raft.core.messages import AppendResponse
 from raft.types import Batch, Epoch, Offset
-from tests.simulation.invariants.observer import Asked, Observer
+from tests.simulation.invariants.observer import CoreRequest, Observer
 from tests.simulation.log_model import Entry, LogModel
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
 
 
 class Watch(Observer):
-    """Tells each observer what it cares for, in their order."""
+    """Calls the observers in the order in which they were added."""
 
     def __init__(self) -> None:
         self._observers: list[Observer] = []
-        self._ask_again()
+        self._subscribe()
 
     def add(self, observers: Sequence[Observer]) -> None:
-        """Let others look on as well."""
+        """Add observers behind those that are there."""
         self._observers += observers
-        self._ask_again()
+        self._subscribe()
 
-    def _ask_again(self) -> None:
-        """Find out who cares for what: nearly everybody cares for little, and there is much to tell."""
+    def _subscribe(self) -> None:
+        """List for each event the observers that override its method: most observers override few of them."""
 
-        def those_who_care(hook: str) -> list[Callable[..., None]]:
-            caring = (each for each in self._observers if getattr(type(each), hook) is not getattr(Observer, hook))
-            return [getattr(each, hook) for each in caring]
+        def overriding(event: str) -> list[Callable[..., None]]:
+            found = (each for each in self._observers if getattr(type(each), event) is not getattr(Observer, event))
+            return [getattr(each, event) for each in found]
 
-        self._for_started = those_who_care("started")
-        self._for_lost_memory = those_who_care("lost_memory")
-        self._for_handled = those_who_care("handled")
-        self._for_changed_role = those_who_care("changed_role")
-        self._for_truncated = those_who_care("truncated")
-        self._for_appended = those_who_care("appended")
-        self._for_moved_high_watermark = those_who_care("moved_high_watermark")
-        self._for_stored = those_who_care("stored")
-        self._for_wrote = those_who_care("wrote")
-        self._for_flushed = those_who_care("flushed")
-        self._for_checkpointed = those_who_care("checkpointed")
-        self._for_carried_out = those_who_care("carried_out")
-        self._for_sent = those_who_care("sent")
-        self._for_replied = those_who_care("replied")
-        self._for_asked = those_who_care("asked")
-        self._for_told = those_who_care("told")
-        self._for_planned = those_who_care("planned")
-        self._for_found = those_who_care("found")
-        self._for_knows_epoch = those_who_care("knows_epoch")
-        self._for_read = those_who_care("read")
+        self._for_node_started = overriding("node_started")
+        self._for_disk_was_changed = overriding("disk_was_changed")
+        self._for_event_handled = overriding("event_handled")
+        self._for_role_changed = overriding("role_changed")
+        self._for_log_truncated = overriding("log_truncated")
+        self._for_log_appended = overriding("log_appended")
+        self._for_high_watermark_moved = overriding("high_watermark_moved")
+        self._for_election_state_stored = overriding("election_state_stored")
+        self._for_file_append_begun = overriding("file_append_begun")
+        self._for_log_flushed = overriding("log_flushed")
+        self._for_checkpoints_written = overriding("checkpoints_written")
+        self._for_effect_begun = overriding("effect_begun")
+        self._for_request_sent = overriding("request_sent")
+        self._for_response_sent = overriding("response_sent")
+        self._for_write_requested = overriding("write_requested")
+        self._for_write_settled = overriding("write_settled")
+        self._for_batch_planned = overriding("batch_planned")
+        self._for_offset_found = overriding("offset_found")
+        self._for_session_stepped = overriding("session_stepped")
+        self._for_records_read = overriding("records_read")
 
-    def started(self, machine: Machine) -> None:
-        for tell in self._for_started:
-            tell(machine)
+    def node_started(self, machine: Machine) -> None:
+        for call in self._for_node_started:
+            call(machine)
 
-    def lost_memory(self, machine: Machine) -> None:
-        for tell in self._for_lost_memory:
-            tell(machine)
+    def disk_was_changed(self, machine: Machine) -> None:
+        for call in self._for_disk_was_changed:
+            call(machine)
 
-    def handled(self, step: Step) -> None:
-        """Tell of a step, first what it is and then what it changes."""
-        for tell in self._for_handled:
-            tell(step)
+    def event_handled(self, step: Step) -> None:
+        """Report a step first as a whole, then by what it changed."""
+        for call in self._for_event_handled:
+            call(step)
         if step.changes_role:
-            self.changed_role(step)
+            self.role_changed(step)
         if step.truncated:
-            self.truncated(step)
+            self.log_truncated(step)
         if step.appended:
-            self.appended(step)
+            self.log_appended(step)
         if step.moves_high_watermark:
-            self.moved_high_watermark(step)
+            self.high_watermark_moved(step)
 
-    def changed_role(self, step: Step) -> None:
-        for tell in self._for_changed_role:
-            tell(step)
+    def role_changed(self, step: Step) -> None:
+        for call in self._for_role_changed:
+            call(step)
 
-    def truncated(self, step: Step) -> None:
-        for tell in self._for_truncated:
-            tell(step)
+    def log_truncated(self, step: Step) -> None:
+        for call in self._for_log_truncated:
+            call(step)
 
-    def appended(self, step: Step) -> None:
-        for tell in self._for_appended:
-            tell(step)
+    def log_appended(self, step: Step) -> None:
+        for call in self._for_log_appended:
+            call(step)
 
-    def moved_high_watermark(self, step: Step) -> None:
-        for tell in self._for_moved_high_watermark:
-            tell(step)
+    def high_watermark_moved(self, step: Step) -> None:
+        for call in self._for_high_watermark_moved:
+            call(step)
 
-    def stored(self, machine: Machine) -> None:
-        for tell in self._for_stored:
-            tell(machine)
+    def election_state_stored(self, machine: Machine) -> None:
+        for call in self._for_election_state_stored:
+            call(machine)
 
-    def wrote(self, machine: Machine, entries: Sequence[Entry]) -> None:
-        for tell in self._for_wrote:
-            tell(machine, entries)
+    def file_append_begun(self, machine: Machine, entries: Sequence[Entry]) -> None:
+        for call in self._for_file_append_begun:
+            call(machine, entries)
 
-    def flushed(self, machine: Machine) -> None:
-        for tell in self._for_flushed:
-            tell(machine)
+    def log_flushed(self, machine: Machine) -> None:
+        for call in self._for_log_flushed:
+            call(machine)
 
-    def checkpointed(self, machine: Machine) -> None:
-        for tell in self._for_checkpointed:
-            tell(machine)
+    def checkpoints_written(self, machine: Machine) -> None:
+        for call in self._for_checkpoints_written:
+            call(machine)
 
-    def carried_out(self, machine: Machine, effect: Effect) -> None:
-        for tell in self._for_carried_out:
-            tell(machine, effect)
+    def effect_begun(self, machine: Machine, effect: Effect) -> None:
+        for call in self._for_effect_begun:
+            call(machine, effect)
 
-    def sent(self, machine: Machine, order: SendRequest) -> None:
-        for tell in self._for_sent:
-            tell(machine, order)
+    def request_sent(self, machine: Machine, order: SendRequest) -> None:
+        for call in self._for_request_sent:
+            call(machine, order)
 
-    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
-        for tell in self._for_replied:
-            tell(machine, asked, order, records)
+    def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
+        for call in self._for_response_sent:
+            call(machine, request, order, records)
 
-    def asked(self, client: str, batch: Batch) -> None:
-        for tell in self._for_asked:
-            tell(client, batch)
+    def write_requested(self, client: str, batch: Batch) -> None:
+        for call in self._for_write_requested:
+            call(client, batch)
 
-    def told(self, client: str, batch: Batch, response: AppendResponse) -> None:
-        for tell in self._for_told:
-            tell(client, batch, response)
+    def write_settled(self, client: str, batch: Batch, response: AppendResponse) -> None:
+        for call in self._for_write_settled:
+            call(client, batch, response)
 
-    def planned(self, reader: str, start_offset: Offset, plan: BatchPlan) -> None:
-        for tell in self._for_planned:
-            tell(reader, start_offset, plan)
+    def batch_planned(self, reader: str, start_offset: Offset, plan: BatchPlan) -> None:
+        for call in self._for_batch_planned:
+            call(reader, start_offset, plan)
 
-    def found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
-        for tell in self._for_found:
-            tell(reader, timestamp, found)
+    def offset_found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
+        for call in self._for_offset_found:
+            call(reader, timestamp, found)
 
-    def knows_epoch(self, client: str, epoch: Epoch) -> None:
-        for tell in self._for_knows_epoch:
-            tell(client, epoch)
+    def session_stepped(self, client: str, epoch: Epoch) -> None:
+        for call in self._for_session_stepped:
+            call(client, epoch)
 
-    def read(self, reader: str, log: LogModel) -> None:
-        for tell in self._for_read:
-            tell(reader, log)
+    def records_read(self, reader: str, log: LogModel) -> None:
+        for call in self._for_records_read:
+            call(reader, log)

@@ -1,4 +1,4 @@
-"""Invariants of writes: each is in the log once, and what was acknowledged is there."""
+"""Invariants of writes: each is in the log at most once, and an acknowledged one is committed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from raft.types import FIRST_KEYED_PRODUCER_ID, Batch, BatchHeader, Offset
 from raft.writers import WriterTable
 from raft.writers.keys import version_of
 from tests.simulation.committed_log import CommittedLog
-from tests.simulation.invariants.observer import Asked, Invariant
+from tests.simulation.invariants.observer import CoreRequest, Invariant
 from tests.simulation.log_model import LogModel, write_id_of
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
 
-_EACH = 64
-"""Appends of all nodes between two checks of a table of writers."""
+_CHECK_EVERY = 64
+"""A table of writers is compared with its log once in so many appends of all nodes."""
 
 _UNKNOWN_OUTCOME = (
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -26,95 +26,97 @@ _UNKNOWN_OUTCOME = (
 
 
 class WrittenOnce(Invariant):
-    """A write that is repeated is in no log twice, committed or not."""
+    """No log holds a write twice, committed or not."""
 
     rules = ("CLIENT-8", "CLIENT-9")
 
-    def appended(self, step: Step) -> None:
+    def log_appended(self, step: Step) -> None:
         for entry in step.appended:
             write_id = write_id_of(entry.header)
             if write_id is not None:
                 times = step.log.times_written(write_id)
-                self.require(times == 1, "%s has write %s %s times in its log", step.machine, write_id, times)
+                self.require(times == 1, "%s: write %s is %s times in the log", step.machine, write_id, times)
 
 
-class AppendResponsesAreTrue(Invariant):
-    """What a client is told of its write is so: acknowledged is committed, where told; overtaken is overtaken."""
+class AppendResponsesAreCorrect(Invariant):
+    """The response to an append is correct: an acknowledged one is committed, a refused one is superseded."""
 
     rules = ("HW-6", "TEST-8", "CLIENT-6", "CLIENT-8", "CLIENT-11")
 
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
 
-    def replied(self, machine: Machine, asked: Asked, order: SendResponse, records: bytes) -> None:
-        if not isinstance(asked, AppendRequested):
+    def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
+        if not isinstance(request, AppendRequested):
             return
         response = order.response
-        assert isinstance(response, AppendResponse), "the answer to an append"
-        header = asked.batch.header
+        assert isinstance(response, AppendResponse), "the response to an append"
+        header = request.batch.header
         if response.error == ErrorCode.NONE:
-            self._check_acknowledged(machine, asked.batch, response)
+            self._check_acknowledged(machine, request.batch, response)
         elif response.error == ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
-            self._check_overtaken(machine, header)
+            self._check_superseded(machine, header)
         elif response.error == ErrorCode.DUPLICATE_RESOURCE:
-            self._check_other_content(machine, asked.batch)
+            self._check_other_content(machine, request.batch)
         elif response.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
             is_keyed = header.producer_id is not None and header.producer_id >= FIRST_KEYED_PRODUCER_ID
-            self.require(not is_keyed, "%s looks for order among the keyed writes of %s", machine, header)
+            self.require(not is_keyed, "%s requires consecutive sequences of a keyed writer: %s", machine, header)
         elif response.error not in _UNKNOWN_OUTCOME:
-            self.fail(f"{machine} answers {error_name(response.error)} to {header}")
+            self.fail(f"{machine} responds {error_name(response.error)} to {header}")
 
     def _check_acknowledged(self, machine: Machine, batch: Batch, response: AppendResponse) -> None:
         write_id = write_id_of(batch.header)
-        assert write_id is not None, "every client here names its writes"
+        assert write_id is not None, "every simulated write has an id"
         entry = self._committed.find(write_id)
         if entry is None:
             self.fail(f"{machine} acknowledges {write_id} at {response.base_offset}, which is not committed")
         base_offset = entry.header.base_offset
         self.require(
             response.base_offset == base_offset,
-            "%s says %s is at %s, it is at %s",
+            "%s acknowledges %s at %s, it is at %s",
             machine,
             write_id,
             response.base_offset,
             base_offset,
         )
         is_same = entry.payload[CHECKED_FROM:] == batch.payload[CHECKED_FROM:]
-        self.require(is_same, "%s acknowledges %s, other records are there", machine, write_id)
+        self.require(is_same, "%s acknowledges %s, but other records are committed under its id", machine, write_id)
 
     def _check_other_content(self, machine: Machine, batch: Batch) -> None:
         write_id = write_id_of(batch.header)
-        assert write_id is not None, "every client here names its writes"
+        assert write_id is not None, "every simulated write has an id"
         entry = self._committed.find(write_id)
         if entry is None:
-            self.fail(f"{machine} refuses {write_id} for what was written under it, and nothing of it is committed")
+            self.fail(f"{machine} refuses {write_id} as written with other content, but it is not committed")
         is_other = entry.payload[CHECKED_FROM:] != batch.payload[CHECKED_FROM:]
-        self.require(is_other, "%s refuses %s, whose own records are there", machine, write_id)
+        self.require(is_other, "%s refuses %s, but its own records are committed", machine, write_id)
 
-    def _check_overtaken(self, machine: Machine, header: BatchHeader) -> None:
+    def _check_superseded(self, machine: Machine, header: BatchHeader) -> None:
         version = version_of(header.producer_epoch, header.base_sequence)
         newest = self._committed.newest_version(header.producer_id or 0)
-        is_overtaken = newest is not None and newest > version
-        self.require(is_overtaken, "%s refuses version %s, committed is %s", machine, version, newest)
+        is_superseded = newest is not None and newest > version
+        self.require(
+            is_superseded, "%s refuses version %s as superseded, the newest committed is %s", machine, version, newest
+        )
 
 
-class WriterTableFollowsLog(Invariant):
-    """Each node's table of writers is what its log makes of it, however it came to be."""
+class WriterTableMatchesLog(Invariant):
+    """Each node's table of writers equals one that is built from its log."""
 
     rules = ("CLIENT-8", "CLIENT-13", "LOG-22")
 
     def __init__(self) -> None:
         self._appends = 0
 
-    def started(self, machine: Machine) -> None:
+    def node_started(self, machine: Machine) -> None:
         self._compare(machine, machine.written.model)
 
-    def truncated(self, step: Step) -> None:
+    def log_truncated(self, step: Step) -> None:
         self._check(step)
 
-    def appended(self, step: Step) -> None:
+    def log_appended(self, step: Step) -> None:
         self._appends += 1
-        if self._appends % _EACH == 0:
+        if self._appends % _CHECK_EVERY == 0:
             self._check(step)
 
     def _check(self, step: Step) -> None:
@@ -125,12 +127,14 @@ class WriterTableFollowsLog(Invariant):
         for entry in log.entries:
             fresh.appended(entry.header)
         is_same = _content(machine.writers) == _content(fresh)
-        self.require(is_same, "%s: the table is not that of its log up to %s", machine, log.end_offset)
+        self.require(
+            is_same, "%s: the table of writers differs from one built from the log up to %s", machine, log.end_offset
+        )
 
 
 def _content(table: WriterTable) -> object:
-    """What a table knows, and in which order it would forget. What it takes to undo it is left out: a fresh table could
-    undo everything, one in use only what is not committed.
+    """Return the writers of a table in the order in which they expire. The undo data are left out: a new table holds
+    all of them, one in use only those above the high watermark.
     """
     image = table.image(Offset(0))
     return image.log_time_ms, list(image.histories.items())

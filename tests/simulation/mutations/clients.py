@@ -1,4 +1,4 @@
-"""Bugs of what clients are told, and of whose writes are taken for new."""
+"""Bugs of responses to clients, and of the check for repeated writes."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ from tests.simulation.mutations.mutation import mutation
 
 
 @mutation(breaks=("CLIENT-8",), caught_by=("WrittenOnce",))
-def key_judged_without_the_uncommitted_tail(patch: pytest.MonkeyPatch) -> None:
-    """A write counts as new as long as it is not committed, though it may lie in the log already."""
+def key_checked_without_the_uncommitted_tail(patch: pytest.MonkeyPatch) -> None:
+    """A write counts as new until it is committed, although it may be in the log already."""
     judge = WriterTable.judge
 
-    def judge_by_what_is_committed(writers: WriterTable, header: BatchHeader) -> Verdict:
+    def judge_committed_only(writers: WriterTable, header: BatchHeader) -> Verdict:
         if writers._undo:
             writers = deepcopy(writers)
             writers.truncated(writers._undo[0].base_offset)
         return judge(writers, header)
 
-    patch.setattr(WriterTable, "judge", judge_by_what_is_committed)
+    patch.setattr(WriterTable, "judge", judge_committed_only)
 
 
 @mutation(breaks=("CLIENT-8",), caught_by=("WritersKeepTheirOrder",))
-def gap_in_a_producers_sequence(patch: pytest.MonkeyPatch) -> None:
-    """A producer's batch is taken though one before it is missing."""
-    _take_what_is_refused(patch, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+def sequence_gap_accepted(patch: pytest.MonkeyPatch) -> None:
+    """A producer's batch is appended although an earlier one is missing."""
+    _accept_instead_of(patch, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
 
 
 @mutation(breaks=("CLIENT-8",), caught_by=("WrittenOnce", "WritersKeepTheirOrder"))
-def older_version_of_a_key_written(patch: pytest.MonkeyPatch) -> None:
-    """A write of an older version is taken after a newer one."""
-    _take_what_is_refused(patch, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
+def older_version_accepted(patch: pytest.MonkeyPatch) -> None:
+    """A write of an older version is appended after a newer one."""
+    _accept_instead_of(patch, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreTrue",))
-def older_version_refused_too_early(patch: pytest.MonkeyPatch) -> None:
-    """A write of an older version is called overtaken while the newer one may still be cut off."""
+@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreCorrect",))
+def older_version_refused_before_the_newer_commits(patch: pytest.MonkeyPatch) -> None:
+    """A write of an older version is refused as superseded while the newer one may still be truncated."""
     judge = WriterTable.judge
 
     def judge_at_once(writers: WriterTable, header: BatchHeader) -> Verdict:
@@ -64,9 +64,9 @@ def older_version_refused_too_early(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(WriterTable, "judge", judge_at_once)
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreTrue",))
-def newer_version_taken_for_repeated(patch: pytest.MonkeyPatch) -> None:
-    """A new version of a key is answered with the offset of the last one, and not written."""
+@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreCorrect",))
+def newer_version_acknowledged_as_repeated(patch: pytest.MonkeyPatch) -> None:
+    """A new version of a key is acknowledged with the offset of the last one, and not appended."""
     judge = WriterTable.judge
 
     def judge_by_writer_only(writers: WriterTable, header: BatchHeader) -> Verdict:
@@ -80,15 +80,15 @@ def newer_version_taken_for_repeated(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(WriterTable, "judge", judge_by_writer_only)
 
 
-@mutation(breaks=("CLIENT-11",), caught_by=("AppendResponsesAreTrue",))
-def other_content_taken_for_repeated(patch: pytest.MonkeyPatch) -> None:
-    """Other rows under a written key are acknowledged, and are not in the log."""
+@mutation(breaks=("CLIENT-11",), caught_by=("AppendResponsesAreCorrect",))
+def other_content_acknowledged_as_repeated(patch: pytest.MonkeyPatch) -> None:
+    """Other rows under a written key are acknowledged, and not appended."""
     patch.setattr(table, "_judge_repeated_key", lambda written, *_: _repeated(written))
 
 
-@mutation(breaks=("CLIENT-11",), caught_by=("AppendResponsesAreTrue",))
-def only_record_counts_compared(patch: pytest.MonkeyPatch) -> None:
-    """Other rows under a written key are acknowledged if there are as many."""
+@mutation(breaks=("CLIENT-11",), caught_by=("AppendResponsesAreCorrect",))
+def content_compared_by_record_count(patch: pytest.MonkeyPatch) -> None:
+    """Other rows under a written key are acknowledged if their number is the same."""
     judge = table._judge_repeated_key
 
     def judge_by_count(written: Written, header: BatchHeader, version: int) -> Verdict:
@@ -99,14 +99,14 @@ def only_record_counts_compared(patch: pytest.MonkeyPatch) -> None:
 
 
 @mutation(breaks=("CLIENT-11",), caught_by=("WrittenOnce", "WritersKeepTheirOrder"))
-def other_content_written(patch: pytest.MonkeyPatch) -> None:
-    """Other rows under a written key are written as well."""
-    _take_what_is_refused(patch, ErrorCode.DUPLICATE_RESOURCE)
+def other_content_accepted(patch: pytest.MonkeyPatch) -> None:
+    """Other rows under a written key are appended."""
+    _accept_instead_of(patch, ErrorCode.DUPLICATE_RESOURCE)
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreTrue",))
-def repeated_write_taken_for_other_content(patch: pytest.MonkeyPatch) -> None:
-    """A write that comes again is refused as if it had other rows."""
+@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreCorrect",))
+def repeated_write_refused_as_other_content(patch: pytest.MonkeyPatch) -> None:
+    """A repeated write is refused as if it had other rows."""
 
     def refuse(written: Written, *_: object) -> Verdict:
         return Refused(
@@ -117,35 +117,35 @@ def repeated_write_taken_for_other_content(patch: pytest.MonkeyPatch) -> None:
 
 
 @mutation(breaks=("CLIENT-8",), caught_by=("WrittenOnce",))
-def appends_together_are_judged_by_the_log_before_all_of_them(patch: pytest.MonkeyPatch) -> None:
-    """Of appends that come together, each is judged against the log as it was before the first of them."""
+def coalesced_appends_not_checked_against_each_other(patch: pytest.MonkeyPatch) -> None:
+    """Each of several coalesced appends is checked against the log as it was before the first of them."""
 
-    def append_unseen(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
+    def append_with_old_verdicts(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
         verdicts = iter([state.writers.judge(event.batch.header) for event in events])
         with pytest.MonkeyPatch.context() as inner:
             inner.setattr(WriterTable, "judge", lambda _table, _header: next(verdicts))
             on_appends(state, events, now_ms)
 
-    patch.setattr(machine, "on_appends", append_unseen)
+    patch.setattr(machine, "on_appends", append_with_old_verdicts)
 
 
 @mutation(breaks=("CLIENT-6",), caught_by=("OnlyRequestedWritesAreCommitted",))
-def record_that_no_client_wrote(patch: pytest.MonkeyPatch) -> None:
-    """A leader adds a record of its own to what clients write."""
+def leader_appends_an_extra_record(patch: pytest.MonkeyPatch) -> None:
+    """A leader appends a record of its own behind the records of clients."""
 
     def append_more(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
         end_before = state.log.end_offset
         on_appends(state, events, now_ms)
         if state.log.end_offset > end_before:
-            payload = build_batch([Record(value=b"by the way")], base_offset=state.log.end_offset, epoch=state.epoch)
+            payload = build_batch([Record(value=b"extra")], base_offset=state.log.end_offset, epoch=state.epoch)
             state.append((Batch(header=read_header(payload), payload=payload),))
 
     patch.setattr(machine, "on_appends", append_more)
 
 
 @mutation(breaks=("CLIENT-2", "FETCH-29"), caught_by=("ReadsAreCommitted",))
-def client_reads_past_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
-    """A leader gives clients whatever is in its log."""
+def core_serves_records_above_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
+    """A leader serves its whole log to clients."""
 
     def serve(state: State, request_id: int, request: ClientFetchRequest, now_ms: int) -> None:
         known = state.high_watermark
@@ -157,9 +157,9 @@ def client_reads_past_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(machine, "on_client_fetch", serve)
 
 
-@mutation(breaks=("CLIENT-3",), caught_by=("ReadersAreNotSentBack",))
-def follower_that_is_behind_sends_readers_back(patch: pytest.MonkeyPatch) -> None:
-    """A follower that has not heard of an offset yet says that there is no such offset."""
+@mutation(breaks=("CLIENT-3",), caught_by=("ReadOffsetsStayValid",))
+def lagging_follower_responds_offset_out_of_range(patch: pytest.MonkeyPatch) -> None:
+    """A follower that does not have an offset yet responds with OFFSET_OUT_OF_RANGE."""
 
     def error_of(state: State, request: ClientFetchRequest) -> ErrorCode:
         error = _client_error(state, request)
@@ -168,9 +168,9 @@ def follower_that_is_behind_sends_readers_back(patch: pytest.MonkeyPatch) -> Non
     patch.setattr(fetching, "_client_error", error_of)
 
 
-@mutation(breaks=("CLIENT-1",), caught_by=("ReadersAreNotSentBack",))
-def deposed_leader_serves_readers(patch: pytest.MonkeyPatch) -> None:
-    """A leader of days gone by judges a reader's offset, though the reader has seen a newer epoch."""
+@mutation(breaks=("CLIENT-1",), caught_by=("ReadOffsetsStayValid",))
+def deposed_leader_ignores_the_epoch_of_a_client(patch: pytest.MonkeyPatch) -> None:
+    """A deposed leader serves a client that has sent a higher epoch than the leader's."""
 
     def serve(state: State, request_id: int, request: ClientFetchRequest, now_ms: int) -> None:
         on_client_fetch(state, request_id, replace(request, epoch=None), now_ms)
@@ -182,12 +182,12 @@ def _repeated(written: Written) -> Repeated:
     return Repeated(base_offset=written.base_offset, end_offset=written.end_offset)
 
 
-def _take_what_is_refused(patch: pytest.MonkeyPatch, error: ErrorCode) -> None:
-    """Let the table accept every batch that it would refuse with this error."""
+def _accept_instead_of(patch: pytest.MonkeyPatch, error: ErrorCode) -> None:
+    """Make the table accept every batch that it would refuse with this error."""
     judge = WriterTable.judge
 
-    def judge_mildly(writers: WriterTable, header: BatchHeader) -> Verdict:
+    def judge_and_accept(writers: WriterTable, header: BatchHeader) -> Verdict:
         verdict = judge(writers, header)
         return Accepted() if isinstance(verdict, Refused) and verdict.error == error else verdict
 
-    patch.setattr(WriterTable, "judge", judge_mildly)
+    patch.setattr(WriterTable, "judge", judge_and_accept)

@@ -1,4 +1,4 @@
-"""Bugs of commitment: what counts as committed, and who hears of it."""
+"""Bugs of commitment: the high watermark, and the responses that depend on it."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ from tests.simulation.mutations.mutation import mutation
 _NEVER = Offset(-1)
 
 
-@mutation(breaks=("HW-2", "SCENARIO-27"), caught_by=("OwnEpochCommits",))
-def high_watermark_on_a_record_of_an_older_epoch(patch: pytest.MonkeyPatch) -> None:
-    """A leader commits whatever is on a majority, even if nothing of its own epoch is."""
+@mutation(breaks=("HW-2", "SCENARIO-27"), caught_by=("CommitNeedsRecordOfOwnEpoch",))
+def high_watermark_moved_by_records_of_an_older_epoch(patch: pytest.MonkeyPatch) -> None:
+    """A leader commits what is on a majority, even if no record of its own epoch is."""
 
-    def any_majority(
+    def of_any_epoch(
         durable_offsets: Iterable[Offset | None], *, epoch_start_offset: Offset, high_watermark: Offset | None
     ) -> Offset | None:
         return next_high_watermark(durable_offsets, epoch_start_offset=_NEVER, high_watermark=high_watermark)
 
-    patch.setattr(commits, "next_high_watermark", any_majority)
+    patch.setattr(commits, "next_high_watermark", of_any_epoch)
 
 
-@mutation(breaks=("HW-2",), caught_by=("OwnEpochCommits",))
-def high_watermark_at_the_start_of_the_epoch(patch: pytest.MonkeyPatch) -> None:
-    """A leader commits what lies before its epoch, without the record that opens it: >= in place of >."""
+@mutation(breaks=("HW-2",), caught_by=("CommitNeedsRecordOfOwnEpoch",))
+def high_watermark_moved_to_the_epoch_start_offset(patch: pytest.MonkeyPatch) -> None:
+    """A leader commits the records of older epochs without the first one of its own: >= in place of >."""
 
-    def one_less(
+    def from_epoch_start(
         durable_offsets: Iterable[Offset | None], *, epoch_start_offset: Offset, high_watermark: Offset | None
     ) -> Offset | None:
         start = Offset(epoch_start_offset - 1)
         return next_high_watermark(durable_offsets, epoch_start_offset=start, high_watermark=high_watermark)
 
-    patch.setattr(commits, "next_high_watermark", one_less)
+    patch.setattr(commits, "next_high_watermark", from_epoch_start)
 
 
 @mutation(breaks=("HW-1",), caught_by=("CommittedIsDurable",))
-def one_voter_less_commits(patch: pytest.MonkeyPatch) -> None:
-    """The high watermark is one place too far up in the list of voters: what half of them have is committed."""
+def commit_needs_one_voter_less(patch: pytest.MonkeyPatch) -> None:
+    """One voter less than a majority is enough to commit."""
 
     def of_a_minority(
         durable_offsets: Iterable[Offset | None], *, epoch_start_offset: Offset, high_watermark: Offset | None
@@ -61,8 +61,8 @@ def one_voter_less_commits(patch: pytest.MonkeyPatch) -> None:
 
 
 @mutation(breaks=("HW-3", "FETCH-8"), caught_by=("HighWatermarkNeverFalls",))
-def high_watermark_follows_a_late_fetch_down(patch: pytest.MonkeyPatch) -> None:
-    """A fetch that comes late shows less than its voter has by now, and the high watermark goes back."""
+def high_watermark_lowered_by_a_late_fetch(patch: pytest.MonkeyPatch) -> None:
+    """A late fetch has a lower offset than the voter has now, and lowers the high watermark."""
 
     def as_computed(
         durable_offsets: Iterable[Offset | None], *, epoch_start_offset: Offset, high_watermark: Offset | None
@@ -74,8 +74,8 @@ def high_watermark_follows_a_late_fetch_down(patch: pytest.MonkeyPatch) -> None:
 
 
 @mutation(breaks=("HW-7", "LOG-6"), caught_by=("CommittedIsDurable",))
-def leader_counts_what_it_has_not_flushed(patch: pytest.MonkeyPatch) -> None:
-    """A leader counts itself with the end of its log, as if that were on its disk."""
+def leader_counts_its_unflushed_records(patch: pytest.MonkeyPatch) -> None:
+    """A leader counts itself with its log end offset, although the end is not flushed."""
 
     def advance(state: State) -> bool:
         durable_end, state.flushes.durable_end = state.flushes.durable_end, state.log.end_offset
@@ -88,8 +88,8 @@ def leader_counts_what_it_has_not_flushed(patch: pytest.MonkeyPatch) -> None:
 
 
 @mutation(breaks=("HW-7",), caught_by=("CommittedIsDurable",))
-def sole_voter_does_not_wait_for_its_disk(patch: pytest.MonkeyPatch) -> None:
-    """A quorum of one commits what it appends, before it is flushed."""
+def sole_voter_commits_before_the_flush(patch: pytest.MonkeyPatch) -> None:
+    """A quorum of one voter commits what it appends before it is flushed."""
     append = appending.on_appends
 
     def append_and_commit(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
@@ -100,23 +100,23 @@ def sole_voter_does_not_wait_for_its_disk(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("raft.core.machine.on_appends", append_and_commit)
 
 
-@mutation(breaks=("HW-6", "CLIENT-6"), caught_by=("AppendResponsesAreTrue",))
-def acknowledged_before_it_is_committed(patch: pytest.MonkeyPatch) -> None:
+@mutation(breaks=("HW-6", "CLIENT-6"), caught_by=("AppendResponsesAreCorrect",))
+def append_acknowledged_before_it_is_committed(patch: pytest.MonkeyPatch) -> None:
     """A leader acknowledges an append as soon as it is in its own log."""
 
-    def append_and_answer(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
+    def append_and_respond(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
         on_appends(state, events, now_ms)
         for event in events:
             waiting = state.appends.take(event.request_id)
             if waiting is not None:
                 state.respond_to_append(event.request_id, waiting.error, waiting.base_offset)
 
-    patch.setattr("raft.core.machine.on_appends", append_and_answer)
+    patch.setattr("raft.core.machine.on_appends", append_and_respond)
 
 
 @mutation(breaks=("FETCH-9", "TEST-12"), caught_by=("CommittedIsDurable",))
-def observers_count(patch: pytest.MonkeyPatch) -> None:
-    """What a majority of all replicas has is committed, whether they vote or not."""
+def observers_count_for_the_majority(patch: pytest.MonkeyPatch) -> None:
+    """A majority of all replicas commits, observers included."""
 
     def advance(state: State) -> bool:
         role = state.role
@@ -136,8 +136,8 @@ def observers_count(patch: pytest.MonkeyPatch) -> None:
 
 
 @mutation(breaks=("HW-5",), caught_by=("CommittedNeverChanges",))
-def follower_commits_what_it_does_not_have(patch: pytest.MonkeyPatch) -> None:
-    """A follower takes over its leader's high watermark, however long its own log is."""
+def follower_high_watermark_above_its_log_end(patch: pytest.MonkeyPatch) -> None:
+    """A follower adopts its leader's high watermark even above its own log end offset."""
 
     def learn(state: State, leaders: Offset | None, now_ms: int) -> None:
         if leaders is not None and leaders != state.high_watermark:
@@ -147,11 +147,11 @@ def follower_commits_what_it_does_not_have(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(following, "_learn_high_watermark", learn)
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreTrue",))
-def repeated_append_acknowledged_at_once(patch: pytest.MonkeyPatch) -> None:
-    """An append that is in the log already is acknowledged, though what is there may still be cut off."""
+@mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreCorrect",))
+def repeated_append_acknowledged_before_it_is_committed(patch: pytest.MonkeyPatch) -> None:
+    """An append that is in the log already is acknowledged, though that batch may still be truncated."""
 
-    def append_or_answer(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
+    def append_or_respond(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
         for event in events:
             end_before = state.log.end_offset
             on_appends(state, (event,), now_ms)
@@ -163,29 +163,29 @@ def repeated_append_acknowledged_at_once(patch: pytest.MonkeyPatch) -> None:
             else:
                 state.appends.add(waiting)
 
-    patch.setattr("raft.core.machine.on_appends", append_or_answer)
+    patch.setattr("raft.core.machine.on_appends", append_or_respond)
 
 
 @mutation(breaks=("STATE-5", "VOTE-20"), caught_by=("StoredBeforeSent",))
-def effects_out_of_order(patch: pytest.MonkeyPatch) -> None:
-    """Whatever leaves the node comes first in the list of what to do, and the disk after it."""
+def messages_sent_before_state_is_stored(patch: pytest.MonkeyPatch) -> None:
+    """The effects that send messages are moved before those that write to the disk."""
     handle = RaftCore.handle
 
-    def handle_in_a_hurry(core: RaftCore, event: Event, now_ms: int) -> list[Effect]:
+    def send_first(core: RaftCore, event: Event, now_ms: int) -> list[Effect]:
         return sorted(
             handle(core, event, now_ms), key=lambda effect: not isinstance(effect, SendRequest | SendResponse)
         )
 
-    patch.setattr(RaftCore, "handle", handle_in_a_hurry)
+    patch.setattr(RaftCore, "handle", send_first)
 
 
 @mutation(breaks=("LOG-21",), caught_by=("CheckpointIsCommitted",))
-def high_watermark_checkpointed_ahead_of_the_commit(patch: pytest.MonkeyPatch) -> None:
-    """The checkpointed high watermark is what is on the disk, whether it is committed or not."""
+def durable_end_checkpointed_as_high_watermark(patch: pytest.MonkeyPatch) -> None:
+    """The checkpointed high watermark is the durable end of the log, committed or not."""
     patch.setattr(RaftCore, "durable_high_watermark", property(lambda core: core.durable_end))
 
 
 @mutation(breaks=("LOG-21",), caught_by=("CheckpointIsCommitted",))
-def high_watermark_checkpointed_ahead_of_the_disk(patch: pytest.MonkeyPatch) -> None:
-    """The checkpointed high watermark is what is committed, though a cut, or a flush, is still under way here."""
+def high_watermark_checkpointed_above_the_durable_end(patch: pytest.MonkeyPatch) -> None:
+    """The checkpointed high watermark is the committed offset, although a truncation or a flush is not done yet."""
     patch.setattr(RaftCore, "durable_high_watermark", property(lambda core: core._state.known_committed))

@@ -1,4 +1,4 @@
-"""Bugs of the order in which the disk's work is done."""
+"""Bugs in the order of a disk's jobs."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from tests.simulation.mutations.mutation import mutation
 Result = TypeVar("Result")
 
 
-@mutation(breaks=("LOG-6",), caught_by=("OnlyDurableIsFetched", "CommittedIsDurable", "CheckpointIsCommitted"))
-def flush_overtakes_the_append_before_it(patch: pytest.MonkeyPatch) -> None:
-    """A flush does not wait for the jobs before it: it may be done before what it has to cover is written."""
+@mutation(breaks=("LOG-6",), caught_by=("FetchOffsetIsDurable", "CommittedIsDurable", "CheckpointIsCommitted"))
+def flush_done_before_an_earlier_append(patch: pytest.MonkeyPatch) -> None:
+    """A flush does not wait for earlier jobs: it may be done before the records that it has to cover are written."""
     patch.setattr(ReplicaDisk, "flush", lambda self, order: self._order_flush(order))
 
 
 @mutation(breaks=("STATE-5",), caught_by=("StoredBeforeSent", "RoleIsStored"))
-def election_state_said_to_be_stored_too_early(patch: pytest.MonkeyPatch) -> None:
-    """The engine is told that an election state is stored when the job is queued."""
+def election_state_reported_before_it_is_stored(patch: pytest.MonkeyPatch) -> None:
+    """The engine counts an election state as stored when its job is queued."""
     store = ReplicaDisk.store
 
     def store_later(self: ReplicaDisk, state: ElectionState, done: Callable[[None], None]) -> None:
@@ -36,9 +36,12 @@ def election_state_said_to_be_stored_too_early(patch: pytest.MonkeyPatch) -> Non
     patch.setattr(ReplicaDisk, "store", store_later)
 
 
-@mutation(breaks=("DIVERGE-6",), caught_by=("NothingBreaks", "LogsMatch", "RecoveredLog", "OnlyDurableIsFetched"))
-def truncation_waits_like_a_read(patch: pytest.MonkeyPatch) -> None:
-    """A truncation is done after the appends that were ordered after it."""
+@mutation(
+    breaks=("DIVERGE-6",),
+    caught_by=("NoUnexpectedErrors", "LogsMatch", "RecoveredLogMatchesWrites", "FetchOffsetIsDurable"),
+)
+def truncation_done_after_later_appends(patch: pytest.MonkeyPatch) -> None:
+    """A truncation is done after appends that were ordered after it."""
 
     def truncate_later(self: ReplicaDisk, end_offset: Offset) -> None:
         self._jobs.put_later(lambda: self._truncate(end_offset))
@@ -48,10 +51,16 @@ def truncation_waits_like_a_read(patch: pytest.MonkeyPatch) -> None:
 
 @mutation(
     breaks=("LOG-6",),
-    caught_by=("NothingBreaks", "LogsMatch", "RecoveredLog", "OnlyDurableIsFetched", "ReadsFindRecords"),
+    caught_by=(
+        "NoUnexpectedErrors",
+        "LogsMatch",
+        "RecoveredLogMatchesWrites",
+        "FetchOffsetIsDurable",
+        "ReadsFindRecords",
+    ),
 )
-def two_disk_jobs_swapped(patch: pytest.MonkeyPatch) -> None:
-    """Of jobs that wait, the one that was put last is done first."""
+def disk_jobs_done_last_in_first_out(patch: pytest.MonkeyPatch) -> None:
+    """The newest of the waiting jobs is done first."""
 
     def put_first(self: JobQueue, work: Callable[[], Result], done: Callable[[Result], None] | None = None) -> None:
         self._jobs.appendleft(_Job(work, done))  # type: ignore[arg-type]  # the pair fits together
@@ -61,8 +70,8 @@ def two_disk_jobs_swapped(patch: pytest.MonkeyPatch) -> None:
 
 
 @mutation(breaks=("FETCH-10",), caught_by=("ReadsFindRecords",))
-def read_overtakes_the_append_before_it(patch: pytest.MonkeyPatch) -> None:
-    """A read for a follower does not wait for the jobs before it, and finds nothing where something is to be."""
+def read_done_before_an_earlier_append(patch: pytest.MonkeyPatch) -> None:
+    """A read for a follower does not wait for earlier appends, and finds no records."""
 
     def read_at_once(self: ReplicaDisk, read: ReadRange, done: Callable[[bytes], None]) -> None:
         log = self._directory.log
@@ -71,22 +80,22 @@ def read_overtakes_the_append_before_it(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ReplicaDisk, "read", read_at_once)
 
 
-@mutation(breaks=("CLIENT-2",), caught_by=("ReadsFindRecords", "ReadsAreCommitted", "ReadersGoForward"))
-def only_the_last_piece_of_a_read_is_given(patch: pytest.MonkeyPatch) -> None:
-    """A read in pieces gives the last of them."""
+@mutation(breaks=("CLIENT-2",), caught_by=("ReadsFindRecords", "ReadsAreCommitted", "ReadersFollowCommittedLog"))
+def only_the_last_piece_of_a_read_returned(patch: pytest.MonkeyPatch) -> None:
+    """A read in several pieces returns only the last of them."""
     read_piece = PiecewiseRead._read_piece
 
-    def read_and_forget(self: PiecewiseRead[object]) -> tuple[object] | None:
+    def drop_earlier_pieces(self: PiecewiseRead[object]) -> tuple[object] | None:
         self._found.clear()
         return read_piece(self)
 
     patch.setattr("raft.runtime.piecewise_read._PIECE_BYTES", 200)
-    patch.setattr(PiecewiseRead, "_read_piece", read_and_forget)
+    patch.setattr(PiecewiseRead, "_read_piece", drop_earlier_pieces)
 
 
-@mutation(breaks=("LOG-6",), caught_by=("Recovers",))
-def flush_order_lost_when_another_waits(patch: pytest.MonkeyPatch) -> None:
-    """A flush that is ordered while another one waits takes its place, and the older one's number is reported."""
+@mutation(breaks=("LOG-6",), caught_by=("QuorumRecovers",))
+def second_flush_order_dropped(patch: pytest.MonkeyPatch) -> None:
+    """A flush that is ordered while another one waits is dropped, so its number is never reported."""
     order = Flusher.order
 
     def order_once(self: Flusher, flush: FlushLog) -> None:

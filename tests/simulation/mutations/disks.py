@@ -1,4 +1,4 @@
-"""Bugs of the storage: what lasts, what is believed to, and what a crash leaves."""
+"""Bugs of the storage: flushes, truncation and recovery."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.simulation.mutations.mutation import mutation, switched_off
 
 @mutation(breaks=("STATE-4",), caught_by=("StoredBeforeSent", "RoleIsStored"))
 def election_state_not_flushed(patch: pytest.MonkeyPatch) -> None:
-    """The file of the election state gets its name before its bytes are on the disk."""
+    """The election state file is renamed before its bytes are flushed."""
 
     def replace_unflushed(files: Files, name: str, content: bytes) -> None:
         file = files.create(name)
@@ -28,26 +28,26 @@ def election_state_not_flushed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(election_state, "replace_file", replace_unflushed)
 
 
-@mutation(breaks=("STATE-4",), caught_by=("StoredBeforeSent", "RoleIsStored", "NodesStartAgain"))
-def folder_not_flushed_after_rename(patch: pytest.MonkeyPatch) -> None:
-    """The new election state is on the disk, but its name is not: after a crash the old file is there."""
+@mutation(breaks=("STATE-4",), caught_by=("StoredBeforeSent", "RoleIsStored", "NodesRestart"))
+def directory_not_flushed_after_rename(patch: pytest.MonkeyPatch) -> None:
+    """The directory is not flushed after the rename of the election state file: a crash brings the old one back."""
 
-    def replace_without_folder(files: Files, name: str, content: bytes) -> None:
+    def replace_without_directory_flush(files: Files, name: str, content: bytes) -> None:
         with switched_off(MemoryFiles, "sync_directory"):
             replace_file(files, name, content)
 
-    patch.setattr(election_state, "replace_file", replace_without_folder)
+    patch.setattr(election_state, "replace_file", replace_without_directory_flush)
 
 
-@mutation(breaks=("LOG-6",), caught_by=("FlushTellsTheTruth",))
-def flush_that_does_nothing(patch: pytest.MonkeyPatch) -> None:
-    """A flush says that it is done, and has not asked the disk."""
+@mutation(breaks=("LOG-6",), caught_by=("FlushedIsDurable",))
+def flush_does_nothing(patch: pytest.MonkeyPatch) -> None:
+    """A flush returns without flushing the file."""
     patch.setattr(Segment, "flush", lambda _segment: None)
 
 
-@mutation(breaks=("LOG-6", "LOG-14"), caught_by=("FlushTellsTheTruth",))
+@mutation(breaks=("LOG-6", "LOG-14"), caught_by=("FlushedIsDurable",))
 def full_segment_not_flushed(patch: pytest.MonkeyPatch) -> None:
-    """A new segment is begun while the full one is not on the disk; later flushes look at the new one only."""
+    """A new segment is started before the full one is flushed, and later flushes cover the new one only."""
     roll = Log._roll
 
     def roll_unflushed(log: Log) -> None:
@@ -57,33 +57,33 @@ def full_segment_not_flushed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "_roll", roll_unflushed)
 
 
-@mutation(breaks=("DIVERGE-6", "LOG-6"), caught_by=("RecoveredLog", "LogsMatch", "DamageIsRefused"))
-def cut_not_flushed(patch: pytest.MonkeyPatch) -> None:
-    """A truncation is not on the disk when new records are written behind it: a crash brings the old ones back."""
+@mutation(breaks=("DIVERGE-6", "LOG-6"), caught_by=("RecoveredLogMatchesWrites", "LogsMatch", "DamagedLogIsRefused"))
+def truncation_not_flushed(patch: pytest.MonkeyPatch) -> None:
+    """A truncation is not flushed before records are appended behind it: a crash brings the old ones back."""
     patch.setattr(Segment, "truncate_file", lambda segment, size_bytes: segment._file.truncate(size_bytes))
 
 
-@mutation(breaks=("LOG-13",), caught_by=("NodesStartAgain",))
-def recovery_point_not_taken_back(patch: pytest.MonkeyPatch) -> None:
-    """The recovery point stays above a truncation, and vouches for records that were never flushed."""
+@mutation(breaks=("LOG-13",), caught_by=("NodesRestart",))
+def recovery_point_not_lowered_by_truncation(patch: pytest.MonkeyPatch) -> None:
+    """The recovery point stays above a truncation, so records count as flushed that were not."""
     patch.setattr(RecoveryPoint, "retreat", lambda _point, _end_offset: None)
 
 
-@mutation(breaks=("LOG-13",), caught_by=("DamageIsRefused",))
-def damage_cut_off_like_a_torn_write(patch: pytest.MonkeyPatch) -> None:
-    """A node that finds flushed records damaged cuts its log there, and goes on as if it had never had them."""
+@mutation(breaks=("LOG-13",), caught_by=("DamagedLogIsRefused",))
+def damage_below_the_recovery_point_truncated(patch: pytest.MonkeyPatch) -> None:
+    """A start truncates damaged records below the recovery point, like a torn write, instead of refusing."""
     patch.setattr(Recovery, "_check_nothing_is_lost", lambda _recovery, _damage: None)
 
 
-@mutation(breaks=("LOG-19",), caught_by=("DamageIsRefused",))
-def damage_cut_off_though_whole_batches_follow(patch: pytest.MonkeyPatch) -> None:
-    """A node that finds damage above its recovery point cuts its log there without a look at what follows."""
+@mutation(breaks=("LOG-19",), caught_by=("DamagedLogIsRefused",))
+def damage_before_whole_batches_truncated(patch: pytest.MonkeyPatch) -> None:
+    """A start truncates damage above the recovery point, although whole batches follow it."""
     patch.setattr(Recovery, "_check_nothing_follows", lambda _recovery, _damage, _later: None)
 
 
-@mutation(breaks=("LOG-13", "LOG-6"), caught_by=("RecoveredLog",))
+@mutation(breaks=("LOG-13", "LOG-6"), caught_by=("RecoveredLogMatchesWrites",))
 def recovered_log_not_flushed(patch: pytest.MonkeyPatch) -> None:
-    """A node that starts counts as durable what it finds in its files, though only the cache may hold it."""
+    """A start counts recovered records as durable, although they may be in the page cache only."""
     settle = Recovery._settle
 
     def settle_unflushed(recovery: Recovery) -> None:
@@ -93,31 +93,31 @@ def recovered_log_not_flushed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Recovery, "_settle", settle_unflushed)
 
 
-@mutation(breaks=("LOG-2", "LOG-13", "FETCH-24"), caught_by=("LogsMatch", "DamageIsRefused"))
-def checksum_not_looked_at(patch: pytest.MonkeyPatch) -> None:
-    """Batches are believed whatever their checksum says."""
+@mutation(breaks=("LOG-2", "LOG-13", "FETCH-24"), caught_by=("LogsMatch", "DamagedLogIsRefused"))
+def checksum_not_checked(patch: pytest.MonkeyPatch) -> None:
+    """The checksums of batches are not checked."""
     patch.setattr("raft.records.split.check_crc", lambda _buffer, _position, _size_bytes: None)
 
 
 @mutation(breaks=("LOG-10",), caught_by=("EpochCheckpointMatchesLog",))
-def epochs_not_written(patch: pytest.MonkeyPatch) -> None:
-    """A flush leaves the file of epochs as it was."""
+def epoch_checkpoint_not_written(patch: pytest.MonkeyPatch) -> None:
+    """A flush does not write the leader-epoch-checkpoint."""
 
-    def keep_in_mind(log: Log, epochs: object) -> None:
+    def store_nothing(log: Log, epochs: object) -> None:
         log._epochs_on_disk = log._epochs
 
-    patch.setattr(Log, "_store_epochs", keep_in_mind)
+    patch.setattr(Log, "_store_epochs", store_nothing)
 
 
-@mutation(breaks=("LOG-17",), caught_by=("RefusingDiskIsLeftAlone",))
-def refused_flush_tried_again(patch: pytest.MonkeyPatch) -> None:
-    """A flush that the disk refused is tried once more, and believed if it goes well then."""
+@mutation(breaks=("LOG-17",), caught_by=("NoDiskCallsAfterAnError",))
+def failed_flush_retried(patch: pytest.MonkeyPatch) -> None:
+    """A flush that failed is retried, and counts as done if the retry succeeds."""
     flush = Segment.flush
 
-    def flush_stubbornly(segment: Segment) -> None:
+    def flush_with_retry(segment: Segment) -> None:
         try:
             flush(segment)
         except StorageError:
             flush(segment)
 
-    patch.setattr(Segment, "flush", flush_stubbornly)
+    patch.setattr(Segment, "flush", flush_with_retry)

@@ -1,4 +1,4 @@
-"""Bugs of elections: who stands when, and who goes on."""
+"""Bugs of elections: pre-votes, candidates, epochs and leadership."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from tests.simulation.mutations.mutation import mutation
 
 
 @mutation(breaks=("PREVOTE-9",), caught_by=("LeadershipIsStable",))
-def live_follower_grants_pre_vote(patch: pytest.MonkeyPatch) -> None:
-    """A follower grants pre-votes although its leader answers it."""
+def follower_with_a_live_leader_grants_pre_vote(patch: pytest.MonkeyPatch) -> None:
+    """A follower grants pre-votes although its leader responds to its fetches."""
 
     def would_grant(state: State, request: VoteRequest) -> bool:
         if isinstance(state.role, Follower):
@@ -36,43 +36,43 @@ def live_follower_grants_pre_vote(patch: pytest.MonkeyPatch) -> None:
 
 
 @mutation(breaks=("ROLE-2", "PREVOTE-12"), caught_by=("LeadershipIsStable",))
-def no_pre_vote(patch: pytest.MonkeyPatch) -> None:
-    """A node that misses its leader raises its epoch at once, without asking whether anybody would vote for it."""
+def pre_vote_skipped(patch: pytest.MonkeyPatch) -> None:
+    """A node whose fetch timeout expires raises its epoch without requesting pre-votes."""
 
-    def stand_at_once(state: State, *, now_ms: int, reason: str) -> None:
+    def become_candidate_at_once(state: State, *, now_ms: int, reason: str) -> None:
         become_prospective(state, now_ms=now_ms, reason=reason)
         if isinstance(state.role, Prospective):
             become_candidate(state, now_ms=now_ms, reason=reason)
 
-    patch.setattr(timers, "become_prospective", stand_at_once)
+    patch.setattr(timers, "become_prospective", become_candidate_at_once)
 
 
 @mutation(breaks=("FAILOVER-1",), caught_by=("LeadershipIsStable",))
-def refused_connection_starts_an_election_at_once(patch: pytest.MonkeyPatch) -> None:
-    """A follower whose connections are refused raises its epoch without pre-votes, though the leader lives."""
+def pre_vote_skipped_when_connections_are_refused(patch: pytest.MonkeyPatch) -> None:
+    """A follower whose connections are refused raises its epoch without pre-votes, though the leader is alive."""
 
-    def stand_at_once(state: State, *, now_ms: int, reason: str) -> None:
+    def become_candidate_at_once(state: State, *, now_ms: int, reason: str) -> None:
         become_prospective(state, now_ms=now_ms, reason=reason)
         if isinstance(state.role, Prospective):
             become_candidate(state, now_ms=now_ms, reason=reason)
 
-    patch.setattr(failover, "become_prospective", stand_at_once)
+    patch.setattr(failover, "become_prospective", become_candidate_at_once)
 
 
-@mutation(breaks=("EPOCH-1",), caught_by=("OtherClustersChangeNothing",))
+@mutation(breaks=("EPOCH-1",), caught_by=("ForeignRequestsAreRefused",))
 def any_epoch_is_adopted(patch: pytest.MonkeyPatch) -> None:
-    """A node adopts whatever epoch a request names."""
+    """A node adopts every higher epoch, however high."""
 
-    def believe(epoch: int, *, ours: Epoch) -> bool:
+    def can_be_adopted(epoch: int, *, ours: Epoch) -> bool:
         return epoch >= ours
 
     for module in (checks, elections):
-        patch.setattr(module, "can_be_adopted", believe)
+        patch.setattr(module, "can_be_adopted", can_be_adopted)
 
 
-@mutation(breaks=("PREVOTE-6", "SCENARIO-6"), caught_by=("Recovers",))
-def who_knows_a_leader_grants_no_pre_vote(patch: pytest.MonkeyPatch) -> None:
-    """A node refuses pre-votes as long as it remembers a leader of its epoch, even a dead one: nobody ever wins."""
+@mutation(breaks=("PREVOTE-6", "SCENARIO-6"), caught_by=("QuorumRecovers",))
+def pre_vote_refused_while_a_leader_is_known(patch: pytest.MonkeyPatch) -> None:
+    """A node refuses pre-votes as long as it knows a leader of its epoch, even a dead one, so no candidate wins."""
 
     def would_grant(state: State, request: VoteRequest) -> bool:
         return state.leader_id is None and _would_grant(state, request)
@@ -81,8 +81,8 @@ def who_knows_a_leader_grants_no_pre_vote(patch: pytest.MonkeyPatch) -> None:
 
 
 @mutation(breaks=("PREVOTE-4", "ERROR-7"), caught_by=("NoResponseHaltsPeers",))
-def pre_vote_called_invalid(patch: pytest.MonkeyPatch) -> None:
-    """A pre-vote is held to the rule of standard votes, that a log is older than the epoch it stands for."""
+def pre_vote_checked_as_a_standard_vote(patch: pytest.MonkeyPatch) -> None:
+    """A pre-vote is checked by the rule of standard votes that the last epoch is below the epoch of the vote."""
 
     def error_of(state: State, request: VoteRequest) -> ErrorCode:
         return _vote_error(state, replace(request, pre_vote=False))
@@ -91,8 +91,8 @@ def pre_vote_called_invalid(patch: pytest.MonkeyPatch) -> None:
 
 
 @mutation(breaks=("STATE-11", "STATE-15"), caught_by=("LeadershipEndsWithTheProcess",))
-def restarted_leader_leads_on(patch: pytest.MonkeyPatch) -> None:
-    """A node that led when it stopped leads the same epoch when it starts again."""
+def restarted_leader_keeps_leading(patch: pytest.MonkeyPatch) -> None:
+    """A node that led when it stopped is leader of the same epoch after a restart."""
 
     def start(
         config: CoreConfig, stored: ElectionState | None, log: LogView, *, draw: Draw, now_ms: int
@@ -119,8 +119,8 @@ def restarted_leader_leads_on(patch: pytest.MonkeyPatch) -> None:
 
 
 @mutation(breaks=("STATE-14", "ROLE-4"), caught_by=("EpochNeverFalls",))
-def empty_epoch_forgotten_on_restart(patch: pytest.MonkeyPatch) -> None:
-    """A node that starts believes the last epoch of its log where it stored neither a leader nor a vote."""
+def epoch_without_leader_or_vote_forgotten_on_restart(patch: pytest.MonkeyPatch) -> None:
+    """A restarted node that stored neither a leader nor a vote takes the last epoch of its log as its epoch."""
 
     def start(
         config: CoreConfig, stored: ElectionState | None, log: LogView, *, draw: Draw, now_ms: int
@@ -133,44 +133,44 @@ def empty_epoch_forgotten_on_restart(patch: pytest.MonkeyPatch) -> None:
 
 
 @mutation(breaks=("STATE-5",), caught_by=("RoleIsStored",))
-def leader_followed_in_memory_only(patch: pytest.MonkeyPatch) -> None:
-    """Whom a node follows is not written to the disk."""
+def followed_leader_not_stored(patch: pytest.MonkeyPatch) -> None:
+    """A follower does not store its leader on the disk."""
     store = State.store_election_state
 
-    def store_but_leaders_of_others(state: State) -> None:
+    def store_unless_follower(state: State) -> None:
         if not isinstance(state.role, Follower):
             store(state)
 
-    patch.setattr(State, "store_election_state", store_but_leaders_of_others)
+    patch.setattr(State, "store_election_state", store_unless_follower)
 
 
 @mutation(breaks=("ROLE-10", "VOTE-6"), caught_by=("StoredBeforeSent", "RoleIsStored"))
-def epoch_adopted_in_memory_only(patch: pytest.MonkeyPatch) -> None:
-    """A higher epoch without leader and vote is not written to the disk."""
+def adopted_epoch_not_stored(patch: pytest.MonkeyPatch) -> None:
+    """A higher epoch without a leader and a vote is not stored on the disk."""
     store = State.store_election_state
 
-    def store_what_names_somebody(state: State) -> None:
+    def store_if_leader_or_vote(state: State) -> None:
         if state.leader_id is not None or state.role.voted_key is not None:
             store(state)
 
-    patch.setattr(State, "store_election_state", store_what_names_somebody)
+    patch.setattr(State, "store_election_state", store_if_leader_or_vote)
 
 
 @mutation(breaks=("ROLE-7", "PREVOTE-22"), caught_by=("ObserversOnlyFollow",))
-def observer_stands_for_election(patch: pytest.MonkeyPatch) -> None:
-    """An observer that finds no leader wants to become one."""
+def observer_becomes_candidate(patch: pytest.MonkeyPatch) -> None:
+    """An observer that knows no leader requests votes."""
     patch.setattr(CoreConfig, "is_voter", property(lambda _config: True))
 
 
-@mutation(breaks=("CLUSTERID-2",), caught_by=("OtherClustersChangeNothing",))
-def cluster_id_not_looked_at(patch: pytest.MonkeyPatch) -> None:
-    """Requests of other clusters are judged like our own."""
+@mutation(breaks=("CLUSTERID-2",), caught_by=("ForeignRequestsAreRefused",))
+def cluster_id_not_checked(patch: pytest.MonkeyPatch) -> None:
+    """Requests of other clusters are handled like those of this one."""
     for module in ("raft.core.elections", "raft.core.fetching"):
         patch.setattr(f"{module}.cluster_refusal", lambda _state, _cluster_id: None)
 
 
 @mutation(breaks=("VOTE-12", "VOTE-18"), caught_by=("ElectedByMajority", "OneLeaderPerEpoch"))
-def refusal_counts_as_vote(patch: pytest.MonkeyPatch) -> None:
-    """A candidate counts every answer as a vote for it."""
+def refused_vote_counted_as_granted(patch: pytest.MonkeyPatch) -> None:
+    """A candidate counts every response as a granted vote."""
     with_vote = Tally.with_vote
     patch.setattr(Tally, "with_vote", lambda tally, voter, *, granted: with_vote(tally, voter, granted=True))

@@ -1,4 +1,4 @@
-"""Bugs of the engine: in what order it carries out effects, whom it responds to, and when it wakes up."""
+"""Bugs of the engine: the order of effects, responses and timers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.simulation.mutations.mutation import mutation
 
 
 @mutation(breaks=("STATE-5", "ROLE-10"), caught_by=("StoredBeforeSent", "RoleIsStored"))
-def engine_does_not_wait_for_a_stored_election_state(patch: pytest.MonkeyPatch) -> None:
-    """What follows a stored election state is carried out while the disk is still at work."""
+def engine_does_not_wait_for_the_election_state(patch: pytest.MonkeyPatch) -> None:
+    """The effects behind StoreElectionState are carried out before the state is stored."""
     carry_out = Engine.carry_out
 
     def carry_out_at_once(self: Engine, effect: Effect) -> None:
@@ -31,10 +31,16 @@ def engine_does_not_wait_for_a_stored_election_state(patch: pytest.MonkeyPatch) 
 
 @mutation(
     breaks=("GEN-7", "CLIENT-6"),
-    caught_by=("NothingBreaks", "ClientsAreToldTheTruth", "ReadersGoForward", "ReadsAreCommitted", "NoNodeHalts"),
+    caught_by=(
+        "NoUnexpectedErrors",
+        "WriteOutcomesAreCorrect",
+        "ReadersFollowCommittedLog",
+        "ReadsAreCommitted",
+        "NoNodeHalts",
+    ),
 )
-def response_to_another_request(patch: pytest.MonkeyPatch) -> None:
-    """When two requests wait, the one that came first gets the response to the other one."""
+def response_sent_to_another_request(patch: pytest.MonkeyPatch) -> None:
+    """When several requests wait, the oldest one gets the response to another one."""
 
     def respond_to_the_first(self: Engine, order: SendResponse) -> None:
         if order.request_id in self._waiting:
@@ -44,19 +50,19 @@ def response_to_another_request(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Engine, "_respond", respond_to_the_first)
 
 
-@mutation(breaks=("FETCH-12",), caught_by=("WaitingRequestsAreKnown",))
-def abandoned_request_stays_in_the_core(patch: pytest.MonkeyPatch) -> None:
-    """The core is not told that the sender of a request is gone."""
+@mutation(breaks=("FETCH-12",), caught_by=("EngineAndCoreHoldSameRequests",))
+def abandoned_request_kept_by_the_core(patch: pytest.MonkeyPatch) -> None:
+    """The engine does not report to the core that the sender of a request has disconnected."""
 
-    def forget_quietly(self: Engine, request_id: int) -> None:
+    def abandon_in_engine_only(self: Engine, request_id: int) -> None:
         self._waiting.pop(request_id, None)
 
-    patch.setattr(Engine, "abandon", forget_quietly)
+    patch.setattr(Engine, "abandon", abandon_in_engine_only)
 
 
-@mutation(breaks=("FETCH-12",), caught_by=("WaitingRequestsAreKnown",))
-def all_requests_forgotten_with_the_abandoned_one(patch: pytest.MonkeyPatch) -> None:
-    """When the sender of one request is gone, nobody gets a response any more who waits."""
+@mutation(breaks=("FETCH-12",), caught_by=("EngineAndCoreHoldSameRequests",))
+def all_requests_dropped_with_an_abandoned_one(patch: pytest.MonkeyPatch) -> None:
+    """When the sender of one request disconnects, no waiting request gets a response."""
     abandon = Engine.abandon
 
     def abandon_all(self: Engine, request_id: int) -> None:
@@ -66,9 +72,12 @@ def all_requests_forgotten_with_the_abandoned_one(patch: pytest.MonkeyPatch) -> 
     patch.setattr(Engine, "abandon", abandon_all)
 
 
-@mutation(breaks=("TIMER-1",), caught_by=("Recovers", "ReplicasHearSoon", "LeadersAreHeard", "LeadershipIsStable"))
-def timer_not_set_again_for_an_earlier_deadline(patch: pytest.MonkeyPatch) -> None:
-    """The engine wakes up at the deadline that it knew first, though another one comes earlier now."""
+@mutation(
+    breaks=("TIMER-1",),
+    caught_by=("QuorumRecovers", "HighWatermarkIsSentInTime", "LeaderWithoutMajorityResigns", "LeadershipIsStable"),
+)
+def timer_not_moved_to_an_earlier_deadline(patch: pytest.MonkeyPatch) -> None:
+    """The engine keeps its timer when the core's deadline becomes earlier."""
     set_timer = Engine._set_timer
 
     def set_first_timer(self: Engine) -> None:
@@ -78,9 +87,12 @@ def timer_not_set_again_for_an_earlier_deadline(patch: pytest.MonkeyPatch) -> No
     patch.setattr(Engine, "_set_timer", set_first_timer)
 
 
-@mutation(breaks=("TIMER-1",), caught_by=("Recovers", "ReplicasHearSoon", "LeadersAreHeard", "LeadershipIsStable"))
-def timer_rings_once(patch: pytest.MonkeyPatch) -> None:
-    """A timer that went off before its deadline, which had moved, is not set again."""
+@mutation(
+    breaks=("TIMER-1",),
+    caught_by=("QuorumRecovers", "HighWatermarkIsSentInTime", "LeaderWithoutMajorityResigns", "LeadershipIsStable"),
+)
+def timer_not_rescheduled(patch: pytest.MonkeyPatch) -> None:
+    """A timer that expires before a deadline that has moved is not set again."""
 
     def on_timer(self: Engine) -> None:
         deadline_ms = self.core.deadline_ms
@@ -91,9 +103,9 @@ def timer_rings_once(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Engine, "_on_timer", on_timer)
 
 
-@mutation(breaks=("GEN-8",), caught_by=("Recovers", "ReplicasHearSoon"))
-def connections_are_not_closed(patch: pytest.MonkeyPatch) -> None:
-    """The core asks for new connections to a node that does not respond, and keeps the old ones."""
+@mutation(breaks=("GEN-8",), caught_by=("QuorumRecovers", "HighWatermarkIsSentInTime"))
+def disconnect_not_carried_out(patch: pytest.MonkeyPatch) -> None:
+    """The engine does not carry out the effect Disconnect, and keeps the old connections."""
     carry_out = Engine.carry_out
 
     def carry_out_the_rest(self: Engine, effect: Effect) -> None:
@@ -105,10 +117,17 @@ def connections_are_not_closed(patch: pytest.MonkeyPatch) -> None:
 
 @mutation(
     breaks=("VOTE-20",),
-    caught_by=("LogsMatch", "RecoveredLog", "NothingBreaks", "CommittedIsDurable", "NodesStartAgain", "Recovers"),
+    caught_by=(
+        "LogsMatch",
+        "RecoveredLogMatchesWrites",
+        "NoUnexpectedErrors",
+        "CommittedIsDurable",
+        "NodesRestart",
+        "QuorumRecovers",
+    ),
 )
-def leader_change_record_of_the_epoch_before(patch: pytest.MonkeyPatch) -> None:
-    """The record that opens an epoch is written with the epoch before it."""
+def leader_change_record_with_the_previous_epoch(patch: pytest.MonkeyPatch) -> None:
+    """The LeaderChange record is written with the previous epoch."""
     patch.setattr(
         engine,
         "leader_change_batch",
@@ -116,23 +135,23 @@ def leader_change_record_of_the_epoch_before(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-@mutation(breaks=("LOG-21",), caught_by=("Recovers", "NothingBreaks", "CommittedIsDurable"))
-def flush_reported_with_the_number_of_the_one_before(patch: pytest.MonkeyPatch) -> None:
-    """The core is told that the flush before the one that was done is done."""
+@mutation(breaks=("LOG-21",), caught_by=("QuorumRecovers", "NoUnexpectedErrors", "CommittedIsDurable"))
+def flush_reported_with_the_previous_number(patch: pytest.MonkeyPatch) -> None:
+    """A finished flush is reported with the number of the flush before it."""
     flushed = Engine._flushed
     patch.setattr(
         Engine, "_flushed", lambda self, order: flushed(self, replace(order, number=max(order.number - 1, 0)))
     )
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("Recovers", "WaitingRequestsAreKnown"))
-def second_of_two_events_is_dropped(patch: pytest.MonkeyPatch) -> None:
-    """Of the events that come while an election state is stored, only the first one reaches the core."""
+@mutation(breaks=("CLIENT-8",), caught_by=("QuorumRecovers", "EngineAndCoreHoldSameRequests"))
+def second_waiting_event_dropped(patch: pytest.MonkeyPatch) -> None:
+    """Of the events that come while an election state is stored, only the first reaches the core."""
     stored = Engine._stored
 
-    def stored_and_forgotten(self: Engine, done: None) -> None:
+    def drop_all_but_one(self: Engine, done: None) -> None:
         while len(self._events) > 1:
             self._events.pop()
         stored(self, done)
 
-    patch.setattr(Engine, "_stored", stored_and_forgotten)
+    patch.setattr(Engine, "_stored", drop_all_but_one)

@@ -1,4 +1,4 @@
-"""Bugs of what is on the disk, and what is only believed to be."""
+"""Bugs in the core's knowledge of what is durable."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from raft.types import Endpoint, NodeId, Offset
 from tests.simulation.mutations.mutation import mutation
 
 
-@mutation(breaks=("FETCH-25", "FETCH-8"), caught_by=("OnlyDurableIsFetched",))
-def follower_fetches_before_it_flushed(patch: pytest.MonkeyPatch) -> None:
-    """A follower asks for more as soon as it has written, and so says that what it has is on its disk."""
+@mutation(breaks=("FETCH-25", "FETCH-8"), caught_by=("FetchOffsetIsDurable",))
+def follower_fetches_before_the_flush(patch: pytest.MonkeyPatch) -> None:
+    """A follower fetches as soon as it has appended, and so states that its unflushed records are durable."""
 
     def fetch(
         state: State, node_id: NodeId, endpoint: Endpoint, now_ms: int, *, loading: Loading | None = None
@@ -27,9 +27,9 @@ def follower_fetches_before_it_flushed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(requesting, "_fetch", fetch)
 
 
-@mutation(breaks=("LOG-6", "FETCH-25"), caught_by=("OnlyDurableIsFetched", "CommittedIsDurable"))
-def flush_numbers_not_voided_by_a_cut(patch: pytest.MonkeyPatch) -> None:
-    """A flush from before a truncation vouches for the records that were written in the place of those cut off."""
+@mutation(breaks=("LOG-6", "FETCH-25"), caught_by=("FetchOffsetIsDurable", "CommittedIsDurable"))
+def flush_numbers_not_voided_by_truncation(patch: pytest.MonkeyPatch) -> None:
+    """A flush from before a truncation counts for the records that replaced the truncated ones."""
 
     def truncate(ledger: FlushLedger, end_offset: Offset) -> None:
         ledger.durable_end = min(ledger.durable_end, end_offset)
@@ -37,9 +37,9 @@ def flush_numbers_not_voided_by_a_cut(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(FlushLedger, "truncate", truncate)
 
 
-@mutation(breaks=("LOG-6", "FETCH-25"), caught_by=("OnlyDurableIsFetched", "CommittedIsDurable"))
-def durable_end_not_cut(patch: pytest.MonkeyPatch) -> None:
-    """After a truncation the node still believes that it has on its disk as much as before."""
+@mutation(breaks=("LOG-6", "FETCH-25"), caught_by=("FetchOffsetIsDurable", "CommittedIsDurable"))
+def durable_end_not_lowered_by_truncation(patch: pytest.MonkeyPatch) -> None:
+    """After a truncation the durable end of the log stays where it was."""
 
     def truncate(ledger: FlushLedger, end_offset: Offset) -> None:
         ledger._first_valid_number = ledger._next_number

@@ -1,4 +1,4 @@
-"""Bugs of the request handlers: what a node answers to clients, apart from what its core says."""
+"""Bugs of the request handlers, outside the core."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from raft.types import Batch, LeaderAndEpoch, Offset
 from raft.wire.messages.offset_for_leader_epoch import BatchPlan, BatchPlanRequest, LogPlace
 from tests.simulation.mutations.mutation import mutation
 
-_Give = Callable[[AppendResponse], None]
+_Done = Callable[[AppendResponse], None]
 _Change = Callable[[AppendResponse], AppendResponse]
 
 
-@mutation(breaks=("CLIENT-2", "FETCH-29"), caught_by=("ReadsAreCommitted", "ReadersGoForward"))
-def fetch_handler_reads_past_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
-    """The handler of a client's fetch reads up to the end of the log, whatever the core says."""
+@mutation(breaks=("CLIENT-2", "FETCH-29"), caught_by=("ReadsAreCommitted", "ReadersFollowCommittedLog"))
+def fetch_handler_reads_above_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
+    """The handler of a client's fetch reads up to the log end offset instead of the range that the core ordered."""
     on_response = _ClientFetch._on_response
 
     def read_more(self: _ClientFetch, order: SendResponse) -> None:
         read = order.read
         if read is not None:
-            # The object stays the same, so that it is known which reply it belongs to.
+            # `WatchedEngine` finds the response of a read by the identity of this object.
             object.__setattr__(read, "end_offset", self._context.engine.core.log.end_offset)
         on_response(self, order)
 
     patch.setattr(_ClientFetch, "_on_response", read_more)
 
 
-@mutation(breaks=("CLIENT-2",), caught_by=("Recovers",))
-def bytes_of_an_abandoned_response_are_not_given_back(patch: pytest.MonkeyPatch) -> None:
-    """When a client goes away before its records are read, the budget for responses keeps their bytes for ever."""
+@mutation(breaks=("CLIENT-2",), caught_by=("QuorumRecovers",))
+def response_budget_not_released_after_a_disconnect(patch: pytest.MonkeyPatch) -> None:
+    """When a client disconnects before its records are read, their bytes stay reserved in the response budget."""
     patch.setattr(ResponseBudget, "release", _release_what_was_sent)
 
 
@@ -52,15 +52,15 @@ def _release_what_was_sent(self: ResponseBudget, permit: Permit) -> None:
         self._proceed_waiting()
 
 
-@mutation(breaks=("CLIENT-4",), caught_by=("FoundOffsetsAreTrue", "PlansAreTrue"))
-def latest_offset_is_the_end_of_the_log(patch: pytest.MonkeyPatch) -> None:
-    """ListOffsets names the end of the leader's log as the latest offset, committed or not."""
+@mutation(breaks=("CLIENT-4",), caught_by=("FoundOffsetsAreCorrect", "BatchPlansAreCorrect"))
+def latest_offset_is_the_log_end_offset(patch: pytest.MonkeyPatch) -> None:
+    """ListOffsets returns the leader's log end offset as the latest offset, committed or not."""
     patch.setattr(Context, "high_watermark", property(lambda self: self.engine.core.log.end_offset))
 
 
-@mutation(breaks=("CLIENT-4",), caught_by=("FoundOffsetsAreTrue", "PlansAreTrue"))
-def new_leader_names_what_it_knows_to_be_committed(patch: pytest.MonkeyPatch) -> None:
-    """A leader that has committed nothing yet names an end below that of the leader before it."""
+@mutation(breaks=("CLIENT-4",), caught_by=("FoundOffsetsAreCorrect", "BatchPlansAreCorrect"))
+def new_leader_returns_a_lower_latest_offset(patch: pytest.MonkeyPatch) -> None:
+    """A leader that has committed nothing yet returns a latest offset below that of the previous leader."""
     patch.setattr(
         Context,
         "high_watermark",
@@ -68,32 +68,32 @@ def new_leader_names_what_it_knows_to_be_committed(patch: pytest.MonkeyPatch) ->
     )
 
 
-@mutation(breaks=("CLIENT-5",), caught_by=("FoundOffsetsAreTrue",))
-def time_looked_up_past_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
-    """A time is looked up in the whole log of the leader."""
+@mutation(breaks=("CLIENT-5",), caught_by=("FoundOffsetsAreCorrect",))
+def timestamp_found_above_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
+    """ListOffsets searches a timestamp in the whole log of the leader, committed or not."""
     find = Log.find_offset_by_timestamp
     patch.setattr(Log, "find_offset_by_timestamp", lambda self, timestamp, _end: find(self, timestamp, self.end_offset))
 
 
-@mutation(breaks=("CLIENT-1",), caught_by=("FoundOffsetsAreTrue", "PlansAreTrue", "Recovers"))
-def follower_answers_for_the_leader(patch: pytest.MonkeyPatch) -> None:
-    """A node that does not lead answers ListOffsets and OffsetForLeaderEpoch, and may be behind."""
+@mutation(breaks=("CLIENT-1",), caught_by=("FoundOffsetsAreCorrect", "BatchPlansAreCorrect", "QuorumRecovers"))
+def follower_serves_requests_for_the_leader(patch: pytest.MonkeyPatch) -> None:
+    """A follower, which may lag, serves ListOffsets and OffsetForLeaderEpoch."""
     patch.setattr(Context, "leader_only_error", lambda _self, _epoch: ErrorCode.NONE)
 
 
-@mutation(breaks=("CLIENT-15",), caught_by=("PlansAreTrue",))
-def batch_planned_past_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
-    """A planned batch reaches to the end of the leader's log."""
+@mutation(breaks=("CLIENT-15",), caught_by=("BatchPlansAreCorrect",))
+def batch_planned_above_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
+    """A planned batch ends at the leader's log end offset."""
 
-    def plan_more(log: Log, asked: BatchPlanRequest, _high_watermark: Offset) -> BatchPlan:
-        return plan_batch(log, asked, log.end_offset)
+    def plan_more(log: Log, request: BatchPlanRequest, _high_watermark: Offset) -> BatchPlan:
+        return plan_batch(log, request, log.end_offset)
 
     patch.setattr(offsets, "plan_batch", plan_more)
 
 
-@mutation(breaks=("CLIENT-15",), caught_by=("PlansAreTrue",))
-def place_described_by_the_record_behind_it(patch: pytest.MonkeyPatch) -> None:
-    """A place in the log is told with the epoch and the checksum of the record after it."""
+@mutation(breaks=("CLIENT-15",), caught_by=("BatchPlansAreCorrect",))
+def plan_describes_the_next_record(patch: pytest.MonkeyPatch) -> None:
+    """A plan describes an offset by the epoch and checksum of the record after it instead of the one before it."""
 
     def place(log: Log, offset: Offset) -> LogPlace:
         if offset == log.end_offset:
@@ -104,10 +104,10 @@ def place_described_by_the_record_behind_it(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("raft.runtime.requests.batch_plan._place", place)
 
 
-@mutation(breaks=("CLIENT-6",), caught_by=("ClientsAreToldTheTruth",))
-def append_that_timed_out_is_acknowledged(patch: pytest.MonkeyPatch) -> None:
-    """A client whose append was not committed in time is told that it was."""
-    _answer_appends(
+@mutation(breaks=("CLIENT-6",), caught_by=("WriteOutcomesAreCorrect",))
+def timed_out_append_acknowledged(patch: pytest.MonkeyPatch) -> None:
+    """An append that was not committed in time is acknowledged."""
+    _change_append_responses(
         patch,
         lambda response: (
             replace(response, error=ErrorCode.NONE, base_offset=response.base_offset or Offset(0))
@@ -117,10 +117,10 @@ def append_that_timed_out_is_acknowledged(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-@mutation(breaks=("CLIENT-6",), caught_by=("ClientsAreToldTheTruth", "HistoryIsLinearizable"))
-def append_acknowledged_at_the_offset_behind_it(patch: pytest.MonkeyPatch) -> None:
-    """A client is told the offset of the record after its own."""
-    _answer_appends(
+@mutation(breaks=("CLIENT-6",), caught_by=("WriteOutcomesAreCorrect", "HistoryIsLinearizable"))
+def append_acknowledged_with_the_next_offset(patch: pytest.MonkeyPatch) -> None:
+    """An append is acknowledged with the offset after its own."""
+    _change_append_responses(
         patch,
         lambda response: (
             response
@@ -130,23 +130,23 @@ def append_acknowledged_at_the_offset_behind_it(patch: pytest.MonkeyPatch) -> No
     )
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("ClientsAreToldTheTruth",))
-def append_acknowledged_before_the_core_has_heard_of_it(patch: pytest.MonkeyPatch) -> None:
-    """A client gets its response when its batch has been checked; then the core is asked to append it."""
+@mutation(breaks=("CLIENT-8",), caught_by=("WriteOutcomesAreCorrect",))
+def append_acknowledged_before_it_reaches_the_core(patch: pytest.MonkeyPatch) -> None:
+    """An append is acknowledged when its batch has been checked, before the core gets it."""
     append = produce._append
 
-    def append_after_the_response(context: Context, request: object, batch: Batch, give: _Give) -> None:
+    def append_after_the_response(context: Context, request: object, batch: Batch, done: _Done) -> None:
         leader = LeaderAndEpoch(epoch=context.epoch, leader_id=context.serving_leader)
-        give(AppendResponse(base_offset=context.engine.core.log.end_offset, leader=leader))
+        done(AppendResponse(base_offset=context.engine.core.log.end_offset, leader=leader))
         append(context, request, batch, lambda _response: None)  # type: ignore[arg-type]
 
     patch.setattr(produce, "_append", append_after_the_response)
 
 
-def _answer_appends(patch: pytest.MonkeyPatch, change: _Change) -> None:
+def _change_append_responses(patch: pytest.MonkeyPatch, change: _Change) -> None:
     append = produce._append
 
-    def append_and_change(context: Context, request: object, batch: Batch, give: _Give) -> None:
-        append(context, request, batch, lambda response: give(change(response)))  # type: ignore[arg-type]
+    def append_and_change(context: Context, request: object, batch: Batch, done: _Done) -> None:
+        append(context, request, batch, lambda response: done(change(response)))  # type: ignore[arg-type]
 
     patch.setattr(produce, "_append", append_and_change)

@@ -1,4 +1,4 @@
-"""The hunt for a planted bug: seed after seed, until an invariant breaks."""
+"""The search for a planted bug: one seed after the other, until an invariant breaks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.simulation.run import simulate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catch:
-    """A bug that was caught: by what, and with which seed."""
+    """A planted bug that was caught, with the invariant and the seed."""
 
     mutation: Mutation
     seed: int
@@ -30,30 +30,30 @@ class Catch:
 
     @property
     def row(self) -> Row:
-        """Its line in the table."""
+        """The row of the bug in the table."""
         return self.mutation.name, self.broken.invariant, self.seed
 
     @property
-    def is_by_right_invariant(self) -> bool:
-        """Whether it was found for what it is, and not by accident."""
+    def is_by_expected_invariant(self) -> bool:
+        """Whether one of the expected invariants broke."""
         return self.broken.invariant in self.mutation.caught_by
 
 
 def hunt(mutation: Mutation, seeds: Iterable[int], *, without: Collection[type[Invariant]] = ()) -> Catch | None:
-    """Plant a bug and return what first breaks, None if nothing does.
+    """Plant a bug and return the first broken invariant; None if no seed breaks one.
 
     Args:
         mutation: the bug.
-        seeds: tried in this order, but that of `CATCHING_SEEDS` first.
-        without: invariants that look away.
+        seeds: tried in this order, but the one of `CATCHING_SEEDS` first.
+        without: invariants that are not checked.
     """
 
-    def the_others(plan: Plan, machines: Sequence[Machine], committed: CommittedLog) -> list[Invariant]:
+    def remaining_invariants(plan: Plan, machines: Sequence[Machine], committed: CommittedLog) -> list[Invariant]:
         return [each for each in all_invariants(plan, machines, committed) if type(each) not in without]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(world, "all_invariants", the_others)
-        # The core's own checks would find many of them first, and show nothing of what the simulator sees.
+        patch.setattr(world, "all_invariants", remaining_invariants)
+        # The core's own checks would find many bugs before the invariants do.
         patch.setattr("raft.core.machine.check_invariants", lambda _state, **_before: None)
         mutation.plant(patch)
         for seed in _likely_first(mutation, seeds):
@@ -64,6 +64,6 @@ def hunt(mutation: Mutation, seeds: Iterable[int], *, without: Collection[type[I
 
 
 def _likely_first(mutation: Mutation, seeds: Iterable[int]) -> list[int]:
-    """Return the seeds, the one that caught this bug before in front: most hunts end with the first run."""
+    """Return the seeds, beginning with the one that caught this bug before, so that most searches take one run."""
     likely = CATCHING_SEEDS.get(mutation.name)
     return sorted(seeds, key=lambda seed: seed != likely)

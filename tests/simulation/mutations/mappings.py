@@ -1,4 +1,4 @@
-"""Bugs of the mapping between the core's messages and those of the wire, and of what a node keeps of them."""
+"""Bugs of the mapping between the core's messages and those of the wire."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from raft.wire.messages import fetch as wire
 from tests.simulation.mutations.mutation import mutation
 
 
-@mutation(breaks=("PREVOTE-1", "TEST-16"), caught_by=("WireLosesNothing",))
-def pre_vote_arrives_as_a_vote(patch: pytest.MonkeyPatch) -> None:
-    """A request for a pre-vote is read as one for a vote."""
+@mutation(breaks=("PREVOTE-1", "TEST-16"), caught_by=("RequestsSurviveEncoding",))
+def pre_vote_decoded_as_a_standard_vote(patch: pytest.MonkeyPatch) -> None:
+    """A request for a pre-vote is decoded as one for a standard vote."""
     read = elections.vote_request_from_wire
 
     def read_as_vote(*arguments: object) -> object:
@@ -28,15 +28,15 @@ def pre_vote_arrives_as_a_vote(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(elections, "vote_request_from_wire", read_as_vote)
 
 
-@mutation(breaks=("FETCH-10", "HW-6"), caught_by=("Recovers",))
-def high_watermark_lost_on_the_way(patch: pytest.MonkeyPatch) -> None:
-    """A follower does not learn the high watermark from the responses to its fetches."""
+@mutation(breaks=("FETCH-10", "HW-6"), caught_by=("QuorumRecovers",))
+def high_watermark_not_decoded(patch: pytest.MonkeyPatch) -> None:
+    """The high watermark of a fetch response is dropped when it is decoded."""
     _change_fetch_responses(patch, lambda response: replace(response, high_watermark=None))
 
 
-@mutation(breaks=("HW-6", "FETCH-10"), caught_by=("CommittedNeverChanges", "ReadsAreCommitted", "NothingBreaks"))
-def high_watermark_one_too_high(patch: pytest.MonkeyPatch) -> None:
-    """A follower reads a high watermark that is one higher than the leader's."""
+@mutation(breaks=("HW-6", "FETCH-10"), caught_by=("CommittedNeverChanges", "ReadsAreCommitted", "NoUnexpectedErrors"))
+def high_watermark_decoded_one_too_high(patch: pytest.MonkeyPatch) -> None:
+    """The high watermark of a fetch response is decoded one too high."""
     _change_fetch_responses(
         patch,
         lambda response: (
@@ -47,22 +47,22 @@ def high_watermark_one_too_high(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-@mutation(breaks=("DIVERGE-5",), caught_by=("Recovers", "CommittedNeverChanges"))
-def diverging_epoch_lost_on_the_way(patch: pytest.MonkeyPatch) -> None:
-    """A follower is not told that its log has left the leader's."""
+@mutation(breaks=("DIVERGE-5",), caught_by=("QuorumRecovers", "CommittedNeverChanges"))
+def diverging_epoch_not_decoded(patch: pytest.MonkeyPatch) -> None:
+    """The diverging epoch of a fetch response is dropped when it is decoded."""
     _change_fetch_responses(patch, lambda response: replace(response, diverging=None))
 
 
-@mutation(breaks=("GEN-10",), caught_by=("Recovers", "ReplicasHearSoon"))
-def endpoints_of_the_leader_before_are_kept(patch: pytest.MonkeyPatch) -> None:
-    """A node that follows a new leader goes on asking where the former one listens."""
+@mutation(breaks=("GEN-10",), caught_by=("QuorumRecovers", "HighWatermarkIsSentInTime"))
+def endpoints_of_the_previous_leader_kept(patch: pytest.MonkeyPatch) -> None:
+    """A node that follows a new leader keeps the endpoints of the previous one."""
     become_follower = moves.become_follower
 
-    def follow_at_the_old_place(state: State, leader: LeaderAndEpoch, *, now_ms: int, reason: str) -> None:
+    def follow_at_old_endpoints(state: State, leader: LeaderAndEpoch, *, now_ms: int, reason: str) -> None:
         endpoints = state.leader_endpoints or leader.endpoints
         become_follower(state, replace(leader, endpoints=endpoints), now_ms=now_ms, reason=reason)
 
-    patch.setattr(moves, "become_follower", follow_at_the_old_place)
+    patch.setattr(moves, "become_follower", follow_at_old_endpoints)
 
 
 def _change_fetch_responses(patch: pytest.MonkeyPatch, change: Callable[[FetchResponse], FetchResponse]) -> None:

@@ -1,4 +1,4 @@
-"""A bug that is planted in the core or in the storage, to see whether the simulator finds it."""
+"""A planted bug: a known bug that a test puts into the product, to prove that the simulator finds it."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ class Mutation:
     """One bug.
 
     Fields:
-        name: the bug in a few words.
-        story: what goes wrong, in a sentence or two.
-        breaks: the rules that it breaks.
-        caught_by: the invariants of which one has to find it.
-        plant: puts it in.
+        name: the bug in a few words; key of `CATCHING_SEEDS`.
+        description: what the product does wrong.
+        breaks: the ids of the rules that it breaks.
+        caught_by: the names of the invariants, one of which must break.
+        plant: patches the product.
     """
 
     name: str
-    story: str
+    description: str
     breaks: tuple[str, ...]
     caught_by: frozenset[str]
     plant: Plant
 
 
 def mutation(*, breaks: tuple[str, ...], caught_by: tuple[str, ...]) -> Callable[[Plant], Mutation]:
-    """Make a mutation of a function that plants it; name and story are the function's."""
+    """Make a mutation of a function that plants it. The function's name and docstring become name and description."""
 
     def make(plant: Plant) -> Mutation:
-        assert plant.__doc__, f"{plant.__name__} tells no story"
+        assert plant.__doc__, f"{plant.__name__} has no docstring"
         return Mutation(
             name=plant.__name__.replace("_", " "),
-            story=plant.__doc__,
+            description=plant.__doc__,
             breaks=breaks,
             caught_by=frozenset(caught_by),
             plant=plant,
@@ -49,7 +49,7 @@ def mutation(*, breaks: tuple[str, ...], caught_by: tuple[str, ...]) -> Callable
 
 @contextmanager
 def switched_off(owner: type, method: str) -> Iterator[None]:
-    """Let a method do nothing for a while."""
+    """Make a method do nothing within the `with` block."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(owner, method, lambda *_arguments: None)
         yield

@@ -1,4 +1,4 @@
-"""Writes the seeds that caught the planted bugs."""
+"""The text of `seeds.py`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 SEEDS_FILE = Path(__file__).with_name("seeds.py")
 
-_HEAD = SEEDS_FILE.read_text().partition("CATCHING_SEEDS:")[0]
+_BEGINNING = SEEDS_FILE.read_text().partition("CATCHING_SEEDS:")[0]
 
 
 def seeds_module(seeds: Mapping[str, int]) -> str:
     """Return the text of `seeds.py`.
 
     Args:
-        seeds: by the names of the bugs.
+        seeds: the seed that caught each bug, by the name of the bug.
     """
     lines = "".join(f'    "{name}": {seed},\n' for name, seed in sorted(seeds.items()))
-    return f"{_HEAD}CATCHING_SEEDS: Mapping[str, int] = {{\n{lines}}}\n"
+    return f"{_BEGINNING}CATCHING_SEEDS: Mapping[str, int] = {{\n{lines}}}\n"

@@ -1,4 +1,4 @@
-"""Bugs of this project's client: whom it believes, and what it sends again."""
+"""Bugs of this project's client: its session, retries and connections."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tests.simulation.clients.our_client import SimulatedTransport
 from tests.simulation.mutations.mutation import mutation
 
 
-@mutation(breaks=("CLIENT-16",), caught_by=("SessionsKeepTheirEpoch",))
+@mutation(breaks=("CLIENT-16",), caught_by=("SessionEpochNeverFalls",))
 def session_forgets_the_epoch(patch: pytest.MonkeyPatch) -> None:
-    """A client that looks for another leader forgets the highest epoch that it has seen, and may find an old one."""
+    """A session that searches for another leader forgets its highest epoch, and may accept a deposed one."""
     forget_leader = Session._forget_leader
 
     def forget_epoch_too(session: Session, failure: str, deadline: Deadline, now_ms: int) -> Operation[int]:
@@ -32,11 +32,11 @@ def session_forgets_the_epoch(patch: pytest.MonkeyPatch) -> None:
 
 
 @mutation(breaks=("CLIENT-8",), caught_by=("OnlyRequestedWritesAreCommitted",))
-def retry_under_a_new_sequence(patch: pytest.MonkeyPatch) -> None:
-    """A call that failed is made again by the client itself, with the next sequence number: the write comes twice."""
+def retry_with_a_new_sequence(patch: pytest.MonkeyPatch) -> None:
+    """The client retries a failed append with the next sequence number, so that the write is appended twice."""
     append = calls.append
 
-    def append_anew(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appended]:
+    def append_with_retry(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appended]:
         try:
             return (yield from append(session, deadline, batch))
         except QuorumUnavailableError:
@@ -44,40 +44,40 @@ def retry_under_a_new_sequence(patch: pytest.MonkeyPatch) -> None:
             again = Deadline(started_ms=deadline.started_ms + deadline.timeout_ms, timeout_ms=deadline.timeout_ms)
             return (yield from append(session, again, renumbered))
 
-    patch.setattr(calls, "append", append_anew)
+    patch.setattr(calls, "append", append_with_retry)
 
 
-@mutation(breaks=("CLIENT-6",), caught_by=("ClientsAreToldTheTruth", "HistoryIsLinearizable"))
-def append_without_a_response_counts_as_done(patch: pytest.MonkeyPatch) -> None:
-    """When no response to an append comes in time, the caller is told that it is committed."""
+@mutation(breaks=("CLIENT-6",), caught_by=("WriteOutcomesAreCorrect", "HistoryIsLinearizable"))
+def append_without_a_response_reported_as_committed(patch: pytest.MonkeyPatch) -> None:
+    """An append without a response in time is reported as committed."""
     append = calls.append
 
-    def append_and_hope(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appended]:
+    def append_or_assume(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appended]:
         try:
             return (yield from append(session, deadline, batch))
         except QuorumUnavailableError:
             return Appended(base_offset=Offset(0))
 
-    patch.setattr(calls, "append", append_and_hope)
+    patch.setattr(calls, "append", append_or_assume)
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("ClientsAreToldTheTruth",))
-def every_append_counts_as_overtaken(patch: pytest.MonkeyPatch) -> None:
-    """The caller is told of every append that a newer one of its writer was there before."""
+@mutation(breaks=("CLIENT-8",), caught_by=("WriteOutcomesAreCorrect",))
+def every_append_reported_as_superseded(patch: pytest.MonkeyPatch) -> None:
+    """Every append is reported as superseded by a newer one of its writer."""
     append = calls.append
 
-    def append_and_say_so(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appended]:
+    def append_as_superseded(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appended]:
         return replace((yield from append(session, deadline, batch)), is_superseded=True)
 
-    patch.setattr(calls, "append", append_and_say_so)
+    patch.setattr(calls, "append", append_as_superseded)
 
 
-@mutation(breaks=("CLIENT-2",), caught_by=("ReadersGoForward", "NothingBreaks"))
-def first_batch_of_a_fetch_is_dropped(patch: pytest.MonkeyPatch) -> None:
-    """Of several batches that were fetched, the caller does not get the first one."""
+@mutation(breaks=("CLIENT-2",), caught_by=("ReadersFollowCommittedLog", "NoUnexpectedErrors"))
+def first_fetched_batch_dropped(patch: pytest.MonkeyPatch) -> None:
+    """The first of several fetched batches is dropped."""
     fetch_committed = calls.fetch_committed
 
-    def fetch_less(
+    def fetch_without_first(
         session: Session, deadline: Deadline, start_offset: Offset, *, max_bytes: int, max_wait_ms: int
     ) -> Operation[Fetched]:
         fetched = yield from fetch_committed(
@@ -87,12 +87,12 @@ def first_batch_of_a_fetch_is_dropped(patch: pytest.MonkeyPatch) -> None:
         is_only_one = first_bytes == len(fetched.records)
         return fetched if is_only_one else replace(fetched, records=fetched.records[first_bytes:])
 
-    patch.setattr(calls, "fetch_committed", fetch_less)
+    patch.setattr(calls, "fetch_committed", fetch_without_first)
 
 
-@mutation(breaks=("CLIENT-1",), caught_by=("NothingBreaks",))
-def connection_that_was_given_up_is_used_again(patch: pytest.MonkeyPatch) -> None:
-    """A client gives a request up, and sends the next one on the same connection."""
+@mutation(breaks=("CLIENT-1",), caught_by=("NoUnexpectedErrors",))
+def closed_connection_used_again(patch: pytest.MonkeyPatch) -> None:
+    """After a request timed out, the client sends the next one on the same connection."""
 
     def keep(driver: Driver[SimulatedTransport], endpoint: Endpoint) -> None:
         if endpoint in driver.transports:
@@ -102,7 +102,7 @@ def connection_that_was_given_up_is_used_again(patch: pytest.MonkeyPatch) -> Non
 
 
 def _with_next_sequence(batch: bytes) -> bytes:
-    """The same records under the next sequence number. The checksum is made anew."""
+    """Return the same records under the next sequence number, with a new checksum."""
     header = read_header(batch)
     return build_batch(
         list(read_records(batch)),

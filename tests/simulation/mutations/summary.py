@@ -1,7 +1,7 @@
-"""The table of planted bugs at the end of a run of the tests, whichever process hunted for them.
+"""Prints the table of planted bugs at the end of a run of the tests.
 
-A test leaves its line in its report, so the table is there also when tests run in several processes, as long as the
-one that sums up knows this hook: a conftest that it loads has to import it.
+Each test adds its row to its report, so the table also works when tests run in several processes. A conftest that the
+main process loads has to import the hook below.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import pytest
 from tests.simulation.mutations.table import table_of
 
 CAUGHT = "planted bug caught"
-"""Name of the property that a test leaves in its report; its value is a `Row`."""
+"""Name of the property that a test adds to its report; its value is a `Row`."""
 
 _IS_SHOWN = pytest.StashKey[bool]()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Show which invariant caught which planted bug, once."""
+    """Print once which invariant caught which planted bug."""
     reports = [report for reports in terminalreporter.stats.values() for report in reports]
     found = [
         value

@@ -1,4 +1,4 @@
-"""Bugs of logs that differ, and of what is cut off them."""
+"""Bugs of divergence and truncation."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from raft.writers import WriterTable
 from tests.simulation.mutations.mutation import mutation
 
 
-@mutation(breaks=("DIVERGE-5", "FETCH-22"), caught_by=("Recovers",))
-def no_truncation(patch: pytest.MonkeyPatch) -> None:
-    """A follower whose log leaves its leader's keeps it as it is, and never gets any further."""
+@mutation(breaks=("DIVERGE-5", "FETCH-22"), caught_by=("QuorumRecovers",))
+def diverging_log_not_truncated(patch: pytest.MonkeyPatch) -> None:
+    """A follower whose log diverges does not truncate it, and never catches up."""
     patch.setattr(following, "_truncate", lambda _state, _diverging: None)
 
 
-@mutation(breaks=("DIVERGE-7",), caught_by=("NothingCommittedIsCut",))
+@mutation(breaks=("DIVERGE-7",), caught_by=("CommittedIsNotTruncated",))
 def truncation_below_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
-    """A follower whose log leaves its leader's starts over with an empty one."""
+    """A follower whose log diverges truncates all of it."""
     patch.setattr(following, "_truncate", lambda state, _diverging: state.truncate(Offset(0)))
 
 
-@mutation(breaks=("DIVERGE-5",), caught_by=("Recovers", "ViewMatchesLog"))
-def truncation_not_far_enough(patch: pytest.MonkeyPatch) -> None:
-    """A follower cuts where its leader's epoch ends, and does not look where its own does."""
+@mutation(breaks=("DIVERGE-5",), caught_by=("QuorumRecovers", "ViewMatchesLog"))
+def truncation_ignores_end_of_own_epoch(patch: pytest.MonkeyPatch) -> None:
+    """A follower truncates to the leader's end of the diverging epoch, and ignores where that epoch ends here."""
 
     def truncation_offset(view: LogView, diverging: OffsetAndEpoch) -> Offset:
         return min(diverging.offset, view.end_offset)
@@ -37,29 +37,29 @@ def truncation_not_far_enough(patch: pytest.MonkeyPatch) -> None:
 
 @mutation(
     breaks=("DIVERGE-1", "DIVERGE-3"),
-    caught_by=("LogsMatch", "CommittedNeverChanges", "CommittedIsDurable", "OwnEpochCommits"),
+    caught_by=("LogsMatch", "CommittedNeverChanges", "CommittedIsDurable", "CommitNeedsRecordOfOwnEpoch"),
 )
-def leader_does_not_compare_logs(patch: pytest.MonkeyPatch) -> None:
-    """A leader serves whoever asks from the offset that he names, whatever lies before it in his log."""
+def leader_does_not_check_for_divergence(patch: pytest.MonkeyPatch) -> None:
+    """A leader serves every fetch offset, and does not compare the last fetched epoch with its log."""
     patch.setattr(LogView, "agreement", lambda _view, _fetch_offset, _last_fetched_epoch: Agreement.VALID)
 
 
 @mutation(breaks=("TEST-9",), caught_by=("LeadersOnlyAppend", "LeadersAreComplete"))
-def new_leader_cleans_up(patch: pytest.MonkeyPatch) -> None:
-    """A new leader cuts off what it does not know to be committed, before it begins its epoch."""
+def new_leader_truncates_its_uncommitted_tail(patch: pytest.MonkeyPatch) -> None:
+    """A new leader truncates its log to its high watermark before its epoch starts."""
 
-    def cut_and_lead(state: State, *, now_ms: int) -> None:
+    def truncate_and_lead(state: State, *, now_ms: int) -> None:
         committed_end = state.high_watermark
         if committed_end is not None and committed_end < state.log.end_offset:
             state.truncate(committed_end)
         become_leader(state, now_ms=now_ms)
 
-    patch.setattr(moves, "become_leader", cut_and_lead)
+    patch.setattr(moves, "become_leader", truncate_and_lead)
 
 
 @mutation(breaks=("DIVERGE-6",), caught_by=("ViewMatchesLog",))
-def epochs_not_cut(patch: pytest.MonkeyPatch) -> None:
-    """A truncation leaves the cut off epochs in the cache."""
+def epoch_cache_not_truncated(patch: pytest.MonkeyPatch) -> None:
+    """A truncation leaves the truncated epochs in the epoch cache."""
 
     def truncate(view: LogView, end_offset: Offset) -> None:
         view.end_offset = min(view.end_offset, end_offset)
@@ -67,7 +67,7 @@ def epochs_not_cut(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(LogView, "truncate", truncate)
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("WriterTableFollowsLog", "AppendResponsesAreTrue"))
-def writers_not_cut(patch: pytest.MonkeyPatch) -> None:
-    """The table of writers keeps the writes that were cut off with the log."""
+@mutation(breaks=("CLIENT-8",), caught_by=("WriterTableMatchesLog", "AppendResponsesAreCorrect"))
+def writer_table_not_truncated(patch: pytest.MonkeyPatch) -> None:
+    """The table of writers keeps the writes that were truncated."""
     patch.setattr(WriterTable, "truncated", lambda _table, _end_offset: None)

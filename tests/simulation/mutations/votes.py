@@ -21,7 +21,7 @@ from tests.simulation.mutations.mutation import mutation
 
 @mutation(breaks=("STATE-14", "VOTE-8"), caught_by=("OneVotePerEpoch",))
 def vote_forgotten_on_restart(patch: pytest.MonkeyPatch) -> None:
-    """A node that starts again does not know any more for whom it voted."""
+    """A restarted node has forgotten its stored vote."""
 
     def start(
         config: CoreConfig, stored: ElectionState | None, log: LogView, *, draw: Draw, now_ms: int
@@ -33,8 +33,8 @@ def vote_forgotten_on_restart(patch: pytest.MonkeyPatch) -> None:
 
 
 @mutation(breaks=("ROLE-5",), caught_by=("OneVotePerEpoch",))
-def vote_lost_when_a_leader_is_followed(patch: pytest.MonkeyPatch) -> None:
-    """A node that comes to follow a leader in the epoch in which it voted drops its vote (KAFKA PR #17807)."""
+def vote_cleared_when_following_a_leader(patch: pytest.MonkeyPatch) -> None:
+    """A node that follows a leader in the epoch in which it voted clears its vote (Kafka, pull request 17807)."""
     move_to = State.move_to
 
     def forget_and_move_to(state: State, role: Role, reason: str) -> None:
@@ -46,7 +46,7 @@ def vote_lost_when_a_leader_is_followed(patch: pytest.MonkeyPatch) -> None:
 
 @mutation(breaks=("VOTE-8",), caught_by=("OneVotePerEpoch",))
 def second_vote_in_an_epoch(patch: pytest.MonkeyPatch) -> None:
-    """A node votes for whoever asks, whomever it voted for before."""
+    """A node grants its vote although it has voted for another candidate in this epoch."""
 
     def grant(state: State, request: VoteRequest, now_ms: int) -> bool:
         role, is_up_to_date = state.role, request.candidate_log_end >= state.log.end
@@ -58,14 +58,14 @@ def second_vote_in_an_epoch(patch: pytest.MonkeyPatch) -> None:
 
 
 @mutation(breaks=("VOTE-10",), caught_by=("LeadersAreComplete",))
-def vote_for_any_log(patch: pytest.MonkeyPatch) -> None:
-    """A node votes without a look at the candidate's log."""
+def vote_granted_without_comparing_logs(patch: pytest.MonkeyPatch) -> None:
+    """A node grants its vote without comparing the candidate's log with its own."""
     patch.setattr(elections, "_is_up_to_date", lambda _state, _request: True)
 
 
 @mutation(breaks=("VOTE-2",), caught_by=("LeadersAreComplete",))
-def longer_log_wins(patch: pytest.MonkeyPatch) -> None:
-    """Of two logs the longer one counts as the better, whatever the epochs of their last records."""
+def logs_compared_by_length_first(patch: pytest.MonkeyPatch) -> None:
+    """Logs are compared by their end offsets first, and by their last epochs second."""
 
     def is_up_to_date(state: State, request: VoteRequest) -> bool:
         theirs, ours = request.candidate_log_end, state.log.end
@@ -76,13 +76,13 @@ def longer_log_wins(patch: pytest.MonkeyPatch) -> None:
 
 @mutation(breaks=("VOTE-18",), caught_by=("ElectedByMajority",))
 def half_is_a_majority(patch: pytest.MonkeyPatch) -> None:
-    """Half of the votes are enough to lead, where their number is even."""
+    """With an even number of voters, half of the votes elect a leader."""
     patch.setattr(Tally, "majority", property(lambda tally: (len(tally.voters) + 1) // 2))
 
 
 @mutation(breaks=("STATE-5", "VOTE-11"), caught_by=("StoredBeforeSent",))
 def vote_not_stored(patch: pytest.MonkeyPatch) -> None:
-    """A granted vote stays in memory."""
+    """A granted vote is not stored on the disk."""
     store = State.store_election_state
 
     def store_but_votes(state: State) -> None:
@@ -93,8 +93,8 @@ def vote_not_stored(patch: pytest.MonkeyPatch) -> None:
 
 
 @mutation(breaks=("GEN-12",), caught_by=("NoNodeHalts",))
-def voter_names_its_candidate_leader(patch: pytest.MonkeyPatch) -> None:
-    """Whoever has voted for a candidate calls it the leader, though it has not won."""
+def voter_names_its_candidate_as_leader(patch: pytest.MonkeyPatch) -> None:
+    """A voter names the candidate that it voted for as the leader, though it has not won."""
 
     def leader_or_candidate(state: State) -> NodeId | None:
         known, voted_key = known_leader(state.role), state.role.voted_key
@@ -106,5 +106,5 @@ def voter_names_its_candidate_leader(patch: pytest.MonkeyPatch) -> None:
 
 
 def _leave_moves_unchecked(patch: pytest.MonkeyPatch) -> None:
-    """Take away the core's own guard against such bugs: it would find them before anybody else could."""
+    """Disable the core's own check of moves, which would find such bugs before the invariants do."""
     patch.setattr(state, "check_move", lambda _old, _new: None)

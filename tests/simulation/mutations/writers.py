@@ -1,4 +1,4 @@
-"""Bugs of the table of writers: what is forgotten, when, and what of it is on the disk."""
+"""Bugs of the table of writers: expiry, undo and producer snapshots."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from raft.writers import TableImage, WriterExpiry, WriterTable, table
 from tests.simulation.mutations.mutation import mutation
 
 
-@mutation(breaks=("LOG-22",), caught_by=("WriterTableFollowsLog",))
-def snapshot_forgets_a_writer(patch: pytest.MonkeyPatch) -> None:
-    """A producer snapshot leaves out the writer that wrote last."""
+@mutation(breaks=("LOG-22",), caught_by=("WriterTableMatchesLog",))
+def snapshot_without_the_last_writer(patch: pytest.MonkeyPatch) -> None:
+    """A producer snapshot does not contain the last writer."""
     write = ProducerSnapshots.write
 
     def write_less(snapshots: ProducerSnapshots, image: TableImage) -> None:
@@ -26,9 +26,9 @@ def snapshot_forgets_a_writer(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ProducerSnapshots, "write", write_less)
 
 
-@mutation(breaks=("LOG-22",), caught_by=("WriterTableFollowsLog",))
-def snapshot_of_what_may_be_cut_off(patch: pytest.MonkeyPatch) -> None:
-    """A start begins with the newest producer snapshot, committed or not, and cannot undo what it counts in."""
+@mutation(breaks=("LOG-22",), caught_by=("WriterTableMatchesLog",))
+def uncommitted_snapshot_loaded_on_restart(patch: pytest.MonkeyPatch) -> None:
+    """A start loads the newest producer snapshot, committed or not, and cannot undo the uncommitted writes in it."""
     newest = ProducerSnapshots.newest
 
     def newest_of_all(snapshots: ProducerSnapshots, *, at_most: Offset) -> TableImage | None:
@@ -38,40 +38,40 @@ def snapshot_of_what_may_be_cut_off(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ProducerSnapshots, "newest", newest_of_all)
 
 
-@mutation(breaks=("LOG-22",), caught_by=("WriterTableFollowsLog",))
-def snapshot_not_removed_by_a_truncation(patch: pytest.MonkeyPatch) -> None:
-    """A producer snapshot outlives the truncation of what it counts, and is used once the offsets are written again."""
+@mutation(breaks=("LOG-22",), caught_by=("WriterTableMatchesLog",))
+def snapshot_not_removed_by_truncation(patch: pytest.MonkeyPatch) -> None:
+    """A truncation leaves snapshots of truncated offsets, and a start loads them once these are written again."""
     patch.setattr(ProducerSnapshots, "remove_after", lambda _snapshots, _end_offset: None)
 
 
-@mutation(breaks=("CLIENT-13",), caught_by=("WriterTableFollowsLog", "WritersAreForgotten"))
-def expiry_by_the_nodes_own_clock(patch: pytest.MonkeyPatch) -> None:
-    """Each node dates a write by when it comes to read it: every table has its own times, and forgets at its own."""
+@mutation(breaks=("CLIENT-13",), caught_by=("WriterTableMatchesLog", "WritersExpire"))
+def writers_expire_by_the_node_clock(patch: pytest.MonkeyPatch) -> None:
+    """Each node uses its own clock as the time of a write, so that writers expire at different offsets."""
     ticks = count(1_700_000_000_000)
     patch.setattr(table, "log_time_after", lambda _log_time_ms, _header: next(ticks))
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("WriterTableFollowsLog",))
-def undo_dropped_too_early(patch: pytest.MonkeyPatch) -> None:
-    """A node forgets how to undo a write as soon as it has written it, though it may be cut off."""
+@mutation(breaks=("CLIENT-8",), caught_by=("WriterTableMatchesLog",))
+def undo_dropped_before_the_commit(patch: pytest.MonkeyPatch) -> None:
+    """A node drops the undo data of a write when it appends it, though it may still be truncated."""
     append = State.append
 
-    def append_for_good(state: State, batches: tuple[object, ...]) -> None:
+    def append_without_undo(state: State, batches: tuple[object, ...]) -> None:
         append(state, batches)  # type: ignore[arg-type]  # whatever it takes
         state.writers.committed(state.log.end_offset)
 
-    patch.setattr(State, "append", append_for_good)
+    patch.setattr(State, "append", append_without_undo)
 
 
-@mutation(breaks=("CLIENT-13",), caught_by=("WritersAreForgotten",))
-def writers_never_forgotten(patch: pytest.MonkeyPatch) -> None:
-    """However late it is in the log, every writer is remembered."""
+@mutation(breaks=("CLIENT-13",), caught_by=("WritersExpire",))
+def writers_never_expire(patch: pytest.MonkeyPatch) -> None:
+    """No writer ever expires."""
     patch.setattr(WriterTable, "_forget_expired", lambda _table, _undo: None)
 
 
-@mutation(breaks=("CLIENT-13",), caught_by=("WrittenOnce", "WritersAreForgotten", "Recovers"))
+@mutation(breaks=("CLIENT-13",), caught_by=("WrittenOnce", "WritersExpire", "QuorumRecovers"))
 def newest_writers_not_kept(patch: pytest.MonkeyPatch) -> None:
-    """When log time leaps, every writer is forgotten, those that wrote a moment ago too."""
+    """When log time jumps, every writer expires, also those that wrote just before."""
     new_table = WriterTable.__init__
 
     def without_newest(writers: WriterTable, *, expiry: WriterExpiry) -> None:
@@ -80,9 +80,9 @@ def newest_writers_not_kept(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(WriterTable, "__init__", without_newest)
 
 
-@mutation(breaks=("CLIENT-13",), caught_by=("WriterTableFollowsLog",))
-def control_batches_move_log_time(patch: pytest.MonkeyPatch) -> None:
-    """A follower counts the time of a leader's control batch, which the leader's own core has never seen."""
+@mutation(breaks=("CLIENT-13",), caught_by=("WriterTableMatchesLog",))
+def control_batches_advance_log_time(patch: pytest.MonkeyPatch) -> None:
+    """Control batches advance log time at followers, though they do not at the leader, whose core never sees them."""
     appended = WriterTable.appended
 
     def with_control(writers: WriterTable, header: BatchHeader) -> None:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tests.scenarios.harness.arguments import Arguments
-from tests.scenarios.harness.commands import asking, deeds, faults, queries, setting
-from tests.scenarios.harness.commands.stage import Handler, Stage
+from tests.scenarios.harness.commands import actions, ask, faults, queries, setup
+from tests.scenarios.harness.commands.context import CommandContext, Handler
 from tests.scenarios.harness.errors import ScenarioError
 
 COMMANDS: Mapping[str, Handler] = {
-    "quorum": setting.quorum,
-    "node": setting.node,
-    "print": setting.print_,
-    "start": deeds.start,
-    "wait": deeds.wait,
-    "append": deeds.append,
-    "shutdown": deeds.shutdown,
-    "resign": deeds.resign,
-    "ask": asking.ask,
+    "quorum": setup.quorum,
+    "node": setup.node,
+    "print": setup.print_,
+    "start": actions.start,
+    "wait": actions.wait,
+    "append": actions.append,
+    "shutdown": actions.shutdown,
+    "resign": actions.resign,
+    "ask": ask.ask,
     "crash": faults.crash,
     "restart": faults.restart,
     "wipe": faults.wipe,
@@ -41,15 +41,15 @@ COMMANDS: Mapping[str, Handler] = {
 }
 
 
-def carry_out(stage: Stage, line: str) -> None:
+def carry_out(context: CommandContext, line: str) -> None:
     """Carry out one command.
 
     Raises:
-        ScenarioError: there is no such command, or it means nothing here.
+        ScenarioError: there is no such command, or it is not possible now.
     """
     arguments = Arguments(line)
     name = arguments.word()
     if name not in COMMANDS:
         raise ScenarioError(f"there is no command `{name}`")
-    COMMANDS[name](stage, arguments)
+    COMMANDS[name](context, arguments)
     arguments.finish()

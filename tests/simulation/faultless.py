@@ -1,4 +1,4 @@
-"""A quorum that is left in peace: what happens to it, a test does itself."""
+"""A world without faults, for tests that cause faults themselves."""
 
 from __future__ import annotations
 
@@ -8,38 +8,36 @@ from raft.core.roles import Follower
 from raft.types import NodeId
 from tests.simulation.drawing import draw_plan
 from tests.simulation.machine import Machine
-from tests.simulation.plan import CALM_NETWORK, Plan, WirePlan
+from tests.simulation.plan import RELIABLE_NETWORK, Plan, WirePlan
 from tests.simulation.world import World
 
-_A_WHILE_MS = 6_000
+_SOME_ELECTIONS_MS = 6_000
 
 
-def calm_plan() -> Plan:
-    """Return the plan of three voters to whom nothing happens; their patience with a leader is short, that with a
-    request long.
-    """
+def faultless_plan() -> Plan:
+    """Return the plan of three voters without faults. The fetch timeout is shorter than the request timeout."""
     plan = draw_plan(0)
     return replace(
         plan,
         voters=(NodeId(1), NodeId(2), NodeId(3)),
         observers=(),
         timeouts=replace(plan.timeouts, election_ms=300, fetch_ms=800, request_ms=2000),
-        network=CALM_NETWORK,
+        network=RELIABLE_NETWORK,
         wire=WirePlan(old_nodes=(), has_dead_address=False),
         faults=replace(plan.faults, every_ms={}),
     )
 
 
 def run_a_while(world: World) -> None:
-    """Let time pass, enough for anything that two or three elections can bring about."""
-    world.timeline.run(world.timeline.now_ms + _A_WHILE_MS)
+    """Let enough time pass for two or three elections."""
+    world.timeline.run(world.timeline.now_ms + _SOME_ELECTIONS_MS)
 
 
 def leader_of(world: World) -> Machine:
-    """The one that leads."""
+    """Return the machine that leads."""
     return next(machine for machine in world.machines if machine.is_leader)
 
 
 def follower_of(world: World) -> Machine:
-    """One of those that follow."""
+    """Return the first machine that follows."""
     return next(machine for machine in world.machines if isinstance(machine.core.role, Follower))

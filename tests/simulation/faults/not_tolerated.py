@@ -1,6 +1,6 @@
-"""What nobody can hold a quorum of kraft.version 0 to: disks that are not what they were (SCENARIO-16, OUT-9).
+"""Faults that a quorum of kraft.version 0 does not always tolerate: lost and old disks (SCENARIO-16, OUT-9).
 
-A voter is known by its number alone, so nobody can tell one that has lost its memory from the one it was before.
+Voters are known by their ids alone, so no node can tell a voter that has lost its disk from the one that it was before.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _FILE = f"{DIRECTORY}/{ELECTION_STATE_NAME}"
 
 
 class _Tampering(Nemesis):
-    """Does something to the disk of a machine while it is down."""
+    """Changes the disk of a machine that is down."""
 
     def _take_down(self) -> Machine:
-        """Pick a machine, and see to it that it is down."""
+        """Pick a machine, and cut its power if it runs."""
         victim = self._dice.pick(self._targets.machines)
         if victim.process is not None:
             victim.cut_power()
@@ -29,7 +29,7 @@ class _Tampering(Nemesis):
 
 
 class LostDisks(_Tampering):
-    """Gives a machine that is down another disk: an empty one, or one with a copy that was made some time ago."""
+    """Replaces the disk of a machine by an empty one, or by a copy that was made some time before."""
 
     kind = Fault.LOST_DISK
 
@@ -40,17 +40,17 @@ class LostDisks(_Tampering):
     def _strike(self) -> bool:
         dice, targets = self._dice, self._targets
         copied = dice.pick(targets.machines)
-        if copied.files.has_survivor(_FILE):
+        if copied.files.is_durable(_FILE):
             self._copies.setdefault(copied.node_id, copied.files.copy())
         victim = self._take_down()
         copy = self._copies.pop(victim.node_id, None) if dice.draw(2) else None
-        targets.story.tell(str(victim), "gets another disk, %s", "with an old copy" if copy else "an empty one")
+        targets.run_log.add(str(victim), "gets another disk, %s", "with an old copy" if copy else "an empty one")
         victim.tamper(copy or LossyDisk())
         return True
 
 
 class StaleElectionStates(_Tampering):
-    """Gives a machine that is down the election state back that it had some time ago, or none."""
+    """Replaces the election state of a machine by one that it had some time before."""
 
     kind = Fault.STALE_ELECTION_STATE
 
@@ -61,32 +61,32 @@ class StaleElectionStates(_Tampering):
     def _strike(self) -> bool:
         targets = self._targets
         for machine in targets.machines:
-            if machine.files.has_survivor(_FILE):
-                self._copies.setdefault(machine.node_id, machine.files.survivor(_FILE))
+            if machine.files.is_durable(_FILE):
+                self._copies.setdefault(machine.node_id, machine.files.durable_bytes(_FILE))
         victim = self._take_down()
         copy = self._copies.pop(victim.node_id, None)
         if copy is None:
             return False
-        targets.story.tell(str(victim), "has an old election state again: %s", copy)
+        targets.run_log.add(str(victim), "gets an old election state: %s", copy)
         victim.files.put(_FILE, copy)
         victim.tamper()
         return True
 
 
 class UnnoticedRot(_Tampering):
-    """Changes a bit of the last batch of a log, when it was flushed but the recovery point does not cover it yet."""
+    """Flips a bit of the last batch of a log, if it is flushed and above the recovery point."""
 
     kind = Fault.UNNOTICED_ROT
 
     def _strike(self) -> bool:
         dice = self._dice
         victim = self._take_down()
-        end_offset = victim.written.look()
+        end_offset = victim.written.find_durable_end()
         if end_offset <= victim.recovery_point:
             return False
         place = victim.written.places_below(end_offset)[-1]
         position = place.checked_from + dice.draw(place.end_position - place.checked_from)
-        self._targets.story.tell(str(victim), "has a bit that changes at byte %s of %s", position, place.segment)
+        self._targets.run_log.add(str(victim), "has a bit flipped at byte %s of %s", position, place.segment)
         victim.files.flip_bit(place.segment, position, dice.draw(_BITS_OF_BYTE))
         victim.tamper()
         return True

@@ -1,4 +1,4 @@
-"""What a command works on."""
+"""The context of a command."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from tests.scenarios.harness.world import ScenarioWorld
 
 
 @dataclass(slots=True)
-class Stage:
-    """The present world, which the command `quorum` replaces by a new one, and what is printed of it."""
+class CommandContext:
+    """The current world, which the command `quorum` replaces, and the transcript."""
 
     transcript: Transcript
-    made: ScenarioWorld | None = None
+    current: ScenarioWorld | None = None
 
     @property
     def world(self) -> ScenarioWorld:
-        """The present world.
+        """The current world.
 
         Raises:
             ScenarioError: there is none yet.
         """
-        if self.made is None:
+        if self.current is None:
             raise ScenarioError("the command `quorum` comes first")
-        return self.made
+        return self.current
 
 
-Handler = Callable[[Stage, Arguments], None]
+Handler = Callable[[CommandContext, Arguments], None]
 """Carries out one command."""

@@ -1,4 +1,4 @@
-"""Requests that no node of this quorum has sent: of another cluster, or of an epoch that no election has reached."""
+"""Requests that no node of this quorum sends: from another cluster, or with an epoch that no election has reached."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from tests.simulation.machine import Machine
 from tests.simulation.post_office import PostOffice
 from tests.simulation.starting import CLUSTER_ID, OURS, endpoint_of
 
-STRANGERS_EPOCH = Epoch(1_000_000)
-"""Where the other cluster is: whoever believes a stranger gives himself away."""
+FOREIGN_EPOCH = Epoch(1_000_000)
+"""The epoch of the other cluster, so high that a node that adopts it is noticed."""
 
-_STRANGERS_CLUSTER_ID = "another cluster"
-_STRANGERS_ADDRESS = -1_000
-_NEVER_WAIT_MS = 0
+_FOREIGN_CLUSTER_ID = "another cluster"
+_FOREIGN_ADDRESS = -1_000
+_NO_WAIT_MS = 0
 _CORRELATION_ID = 0
 
 
-class Strangers(Nemesis):
-    """Sends requests of another cluster, where the epochs are high."""
+class ForeignRequests(Nemesis):
+    """Sends requests of another cluster with a high epoch."""
 
     kind = Fault.STRANGER
 
@@ -45,43 +45,43 @@ class Strangers(Nemesis):
         match self._dice.draw(4):
             case 0:
                 return FetchRequest(
-                    cluster_id=_STRANGERS_CLUSTER_ID,
+                    cluster_id=_FOREIGN_CLUSTER_ID,
                     replica=ReplicaKey(sender),
-                    epoch=STRANGERS_EPOCH,
+                    epoch=FOREIGN_EPOCH,
                     fetch_offset=Offset(1_000_000),
-                    last_fetched_epoch=STRANGERS_EPOCH,
-                    max_wait_ms=_NEVER_WAIT_MS,
+                    last_fetched_epoch=FOREIGN_EPOCH,
+                    max_wait_ms=_NO_WAIT_MS,
                     max_bytes=1,
                 )
             case 1:
                 return BeginQuorumEpochRequest(
-                    cluster_id=_STRANGERS_CLUSTER_ID,
-                    leader=LeaderAndEpoch(epoch=STRANGERS_EPOCH, leader_id=NodeId(sender)),
+                    cluster_id=_FOREIGN_CLUSTER_ID,
+                    leader=LeaderAndEpoch(epoch=FOREIGN_EPOCH, leader_id=NodeId(sender)),
                 )
             case 2:
                 return EndQuorumEpochRequest(
-                    cluster_id=_STRANGERS_CLUSTER_ID,
-                    leader=LeaderAndEpoch(epoch=STRANGERS_EPOCH, leader_id=NodeId(sender)),
+                    cluster_id=_FOREIGN_CLUSTER_ID,
+                    leader=LeaderAndEpoch(epoch=FOREIGN_EPOCH, leader_id=NodeId(sender)),
                 )
             case _:
                 return VoteRequest(
-                    cluster_id=_STRANGERS_CLUSTER_ID,
-                    epoch=STRANGERS_EPOCH,
+                    cluster_id=_FOREIGN_CLUSTER_ID,
+                    epoch=FOREIGN_EPOCH,
                     candidate=ReplicaKey(sender),
-                    candidate_log_end=OffsetAndEpoch(epoch=Epoch(STRANGERS_EPOCH - 1), offset=Offset(1_000_000)),
+                    candidate_log_end=OffsetAndEpoch(epoch=Epoch(FOREIGN_EPOCH - 1), offset=Offset(1_000_000)),
                     pre_vote=self._dice.draw(2) == 0,
                 )
 
 
-class Forgers(Nemesis):
-    """Sends requests in the voters' names, of epochs that would leave the quorum without one to elect a leader in."""
+class ForgedRequests(Nemesis):
+    """Sends requests in the names of voters, with epochs so high that few or none would be left for elections."""
 
     kind = Fault.FORGERY
 
     def _strike(self) -> bool:
         targets = self._targets
         receiver, request = self._dice.pick(targets.machines), self._draw_request()
-        # A node that is new may be far behind its quorum, and believes more (EPOCH-1).
+        # A new node may be far behind its quorum, and adopts higher epochs (EPOCH-1).
         if receiver.stored.epoch:
             _post(targets.post_office, receiver, request)
         return True
@@ -109,13 +109,13 @@ class Forgers(Nemesis):
 
 
 def is_forged(request: Request) -> bool:
-    """Whether a request is one of `Forgers`: no election of a run gets that far."""
+    """Return whether a request is one of `ForgedRequests`: no election of a run reaches such an epoch."""
     return request.cluster_id == CLUSTER_ID and request.epoch > LARGEST_STEP
 
 
 def _post(post_office: PostOffice, receiver: Machine, request: OutgoingRequest) -> None:
     version = api_of(request).versions.highest
     frame = encode_request(
-        request_to_wire(request, OURS, version), version, correlation_id=_CORRELATION_ID, client_id="a stranger"
+        request_to_wire(request, OURS, version), version, correlation_id=_CORRELATION_ID, client_id="foreign"
     )
-    post_office.ask(_STRANGERS_ADDRESS, endpoint_of(receiver.node_id), frame, on_response=lambda _: None)
+    post_office.send_frame(_FOREIGN_ADDRESS, endpoint_of(receiver.node_id), frame, on_response=lambda _: None)
