@@ -1,4 +1,4 @@
-"""Coverage marks: the situations that the fixed seeds have to reach (`test_marks.py`), counted where they occur."""
+"""Coverage marks: the situations that the fixed seeds have to reach (`test_seeds.py`), counted where they occur."""
 
 from __future__ import annotations
 
