@@ -7,8 +7,10 @@ SEED ?= 1
 MINUTES ?= 10
 INPUTS ?= 1000000
 JOBS ?= 2
+# The suites that start programs wait for elections and JVMs most of their time, so more than one fits on a core.
+WAITING_JOBS ?= 3
 NEWEST := .cache/newest
-IN_GROUPS := -n $(JOBS) --dist loadscope --no-loadscope-reorder
+IN_GROUPS := --dist loadscope --no-loadscope-reorder
 # These suites run in the test process itself, so their coverage can be measured there at little cost.
 MEASURED := $(addprefix tests/,core scenarios writers codec records config wire client storage runtime node columns datasource)
 
@@ -28,14 +30,14 @@ demo: $(READY) ## Metadata changes through a quorum into Spark and back, the lea
 	$(BIN)/python -m examples.demo
 
 test: check coverage ## Everything that CI runs
-	$(BIN)/pytest $(IN_GROUPS) $(addprefix --ignore=,$(MEASURED))
+	$(BIN)/pytest -n $(WAITING_JOBS) $(IN_GROUPS) $(addprefix --ignore=,$(MEASURED))
 
 coverage: $(READY) ## The suites that run in one process, and how much of the product they reach (floors: pyproject.toml)
-	$(BIN)/pytest $(IN_GROUPS) --cov --cov-report= $(MEASURED)
+	$(BIN)/pytest -n $(JOBS) $(IN_GROUPS) --cov --cov-report= $(MEASURED)
 	$(BIN)/python -m scripts.coverage_floors
 
 test-newest: $(READY) $(NEWEST)/.ready ## The suites of `make coverage` on the newest CPython (scripts/cpython)
-	$(NEWEST)/bin/python -m pytest $(IN_GROUPS) $(MEASURED)
+	$(NEWEST)/bin/python -m pytest -n $(JOBS) $(IN_GROUPS) $(MEASURED)
 
 $(NEWEST)/.ready: requirements/tools.txt scripts/cpython/pom.xml scripts/cpython/fetch.sh
 	"$$(bash scripts/cpython/fetch.sh)" -m venv --clear $(NEWEST)
