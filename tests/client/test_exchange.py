@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from raft.client.exchange import Exchange
@@ -48,6 +50,19 @@ def test_exchange_sends_the_request_when_the_versions_are_known() -> None:
     assert (sent(exchange), sent(exchange)) == ("MetadataRequest", None)
     exchange.receive_data(RESPONSE)
     assert (exchange.response, exchange.is_in_flight, exchange.error) == (metadata(), False, None)
+
+
+def test_exchange_does_not_keep_a_request_that_it_has_sent() -> None:
+    """An append of many mebibytes would stay in memory as long as the connection."""
+    request = MetadataRequest(topics=None)
+    references = sys.getrefcount(request)
+    exchange = Exchange("me")
+
+    exchange.begin(request, deadline_ms=7)
+    exchange.receive_data(VERSIONS)
+    exchange.data_to_send()
+
+    assert sys.getrefcount(request) == references
 
 
 def test_exchange_sends_the_next_request_at_once() -> None:
