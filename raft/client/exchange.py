@@ -69,17 +69,18 @@ class Exchange:
                     self._finish(event.message)
                 case VersionsNegotiated():
                     self._versions = event.response
-                    self._send_waiting()
                 case InvalidDataReceived():
                     self.fail(event.error)
                 case _:
                     assert_never(event)
+        # Only now: if invalid data follows the versions, the request fails with the connection and is not sent.
+        self._send_waiting()
 
     def fail(self, error: Exception) -> None:
         """End the connection, and the request in flight. Only the first error counts."""
         if self.error is None:
             self.error = error
-        self.is_in_flight = False
+        self.is_in_flight, self._waiting = False, None
 
     def _send_waiting(self) -> None:
         """Send the request that waits for the versions of the node, if they are known."""

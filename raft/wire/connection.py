@@ -162,7 +162,8 @@ class Connection(Generic[Tag]):
     def receive_data(self, data: bytes) -> list[Event[Tag]]:
         """Receive bytes from the node, split at any position, and return the events that they complete, in order.
 
-        Invalid data raises no error: it is the last event, after the events of the valid data before it.
+        Invalid data raises no error: it is the last event, after the events of the valid data before it. The connection
+        has FAILED when this returns, so no request can be sent while the events before the last one are handled.
         `data_to_send` may return new bytes afterwards, if ApiVersions is sent again.
 
         Raises:

@@ -109,6 +109,15 @@ def test_request_fails_when_the_connection_fails(
     assert words in str(exchange.error)
 
 
+def test_request_fails_as_the_connection_does_when_invalid_data_follows_the_versions() -> None:
+    exchange = begun(versions=False)
+
+    exchange.receive_data(VERSIONS + b"\xff" * 8)
+
+    assert isinstance(exchange.error, DecodeError)
+    assert (exchange.response, exchange.is_in_flight, sent(exchange)) == (None, False, None)
+
+
 def test_request_fails_when_the_node_does_not_serve_it() -> None:
     exchange = begun(versions=False)
 

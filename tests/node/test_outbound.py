@@ -262,6 +262,17 @@ def test_connection_is_closed_when_the_node_sends_invalid_data(
     assert any(complaint in message for message in caplog.messages)
 
 
+@pytest.mark.rule("PREVOTE-18")
+def test_requests_fail_as_disconnected_when_invalid_data_follows_the_versions(caller: Caller, peer: Peer) -> None:
+    peer.versions = lambda version: encode_response(serving_all(), version, correlation_id=0) + b"\xff" * 8
+    caller.send(1, PRE_VOTE_REQUEST)
+    caller.send(2, VOTE_REQUEST)
+    caller.connect()
+
+    assert caller.wait_for_failures(2) == [(1, Failure.DISCONNECTED), (2, Failure.DISCONNECTED)]
+    assert caller.connection.is_closed
+
+
 def test_connection_is_closed_when_a_response_has_no_request(
     caller: Caller, peer: Peer, caplog: pytest.LogCaptureFixture
 ) -> None:

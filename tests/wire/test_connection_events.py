@@ -85,6 +85,9 @@ ROWS = {
         events=(VERSIONS,),
         error="received a response, but no request is in flight",
     ),
+    "negotiating: versions, then garbage": Row(
+        begin=negotiating, data=versions(serving()) + GARBAGE, events=(VERSIONS,), error="a frame of -1 bytes"
+    ),
     "negotiating: version not supported": Row(
         begin=negotiating, data=versions(refusal(), version=0), state=NEGOTIATING, next_version=0
     ),
