@@ -3,7 +3,8 @@
     NEGOTIATING     ApiVersions is in flight; other requests cannot be sent yet
          |          VersionsNegotiated
        READY        any number of requests may be in flight; the node responds in their order
-         |          InvalidDataReceived, also possible while negotiating
+         |          InvalidDataReceived, also possible while negotiating: data that cannot be decoded, or any data
+         |          while no request is in flight
       FAILED        final: the stream has no valid frames any more, so the caller closes the socket
 
 The caller moves the bytes:
@@ -177,6 +178,8 @@ class Connection(Generic[Tag]):
                 event = self._on_frame(frame)
                 if event is not None:
                     events.append(event)
+            if self._frames.has_partial_frame:
+                self._check_in_flight()
         except DecodeError as error:
             self._state = ConnectionState.FAILED
             self._in_flight.clear()
@@ -187,11 +190,19 @@ class Connection(Generic[Tag]):
     def _on_frame(self, frame: bytes) -> Event[Tag] | None:
         if self._state is ConnectionState.NEGOTIATING:
             return self._on_versions(frame)
-        if not self._in_flight:
-            raise DecodeError("received a response, but no request is in flight")
+        self._check_in_flight()
         correlation_id, api, version, tag = self._in_flight.popleft()
         message = _decode(frame, api, version, correlation_id)
         return ResponseReceived(tag=tag, api=api, version=version, message=message)
+
+    def _check_in_flight(self) -> None:
+        """Check that received data belongs to the response to a request.
+
+        Raises:
+            DecodeError: no request is in flight. A node could send any amount of such data, which would stay in memory.
+        """
+        if self._state is ConnectionState.READY and not self._in_flight:
+            raise DecodeError("received a response, but no request is in flight")
 
     def _on_versions(self, frame: bytes) -> VersionsNegotiated | None:
         """Read the response to ApiVersions; None if the node serves only older versions of it (COMPAT-4)."""

@@ -74,6 +74,8 @@ def resized(frame: bytes) -> bytes:
 
 TOO_LARGE = (MAX_FRAME_BYTES + 1).to_bytes(4, "big")
 GARBAGE = b"\xff" * 20
+UNREQUESTED_GARBAGE = "a frame of -1 bytes|no request is in flight"
+"""If the size is received in parts, the first part is invalid already."""
 VERSIONS = VersionsNegotiated(response=serving())
 X, Y = got("a", metadata("x")), got("b", metadata("y"))
 
@@ -86,7 +88,7 @@ ROWS = {
         error="received a response, but no request is in flight",
     ),
     "negotiating: versions, then garbage": Row(
-        begin=negotiating, data=versions(serving()) + GARBAGE, events=(VERSIONS,), error="a frame of -1 bytes"
+        begin=negotiating, data=versions(serving()) + GARBAGE, events=(VERSIONS,), error=UNREQUESTED_GARBAGE
     ),
     "negotiating: version not supported": Row(
         begin=negotiating, data=versions(refusal(), version=0), state=NEGOTIATING, next_version=0
@@ -117,11 +119,15 @@ ROWS = {
     "ready: nothing": Row(begin=ready, data=b""),
     "ready: response to no request": Row(begin=ready, data=about("x", to=1), error="no request is in flight"),
     "one in flight: response": Row(begin=one_in_flight, data=about("x", to=1), events=(X,)),
+    "ready: part of a response to no request": Row(begin=ready, data=b"\x00", error="no request is in flight"),
     "one in flight: response and a part of a frame": Row(
-        begin=one_in_flight, data=about("x", to=1) + b"\x00\x00", events=(X,)
+        begin=one_in_flight, data=about("x", to=1) + b"\x00\x00", events=(X,), error="no request is in flight"
     ),
     "one in flight: response, then garbage": Row(
-        begin=one_in_flight, data=about("x", to=1) + GARBAGE, events=(X,), error="a frame of -1 bytes"
+        begin=one_in_flight, data=about("x", to=1) + GARBAGE, events=(X,), error=UNREQUESTED_GARBAGE
+    ),
+    "two in flight: first response and a part of the second": Row(
+        begin=two_in_flight, data=about("x", to=1) + b"\x00\x00", events=(X,)
     ),
     "one in flight: response twice": Row(
         begin=one_in_flight, data=about("x", to=1) * 2, events=(X,), error="no request is in flight"
