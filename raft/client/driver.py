@@ -94,7 +94,8 @@ class Driver(Generic[AnyTransport]):
         open_transport: makes the transport of a new connection to a node.
 
     Attributes:
-        transports: the connections that can be used, or have a request in flight, by their node's endpoint.
+        transports: the connections, by their node's endpoint. One that was lost while no request was in flight stays
+            until the next request to its node.
     """
 
     def __init__(self, session: Session, open_transport: Callable[[Endpoint], AnyTransport]) -> None:
@@ -138,9 +139,7 @@ class Driver(Generic[AnyTransport]):
         """Carry out a step up to the point where it has to wait; return what to wait for."""
         match step:
             case Ask():
-                transport = self.transports.get(step.endpoint)
-                if transport is None:
-                    transport = self.transports[step.endpoint] = self._open_transport(step.endpoint)
+                transport = self._usable_transport(step.endpoint)
                 transport.exchange.begin(step.request, deadline_ms=now_ms + step.timeout_ms)
                 return _await(step, transport, now_ms)
             case Await():
@@ -152,6 +151,14 @@ class Driver(Generic[AnyTransport]):
                 return None
             case _:
                 assert_never(step)
+
+    def _usable_transport(self, endpoint: Endpoint) -> AnyTransport:
+        """Return the transport to a node; a new one if the connection was lost while no request was in flight."""
+        transport = self.transports.get(endpoint)
+        if transport is None or transport.exchange.error is not None:
+            self._close(endpoint)
+            transport = self.transports[endpoint] = self._open_transport(endpoint)
+        return transport
 
     def _outcome(self, wait: Wait[AnyTransport] | None, now_ms: int) -> Outcome:
         """Return the outcome of a step, after the wait for it has ended.
