@@ -23,7 +23,7 @@ The caller moves the bytes:
         socket.sendall(connection.data_to_send())
 
 Rules: COMPAT-1 (the highest version that both sides support), COMPAT-2 (a request that this version cannot express is
-not sent), COMPAT-4 (ApiVersions falls back to version 0). Source: KIP-35, KIP-511; Kafka NetworkClient.
+not sent), COMPAT-4 (ApiVersions is sent again in an older version). Source: KIP-35, KIP-511; Kafka NetworkClient.
 """
 
 from __future__ import annotations
@@ -205,13 +205,13 @@ class Connection(Generic[Tag]):
             raise DecodeError("received a response, but no request is in flight")
 
     def _on_versions(self, frame: bytes) -> VersionsNegotiated | None:
-        """Read the response to ApiVersions; None if the node serves only older versions of it (COMPAT-4)."""
+        """Read the response to ApiVersions; None if the request is sent again in an older version (COMPAT-4)."""
         is_too_new = frame[_ERROR_CODE] == ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
         version = 0 if is_too_new else self._api_versions_version
         response = _decode(frame, API_VERSIONS, version, self._api_versions_id)
         assert isinstance(response, ApiVersionsResponse), "decoded as the response to ApiVersions"
         if is_too_new and self._api_versions_version > 0:
-            self._api_versions_version = 0
+            self._api_versions_version = _older_version(response, refused=self._api_versions_version)
             self._api_versions_id = self._send_api_versions()
             return None
         if response.error_code:
@@ -232,6 +232,14 @@ class Connection(Generic[Tag]):
         )
         self._next_correlation_id = (correlation_id + 1) % _CORRELATION_IDS
         return correlation_id
+
+
+def _older_version(refusal: ApiVersionsResponse, *, refused: int) -> int:
+    """Return the highest version of ApiVersions that a refusal names; 0 if it names none below the refused one."""
+    for served in refusal.api_keys:
+        if served.api_key == API_VERSIONS.key and 0 <= served.max_version < refused:
+            return served.max_version
+    return 0
 
 
 def _common_versions(response: ApiVersionsResponse) -> Iterator[tuple[int, tuple[int, int]]]:

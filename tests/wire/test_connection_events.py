@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from raft.errors import ErrorCode
 from raft.wire.connection import Connection, ConnectionState, Event, InvalidDataReceived, VersionsNegotiated
 from raft.wire.frames import encode_response
+from raft.wire.messages.api_versions import SupportedFeature
 from tests.codec.strategies import MANY
 from tests.wire.connections import (
     CLUSTER,
@@ -24,6 +25,7 @@ from tests.wire.connections import (
     metadata,
     negotiating,
     negotiating_in_version_0,
+    negotiating_in_version_3,
     ready,
     refusal,
     requests_in,
@@ -77,6 +79,10 @@ GARBAGE = b"\xff" * 20
 UNREQUESTED_GARBAGE = "a frame of -1 bytes|no request is in flight"
 """If the size is received in parts, the first part is invalid already."""
 VERSIONS = VersionsNegotiated(response=serving())
+SERVING_WITH_FEATURE = replace(
+    serving(), supported_features=(SupportedFeature(name="metadata.version", min_version=1, max_version=7),)
+)
+REFUSAL_NAMING_METADATA = replace(serving(), error_code=ErrorCode.UNSUPPORTED_VERSION)
 X, Y = got("a", metadata("x")), got("b", metadata("y"))
 
 ROWS = {
@@ -93,6 +99,18 @@ ROWS = {
     "negotiating: version not supported": Row(
         begin=negotiating, data=versions(refusal(), version=0), state=NEGOTIATING, next_version=0
     ),
+    "negotiating: version not supported, highest is 3": Row(
+        begin=negotiating, data=versions(refusal(highest=3), version=0), state=NEGOTIATING, next_version=3
+    ),
+    "negotiating: version not supported, highest is the refused one": Row(
+        begin=negotiating, data=versions(refusal(highest=4), version=0), state=NEGOTIATING, next_version=0
+    ),
+    "negotiating: version not supported, highest is negative": Row(
+        begin=negotiating, data=versions(refusal(highest=-1), version=0), state=NEGOTIATING, next_version=0
+    ),
+    "negotiating: version not supported, another API is named": Row(
+        begin=negotiating, data=versions(REFUSAL_NAMING_METADATA, version=0), state=NEGOTIATING, next_version=0
+    ),
     "negotiating: version not supported, to another request": Row(
         begin=negotiating, data=versions(refusal(), to=9, version=0), error="response to request 9, expected one to 0"
     ),
@@ -108,6 +126,17 @@ ROWS = {
         begin=negotiating, data=about("x", to=0), error="cannot decode ApiVersionsResponse"
     ),
     "negotiating: empty frame": Row(begin=negotiating, data=bytes(4), error="cannot decode ResponseHeader"),
+    "negotiating in version 3: versions with features": Row(
+        begin=negotiating_in_version_3,
+        data=versions(SERVING_WITH_FEATURE, to=1, version=3),
+        events=(VersionsNegotiated(response=SERVING_WITH_FEATURE),),
+    ),
+    "negotiating in version 3: version not supported, highest is 3 again": Row(
+        begin=negotiating_in_version_3,
+        data=versions(refusal(highest=3), to=1, version=0),
+        state=NEGOTIATING,
+        next_version=0,
+    ),
     "negotiating in version 0: versions": Row(
         begin=negotiating_in_version_0, data=versions(serving(), to=1, version=0), events=(VERSIONS,)
     ),
