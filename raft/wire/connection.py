@@ -14,7 +14,7 @@ The caller moves the bytes:
     while data := socket.recv(65_536):
         for event in connection.receive_data(data):
             match event:
-                case VersionsNegotiated():
+                case VersionsNegotiated() if connection.state is ConnectionState.READY:
                     connection.send_request(MetadataRequest(topics=None), tag="which topics")
                 case ResponseReceived():
                     print(event.tag, event.message)
