@@ -63,9 +63,12 @@ class AsyncioConnection(asyncio.Protocol):
             self._send()
 
     def data_received(self, data: bytes) -> None:
-        """Pass bytes to the exchange. Called by asyncio."""
+        """Pass bytes to the exchange; invalid data closes the connection. Called by asyncio."""
         self.exchange.receive_data(data)
-        self._send()
+        if self.exchange.error is None:
+            self._send()
+        else:
+            self.close()
         self._notify()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -137,7 +137,9 @@ def _failed(outcome: Outcome) -> Lookup:
 
 
 def _ask_node(server: Endpoint, *, topic: str | None, timeout_ms: int) -> Operation[Lookup]:
-    outcome = yield Ask(endpoint=server, request=MetadataRequest(topics=None), timeout_ms=timeout_ms)
+    outcome = yield Ask(
+        endpoint=server, request=MetadataRequest(topics=None), timeout_ms=timeout_ms, may_be_unsupported=True
+    )
     response = outcome.response
     if not isinstance(response, MetadataResponse):
         return _failed(outcome)
@@ -179,7 +181,7 @@ def _ask_kafka(
         include_cluster_authorized_operations=False,
         endpoint_type=BROKER_ENDPOINTS if is_broker else CONTROLLER_ENDPOINTS,
     )
-    outcome = yield Ask(endpoint=server, request=request, timeout_ms=timeout_ms)
+    outcome = yield Ask(endpoint=server, request=request, timeout_ms=timeout_ms, may_be_unsupported=True)
     cluster = outcome.response
     if not isinstance(cluster, DescribeClusterResponse):
         return _failed(outcome)
@@ -190,7 +192,7 @@ def _ask_kafka(
     describer = server if is_broker else nodes.get(cluster.controller_id)
     if describer is None or describer == busy:
         return Lookup(now_ms=outcome.now_ms, cluster_id=cluster.cluster_id, servers=tuple(nodes.values()))
-    outcome = yield Ask(endpoint=describer, request=_DESCRIBE_QUORUM, timeout_ms=timeout_ms)
+    outcome = yield Ask(endpoint=describer, request=_DESCRIBE_QUORUM, timeout_ms=timeout_ms, may_be_unsupported=True)
     leader, failure = None, outcome.failure or NO_RESPONSE
     if isinstance(outcome.response, DescribeQuorumResponse):
         leader, failure = _leader_in(outcome.response)

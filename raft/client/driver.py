@@ -94,7 +94,8 @@ class Driver(Generic[AnyTransport]):
         open_transport: makes the transport of a new connection to a node.
 
     Attributes:
-        transports: the connections that can be used, or have a request in flight, by their node's endpoint.
+        transports: the connections, by their node's endpoint. One that was lost while no request was in flight stays
+            until the next request to its node.
     """
 
     def __init__(self, session: Session, open_transport: Callable[[Endpoint], AnyTransport]) -> None:
@@ -117,7 +118,8 @@ class Driver(Generic[AnyTransport]):
         """Carry out a call, see the module; it raises what the call raises.
 
         Raises:
-            LocalProtocolError: also if a request has no version that both sides support.
+            LocalProtocolError: also if the node supports no version in which a request can be written, unless the
+                request `may_be_unsupported`.
         """
         deadline = Deadline(started_ms=now_ms, timeout_ms=self._session.settings.api_timeout_ms)
         operation = begin(self._session, deadline, *args, **kwargs)
@@ -127,7 +129,7 @@ class Driver(Generic[AnyTransport]):
                 wait = self._begin(step, now_ms)
                 while wait is not None and wait.is_needed(now_ms):
                     now_ms = yield wait
-                step = operation.send(self._outcome(wait, now_ms))
+                step = operation.send(self._outcome(step, wait, now_ms))
         except StopIteration as end:
             result: Result = end.value
             return result
@@ -138,9 +140,7 @@ class Driver(Generic[AnyTransport]):
         """Carry out a step up to the point where it has to wait; return what to wait for."""
         match step:
             case Ask():
-                transport = self.transports.get(step.endpoint)
-                if transport is None:
-                    transport = self.transports[step.endpoint] = self._open_transport(step.endpoint)
+                transport = self._usable_transport(step.endpoint)
                 transport.exchange.begin(step.request, deadline_ms=now_ms + step.timeout_ms)
                 return _await(step, transport, now_ms)
             case Await():
@@ -153,11 +153,19 @@ class Driver(Generic[AnyTransport]):
             case _:
                 assert_never(step)
 
-    def _outcome(self, wait: Wait[AnyTransport] | None, now_ms: int) -> Outcome:
+    def _usable_transport(self, endpoint: Endpoint) -> AnyTransport:
+        """Return the transport to a node; a new one if the connection was lost while no request was in flight."""
+        transport = self.transports.get(endpoint)
+        if transport is None or transport.exchange.error is not None:
+            self._close(endpoint)
+            transport = self.transports[endpoint] = self._open_transport(endpoint)
+        return transport
+
+    def _outcome(self, step: Step, wait: Wait[AnyTransport] | None, now_ms: int) -> Outcome:
         """Return the outcome of a step, after the wait for it has ended.
 
         Raises:
-            LocalProtocolError: the request has no version that both sides support.
+            Exception: see `_in_words`.
         """
         if not isinstance(wait, AwaitExchange):
             return Outcome(now_ms=now_ms)
@@ -169,7 +177,7 @@ class Driver(Generic[AnyTransport]):
             self._close(wait.endpoint)
         if exchange.response is not None:
             return Outcome(now_ms=now_ms, response=exchange.response)
-        return Outcome(now_ms=now_ms, failure=TIMED_OUT if error is None else _in_words(error))
+        return Outcome(now_ms=now_ms, failure=TIMED_OUT if error is None else _in_words(error, step))
 
     def _give_up_requests(self) -> None:
         """Close the connections whose request is still in flight, after an error or a cancellation."""
@@ -190,12 +198,19 @@ def _await(step: Ask | Await, transport: AnyTransport, now_ms: int) -> AwaitExch
     return AwaitExchange(endpoint=step.endpoint, transport=transport, until_ms=until_ms)
 
 
-def _in_words(error: Exception) -> str:
+def _in_words(error: Exception, step: Step) -> str:
     """Say why a connection was lost.
 
+    Args:
+        error: what ended the connection.
+        step: the step whose outcome this is.
+
     Raises:
-        Exception: the error, if it is our own: no other node would respond either.
+        Exception: the error, if it is our own: no other node would respond either. That a node does not support a
+            request that `may_be_unsupported` is no error of our own.
     """
-    if isinstance(error, LocalProtocolError) or not isinstance(error, (*CONNECT_ERRORS, ProtocolError)):
+    may_be_unsupported = isinstance(step, Ask) and step.may_be_unsupported
+    is_our_own = isinstance(error, LocalProtocolError) and not may_be_unsupported
+    if is_our_own or not isinstance(error, (*CONNECT_ERRORS, ProtocolError)):
         raise error
     return in_words(error)

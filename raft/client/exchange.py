@@ -41,7 +41,7 @@ class Exchange:
     def begin(self, request: Message, *, deadline_ms: int) -> None:
         """Begin a request. On a connection that has ended already, it fails with `error` at once.
 
-        ApiVersions is answered with what the node said when the connection was opened.
+        The response to ApiVersions is the one that the node sent when the connection was opened.
 
         Args:
             request: the request; none may be in flight.
@@ -50,18 +50,15 @@ class Exchange:
         assert not self.is_in_flight, "a connection has one request in flight at a time"
         self.deadline_ms, self.response = deadline_ms, None
         if self.error is None:
-            self.is_in_flight = True
-            if self._versions is None:
-                self._waiting = request
-            else:
-                self._send(request, self._versions)
+            self.is_in_flight, self._waiting = True, request
+            self._send_waiting()
 
     def data_to_send(self) -> bytes:
         """Return the bytes to send next, each only once; empty if there are none."""
         return self._connection.data_to_send()
 
     def receive_data(self, data: bytes) -> None:
-        """Take bytes that came from the node; empty means that it closed the connection."""
+        """Receive bytes from the node; empty bytes mean that it closed the connection."""
         if not data:
             self.fail(ConnectionError(CLOSED_BY_NODE))
         if self.error is not None:
@@ -72,22 +69,26 @@ class Exchange:
                     self._finish(event.message)
                 case VersionsNegotiated():
                     self._versions = event.response
-                    if self._waiting is not None:
-                        self._send(self._waiting, event.response)
                 case InvalidDataReceived():
                     self.fail(event.error)
                 case _:
                     assert_never(event)
+        # Only now: if invalid data follows the versions, the request fails with the connection and is not sent.
+        self._send_waiting()
 
     def fail(self, error: Exception) -> None:
         """End the connection, and the request in flight. Only the first error counts."""
         if self.error is None:
             self.error = error
-        self.is_in_flight = False
+        self.is_in_flight, self._waiting = False, None
 
-    def _send(self, request: Message, versions: ApiVersionsResponse) -> None:
+    def _send_waiting(self) -> None:
+        """Send the request that waits for the versions of the node, if they are known."""
+        if self._waiting is None or self._versions is None:
+            return
+        request, self._waiting = self._waiting, None
         if isinstance(request, ApiVersionsRequest):
-            self._finish(versions)
+            self._finish(self._versions)
             return
         try:
             self._connection.send_request(request, tag=None)

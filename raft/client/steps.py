@@ -22,12 +22,15 @@ class Ask:
         timeout_ms: how long the response may take from now on, opening the connection included.
         patience_ms: after this time without a response the outcome is pending, and the request stays in flight; None
             waits until the response or the timeout.
+        may_be_unsupported: whether the outcome is a failure if the node supports no version in which the request can be
+            written. Otherwise the call ends with a `LocalProtocolError`.
     """
 
     endpoint: Endpoint
     request: Message
     timeout_ms: int
     patience_ms: int | None = None
+    may_be_unsupported: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,8 +46,8 @@ class DiskThreads:
         """See `DiskWorkers.start`."""
         for name, work in (("disk", partial(self._do_jobs, jobs)), ("flush", partial(self._flush, flusher, listener))):
             thread = threading.Thread(target=partial(self._run, work, listener), name=name, daemon=True)
-            self._threads.append(thread)
             thread.start()
+            self._threads.append(thread)
 
     def stop(self) -> None:
         """See `DiskWorkers.stop`."""

@@ -86,7 +86,7 @@ class Node:
         await self.stop()
 
     async def start(self) -> None:
-        """Open the directory and the sockets, and start the engine."""
+        """Open the directory and the sockets, and start the engine. If that fails, all of them are closed again."""
         # Here and not at the first append, so that its log lines and errors are among those of the start.
         load_scanner()
         config = self.config
@@ -96,40 +96,16 @@ class Node:
         loop = asyncio.get_running_loop()
         self._directory = await loop.run_in_executor(None, self._open_directory, writers)
         try:
-            ours = TopicPartition(topic_name=config.topic_name, topic_id=config.topic_id)
-            core = self._make_core(writers)
-            default_bytes = max(_MAX_FRAME_BYTES, config.message_max_bytes + _FRAME_SLACK_BYTES)
-            max_frame_bytes = config.socket_request_max_bytes or default_bytes
-            self._network = PeerNetwork(
-                config.node_id,
-                ours,
-                max_frame_bytes=MAX_RESPONSE_BYTES,
-                # Controllers refuse other topics. A TestRaftServer has one, but announces the feature of controllers.
-                refuses_controllers=config.node_id in config.voters and config.topic_name == METADATA_TOPIC,
-                submit=self._submit,
-            )
-            disk = ReplicaDisk(self._directory, self._disk_threads)
-            self._engine = Engine(core, disk, self._network, self._scheduler, ended=self._on_ended)
-            self._context = Context(
-                config=config,
-                cluster_id=self._directory.cluster_id,
-                ours=ours,
-                engine=self._engine,
-                disk=disk,
-                scheduler=self._scheduler,
-                admissions=Admissions(AdmissionThread()),
-                responses=ResponseBudget(config.queued_max_request_bytes),
-                relay=self._relay,
-                refusals=FaultLog(_logger, self._scheduler.now_ms),
-                voter_addresses=self._voter_addresses,
-                draw=secrets.randbelow,
-            )
-            await self._listen(max_frame_bytes)
+            self._assemble(writers)
         except BaseException:
-            self._close_listeners()
             self._directory.close()
             raise
-        self._engine.start()
+        try:
+            await self._listen()
+            self._engine.start()
+        except BaseException:
+            await self.stop()
+            raise
 
     @property
     def cluster_id(self) -> str:
@@ -175,22 +151,53 @@ class Node:
         if self._ended.done():
             self._ended.exception()
 
-    async def _listen(self, max_frame_bytes: int) -> None:
-        """Open the sockets, the voters' listener last: no voter connects to a node that cannot start."""
-        config, loop = self.config, asyncio.get_running_loop()
-        large_frames = LargeFrames(config.queued_max_request_bytes, loop.time)
+    def _assemble(self, writers: WriterTable) -> None:
+        """Make the parts of the node. None of them uses a socket or a thread yet."""
+        config = self.config
+        ours = TopicPartition(topic_name=config.topic_name, topic_id=config.topic_id)
+        core = self._make_core(writers)
+        self._network = PeerNetwork(
+            config.node_id,
+            ours,
+            max_frame_bytes=MAX_RESPONSE_BYTES,
+            # Controllers refuse other topics. A TestRaftServer has one, but announces the feature of controllers.
+            refuses_controllers=config.node_id in config.voters and config.topic_name == METADATA_TOPIC,
+            submit=self._submit,
+        )
+        disk = ReplicaDisk(self._directory, self._disk_threads)
+        self._engine = Engine(core, disk, self._network, self._scheduler, ended=self._on_ended)
+        self._context = Context(
+            config=config,
+            cluster_id=self._directory.cluster_id,
+            ours=ours,
+            engine=self._engine,
+            disk=disk,
+            scheduler=self._scheduler,
+            admissions=Admissions(AdmissionThread()),
+            responses=ResponseBudget(config.queued_max_request_bytes),
+            relay=self._relay,
+            refusals=FaultLog(_logger, self._scheduler.now_ms),
+            voter_addresses=self._voter_addresses,
+            draw=secrets.randbelow,
+        )
+        self._large_frames = LargeFrames(config.queued_max_request_bytes, asyncio.get_running_loop().time)
         self._connections = Connections(
             max_connections=config.max_connections,
             max_connections_per_ip=config.max_connections_per_ip,
             max_idle_s=config.connections_max_idle_ms / 1000,
-            large_frames=large_frames,
+            large_frames=self._large_frames,
             responses=self._context.responses,
             now_ms=self._scheduler.now_ms,
         )
+
+    async def _listen(self) -> None:
+        """Open the sockets, the voters' listener last: no voter connects to a node that cannot start."""
+        config = self.config
+        default_bytes = max(_MAX_FRAME_BYTES, config.message_max_bytes + _FRAME_SLACK_BYTES)
         service = Service(
-            max_frame_bytes=max_frame_bytes,
+            max_frame_bytes=config.socket_request_max_bytes or default_bytes,
             requests=RequestBudget(config.queued_max_request_bytes),
-            large_frames=large_frames,
+            large_frames=self._large_frames,
             responses=self._context.responses,
             handle=lambda caller, request, respond: handle(self._context, caller, request, respond),
             unsupported=unsupported_api_versions,

@@ -153,7 +153,8 @@ class OutboundConnection(asyncio.Protocol):
             self._send_waiting()
 
     def _send_waiting(self) -> None:
-        while self._unsent and not self.is_closed:
+        # If invalid data follows the versions, the connection has failed here; the requests fail with its last event.
+        while self._unsent and self._connection.state is ConnectionState.READY and not self.is_closed:
             number, request = self._unsent.popleft()
             version = self._connection.version_for(api_of(request))
             if version is None:

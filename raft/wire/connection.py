@@ -3,7 +3,8 @@
     NEGOTIATING     ApiVersions is in flight; other requests cannot be sent yet
          |          VersionsNegotiated
        READY        any number of requests may be in flight; the node responds in their order
-         |          InvalidDataReceived, also possible while negotiating
+         |          InvalidDataReceived, also possible while negotiating: data that cannot be decoded, or any data
+         |          while no request is in flight
       FAILED        final: the stream has no valid frames any more, so the caller closes the socket
 
 The caller moves the bytes:
@@ -13,7 +14,7 @@ The caller moves the bytes:
     while data := socket.recv(65_536):
         for event in connection.receive_data(data):
             match event:
-                case VersionsNegotiated():
+                case VersionsNegotiated() if connection.state is ConnectionState.READY:
                     connection.send_request(MetadataRequest(topics=None), tag="which topics")
                 case ResponseReceived():
                     print(event.tag, event.message)
@@ -22,7 +23,7 @@ The caller moves the bytes:
         socket.sendall(connection.data_to_send())
 
 Rules: COMPAT-1 (the highest version that both sides support), COMPAT-2 (a request that this version cannot express is
-not sent), COMPAT-4 (ApiVersions falls back to version 0). Source: KIP-35, KIP-511; Kafka NetworkClient.
+not sent), COMPAT-4 (ApiVersions is sent again in an older version). Source: KIP-35, KIP-511; Kafka NetworkClient.
 """
 
 from __future__ import annotations
@@ -162,7 +163,8 @@ class Connection(Generic[Tag]):
     def receive_data(self, data: bytes) -> list[Event[Tag]]:
         """Receive bytes from the node, split at any position, and return the events that they complete, in order.
 
-        Invalid data raises no error: it is the last event, after the events of the valid data before it.
+        Invalid data raises no error: it is the last event, after the events of the valid data before it. The connection
+        has FAILED when this returns, so no request can be sent while the events before the last one are handled.
         `data_to_send` may return new bytes afterwards, if ApiVersions is sent again.
 
         Raises:
@@ -176,6 +178,8 @@ class Connection(Generic[Tag]):
                 event = self._on_frame(frame)
                 if event is not None:
                     events.append(event)
+            if self._frames.has_partial_frame:
+                self._check_in_flight()
         except DecodeError as error:
             self._state = ConnectionState.FAILED
             self._in_flight.clear()
@@ -186,20 +190,28 @@ class Connection(Generic[Tag]):
     def _on_frame(self, frame: bytes) -> Event[Tag] | None:
         if self._state is ConnectionState.NEGOTIATING:
             return self._on_versions(frame)
-        if not self._in_flight:
-            raise DecodeError("received a response, but no request is in flight")
+        self._check_in_flight()
         correlation_id, api, version, tag = self._in_flight.popleft()
         message = _decode(frame, api, version, correlation_id)
         return ResponseReceived(tag=tag, api=api, version=version, message=message)
 
+    def _check_in_flight(self) -> None:
+        """Check that received data belongs to the response to a request.
+
+        Raises:
+            DecodeError: no request is in flight. A node could send any amount of such data, which would stay in memory.
+        """
+        if self._state is ConnectionState.READY and not self._in_flight:
+            raise DecodeError("received a response, but no request is in flight")
+
     def _on_versions(self, frame: bytes) -> VersionsNegotiated | None:
-        """Read the response to ApiVersions; None if the node serves only older versions of it (COMPAT-4)."""
+        """Read the response to ApiVersions; None if the request is sent again in an older version (COMPAT-4)."""
         is_too_new = frame[_ERROR_CODE] == ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
         version = 0 if is_too_new else self._api_versions_version
         response = _decode(frame, API_VERSIONS, version, self._api_versions_id)
         assert isinstance(response, ApiVersionsResponse), "decoded as the response to ApiVersions"
         if is_too_new and self._api_versions_version > 0:
-            self._api_versions_version = 0
+            self._api_versions_version = _older_version(response, refused=self._api_versions_version)
             self._api_versions_id = self._send_api_versions()
             return None
         if response.error_code:
@@ -220,6 +232,14 @@ class Connection(Generic[Tag]):
         )
         self._next_correlation_id = (correlation_id + 1) % _CORRELATION_IDS
         return correlation_id
+
+
+def _older_version(refusal: ApiVersionsResponse, *, refused: int) -> int:
+    """Return the highest version of ApiVersions that a refusal names; 0 if it names none below the refused one."""
+    for served in refusal.api_keys:
+        if served.api_key == API_VERSIONS.key and 0 <= served.max_version < refused:
+            return served.max_version
+    return 0
 
 
 def _common_versions(response: ApiVersionsResponse) -> Iterator[tuple[int, tuple[int, int]]]:

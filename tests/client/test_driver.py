@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -84,6 +84,13 @@ def hands() -> Hands:
 def ask(endpoint: Endpoint = NODE, *, timeout_ms: int = 5_000, patience_ms: int | None = None) -> Ask:
     request = MetadataRequest(topics=None)
     return Ask(endpoint=endpoint, request=request, timeout_ms=timeout_ms, patience_ms=patience_ms)
+
+
+def serve_nothing(transport: HandMovedTransport) -> None:
+    """Respond to ApiVersions that the node serves no request."""
+    transport.requests()
+    nothing = ApiVersionsResponse(error_code=0, api_keys=())
+    transport.exchange.receive_data(encode_response(nothing, 4, correlation_id=0))
 
 
 def steps(*taken: Step) -> Call[[], list[Outcome]]:
@@ -229,10 +236,7 @@ def test_driver_raises_errors_that_no_connection_explains(hands: Hands) -> None:
 def test_driver_raises_that_the_node_does_not_serve_a_request_and_closes_its_connection(hands: Hands) -> None:
     waits = hands.begin(steps(ask()))
     transport = awaited(next(waits))
-    transport.requests()
-    transport.exchange.receive_data(
-        encode_response(ApiVersionsResponse(error_code=0, api_keys=()), 4, correlation_id=0)
-    )
+    serve_nothing(transport)
 
     with pytest.raises(LocalProtocolError, match="does not serve Metadata"):
         waits.send(1_001)
@@ -241,8 +245,19 @@ def test_driver_raises_that_the_node_does_not_serve_a_request_and_closes_its_con
     assert hands.driver.transports == {}
 
 
-def test_connection_lost_between_two_requests_fails_the_next_one_and_then_another_is_opened(hands: Hands) -> None:
-    waits = hands.begin(steps(ask(), Pause(duration_ms=10), ask(), ask()))
+def test_request_that_may_be_unsupported_fails_when_the_node_does_not_serve_it(hands: Hands) -> None:
+    waits = hands.begin(steps(replace(ask(), may_be_unsupported=True)))
+    transport = awaited(next(waits))
+    serve_nothing(transport)
+
+    (outcome,) = result(waits, 1_001)
+
+    assert outcome.failure == "the node does not serve Metadata in any version known here"
+    assert transport.is_closed
+
+
+def test_connection_lost_between_two_requests_is_replaced_for_the_next_one(hands: Hands) -> None:
+    waits = hands.begin(steps(ask(), Pause(duration_ms=10), ask()))
     transport = awaited(next(waits))
     transport.respond()
     waits.send(1_001)
@@ -252,9 +267,9 @@ def test_connection_lost_between_two_requests_fails_the_next_one_and_then_anothe
     second.respond()
     outcomes = result(waits, 1_012)
 
-    assert outcomes[2] == Outcome(now_ms=1_011, failure="the node closed the connection")
-    assert outcomes[3] == Outcome(now_ms=1_012, response=metadata())
+    assert outcomes[2] == Outcome(now_ms=1_012, response=metadata())
     assert [transport.is_closed for _, transport in hands.opened] == [True, False]
+    assert hands.driver.transports == {NODE: second}
 
 
 def test_response_counts_when_invalid_data_follows_it_and_the_connection_is_closed(hands: Hands) -> None:

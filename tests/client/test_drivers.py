@@ -17,7 +17,6 @@ from raft.client.steps import Ask, Operation, Outcome, Pause
 from raft.errors import (
     ConfigError,
     ErrorCode,
-    LocalProtocolError,
     LowerEpochError,
     OffsetOutOfRangeError,
     QuorumUnavailableError,
@@ -193,13 +192,22 @@ def test_invalid_response_is_the_failure(drive: Drive, data: bytes, trouble: str
     assert trouble in (outcome.failure or "")
 
 
-def test_node_that_serves_nothing_ends_the_call(drive: Drive) -> None:
-    versions = encode_response(ApiVersionsResponse(error_code=0, api_keys=()), 4, correlation_id=0)
-    with sending(versions) as place:
-        driver = drive(settings_of(place))
+SERVING_NOTHING = encode_response(ApiVersionsResponse(error_code=0, api_keys=()), 4, correlation_id=0)
 
-        with pytest.raises(LocalProtocolError, match="does not serve DescribeCluster in any version known here"):
+
+def test_node_that_serves_nothing_is_a_failure_of_the_search(drive: Drive) -> None:
+    with sending(SERVING_NOTHING) as place:
+        driver = drive(settings_of(place, api_timeout_ms=300))
+
+        with pytest.raises(QuorumUnavailableError, match="does not serve DescribeCluster in any version known here"):
             driver.call(calls.find_offset, LATEST)
+
+
+def test_search_goes_on_with_the_next_node_when_one_serves_nothing(drive: Drive, nodes: NodesInProcess) -> None:
+    with sending(SERVING_NOTHING) as place:
+        driver = drive(settings_of(place, nodes.endpoint(1)))
+
+        assert driver.call(calls.find_offset, LATEST).offset >= 0
 
 
 def test_client_goes_to_the_next_leader_when_the_first_one_stops_responding(drive: Drive, tmp_path: Path) -> None:

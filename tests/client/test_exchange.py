@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from raft.client.exchange import Exchange
@@ -50,6 +52,19 @@ def test_exchange_sends_the_request_when_the_versions_are_known() -> None:
     assert (exchange.response, exchange.is_in_flight, exchange.error) == (metadata(), False, None)
 
 
+def test_exchange_does_not_keep_a_request_that_it_has_sent() -> None:
+    """An append of many mebibytes would stay in memory as long as the connection."""
+    request = MetadataRequest(topics=None)
+    references = sys.getrefcount(request)
+    exchange = Exchange("me")
+
+    exchange.begin(request, deadline_ms=7)
+    exchange.receive_data(VERSIONS)
+    exchange.data_to_send()
+
+    assert sys.getrefcount(request) == references
+
+
 def test_exchange_sends_the_next_request_at_once() -> None:
     exchange = begun()
     exchange.receive_data(RESPONSE)
@@ -92,6 +107,15 @@ def test_request_fails_when_the_connection_fails(
     assert (exchange.response, exchange.is_in_flight) == (None, False)
     assert isinstance(exchange.error, error)
     assert words in str(exchange.error)
+
+
+def test_request_fails_as_the_connection_does_when_invalid_data_follows_the_versions() -> None:
+    exchange = begun(versions=False)
+
+    exchange.receive_data(VERSIONS + b"\xff" * 8)
+
+    assert isinstance(exchange.error, DecodeError)
+    assert (exchange.response, exchange.is_in_flight, sent(exchange)) == (None, False, None)
 
 
 def test_request_fails_when_the_node_does_not_serve_it() -> None:

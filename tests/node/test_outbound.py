@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -13,7 +13,7 @@ from raft.errors import ErrorCode
 from raft.local.ports import free_ports
 from raft.node.outbound import OutboundConnection, is_refusal
 from raft.types import Endpoint, Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
-from raft.wire.apis import FETCH, VOTE
+from raft.wire.apis import API_VERSIONS, FETCH, VOTE
 from raft.wire.frames import encode_response
 from raft.wire.mapping.elections import vote_response_to_wire
 from raft.wire.messages.api_versions import ApiVersion, ApiVersionsResponse, SupportedFeature
@@ -137,13 +137,34 @@ def test_versions_are_requested_again_in_version_0_when_a_node_supports_no_other
     assert requested_versions == [4, 0]
 
 
+KAFKA_CONTROLLER = replace(
+    serving_all(), supported_features=(SupportedFeature(name="metadata.version", min_version=7, max_version=30),)
+)
+
+
+def controller_of_kafka_4_0(_version: int) -> ApiVersionsResponse:
+    """A controller that supports ApiVersions 0 to 4."""
+    return KAFKA_CONTROLLER
+
+
+def controller_of_kafka_3_8(version: int) -> bytes | ApiVersionsResponse:
+    """A controller that supports ApiVersions 0 to 3; before version 3 the response has no features."""
+    if version <= 3:
+        return KAFKA_CONTROLLER
+    refusal = replace(serving(API_VERSIONS.key, 0, 3), error_code=ErrorCode.UNSUPPORTED_VERSION)
+    return encode_response(refusal, 0, correlation_id=0)
+
+
 @pytest.mark.parametrize("refuses_controllers", [True, False])
+@pytest.mark.parametrize("versions", [controller_of_kafka_3_8, controller_of_kafka_4_0])
 @pytest.mark.rule("ERROR-7")
 def test_voter_sends_no_request_to_a_controller_of_a_kafka_cluster(
-    thread: LoopThread, peer: Peer, refuses_controllers: bool
+    thread: LoopThread,
+    peer: Peer,
+    refuses_controllers: bool,
+    versions: Callable[[int], bytes | ApiVersionsResponse],
 ) -> None:
-    feature = SupportedFeature(name="metadata.version", min_version=7, max_version=30)
-    peer.versions = lambda _version: replace(serving_all(), supported_features=(feature,))
+    peer.versions = versions
     caller = Caller(thread, peer.endpoint, refuses_controllers=refuses_controllers)
     caller.send(1, VOTE_REQUEST)
     caller.send(2, VOTE_REQUEST)
@@ -260,6 +281,17 @@ def test_connection_is_closed_when_the_node_sends_invalid_data(
     assert caller.wait_for_failures(1) == [(1, Failure.DISCONNECTED)]
     assert caller.connection.is_closed
     assert any(complaint in message for message in caplog.messages)
+
+
+@pytest.mark.rule("PREVOTE-18")
+def test_requests_fail_as_disconnected_when_invalid_data_follows_the_versions(caller: Caller, peer: Peer) -> None:
+    peer.versions = lambda version: encode_response(serving_all(), version, correlation_id=0) + b"\xff" * 8
+    caller.send(1, PRE_VOTE_REQUEST)
+    caller.send(2, VOTE_REQUEST)
+    caller.connect()
+
+    assert caller.wait_for_failures(2) == [(1, Failure.DISCONNECTED), (2, Failure.DISCONNECTED)]
+    assert caller.connection.is_closed
 
 
 def test_connection_is_closed_when_a_response_has_no_request(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -61,6 +63,37 @@ def test_port_that_is_taken_is_named(properties: Properties) -> None:
     assert str(error).startswith(f"cannot listen on {place}: ")
     assert "in use" in str(error)
     run_once(properties)  # The directory was unlocked.
+
+
+def test_voter_addresses_are_not_resolved_any_more_when_the_port_is_taken(properties: Properties) -> None:
+    verifying = properties | {"raft.voters.verify.address": "true"}
+    place = NodeConfig.from_properties(properties).listener
+    with NodesInProcess({1: verifying}) as nodes:
+        with socket.create_server((place.host, place.port)), pytest.raises(ConfigError):
+            nodes.start()
+
+        tasks = nodes.thread.look(asyncio.all_tasks)
+
+    assert len(tasks) == 1, "only the task that lists them"
+
+
+def test_port_and_directory_are_free_when_the_second_thread_of_the_disk_cannot_be_started(
+    properties: Properties, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start_all_but_one(thread: threading.Thread) -> None:
+        if thread.name == "flush":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    start = threading.Thread.start
+    with NodesInProcess({1: properties}) as nodes:
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", start_all_but_one)
+            with pytest.raises(RuntimeError, match="can't start new thread"):
+                nodes.start()
+
+        assert "disk" not in {thread.name for thread in threading.enumerate()}
+        nodes.start().wait_for_leader()
 
 
 def test_directory_of_a_node_that_runs_is_refused(properties: Properties) -> None:

@@ -34,8 +34,15 @@ def serving(lowest: int = 0, highest: int = 9) -> ApiVersionsResponse:
     )
 
 
-def refusal(error: int = ErrorCode.UNSUPPORTED_VERSION) -> ApiVersionsResponse:
-    return ApiVersionsResponse(error_code=error, api_keys=())
+def refusal(error: int = ErrorCode.UNSUPPORTED_VERSION, *, highest: int | None = None) -> ApiVersionsResponse:
+    """The refusal of a version of ApiVersions.
+
+    Args:
+        error: the error.
+        highest: the highest version of ApiVersions that the refusal names; None if it names none.
+    """
+    named = () if highest is None else (ApiVersion(api_key=API_VERSIONS.key, min_version=0, max_version=highest),)
+    return ApiVersionsResponse(error_code=error, api_keys=named)
 
 
 def versions(response: ApiVersionsResponse, *, to: int = 0, version: int = API_VERSIONS.versions.highest) -> bytes:
@@ -64,6 +71,13 @@ def negotiating(*, client_id: str = "me", max_frame_bytes: int = MAX_FRAME_BYTES
 def negotiating_in_version_0() -> Connection[str]:
     connection = negotiating()
     connection.receive_data(versions(refusal(), version=0))
+    connection.data_to_send()
+    return connection
+
+
+def negotiating_in_version_3() -> Connection[str]:
+    connection = negotiating()
+    connection.receive_data(versions(refusal(highest=3), version=0))
     connection.data_to_send()
     return connection
 

@@ -11,7 +11,7 @@ import raft
 from raft.errors import DecodeError, LocalProtocolError
 from raft.wire import connection as module
 from raft.wire.apis import API_VERSIONS, METADATA
-from raft.wire.connection import Connection, ConnectionState, InvalidDataReceived, ResponseReceived
+from raft.wire.connection import Connection, ConnectionState, InvalidDataReceived, ResponseReceived, VersionsNegotiated
 from raft.wire.frames import MAX_RESPONSE_BYTES, encode_response
 from raft.wire.headers import RequestHeader
 from raft.wire.messages.api_versions import ApiVersionsRequest
@@ -157,6 +157,16 @@ def test_connection_takes_nothing_after_invalid_data() -> None:
         connection.receive_data(about("x", to=1))
     with pytest.raises(LocalProtocolError, match="cannot send MetadataRequest: the connection is failed"):
         connection.send_request(METADATA_REQUEST, tag="b")
+    assert connection.state is ConnectionState.FAILED
+
+
+def test_connection_has_failed_when_the_events_before_the_invalid_data_are_handled() -> None:
+    connection = negotiating()
+
+    negotiated, invalid = connection.receive_data(versions(serving()) + GARBAGE)
+
+    assert isinstance(negotiated, VersionsNegotiated)
+    assert isinstance(invalid, InvalidDataReceived)
     assert connection.state is ConnectionState.FAILED
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from raft.errors import ErrorCode
 from raft.wire.connection import Connection, ConnectionState, Event, InvalidDataReceived, VersionsNegotiated
 from raft.wire.frames import encode_response
+from raft.wire.messages.api_versions import SupportedFeature
 from tests.codec.strategies import MANY
 from tests.wire.connections import (
     CLUSTER,
@@ -24,6 +25,7 @@ from tests.wire.connections import (
     metadata,
     negotiating,
     negotiating_in_version_0,
+    negotiating_in_version_3,
     ready,
     refusal,
     requests_in,
@@ -74,7 +76,13 @@ def resized(frame: bytes) -> bytes:
 
 TOO_LARGE = (MAX_FRAME_BYTES + 1).to_bytes(4, "big")
 GARBAGE = b"\xff" * 20
+UNREQUESTED_GARBAGE = "a frame of -1 bytes|no request is in flight"
+"""If the size is received in parts, the first part is invalid already."""
 VERSIONS = VersionsNegotiated(response=serving())
+SERVING_WITH_FEATURE = replace(
+    serving(), supported_features=(SupportedFeature(name="metadata.version", min_version=1, max_version=7),)
+)
+REFUSAL_NAMING_METADATA = replace(serving(), error_code=ErrorCode.UNSUPPORTED_VERSION)
 X, Y = got("a", metadata("x")), got("b", metadata("y"))
 
 ROWS = {
@@ -85,8 +93,23 @@ ROWS = {
         events=(VERSIONS,),
         error="received a response, but no request is in flight",
     ),
+    "negotiating: versions, then garbage": Row(
+        begin=negotiating, data=versions(serving()) + GARBAGE, events=(VERSIONS,), error=UNREQUESTED_GARBAGE
+    ),
     "negotiating: version not supported": Row(
         begin=negotiating, data=versions(refusal(), version=0), state=NEGOTIATING, next_version=0
+    ),
+    "negotiating: version not supported, highest is 3": Row(
+        begin=negotiating, data=versions(refusal(highest=3), version=0), state=NEGOTIATING, next_version=3
+    ),
+    "negotiating: version not supported, highest is the refused one": Row(
+        begin=negotiating, data=versions(refusal(highest=4), version=0), state=NEGOTIATING, next_version=0
+    ),
+    "negotiating: version not supported, highest is negative": Row(
+        begin=negotiating, data=versions(refusal(highest=-1), version=0), state=NEGOTIATING, next_version=0
+    ),
+    "negotiating: version not supported, another API is named": Row(
+        begin=negotiating, data=versions(REFUSAL_NAMING_METADATA, version=0), state=NEGOTIATING, next_version=0
     ),
     "negotiating: version not supported, to another request": Row(
         begin=negotiating, data=versions(refusal(), to=9, version=0), error="response to request 9, expected one to 0"
@@ -103,6 +126,17 @@ ROWS = {
         begin=negotiating, data=about("x", to=0), error="cannot decode ApiVersionsResponse"
     ),
     "negotiating: empty frame": Row(begin=negotiating, data=bytes(4), error="cannot decode ResponseHeader"),
+    "negotiating in version 3: versions with features": Row(
+        begin=negotiating_in_version_3,
+        data=versions(SERVING_WITH_FEATURE, to=1, version=3),
+        events=(VersionsNegotiated(response=SERVING_WITH_FEATURE),),
+    ),
+    "negotiating in version 3: version not supported, highest is 3 again": Row(
+        begin=negotiating_in_version_3,
+        data=versions(refusal(highest=3), to=1, version=0),
+        state=NEGOTIATING,
+        next_version=0,
+    ),
     "negotiating in version 0: versions": Row(
         begin=negotiating_in_version_0, data=versions(serving(), to=1, version=0), events=(VERSIONS,)
     ),
@@ -114,11 +148,15 @@ ROWS = {
     "ready: nothing": Row(begin=ready, data=b""),
     "ready: response to no request": Row(begin=ready, data=about("x", to=1), error="no request is in flight"),
     "one in flight: response": Row(begin=one_in_flight, data=about("x", to=1), events=(X,)),
+    "ready: part of a response to no request": Row(begin=ready, data=b"\x00", error="no request is in flight"),
     "one in flight: response and a part of a frame": Row(
-        begin=one_in_flight, data=about("x", to=1) + b"\x00\x00", events=(X,)
+        begin=one_in_flight, data=about("x", to=1) + b"\x00\x00", events=(X,), error="no request is in flight"
     ),
     "one in flight: response, then garbage": Row(
-        begin=one_in_flight, data=about("x", to=1) + GARBAGE, events=(X,), error="a frame of -1 bytes"
+        begin=one_in_flight, data=about("x", to=1) + GARBAGE, events=(X,), error=UNREQUESTED_GARBAGE
+    ),
+    "two in flight: first response and a part of the second": Row(
+        begin=two_in_flight, data=about("x", to=1) + b"\x00\x00", events=(X,)
     ),
     "one in flight: response twice": Row(
         begin=one_in_flight, data=about("x", to=1) * 2, events=(X,), error="no request is in flight"
