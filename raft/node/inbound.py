@@ -302,10 +302,15 @@ class InboundConnection(asyncio.Protocol):
         if len(frame) > SMALL_FRAME_BYTES:
             self._service.large_frames.forget(self)
         try:
-            request = decode_request(frame)
+            self._handle(decode_request(frame), slot)
         except DecodeError as error:
             self.drop(f"{error}")
-            return
+        except Exception as error:
+            # If it were raised, the other connections that wait for the budget would not be resumed.
+            _logger.exception("cannot handle a request: address=%s", self.caller)
+            self.drop(f"its request failed: {type(error).__name__}")
+
+    def _handle(self, request: ReceivedRequest | UnsupportedRequest, slot: Slot) -> None:
         match request:
             case UnsupportedRequest():
                 self._respond_unsupported(slot, request)

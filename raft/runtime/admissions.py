@@ -35,11 +35,25 @@ class Worker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Admission:
-    """One request: its check, the callback for the result, and whether the check is quick."""
+    """One request; see `Admissions.admit`."""
 
     check: Callable[[], Any]
     admitted: Callable[[Any], None]
+    failed: Callable[[Exception], None]
     is_quick: bool
+
+    def finish(self, checked: Callable[[], Any]) -> None:
+        """Call `admitted` or `failed`.
+
+        No error is raised further: the requests behind this one would never be checked.
+
+        Args:
+            checked: returns the result of the check, or raises its error.
+        """
+        try:
+            self.admitted(checked())
+        except Exception as error:
+            self.failed(error)
 
 
 class Admissions:
@@ -54,7 +68,13 @@ class Admissions:
         self._waiting: dict[object, deque[_Admission]] = {}
 
     def admit(
-        self, origin: object, check: Callable[[], Result], admitted: Callable[[Result], None], *, is_quick: bool
+        self,
+        origin: object,
+        check: Callable[[], Result],
+        admitted: Callable[[Result], None],
+        *,
+        failed: Callable[[Exception], None],
+        is_quick: bool,
     ) -> None:
         """Check a request: at once, if the check is quick and no request of the same origin waits.
 
@@ -62,14 +82,15 @@ class Admissions:
             origin: the connection of the request.
             check: checks the request and returns the result; run by the worker if it is not quick.
             admitted: called with the result, on the scheduler.
+            failed: called with the error if `check` or `admitted` raises one, on the scheduler.
             is_quick: whether the scheduler may wait for the check.
         """
-        admission = _Admission(check, admitted, is_quick)
+        admission = _Admission(check, admitted, failed, is_quick)
         waiting = self._waiting.get(origin)
         if waiting is not None:
             waiting.append(admission)
         elif is_quick:
-            admitted(check())
+            admission.finish(check)
         else:
             self._waiting[origin] = deque()
             self._begin(origin, admission)
@@ -83,10 +104,8 @@ class Admissions:
         self._worker.run(admission.check, partial(self._end, origin, admission))
 
     def _end(self, origin: object, admission: _Admission, checked: Callable[[], Any]) -> None:
-        try:
-            admission.admitted(checked())
-        finally:
-            self._check_next(origin)
+        admission.finish(checked)
+        self._check_next(origin)
 
     def _check_next(self, origin: object) -> None:
         """Check the requests of an origin that wait, up to the next check that is not quick."""
@@ -96,5 +115,5 @@ class Admissions:
             if not following.is_quick:
                 self._begin(origin, following)
                 return
-            following.admitted(following.check())
+            following.finish(following.check)
         del self._waiting[origin]
