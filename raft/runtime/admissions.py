@@ -34,26 +34,52 @@ class Worker(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Admission:
-    """One request; see `Admissions.admit`."""
+class _Request:
+    """The callbacks of one request; see `Admissions.admit`."""
 
     check: Callable[[], Any]
     admitted: Callable[[Any], None]
     failed: Callable[[Exception], None]
+
+
+@dataclass(slots=True, eq=False)
+class _Admission:
+    """One request in the order of its origin.
+
+    Fields:
+        request: None after it was admitted or dropped. So its memory is freed, even while the worker refers to this.
+        is_quick: whether the scheduler may wait for the check.
+    """
+
+    request: _Request | None
     is_quick: bool
 
+    def check(self) -> Any:
+        """Return the result of the check; None if the request was dropped. Runs on any thread."""
+        request = self.request
+        return None if request is None else request.check()
+
     def finish(self, checked: Callable[[], Any]) -> None:
-        """Call `admitted` or `failed`.
+        """Call `admitted` or `failed`, unless the request was dropped.
 
         No error is raised further: the requests behind this one would never be checked.
 
         Args:
             checked: returns the result of the check, or raises its error.
         """
+        request = self.request
+        if request is None:
+            return
         try:
-            self.admitted(checked())
+            request.admitted(checked())
         except Exception as error:
-            self.failed(error)
+            request.failed(error)
+        finally:
+            self.request = None
+
+    def drop(self) -> None:
+        """Neither check nor admit the request. A check that has begun is completed, and its result is dropped."""
+        self.request = None
 
 
 class Admissions:
@@ -75,7 +101,7 @@ class Admissions:
         *,
         failed: Callable[[Exception], None],
         is_quick: bool,
-    ) -> None:
+    ) -> Callable[[], None]:
         """Check a request: at once, if the check is quick and no request of the same origin waits.
 
         Args:
@@ -84,8 +110,11 @@ class Admissions:
             admitted: called with the result, on the scheduler.
             failed: called with the error if `check` or `admitted` raises one, on the scheduler.
             is_quick: whether the scheduler may wait for the check.
+
+        Returns:
+            A function that drops the request if it was not admitted yet.
         """
-        admission = _Admission(check, admitted, failed, is_quick)
+        admission = _Admission(_Request(check, admitted, failed), is_quick)
         waiting = self._waiting.get(origin)
         if waiting is not None:
             waiting.append(admission)
@@ -94,6 +123,7 @@ class Admissions:
         else:
             self._waiting[origin] = deque()
             self._begin(origin, admission)
+        return admission.drop
 
     def close(self) -> None:
         """Drop the requests that wait. A check that has begun is completed, and its result is dropped."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import weakref
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -44,8 +45,8 @@ class Checks:
         self.failures: list[str] = []
         self.admissions = Admissions(AdmissionThread())
 
-    def admit(self, origin: str, check: Callable[[], str], *, is_quick: bool = False) -> None:
-        self.admissions.admit(
+    def admit(self, origin: str, check: Callable[[], str], *, is_quick: bool = False) -> Callable[[], None]:
+        return self.admissions.admit(
             origin,
             check,
             lambda result: self.admitted.append((origin, result)),
@@ -124,6 +125,43 @@ def test_request_fails_when_its_append_raises() -> None:
         return failures
 
     assert asyncio.run(play()) == ["ZeroDivisionError('a bug')"]
+
+
+def test_dropped_requests_are_freed_and_neither_checked_nor_admitted() -> None:
+    gate = Gate()
+    checked: list[str] = []
+
+    class Large:
+        """A request of many bytes."""
+
+        def check(self) -> str:
+            checked.append("dropped")
+            return "dropped"
+
+    async def play() -> tuple[int, list[tuple[str, str]]]:
+        checks = Checks()
+        requests = [Large() for _ in range(3)]
+        held = [weakref.ref(request) for request in requests]
+        drop_first = checks.admit("a", gate.check)
+        drops = [
+            checks.admit("a", requests[0].check),  # It waits for the check before it,
+            checks.admit("a", requests[1].check, is_quick=True),  # and so does this one.
+            checks.admit("b", requests[2].check),  # It waits for the worker.
+        ]
+        checks.admit("a", lambda: "kept")
+        requests.clear()
+        for drop in drops:
+            drop()
+        freed = sum(ref() is None for ref in held)
+        gate.open()
+        await checks.wait_for("a")
+        await checks.wait_for("b")
+        drop_first()
+        checks.admissions.close()
+        return freed, checks.admitted
+
+    assert asyncio.run(play()) == (3, [("a", "large"), ("a", "kept")])
+    assert checked == []
 
 
 def test_no_request_is_admitted_after_close() -> None:

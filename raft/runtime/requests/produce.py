@@ -100,13 +100,14 @@ def produce(context: Context, caller: Caller, request: ProduceRequest, version: 
     """Handle Produce. An append is acknowledged when it is committed, with any value of `acks`."""
     responses = _PartitionResponses(request, version, respond)
     responses.respond_if_complete()
-    context.admissions.admit(
+    drop = context.admissions.admit(
         caller,
         lambda: _check(context, request, version),
         lambda checked: _begin(context, caller, request, version, responses, checked),
         failed=lambda error: _hang_up(context, caller, respond, error),
         is_quick=not context.is_leader or _is_quick(request),
     )
+    respond.when_gone(drop)
 
 
 def _hang_up(context: Context, caller: Caller, respond: Respond, error: Exception) -> None:
