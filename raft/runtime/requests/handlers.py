@@ -99,14 +99,14 @@ def _immediate_response(context: Context, caller: Caller, message: Message, vers
 def _submit_to_core(context: Context, message: Message, version: int, respond: Respond) -> None:
     """Submit the request of another replica to the core."""
 
-    def on_response(order: SendResponse) -> None:
-        response = order.response
+    def on_response(effect: SendResponse) -> None:
+        response = effect.response
         assert not isinstance(response, core.AppendResponse), "replicas do not append"
-        if order.read is None:
+        if effect.read is None:
             respond(response_to_wire(message, response, b"", context.ours, version))
         else:
             context.disk.read(
-                order.read,
+                effect.read,
                 lambda records: respond(response_to_wire(message, response, records, context.ours, version)),
             )
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from raft.core.effects import SendResponse
 from raft.core.events import RequestReceived
-from raft.core.messages import AppendResponse, FetchRequest
+from raft.core.messages import AppendResponse, FetchRequest, Response
 from raft.runtime.requests.context import Context
 from raft.runtime.respond import Respond
 from raft.runtime.response_budget import Permit
@@ -67,10 +67,11 @@ class _ObserverFetch:
         if self._permit is not None and not self._is_reading:
             self._context.responses.release(self._permit)
 
-    def _on_response(self, response: SendResponse) -> None:
-        read = response.read
+    def _on_response(self, effect: SendResponse) -> None:
+        response, read = effect.response, effect.read
+        assert not isinstance(response, AppendResponse), "the response to a fetch"
         if read is None:
-            self._send(response, b"")
+            self._send_response(response, b"")
             return
         budget = self._context.responses
         if self._permit is None:
@@ -81,17 +82,16 @@ class _ObserverFetch:
         self._is_reading = True
         self._context.disk.read(read, lambda records: self._on_read(response, records))
 
-    def _on_read(self, response: SendResponse, records: bytes) -> None:
+    def _on_read(self, response: Response, records: bytes) -> None:
         assert self._permit is not None, "a read has a permit"
         if self._is_forgotten:
             self._context.responses.release(self._permit)
         else:
-            self._send(response, records)
+            self._send_response(response, records)
 
-    def _send(self, response: SendResponse, records: bytes) -> None:
-        assert not isinstance(response.response, AppendResponse), "the response to a fetch"
+    def _send_response(self, response: Response, records: bytes) -> None:
         if self._permit is not None:
             self._context.responses.shrink(self._permit, len(records))
         self._respond(
-            response_to_wire(self._message, response.response, records, self._context.ours, self._version), self._permit
+            response_to_wire(self._message, response, records, self._context.ours, self._version), self._permit
         )

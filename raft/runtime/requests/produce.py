@@ -217,11 +217,11 @@ def _refusal(index: int, error: RequestError) -> ProduceResponsePartition:
 def _append(
     context: Context, request: ProduceRequest, batch: Batch, on_response: Callable[[AppendResponse], None]
 ) -> None:
-    def on_order(order: SendResponse) -> None:
-        assert isinstance(order.response, AppendResponse), "the response to an append"
-        on_response(order.response)
+    def on_core_response(effect: SendResponse) -> None:
+        assert isinstance(effect.response, AppendResponse), "the response to an append"
+        on_response(effect.response)
 
-    request_id = context.engine.expect_response(on_order)
+    request_id = context.engine.expect_response(on_core_response)
     timeout_ms = max(request.timeout_ms, 0)
     context.engine.submit(AppendRequested(request_id=request_id, batch=batch, timeout_ms=timeout_ms))
 
