@@ -284,7 +284,7 @@ class InboundConnection(asyncio.Protocol):
 
     def _pause_or_resume_reading(self) -> None:
         """Read from the socket only while no request waits: TCP then holds back the other side."""
-        should_read = not self._waiting and self._service.large_frames.may_read(self)
+        should_read = not self._waiting and self._service.large_frames.ask_to_read(self)
         if self._transport is None or self._is_closed or should_read == self._is_reading:
             return
         self._is_reading = should_read
@@ -348,7 +348,7 @@ class InboundConnection(asyncio.Protocol):
         if unsent:
             self._transport.writelines(unsent)
         if self._is_write_paused:
-            self._queue.wait_for_reader(self.last_progress_s)
+            self._queue.note_unread_since(self.last_progress_s)
         else:
             self._queue.release_unread()
         if self._waiting:
