@@ -43,7 +43,7 @@ class RequestManager:
         "_request_timeout_ms",
         "_retry_backoff_ms",
         "_superseded",
-        "_timed_out",
+        "_timed_out_nodes",
     )
 
     def __init__(self, *, request_timeout_ms: int, retry_backoff_ms: int) -> None:
@@ -52,7 +52,7 @@ class RequestManager:
         self._inflight: dict[NodeId, InflightRequest] = {}
         self._superseded: list[InflightRequest] = []
         self._backing_off_until_ms: dict[NodeId, int] = {}
-        self._timed_out: set[NodeId] = set()
+        self._timed_out_nodes: set[NodeId] = set()
         self._next_number = 0
 
     def reset_all(self) -> None:
@@ -64,7 +64,7 @@ class RequestManager:
         self._superseded.extend(self._inflight.values())
         self._inflight.clear()
         self._backing_off_until_ms.clear()
-        self._timed_out.clear()
+        self._timed_out_nodes.clear()
 
     def is_ready(self, node_id: NodeId, now_ms: int) -> bool:
         """Whether a request may be sent to this node now."""
@@ -104,22 +104,25 @@ class RequestManager:
                 return self._inflight.pop(settled.node_id) if is_expected else None
         return None
 
-    def take_timed_out(self, now_ms: int) -> list[InflightRequest]:
+    def take_overdue(self, now_ms: int) -> list[InflightRequest]:
         """Remove the requests that have timed out and return one per node; that node is ready again (GEN-8)."""
-        timed_out = [inflight for inflight in self._inflight.values() if inflight.deadline_ms <= now_ms]
-        for inflight in timed_out:
+        overdue = [inflight for inflight in self._inflight.values() if inflight.deadline_ms <= now_ms]
+        for inflight in overdue:
             del self._inflight[inflight.node_id]
-            self._timed_out.add(inflight.node_id)
+            self._timed_out_nodes.add(inflight.node_id)
         by_node = {inflight.node_id: inflight for inflight in self._superseded if inflight.deadline_ms <= now_ms}
-        by_node.update((inflight.node_id, inflight) for inflight in timed_out)
+        by_node.update((inflight.node_id, inflight) for inflight in overdue)
         # The connections to such a node are closed, so no other response can come from it either.
         self._superseded = [inflight for inflight in self._superseded if inflight.node_id not in by_node]
         return list(by_node.values())
 
-    def take_timeout(self, node_id: NodeId) -> bool:
-        """Whether the last request to this node timed out; True only once, so that the node is asked again later."""
-        has_timed_out = node_id in self._timed_out
-        self._timed_out.discard(node_id)
+    def forget_timeout(self, node_id: NodeId) -> bool:
+        """Forget that the last request to this node timed out; return whether it did.
+
+        So the caller learns it only once, and sends requests to the node again later.
+        """
+        has_timed_out = node_id in self._timed_out_nodes
+        self._timed_out_nodes.discard(node_id)
         return has_timed_out
 
     def back_off(self, node_id: NodeId, now_ms: int, *, at_least_ms: int = 0) -> None:

@@ -68,7 +68,9 @@ def _fetch_as_follower(state: State, role: Follower, now_ms: int) -> None:
             # Only one fetch is in flight at a time (GEN-6): another node without a response would delay the retry.
             return
         _fetch_from_any_node(state, now_ms, except_for=leader)
-    elif not state.requests.take_timeout(role.leader_id) or not _fetch_from_any_node(state, now_ms, except_for=leader):
+        return
+    has_timed_out = state.requests.forget_timeout(role.leader_id)
+    if not has_timed_out or not _fetch_from_any_node(state, now_ms, except_for=leader):
         _fetch(state, *leader, now_ms, loading=role.loading)
 
 

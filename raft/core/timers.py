@@ -15,8 +15,8 @@ from raft.types import Epoch
 
 def handle_deadlines(state: State, now_ms: int) -> None:
     """Do everything that is due by now."""
-    for timed_out in state.requests.take_timed_out(now_ms):
-        state.emit(Disconnect(node_id=timed_out.node_id))
+    for overdue in state.requests.take_overdue(now_ms):
+        state.emit(Disconnect(node_id=overdue.node_id))
     state.requests.remove_expired_backoffs(now_ms)
     left: set[type[Role]] = set()
     # One move may make the next one due at once. With timeouts of 0 they would never end, so each role is left once.

@@ -78,7 +78,7 @@ class DiskThreads:
 
     def _do_jobs(self, jobs: JobQueue) -> None:
         has_more = False
-        while (has_more and self._job_calls.empty()) or _newest_call(self._job_calls):
+        while (has_more and self._job_calls.empty()) or _wait_for_work(self._job_calls):
             has_more = jobs.do_waiting()
         jobs.do_urgent()
 
@@ -90,10 +90,10 @@ class DiskThreads:
                     flusher.write_checkpoints(time.monotonic)
                 continue
             try:
-                is_called = _newest_call(self._flush_calls, timeout_s=wait_s)
+                has_work = _wait_for_work(self._flush_calls, timeout_s=wait_s)
             except Empty:
                 continue
-            if not is_called:
+            if not has_work:
                 return
             if flusher.has_orders:
                 with self._log_lock:
@@ -101,12 +101,15 @@ class DiskThreads:
                 self.post(partial(listener.flushed, newest))
 
 
-def _newest_call(calls: SimpleQueue[bool], *, timeout_s: float | None = None) -> bool:
-    """Wait for a call, take all calls from the queue, and return the newest.
+def _wait_for_work(calls: SimpleQueue[bool], *, timeout_s: float | None = None) -> bool:
+    """Wait for a call, and take the calls behind it from the queue as well.
 
     Args:
         calls: the queue.
         timeout_s: how long to wait, in seconds; None waits without a limit.
+
+    Returns:
+        Whether work waits; False if the thread has to end, even if work waits.
 
     Raises:
         Empty: no call came within this time.

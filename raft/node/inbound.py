@@ -284,7 +284,7 @@ class InboundConnection(asyncio.Protocol):
 
     def _pause_or_resume_reading(self) -> None:
         """Read from the socket only while no request waits: TCP then holds back the other side."""
-        should_read = not self._waiting and self._service.large_frames.may_read(self)
+        should_read = not self._waiting and self._service.large_frames.ask_to_read(self)
         if self._transport is None or self._is_closed or should_read == self._is_reading:
             return
         self._is_reading = should_read
@@ -302,10 +302,15 @@ class InboundConnection(asyncio.Protocol):
         if len(frame) > SMALL_FRAME_BYTES:
             self._service.large_frames.forget(self)
         try:
-            request = decode_request(frame)
+            self._handle(decode_request(frame), slot)
         except DecodeError as error:
             self.drop(f"{error}")
-            return
+        except Exception as error:
+            # If it were raised, the other connections that wait for the budget would not be resumed.
+            _logger.exception("cannot handle a request: address=%s", self.caller)
+            self.drop(f"its request failed: {type(error).__name__}")
+
+    def _handle(self, request: ReceivedRequest | UnsupportedRequest, slot: Slot) -> None:
         match request:
             case UnsupportedRequest():
                 self._respond_unsupported(slot, request)
@@ -343,7 +348,7 @@ class InboundConnection(asyncio.Protocol):
         if unsent:
             self._transport.writelines(unsent)
         if self._is_write_paused:
-            self._queue.wait_for_reader(self.last_progress_s)
+            self._queue.note_unread_since(self.last_progress_s)
         else:
             self._queue.release_unread()
         if self._waiting:

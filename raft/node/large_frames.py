@@ -95,8 +95,11 @@ class LargeFrames:
         if is_complete:
             frame.read_since_s = None
 
-    def may_read(self, source: Source) -> bool:
-        """Return whether to read more from a connection. Connections call it after each read."""
+    def ask_to_read(self, source: Source) -> bool:
+        """Return whether to read more from a connection, and note when reading its frame begins or pauses.
+
+        Connections call it after each read.
+        """
         frame = self._partial.get(source)
         if frame is None:
             return True

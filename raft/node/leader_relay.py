@@ -46,6 +46,7 @@ class LeaderRelay:
 
     def __init__(self) -> None:
         self._waiting: dict[tuple[Endpoint, Message, int], list[_Waiter]] = {}
+        self._waiter_count = 0
         self._task: asyncio.Task[None] | None = None
 
     def ask(
@@ -58,11 +59,11 @@ class LeaderRelay:
         otherwise: Callable[[], None],
     ) -> None:
         """See `Relay.ask`."""
-        waiters = self._waiting.setdefault((leader, request, version), [])
-        if sum(map(len, self._waiting.values())) >= _MAX_WAITING:
+        if self._waiter_count >= _MAX_WAITING:
             otherwise()
             return
-        waiters.append(_Waiter(on_response, otherwise))
+        self._waiter_count += 1
+        self._waiting.setdefault((leader, request, version), []).append(_Waiter(on_response, otherwise))
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._work())
 
@@ -89,7 +90,9 @@ class LeaderRelay:
                     _logger.debug("no response to a request that was forwarded to the leader at %s: %r", leader, error)
                     _close(connection)
                     connection = None
-                for waiter in self._waiting.pop(key):
+                waiters = self._waiting.pop(key)
+                self._waiter_count -= len(waiters)
+                for waiter in waiters:
                     if response is None:
                         waiter.otherwise()
                     else:

@@ -58,9 +58,9 @@ class PeerNetwork:
         self._connections: dict[_Lane, OutboundConnection] = {}
         self._connecting: dict[OutboundConnection, asyncio.Task[None]] = {}
 
-    def send(self, order: SendRequest) -> None:
+    def send(self, request: SendRequest) -> None:
         """Send a request. It fails if no connection can be opened."""
-        lane = _Lane(order.node_id, order.endpoint, is_for_records(order.request))
+        lane = _Lane(request.node_id, request.endpoint, is_for_records(request.request))
         connection = self._connections.get(lane)
         if connection is None or connection.is_closed:
             connection = OutboundConnection(
@@ -72,8 +72,8 @@ class PeerNetwork:
                 failed=self._fail,
             )
             self._connections[lane] = connection
-            self._connect(connection, order.endpoint)
-        connection.send(order.number, order.request)
+            self._connect(connection, request.endpoint)
+        connection.send(request.number, request.request)
 
     def disconnect(self, node_id: NodeId) -> None:
         """Close the connections to a node."""

@@ -60,8 +60,8 @@ class ResponseQueue:
         unsent, self._unsent = self._unsent, []
         return unsent
 
-    def wait_for_reader(self, now_s: float) -> None:
-        """Note that responses were written, and that the client has not read enough of them.
+    def note_unread_since(self, now_s: float) -> None:
+        """Note since when the client has not read enough of the responses that were written.
 
         Args:
             now_s: the time of the write, in seconds of a monotonic clock.

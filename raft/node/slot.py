@@ -69,8 +69,8 @@ class Slot:
         if self._connection is not None:
             self._connection.drop(reason)
 
-    def is_from_peer(self) -> None:
-        """See `Respond.is_from_peer`."""
+    def mark_as_from_peer(self) -> None:
+        """See `Respond.mark_as_from_peer`."""
         if self._connection is not None:
             self._connection.is_peer = True
 

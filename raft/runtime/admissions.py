@@ -34,12 +34,52 @@ class Worker(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Admission:
-    """One request: its check, the callback for the result, and whether the check is quick."""
+class _Request:
+    """The callbacks of one request; see `Admissions.admit`."""
 
     check: Callable[[], Any]
     admitted: Callable[[Any], None]
+    failed: Callable[[Exception], None]
+
+
+@dataclass(slots=True, eq=False)
+class _Admission:
+    """One request in the order of its origin.
+
+    Fields:
+        request: None after it was admitted or dropped. So its memory is freed, even while the worker refers to this.
+        is_quick: whether the scheduler may wait for the check.
+    """
+
+    request: _Request | None
     is_quick: bool
+
+    def check(self) -> Any:
+        """Return the result of the check; None if the request was dropped. Runs on any thread."""
+        request = self.request
+        return None if request is None else request.check()
+
+    def finish(self, checked: Callable[[], Any]) -> None:
+        """Call `admitted` or `failed`, unless the request was dropped.
+
+        No error is raised further: the requests behind this one would never be checked.
+
+        Args:
+            checked: returns the result of the check, or raises its error.
+        """
+        request = self.request
+        if request is None:
+            return
+        try:
+            request.admitted(checked())
+        except Exception as error:
+            request.failed(error)
+        finally:
+            self.request = None
+
+    def drop(self) -> None:
+        """Neither check nor admit the request. A check that has begun is completed, and its result is dropped."""
+        self.request = None
 
 
 class Admissions:
@@ -54,25 +94,36 @@ class Admissions:
         self._waiting: dict[object, deque[_Admission]] = {}
 
     def admit(
-        self, origin: object, check: Callable[[], Result], admitted: Callable[[Result], None], *, is_quick: bool
-    ) -> None:
+        self,
+        origin: object,
+        check: Callable[[], Result],
+        admitted: Callable[[Result], None],
+        *,
+        failed: Callable[[Exception], None],
+        is_quick: bool,
+    ) -> Callable[[], None]:
         """Check a request: at once, if the check is quick and no request of the same origin waits.
 
         Args:
             origin: the connection of the request.
             check: checks the request and returns the result; run by the worker if it is not quick.
             admitted: called with the result, on the scheduler.
+            failed: called with the error if `check` or `admitted` raises one, on the scheduler.
             is_quick: whether the scheduler may wait for the check.
+
+        Returns:
+            A function that drops the request if it was not admitted yet.
         """
-        admission = _Admission(check, admitted, is_quick)
+        admission = _Admission(_Request(check, admitted, failed), is_quick)
         waiting = self._waiting.get(origin)
         if waiting is not None:
             waiting.append(admission)
         elif is_quick:
-            admitted(check())
+            admission.finish(check)
         else:
             self._waiting[origin] = deque()
             self._begin(origin, admission)
+        return admission.drop
 
     def close(self) -> None:
         """Drop the requests that wait. A check that has begun is completed, and its result is dropped."""
@@ -83,10 +134,8 @@ class Admissions:
         self._worker.run(admission.check, partial(self._end, origin, admission))
 
     def _end(self, origin: object, admission: _Admission, checked: Callable[[], Any]) -> None:
-        try:
-            admission.admitted(checked())
-        finally:
-            self._check_next(origin)
+        admission.finish(checked)
+        self._check_next(origin)
 
     def _check_next(self, origin: object) -> None:
         """Check the requests of an origin that wait, up to the next check that is not quick."""
@@ -96,5 +145,5 @@ class Admissions:
             if not following.is_quick:
                 self._begin(origin, following)
                 return
-            following.admitted(following.check())
+            following.finish(following.check)
         del self._waiting[origin]

@@ -19,9 +19,10 @@ class DiskListener:
     """The callbacks of a disk. All are called on the scheduler.
 
     Fields:
-        flushed: called with the order of a flush that is complete.
+        flushed: called with a flush that is complete; it covers all flushes ordered before it.
         rolled: called when an append has begun a new segment.
-        failed: called with the error when a job or a flush has failed. The disk does nothing after that.
+        failed: called with the error that a job, a flush, or the callback of a job has raised. The node must stop: of
+            what was ordered and not reported, any part may be done.
     """
 
     flushed: Callable[[FlushLog], None]
@@ -41,7 +42,10 @@ class Disk(Protocol):
         ...
 
     def stop(self) -> None:
-        """Do the jobs that were ordered, then stop. A flush that waits is dropped."""
+        """Do the jobs that were ordered, then stop.
+
+        Calls of `search` and `read_in_pieces`, and flushes that wait, are dropped.
+        """
         ...
 
     def store(self, state: ElectionState, done: Callable[[None], None]) -> None:
@@ -56,7 +60,7 @@ class Disk(Protocol):
         """Remove the records at `end_offset` and above."""
         ...
 
-    def flush(self, order: FlushLog) -> None:
+    def flush(self, flush: FlushLog) -> None:
         """Flush the log after all jobs that were ordered before. A newer flush may be reported in its place."""
         ...
 

@@ -133,8 +133,9 @@ class Engine:
         try:
             step(subject)
         except Exception as error:
-            # An invariant is broken. This node must stop; the rest of the quorum continues.
-            _logger.exception("node %s stops: an invariant broke on %s", self.core.node_id, type(subject).__name__)
+            # The state of this node may be wrong now, so it must stop; the rest of the quorum continues.
+            what = "an invariant broke" if isinstance(error, AssertionError) else "an unexpected error"
+            _logger.exception("node %s stops: %s on %s", self.core.node_id, what, type(subject).__name__)
             self._end(error)
 
     def _handle(self, event: Event) -> None:
@@ -216,10 +217,10 @@ class Engine:
         )
         self._disk.append(split_batches(payload))
 
-    def _respond(self, order: SendResponse) -> None:
-        on_response = self._waiting.pop(order.request_id, None)
+    def _respond(self, response: SendResponse) -> None:
+        on_response = self._waiting.pop(response.request_id, None)
         if on_response is not None:
-            on_response(order)
+            on_response(response)
 
     def _log_shutdown(self, finished: ShutdownFinished) -> None:
         if finished.handed_over:
@@ -241,8 +242,8 @@ class Engine:
         self._is_storing = False
         self._advance()
 
-    def _flushed(self, order: FlushLog) -> None:
-        self.submit(LogFlushed(number=order.number, end_offset=order.end_offset))
+    def _flushed(self, flush: FlushLog) -> None:
+        self.submit(LogFlushed(number=flush.number, end_offset=flush.end_offset))
 
     def _failed(self, error: BaseException) -> None:
         _logger.error("node %s stops: %s", self.core.node_id, error)

@@ -34,9 +34,9 @@ class Flusher:
         """Whether a flush waits."""
         return bool(self._orders)
 
-    def order(self, order: FlushLog) -> None:
+    def order(self, flush: FlushLog) -> None:
         """Order a flush. Everything that it must cover is written before."""
-        self._orders.append(order)
+        self._orders.append(flush)
 
     def flush(self) -> list[FlushLog]:
         """Flush the log, and return the orders that this fulfils, the oldest first. At least one must wait.

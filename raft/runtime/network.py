@@ -11,7 +11,7 @@ from raft.types import NodeId
 class Network(Protocol):
     """Sends requests to other nodes. Each response or failure is submitted to the engine as an event."""
 
-    def send(self, order: SendRequest) -> None:
+    def send(self, request: SendRequest) -> None:
         """Send a request."""
         ...
 

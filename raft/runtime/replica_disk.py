@@ -35,7 +35,7 @@ class DiskWorkers(Protocol):
         ...
 
     def stop(self) -> None:
-        """Do the urgent jobs, then stop."""
+        """Do the urgent jobs that wait, then stop. Jobs that can wait, and flushes that wait, are dropped."""
         ...
 
     def job_waits(self) -> None:
@@ -98,9 +98,9 @@ class ReplicaDisk:
         """See `Disk.truncate`."""
         self._jobs.put(lambda: self._truncate(end_offset))
 
-    def flush(self, order: FlushLog) -> None:
+    def flush(self, flush: FlushLog) -> None:
         """See `Disk.flush`."""
-        self._jobs.put(lambda: self._order_flush(order))
+        self._jobs.put(lambda: self._order_flush(flush))
 
     def read(self, read: ReadRange, done: Callable[[bytes], None]) -> None:
         """See `Disk.read`."""
@@ -149,8 +149,8 @@ class ReplicaDisk:
         with self._workers.log_lock:
             self._directory.install_snapshot(snapshot)
 
-    def _order_flush(self, order: FlushLog) -> None:
-        self._flusher.order(order)
+    def _order_flush(self, flush: FlushLog) -> None:
+        self._flusher.order(flush)
         self._workers.flush_waits()
 
     def _failed(self, error: BaseException) -> None:

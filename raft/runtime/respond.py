@@ -25,8 +25,8 @@ class Respond(Protocol):
         """Call `forget` if the caller disconnects before the response. It replaces the callback of an earlier call."""
         ...
 
-    def is_from_peer(self) -> None:
-        """Note that a request in the name of a voter was accepted on this connection."""
+    def mark_as_from_peer(self) -> None:
+        """Mark the connection as that of a voter: a request in a voter's name was accepted on it."""
         ...
 
     def hang_up(self, reason: str) -> None:

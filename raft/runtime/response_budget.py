@@ -1,4 +1,4 @@
-"""How many bytes of fetch responses to clients may be in a node's memory (`queued.max.request.bytes`)."""
+"""How many bytes of fetch responses to clients and observers may be in a node's memory (`queued.max.request.bytes`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Permit:
 
 
 class ResponseBudget:
-    """Counts the bytes of the fetch responses to clients.
+    """Counts the bytes of the fetch responses to clients and observers.
 
     Args:
         limit_bytes: a read that would exceed it waits. A single read may be larger than the limit.
@@ -47,6 +47,17 @@ class ResponseBudget:
         self._proceed_waiting()
         return permit
 
+    def take(self, size_bytes: int) -> Permit | None:
+        """Return a permit if so many bytes may be read now; None if the read would have to wait.
+
+        Args:
+            size_bytes: how many bytes the response may have.
+        """
+        if self._waiting or not self._has_room(size_bytes):
+            return None
+        self._taken_bytes += size_bytes
+        return Permit(size_bytes, None)
+
     def shrink(self, permit: Permit, size_bytes: int) -> None:
         """Note that fewer bytes were read than the permit allows."""
         if permit.proceed is None and size_bytes < permit.size_bytes:
@@ -67,10 +78,13 @@ class ResponseBudget:
     def _proceed_waiting(self) -> None:
         while self._waiting:
             permit = self._waiting[0]
-            if self._taken_bytes and self._taken_bytes + permit.size_bytes > self._limit_bytes:
+            if not self._has_room(permit.size_bytes):
                 return
             self._waiting.popleft()
             self._taken_bytes += permit.size_bytes
             proceed, permit.proceed = permit.proceed, None
             assert proceed is not None, "a permit that waits can proceed"
             proceed()
+
+    def _has_room(self, size_bytes: int) -> bool:
+        return not self._taken_bytes or self._taken_bytes + size_bytes <= self._limit_bytes

@@ -67,7 +67,7 @@ def test_manager_times_a_request_out_when_its_deadline_has_passed(now_ms: int, c
     manager = a_manager()
     manager.on_request_sent(TWO, REQUEST, 0)
 
-    assert len(manager.take_timed_out(now_ms)) == count
+    assert len(manager.take_overdue(now_ms)) == count
     assert manager.has_inflight is (count == 0)
 
 
@@ -75,14 +75,14 @@ def test_manager_times_a_request_out_when_its_deadline_has_passed(now_ms: int, c
 def test_manager_says_once_that_a_node_timed_out_when_its_request_has() -> None:
     manager = a_manager()
     manager.on_request_sent(TWO, REQUEST, 0)
-    assert not manager.take_timeout(TWO)
+    assert not manager.forget_timeout(TWO)
 
-    manager.take_timed_out(2000)
+    manager.take_overdue(2000)
 
     assert manager.is_ready(TWO, 2000)
-    assert not manager.take_timeout(THREE)
-    assert manager.take_timeout(TWO)
-    assert not manager.take_timeout(TWO)
+    assert not manager.forget_timeout(THREE)
+    assert manager.forget_timeout(TWO)
+    assert not manager.forget_timeout(TWO)
 
 
 @pytest.mark.rule("GEN-7")
@@ -92,8 +92,8 @@ def test_manager_times_out_requests_from_before_a_reset_when_no_response_comes()
     manager.reset_all()
     manager.on_request_sent(NodeId(1), REQUEST, 500)
 
-    assert [request.node_id for request in manager.take_timed_out(1999)] == []
-    assert [request.node_id for request in manager.take_timed_out(2000)] == [NodeId(1)]
+    assert [request.node_id for request in manager.take_overdue(1999)] == []
+    assert [request.node_id for request in manager.take_overdue(2000)] == [NodeId(1)]
     assert manager.has_inflight, "the later one still has time"
 
 
@@ -103,18 +103,18 @@ def test_manager_removes_requests_from_before_a_reset_when_a_later_one_has_its_r
     manager.reset_all()
     manager.take(manager.on_request_sent(NodeId(1), REQUEST, 500))
 
-    assert manager.take_timed_out(5000) == []
+    assert manager.take_overdue(5000) == []
     assert manager.deadlines_ms() == []
 
 
 def test_manager_reports_no_timeout_when_it_was_reset() -> None:
     manager = a_manager()
     manager.on_request_sent(TWO, REQUEST, 0)
-    manager.take_timed_out(2000)
+    manager.take_overdue(2000)
 
     manager.reset_all()
 
-    assert not manager.take_timeout(TWO)
+    assert not manager.forget_timeout(TWO)
 
 
 events = st.lists(
@@ -154,7 +154,7 @@ def test_manager_agrees_with_a_simple_model_when_anything_happens(steps: list[tu
             case "time out":
                 late = {node for node, (_, until_ms) in inflight.items() if until_ms <= now_ms}
                 timed_out = late | {node for node, until_ms in superseded if until_ms <= now_ms}
-                assert {request.node_id for request in manager.take_timed_out(now_ms)} == timed_out
+                assert {request.node_id for request in manager.take_overdue(now_ms)} == timed_out
                 superseded = [(node, until_ms) for node, until_ms in superseded if node not in timed_out]
                 inflight = {node: rest for node, rest in inflight.items() if node not in late}
             case "expire":

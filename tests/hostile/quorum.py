@@ -49,12 +49,13 @@ class Quorum(NodeQuorum):
         """Return a client with the default settings, but for a shorter API timeout."""
         return Client(ClientSettings(bootstrap_servers=self.endpoints, api_timeout_ms=_HONEST_API_TIMEOUT_MS))
 
-    def scene(self, leader_id: int) -> Scene:
+    def scene(self, leader_id: int, leader_epoch: int) -> Scene:
         """Return what the neighbour needs to know."""
         return Scene(
             client_ports={node_id: node.client_endpoint.port for node_id, node in self.nodes.items()},
             voter_ports={node_id: node.endpoint.port for node_id, node in self.nodes.items()},
             leader_id=leader_id,
+            leader_epoch=leader_epoch,
         )
 
     def observe(self) -> Observation:

@@ -82,7 +82,7 @@ def _phases(plan: Plan, quorum: Quorum, appenders: Appenders) -> Outcome:
         time.sleep(plan.duration_s)
         quiet_end_ns = now_ns()
         quiet_end = quorum.observe()
-        scene = quorum.scene(quiet_end.leader[0])
+        scene = quorum.scene(*quiet_end.leader)
         with Neighbour(scene, seed=plan.seed, duration_s=plan.duration_s, attacks=plan.attacks) as neighbour:
             neighbour.wait_until_it_begins()
             hostile_begin_ns = now_ns()

@@ -18,11 +18,13 @@ class Scene:
         client_ports: the ports of the listeners for clients, by node id.
         voter_ports: the ports of the listeners for voters, by node id.
         leader_id: the leader when the attack begins.
+        leader_epoch: its epoch.
     """
 
     client_ports: Mapping[int, int]
     voter_ports: Mapping[int, int]
     leader_id: int
+    leader_epoch: int
 
     @property
     def client_endpoints(self) -> tuple[Endpoint, ...]:
@@ -51,6 +53,7 @@ class Scene:
                 "client_ports": dict(self.client_ports),
                 "voter_ports": dict(self.voter_ports),
                 "leader_id": self.leader_id,
+                "leader_epoch": self.leader_epoch,
             }
         )
 
@@ -62,4 +65,5 @@ class Scene:
             client_ports={int(node_id): port for node_id, port in read["client_ports"].items()},
             voter_ports={int(node_id): port for node_id, port in read["voter_ports"].items()},
             leader_id=read["leader_id"],
+            leader_epoch=read["leader_epoch"],
         )

@@ -16,6 +16,7 @@ from raft.wire.messages.produce import ProduceResponse
 from tests.node.harness.batches import batch_of
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.requests import produce_request, produced
+from tests.node.harness.waiting import eventually
 
 PATIENCE_S = 10.0
 
@@ -62,3 +63,33 @@ def test_node_serves_other_connections_while_it_checks_a_compressed_batch(
 
     assert (by_second.error_code, by_first.error_code) == (ErrorCode.NONE, ErrorCode.NONE)
     assert by_first.base_offset == by_second.base_offset + 1
+
+
+def test_append_whose_client_has_gone_is_not_checked(alone: NodesInProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    may_end = threading.Event()
+    checked: list[bytes] = []
+
+    def slow_read(data: bytes, *, max_batch_bytes: int, strict: bool) -> object:
+        checked.append(data)
+        assert may_end.wait(PATIENCE_S), "the test lets the check end"
+        return read_produced_batch(data, max_batch_bytes=max_batch_bytes, strict=strict)
+
+    stays, goes, last = (
+        build_batch([Record(value=value)], compression=Compression.ZSTD) for value in (b"1", b"2", b"3")
+    )
+    monkeypatch.setattr(produce, "read_produced_batch", slow_read)
+    connections = alone.running[1]._connections
+    with alone.wire(1) as first:
+        with alone.wire(1) as second:
+            first.send(produce_request(stays), 9)
+            eventually(lambda: checked, "the check of the first append has begun")
+            second.send(produce_request(goes), 9)
+            second.send(produce_request(batch_of(b"quick")), 9)
+            eventually(lambda: sum(each.is_busy for each in connections._open) == 2, "its append is received")
+        eventually(lambda: len(connections) == 1, "the second connection is closed")
+        may_end.set()
+        by_first = produced(first.receive(ProduceResponse))
+        by_last = produced(first.ask(produce_request(last), 9, ProduceResponse))
+
+    assert checked == [stays, last]
+    assert by_last.base_offset == by_first.base_offset + 1

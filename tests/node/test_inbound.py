@@ -184,6 +184,34 @@ def test_request_is_freed_without_the_collector_after_its_response(ending: str) 
         gc.enable()
 
 
+@pytest.mark.parametrize("begins", ["at once", "when the budget is free", "when its responses are read"])
+def test_connection_is_dropped_alone_when_a_handler_fails(begins: str, caplog: pytest.LogCaptureFixture) -> None:
+    def fail(_number: int) -> bool:
+        raise MemoryError("decompression")
+
+    async def play() -> tuple[bool, list[int]]:
+        node = Node(request_bytes=KIB)
+        first, failing, next_one = Connection(node), Connection(node, refuses=fail), Connection(node)
+        if begins == "when the budget is free":
+            first.receive(append_frame(1, 2 * KIB))
+        if begins == "when its responses are read":
+            failing.inbound.pause_writing()
+        failing.receive(append_frame(1, 10))
+        next_one.receive(append_frame(1, 10))
+        failing.inbound.resume_writing()
+        await first.respond_to_all()
+        await next_one.respond_to_all()
+        is_aborted = failing.socket.is_aborted
+        failing.inbound.connection_lost(None)
+        assert node.requests._taken_bytes == 0
+        return is_aborted, next_one.socket.responded
+
+    assert asyncio.run(play()) == (True, [1])
+    (logged,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert logged.exc_info is not None
+    assert repr(logged.exc_info[1]) == "MemoryError('decompression')"
+
+
 def test_announced_size_does_not_count_against_other_connections() -> None:
     async def play() -> list[int]:
         node = Node(request_bytes=LARGE_BYTES, large_bytes=LARGE_BYTES)

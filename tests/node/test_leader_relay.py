@@ -10,12 +10,17 @@ import pytest
 
 from raft.codec import Message
 from raft.local.ports import free_ports
-from raft.node.leader_relay import LeaderRelay
+from raft.node.leader_relay import _MAX_WAITING, LeaderRelay
 from raft.types import Endpoint
 from raft.wire.apis import DESCRIBE_QUORUM
 from raft.wire.frames import FrameReader, ReceivedRequest, decode_request, encode_response
 from raft.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
-from raft.wire.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from raft.wire.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumRequestPartition,
+    DescribeQuorumRequestTopic,
+    DescribeQuorumResponse,
+)
 from tests.node.harness.properties import HOST
 
 REQUEST = DescribeQuorumRequest(topics=())
@@ -127,5 +132,35 @@ def test_relay_gives_no_response_when_the_leader_sends_invalid_data(garbage: byt
 def test_relay_gives_no_response_when_no_node_listens() -> None:
     async def run() -> None:
         assert await forwarded(LeaderRelay(), Endpoint(HOST, free_ports(1)[0]), 2) == [None]
+
+    asyncio.run(run())
+
+
+def test_relay_refuses_requests_above_its_limit_and_keeps_nothing_of_them() -> None:
+    def request(number: int) -> DescribeQuorumRequest:
+        partition = DescribeQuorumRequestPartition(partition_index=number)
+        return DescribeQuorumRequest(topics=(DescribeQuorumRequestTopic(topic_name="", partitions=(partition,)),))
+
+    async def run() -> None:
+        refused: list[int] = []
+        leader = Leader(DESCRIBE_QUORUM.versions.highest)
+        async with listening(leader) as endpoint:
+            relay = LeaderRelay()
+            for number in range(_MAX_WAITING + 5):
+                relay.ask(
+                    endpoint,
+                    request(number),
+                    2,
+                    on_response=lambda _: None,
+                    otherwise=lambda number=number: refused.append(number),  # type: ignore[misc]
+                )
+            assert refused == [*range(_MAX_WAITING, _MAX_WAITING + 5)]
+            assert await forwarded(relay, endpoint, 2) == [None], "the relay is full"
+            async with asyncio.timeout(WITHIN_S):
+                while relay._waiting:
+                    await asyncio.sleep(0)
+            assert await forwarded(relay, endpoint, 1) == [RESPONSE], "the relay is empty again"
+
+        assert leader.versions == [2] * _MAX_WAITING + [1]
 
     asyncio.run(run())

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import weakref
 from collections.abc import Callable
+from typing import NoReturn
+
+import pytest
 
 from raft.node.admission_thread import AdmissionThread
 from raft.runtime.admissions import Admissions
@@ -28,88 +32,149 @@ class Gate:
         self._open.set()
 
 
-def run(play: Callable[[Admissions, list[tuple[str, str]]], asyncio.Future[None] | None]) -> list[tuple[str, str]]:
-    """Run `play` on an event loop until the future that it returns is done; return what was admitted, in order."""
+class Checks:
+    """Requests on an event loop, and what became of them.
 
-    async def on_loop() -> list[tuple[str, str]]:
-        admitted: list[tuple[str, str]] = []
-        admissions = Admissions(AdmissionThread())
-        done = play(admissions, admitted)
-        if done is not None:
-            await asyncio.wait_for(done, PATIENCE_S)
-        admissions.close()
-        return admitted
+    Attributes:
+        admitted: the origins and results, in order.
+        failures: the errors, in order.
+    """
 
-    return asyncio.run(on_loop())
+    def __init__(self) -> None:
+        self.admitted: list[tuple[str, str]] = []
+        self.failures: list[str] = []
+        self.admissions = Admissions(AdmissionThread())
+
+    def admit(self, origin: str, check: Callable[[], str], *, is_quick: bool = False) -> Callable[[], None]:
+        return self.admissions.admit(
+            origin,
+            check,
+            lambda result: self.admitted.append((origin, result)),
+            failed=lambda error: self.failures.append(repr(error)),
+            is_quick=is_quick,
+        )
+
+    async def wait_for(self, origin: str) -> None:
+        """Wait until all requests of an origin are checked."""
+        ended = asyncio.get_running_loop().create_future()
+        self.admissions.admit(origin, lambda: None, ended.set_result, failed=ended.set_exception, is_quick=True)
+        await asyncio.wait_for(ended, PATIENCE_S)
+
+
+def fail(*_: object) -> NoReturn:
+    raise ZeroDivisionError("a bug")
 
 
 def test_quick_check_runs_at_once_on_the_event_loop() -> None:
     gate = Gate()
     gate.open()
 
-    def play(admissions: Admissions, admitted: list[tuple[str, str]]) -> None:
-        admissions.admit("a", gate.check, lambda result: admitted.append(("a", result)), is_quick=True)
-        assert admitted == [("a", "large")]
+    async def play() -> list[tuple[str, str]]:
+        checks = Checks()
+        checks.admit("a", gate.check, is_quick=True)
+        checks.admissions.close()
+        return checks.admitted
 
-    run(play)
-
+    assert asyncio.run(play()) == [("a", "large")]
     assert gate.thread == threading.current_thread().name
 
 
 def test_slow_check_delays_only_requests_of_its_own_origin() -> None:
     gate, second_gate = Gate(), Gate()
 
-    def play(admissions: Admissions, admitted: list[tuple[str, str]]) -> asyncio.Future[None]:
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-        def admit(origin: str, name: str) -> None:
-            admissions.admit(origin, lambda: name, lambda result: admitted.append((origin, result)), is_quick=True)
-
-        admissions.admit("a", gate.check, lambda result: admitted.append(("a", result)), is_quick=False)
-        admit("a", "second")
-        admissions.admit("a", second_gate.check, lambda result: admitted.append(("a", result)), is_quick=False)
-        admissions.admit("a", lambda: "last", lambda _: done.set_result(None), is_quick=True)
-        admit("b", "quick")
-        assert admitted == [("b", "quick")]
+    async def play() -> list[tuple[str, str]]:
+        checks = Checks()
+        checks.admit("a", gate.check)
+        checks.admit("a", lambda: "second", is_quick=True)
+        checks.admit("a", second_gate.check)
+        checks.admit("b", lambda: "quick", is_quick=True)
+        assert checks.admitted == [("b", "quick")]
         gate.open()
         second_gate.open()
-        return done
+        await checks.wait_for("a")
+        checks.admissions.close()
+        return checks.admitted
 
-    assert run(play) == [("b", "quick"), ("a", "large"), ("a", "second"), ("a", "large")]
+    assert asyncio.run(play()) == [("b", "quick"), ("a", "large"), ("a", "second"), ("a", "large")]
     assert gate.thread.startswith("admission")
 
 
-def test_next_request_is_checked_when_the_check_before_it_raises() -> None:
-    failures: list[str] = []
+@pytest.mark.parametrize("is_quick", [pytest.param(True, id="on the loop"), pytest.param(False, id="by the worker")])
+def test_next_requests_are_checked_when_the_check_before_them_raises(is_quick: bool) -> None:
+    async def play() -> Checks:
+        checks = Checks()
+        checks.admit("a", lambda: "slow")
+        checks.admit("a", fail, is_quick=is_quick)
+        checks.admit("a", lambda: "next", is_quick=True)
+        await checks.wait_for("a")
+        checks.admit("a", lambda: "later", is_quick=True)
+        checks.admissions.close()
+        return checks
 
-    def fail() -> str:
-        raise ZeroDivisionError("a bug")
+    checks = asyncio.run(play())
+    assert checks.admitted == [("a", "slow"), ("a", "next"), ("a", "later")]
+    assert checks.failures == ["ZeroDivisionError('a bug')"]
 
-    def play(admissions: Admissions, admitted: list[tuple[str, str]]) -> asyncio.Future[None]:
-        loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda _, context: failures.append(repr(context["exception"])))
-        done: asyncio.Future[None] = loop.create_future()
-        admissions.admit("a", fail, lambda result: admitted.append(("a", result)), is_quick=False)
-        admissions.admit("a", lambda: "next", lambda result: admitted.append(("a", result)), is_quick=True)
-        admissions.admit("a", lambda: "last", lambda _: done.set_result(None), is_quick=True)
-        return done
 
-    assert run(play) == [("a", "next")]
-    assert failures == ["ZeroDivisionError('a bug')"], "the event loop reports it"
+def test_request_fails_when_its_append_raises() -> None:
+    async def play() -> list[str]:
+        failures: list[str] = []
+        admissions = Admissions(AdmissionThread())
+        admissions.admit("a", lambda: "good", fail, failed=lambda error: failures.append(repr(error)), is_quick=True)
+        admissions.close()
+        return failures
+
+    assert asyncio.run(play()) == ["ZeroDivisionError('a bug')"]
+
+
+def test_dropped_requests_are_freed_and_neither_checked_nor_admitted() -> None:
+    gate = Gate()
+    checked: list[str] = []
+
+    class Large:
+        """A request of many bytes."""
+
+        def check(self) -> str:
+            checked.append("dropped")
+            return "dropped"
+
+    async def play() -> tuple[int, list[tuple[str, str]]]:
+        checks = Checks()
+        requests = [Large() for _ in range(3)]
+        held = [weakref.ref(request) for request in requests]
+        drop_first = checks.admit("a", gate.check)
+        drops = [
+            checks.admit("a", requests[0].check),  # It waits for the check before it,
+            checks.admit("a", requests[1].check, is_quick=True),  # and so does this one.
+            checks.admit("b", requests[2].check),  # It waits for the worker.
+        ]
+        checks.admit("a", lambda: "kept")
+        requests.clear()
+        for drop in drops:
+            drop()
+        freed = sum(ref() is None for ref in held)
+        gate.open()
+        await checks.wait_for("a")
+        await checks.wait_for("b")
+        drop_first()
+        checks.admissions.close()
+        return freed, checks.admitted
+
+    assert asyncio.run(play()) == (3, [("a", "large"), ("a", "kept")])
+    assert checked == []
 
 
 def test_no_request_is_admitted_after_close() -> None:
     gate = Gate()
 
-    async def on_loop() -> list[str]:
-        admitted: list[str] = []
-        admissions = Admissions(AdmissionThread())
-        admissions.admit("a", gate.check, admitted.append, is_quick=False)
-        admissions.admit("b", gate.check, admitted.append, is_quick=False)
-        admissions.close()
+    async def play() -> list[tuple[str, str]]:
+        checks = Checks()
+        checks.admit("a", gate.check)
+        checks.admit("b", gate.check)
+        checks.admissions.close()
         gate.open()
         await asyncio.get_running_loop().shutdown_default_executor()
         await asyncio.sleep(0)
-        return admitted
+        return checks.admitted
 
-    assert asyncio.run(on_loop()) == []
+    assert asyncio.run(play()) == []

@@ -59,3 +59,19 @@ def test_read_does_not_proceed_when_it_is_released_while_it_waits() -> None:
 
     assert read == ["first"]
     assert budget._taken_bytes == 0
+
+
+def test_permit_is_taken_at_once_or_not_at_all() -> None:
+    budget = ResponseBudget(100)
+    read: list[str] = []
+
+    first = budget.take(60)
+    too_large = budget.take(41)
+    budget.ask(90, lambda: read.append("waiting"))
+    overtaking = budget.take(10)
+    assert first is not None
+    budget.release(first)
+
+    assert (too_large, overtaking) == (None, None)
+    assert read == ["waiting"]
+    assert budget._taken_bytes == 90

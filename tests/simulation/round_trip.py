@@ -123,8 +123,8 @@ class PostedRequest:
         if not self._is_gone:
             self._forget = forget
 
-    def is_from_peer(self) -> None:
-        """See `Respond.is_from_peer`."""
+    def mark_as_from_peer(self) -> None:
+        """See `Respond.mark_as_from_peer`."""
 
     def hang_up(self, reason: str) -> None:
         """See `Respond.hang_up`."""

@@ -44,7 +44,7 @@ def is_allowed(context: Context, caller: Caller, message: Message, version: int,
         # No error code is sent: a voter whose address is not resolved yet should retry, and not stop.
         respond.hang_up(f"{type(message).__name__} in the name of {_text(names)} came from another node's address")
         return False
-    respond.is_from_peer()
+    respond.mark_as_from_peer()
     return True
 
 

@@ -137,8 +137,8 @@ class _ClientFetch:
         if self._permit is not None:
             self._context.responses.release(self._permit)
 
-    def _on_response(self, order: SendResponse) -> None:
-        response, read = order.response, order.read
+    def _on_response(self, effect: SendResponse) -> None:
+        response, read = effect.response, effect.read
         assert isinstance(response, FetchResponse), "the response to a fetch"
         if read is None:
             self._send_response(response, b"")
@@ -160,6 +160,7 @@ class _ClientFetch:
         responses.shrink(self._permit, len(records))
         if self._is_forgotten or self._submit_again(records, is_everything, committed_bytes):
             responses.release(self._permit)
+            self._permit = None
         else:
             self._send_response(response, records)
 

@@ -16,6 +16,7 @@ from raft.runtime.requests.describe_quorum import describe_quorum, relayed
 from raft.runtime.requests.fetch import LONGEST_WAIT_MS, client_fetch
 from raft.runtime.requests.fetch_snapshot import fetch_snapshot
 from raft.runtime.requests.metadata import describe_cluster, metadata
+from raft.runtime.requests.observer_fetch import observer_fetch
 from raft.runtime.requests.offsets import list_offsets, offset_for_leader_epoch
 from raft.runtime.requests.produce import init_producer_id, produce
 from raft.runtime.requests.relay import is_relayed
@@ -98,14 +99,14 @@ def _immediate_response(context: Context, caller: Caller, message: Message, vers
 def _submit_to_core(context: Context, message: Message, version: int, respond: Respond) -> None:
     """Submit the request of another replica to the core."""
 
-    def on_response(order: SendResponse) -> None:
-        response = order.response
+    def on_response(effect: SendResponse) -> None:
+        response = effect.response
         assert not isinstance(response, core.AppendResponse), "replicas do not append"
-        if order.read is None:
+        if effect.read is None:
             respond(response_to_wire(message, response, b"", context.ours, version))
         else:
             context.disk.read(
-                order.read,
+                effect.read,
                 lambda records: respond(response_to_wire(message, response, records, context.ours, version)),
             )
 
@@ -118,6 +119,10 @@ def _submit_to_core(context: Context, message: Message, version: int, respond: R
             max_wait_ms=min(request.max_wait_ms, LONGEST_WAIT_MS),
             max_bytes=min(request.max_bytes, max_bytes),
         )
+        if request.replica.node_id not in context.config.voters:
+            assert isinstance(message, FetchRequest), "a Fetch of the core was a Fetch on the wire"
+            observer_fetch(context, message, version, respond, request)
+            return
     request_id = context.engine.expect_response(on_response)
     respond.when_gone(lambda: context.engine.abandon(request_id))
     context.engine.submit(RequestReceived(request_id=request_id, request=request))

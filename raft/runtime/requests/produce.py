@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -26,6 +27,8 @@ from raft.wire.messages.produce import (
     ProduceResponsePartition,
     ProduceResponseTopic,
 )
+
+_logger = logging.getLogger(__name__)
 
 _FIRST_BY_TOPIC_ID = 13
 _FIRST_WITH_LEADER = 10
@@ -97,12 +100,20 @@ def produce(context: Context, caller: Caller, request: ProduceRequest, version: 
     """Handle Produce. An append is acknowledged when it is committed, with any value of `acks`."""
     responses = _PartitionResponses(request, version, respond)
     responses.respond_if_complete()
-    context.admissions.admit(
+    drop = context.admissions.admit(
         caller,
         lambda: _check(context, request, version),
         lambda checked: _begin(context, caller, request, version, responses, checked),
+        failed=lambda error: _hang_up(context, caller, respond, error),
         is_quick=not context.is_leader or _is_quick(request),
     )
+    respond.when_gone(drop)
+
+
+def _hang_up(context: Context, caller: Caller, respond: Respond, error: Exception) -> None:
+    """Close the connection of an append that failed unexpectedly. Its client would wait for a response for ever."""
+    _logger.error("node %s: the check of an append failed: address=%s", context.node_id, caller, exc_info=error)
+    respond.hang_up(f"the check of its append failed: {type(error).__name__}")
 
 
 def _is_quick(request: ProduceRequest) -> bool:
@@ -206,11 +217,11 @@ def _refusal(index: int, error: RequestError) -> ProduceResponsePartition:
 def _append(
     context: Context, request: ProduceRequest, batch: Batch, on_response: Callable[[AppendResponse], None]
 ) -> None:
-    def on_order(order: SendResponse) -> None:
-        assert isinstance(order.response, AppendResponse), "the response to an append"
-        on_response(order.response)
+    def on_core_response(effect: SendResponse) -> None:
+        assert isinstance(effect.response, AppendResponse), "the response to an append"
+        on_response(effect.response)
 
-    request_id = context.engine.expect_response(on_order)
+    request_id = context.engine.expect_response(on_core_response)
     timeout_ms = max(request.timeout_ms, 0)
     context.engine.submit(AppendRequested(request_id=request_id, batch=batch, timeout_ms=timeout_ms))
 

@@ -18,7 +18,7 @@ from tests.hostile.attacks.frames import (
 )
 from tests.hostile.attacks.lists import LongLists
 from tests.hostile.attacks.noise import MutatedRecordings, OtherProtocols, RandomBytes, RepeatedSession
-from tests.hostile.attacks.readers import TimeSearches, UnreadFetches
+from tests.hostile.attacks.readers import TimeSearches, UnreadFetches, UnreadObserverFetches
 from tests.hostile.attacks.small_requests import RelayedRequests, UnknownObservers
 from tests.hostile.attacks.voters import ForgedVoters
 
@@ -38,6 +38,7 @@ ATTACKS: Mapping[str, type[Attack]] = {
         WaitingFetches,
         LongLists,
         UnreadFetches,
+        UnreadObserverFetches,
         TimeSearches,
         CraftedBatches,
         UnknownObservers,

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from raft.records.batch import build_batch
 from raft.records.compression import Compression
 from raft.records.record import Record
 from raft.types import Endpoint
+from raft.wire.messages.fetch import FetchRequest
 from tests.hostile.attacks.attack import Attack, AttackInputs
 from tests.hostile.connection import Connection
 from tests.node.harness.requests import fetch_request, list_offsets_request, produce_request
+
+_RESPONSE_BYTES = 8 << 20
+_MIDDLE = 3
+"""An offset behind which there are more than 8 MiB."""
 
 _LARGEST_TIMESTAMP = -3
 _LATE_MS = 5_000
@@ -23,9 +30,28 @@ class UnreadFetches(Attack):
 
     async def round(self, connection: Connection) -> None:
         for _ in range(3):
-            await connection.send_request(fetch_request(0, max_bytes=8 << 20), 12)
+            await connection.send_request(self.request(), 12)
         # Nothing is read; the stream reader itself buffers a kibibyte.
         await connection.stay(self.dice.uniform(3, 9))
+
+    def request(self) -> FetchRequest:
+        """Return the next fetch."""
+        return fetch_request(0, max_bytes=_RESPONSE_BYTES)
+
+
+class UnreadObserverFetches(UnreadFetches):
+    """The same, as observers that do not exist. They fetch from the middle of the log, which is read from the files."""
+
+    width = 50
+
+    def target(self) -> Endpoint:
+        return self.scene.leader
+
+    def request(self) -> FetchRequest:
+        """Return the next fetch, of another observer."""
+        epoch = self.scene.leader_epoch
+        fetch = fetch_request(_MIDDLE, epoch=epoch, last_fetched_epoch=epoch, max_bytes=_RESPONSE_BYTES)
+        return replace(fetch, replica_id=self.dice.randrange(1_000, 1 << 31))
 
 
 class TimeSearches(Attack):
