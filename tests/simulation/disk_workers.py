@@ -101,6 +101,8 @@ class SimulatedDiskWorkers:
         self._power_failed = power_failed
         self._held_back: deque[_Done] = deque(maxlen=_HELD_BACK)
         self._is_late = False
+        self._is_working = False
+        self._has_more = False
         self._is_waiting_planned = False
         self._is_flushing = False
         self._holds_flushes = False
@@ -156,6 +158,10 @@ class SimulatedDiskWorkers:
         """See `DiskWorkers.job_waits`."""
         if self._is_late:
             return
+        if self._is_working:
+            # The event loop runs beside the thread: it has put a job while others are done, and this one comes after.
+            self._has_more = True
+            return
         if self._dice.chance(self._plan.lag_percent):
             self._is_late = True
             self._timeline.after(self._dice.between(self._plan.lag_ms), self._catch_up, Rank.DISK)
@@ -169,16 +175,27 @@ class SimulatedDiskWorkers:
         self._work()
 
     def _work(self) -> None:
-        self._do(self._jobs.do_urgent)
+        self._do_jobs(self._jobs.do_urgent)
         if self._jobs.has_later and not self._is_waiting_planned:
             self._is_waiting_planned = True
             self._timeline.after(self._dice.between(self._plan.read_ms), self._do_waiting, Rank.DISK)
 
     def _do_waiting(self) -> None:
         self._is_waiting_planned = False
-        self._do(self._jobs.do_waiting)
+        self._do_jobs(self._jobs.do_waiting)
         if not (self._is_over or self._has_failed) and self._jobs.has_later:
             self._work()
+
+    def _do_jobs(self, do: Callable[[], object]) -> None:
+        """Do jobs, and then those that were put meanwhile."""
+        self._is_working = True
+        try:
+            self._do(do)
+            while self._has_more:
+                self._has_more = False
+                self._do(self._jobs.do_urgent)
+        finally:
+            self._is_working = False
 
     def _do(self, work: Callable[[], object]) -> None:
         if self._is_over or self._has_failed:
