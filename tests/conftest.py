@@ -27,6 +27,11 @@ settings.register_profile(
 settings.register_profile("exhaustive", max_examples=5000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "deterministic"))
 
+# The tests start hundreds of processes that live for seconds. Without compiled modules on disk, every Python process
+# compiles the product again; and the JVM of Spark spends a quarter of its time on optimizing code that hardly runs.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 _TOGETHER = {
     "java": "java",
     "spark": "spark",

@@ -51,8 +51,8 @@ def _check_move(state: State) -> None:
     assert role.epoch <= LAST_EPOCH, f"epoch {role.epoch} is past the last one"
     assert state.log.last_epoch <= role.epoch, f"log of epoch {state.log.last_epoch}, role of epoch {role.epoch}"
     # A follower may know its leader from messages alone.
-    strangers = state.requests.inflight_nodes - state.known_nodes - {state.leader_id}
-    assert not strangers, f"requests are in flight to unknown nodes {sorted(strangers)}"
+    unknown = state.requests.inflight_nodes - state.known_nodes - {state.leader_id}
+    assert not unknown, f"requests are in flight to unknown nodes {sorted(unknown)}"
     if not isinstance(role, Leader):
         assert not state.appends, f"{len(state.appends)} appends wait, the role is {type(role).__name__}"
     if not isinstance(role, Leader | Follower):

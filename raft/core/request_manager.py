@@ -106,6 +106,8 @@ class RequestManager:
 
     def take_overdue(self, now_ms: int) -> list[InflightRequest]:
         """Remove the requests that have timed out and return one per node; that node is ready again (GEN-8)."""
+        if not self._inflight and not self._superseded:
+            return []
         overdue = [inflight for inflight in self._inflight.values() if inflight.deadline_ms <= now_ms]
         for inflight in overdue:
             del self._inflight[inflight.node_id]
@@ -136,6 +138,7 @@ class RequestManager:
 
     def remove_expired_backoffs(self, now_ms: int) -> None:
         """Drop the backoffs that are over, so that the node does not wake up for them again."""
-        self._backing_off_until_ms = {
-            node_id: until_ms for node_id, until_ms in self._backing_off_until_ms.items() if until_ms > now_ms
-        }
+        if self._backing_off_until_ms:
+            self._backing_off_until_ms = {
+                node_id: until_ms for node_id, until_ms in self._backing_off_until_ms.items() if until_ms > now_ms
+            }

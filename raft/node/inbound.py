@@ -250,6 +250,15 @@ class InboundConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
+    def fail(self, error: Exception) -> None:
+        """Close the connection at once, because the handling of a request has raised an unexpected error.
+
+        Args:
+            error: the error, which is logged with its traceback.
+        """
+        _logger.error("cannot handle a request: address=%s", self.caller, exc_info=error)
+        self.drop(f"its request failed: {type(error).__name__}")
+
     # Internal
 
     def _receive_large(self, frame: bytes) -> None:
@@ -307,8 +316,7 @@ class InboundConnection(asyncio.Protocol):
             self.drop(f"{error}")
         except Exception as error:
             # If it were raised, the other connections that wait for the budget would not be resumed.
-            _logger.exception("cannot handle a request: address=%s", self.caller)
-            self.drop(f"its request failed: {type(error).__name__}")
+            self.fail(error)
 
     def _handle(self, request: ReceivedRequest | UnsupportedRequest, slot: Slot) -> None:
         match request:

@@ -1,13 +1,7 @@
-"""Forwards a client's DescribeQuorum to the leader, as Kafka's brokers do.
-
-If Java's AdminClient is given brokers, it sends DescribeQuorum to any of them, and retries on the same connection. A
-follower that responded with NOT_LEADER_OR_FOLLOWER would get the request again and again.
+"""Forwards requests of clients to the leader; `raft.runtime.requests.relay` says why.
 
 There is one connection to the leader for all clients. A request that is in flight is not sent a second time: its
 response goes to every client that has sent the same request.
-
-Source: KafkaApis.handle (DESCRIBE_QUORUM is forwarded to the controller); KafkaAdminClient.describeMetadataQuorum,
-NetworkClient.leastLoadedNode.
 """
 
 from __future__ import annotations

@@ -23,6 +23,10 @@ class Connection(Protocol):
         """Close the connection at once."""
         ...
 
+    def fail(self, error: Exception) -> None:
+        """Close the connection after an unexpected error."""
+        ...
+
 
 class Slot:
     """The slot of one request in the response queue; it is the `Respond` of that request.
@@ -68,6 +72,11 @@ class Slot:
         """See `Respond.hang_up`."""
         if self._connection is not None:
             self._connection.drop(reason)
+
+    def fail(self, error: Exception) -> None:
+        """See `Respond.fail`."""
+        if self._connection is not None:
+            self._connection.fail(error)
 
     def mark_as_from_peer(self) -> None:
         """See `Respond.mark_as_from_peer`."""

@@ -32,3 +32,10 @@ class Respond(Protocol):
     def hang_up(self, reason: str) -> None:
         """Close the connection instead of sending a response, and log the reason."""
         ...
+
+    def fail(self, error: Exception) -> None:
+        """Close the connection, because the handler has raised an unexpected error, and log it with its traceback.
+
+        Otherwise the client would wait for a response for ever.
+        """
+        ...

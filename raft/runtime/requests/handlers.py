@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from raft.codec import Message
-from raft.core import messages as core
 from raft.core.effects import SendResponse
 from raft.core.events import RequestReceived
+from raft.core.messages import AppendResponse
 from raft.runtime.caller import Caller
 from raft.runtime.requests.allowed import is_allowed
 from raft.runtime.requests.context import Context
 from raft.runtime.requests.coordinators import find_coordinator, join_group
 from raft.runtime.requests.describe_quorum import describe_quorum, relayed
-from raft.runtime.requests.fetch import LONGEST_WAIT_MS, client_fetch
+from raft.runtime.requests.fetch import client_fetch
 from raft.runtime.requests.fetch_snapshot import fetch_snapshot
 from raft.runtime.requests.metadata import describe_cluster, metadata
-from raft.runtime.requests.observer_fetch import observer_fetch
 from raft.runtime.requests.offsets import list_offsets, offset_for_leader_epoch
 from raft.runtime.requests.produce import init_producer_id, produce
 from raft.runtime.requests.relay import is_relayed
+from raft.runtime.requests.replica_fetch import replica_fetch
 from raft.runtime.requests.update_raft_voter import update_raft_voter
 from raft.runtime.requests.versions import api_versions
 from raft.runtime.respond import Respond
@@ -51,6 +49,8 @@ def handle(context: Context, caller: Caller, received: ReceivedRequest, respond:
             produce(context, caller, message, version, respond)
         case FetchRequest() if fetching_replica(message, version) is None:
             client_fetch(context, caller, message, version, respond)
+        case FetchRequest():
+            replica_fetch(context, message, version, respond)
         case ListOffsetsRequest():
             list_offsets(context, message, version, respond)
         case OffsetForLeaderEpochRequest():
@@ -97,32 +97,14 @@ def _immediate_response(context: Context, caller: Caller, message: Message, vers
 
 
 def _submit_to_core(context: Context, message: Message, version: int, respond: Respond) -> None:
-    """Submit the request of another replica to the core."""
+    """Submit the request of another replica to the core. Its response has no records."""
 
     def on_response(effect: SendResponse) -> None:
         response = effect.response
-        assert not isinstance(response, core.AppendResponse), "replicas do not append"
-        if effect.read is None:
-            respond(response_to_wire(message, response, b"", context.ours, version))
-        else:
-            context.disk.read(
-                effect.read,
-                lambda records: respond(response_to_wire(message, response, records, context.ours, version)),
-            )
+        assert not isinstance(response, AppendResponse), "replicas do not append"
+        respond(response_to_wire(message, response, b"", context.ours, version))
 
-    request = request_from_wire(message, version, context.ours)
-    if isinstance(request, core.FetchRequest):
-        # Any client can claim to be a replica, so this node bounds how long the fetch waits and how much it returns.
-        max_bytes = max(context.config.fetch_max_bytes, context.config.message_max_bytes)
-        request = replace(
-            request,
-            max_wait_ms=min(request.max_wait_ms, LONGEST_WAIT_MS),
-            max_bytes=min(request.max_bytes, max_bytes),
-        )
-        if request.replica.node_id not in context.config.voters:
-            assert isinstance(message, FetchRequest), "a Fetch of the core was a Fetch on the wire"
-            observer_fetch(context, message, version, respond, request)
-            return
     request_id = context.engine.expect_response(on_response)
     respond.when_gone(lambda: context.engine.abandon(request_id))
+    request = request_from_wire(message, version, context.ours)
     context.engine.submit(RequestReceived(request_id=request_id, request=request))

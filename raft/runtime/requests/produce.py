@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -27,8 +26,6 @@ from raft.wire.messages.produce import (
     ProduceResponsePartition,
     ProduceResponseTopic,
 )
-
-_logger = logging.getLogger(__name__)
 
 _FIRST_BY_TOPIC_ID = 13
 _FIRST_WITH_LEADER = 10
@@ -104,16 +101,10 @@ def produce(context: Context, caller: Caller, request: ProduceRequest, version: 
         caller,
         lambda: _check(context, request, version),
         lambda checked: _begin(context, caller, request, version, responses, checked),
-        failed=lambda error: _hang_up(context, caller, respond, error),
+        failed=respond.fail,
         is_quick=not context.is_leader or _is_quick(request),
     )
     respond.when_gone(drop)
-
-
-def _hang_up(context: Context, caller: Caller, respond: Respond, error: Exception) -> None:
-    """Close the connection of an append that failed unexpectedly. Its client would wait for a response for ever."""
-    _logger.error("node %s: the check of an append failed: address=%s", context.node_id, caller, exc_info=error)
-    respond.hang_up(f"the check of its append failed: {type(error).__name__}")
 
 
 def _is_quick(request: ProduceRequest) -> bool:

@@ -1,8 +1,8 @@
-"""Fetch of a replica that is not a voter. Any client can send it, so its response needs a permit like a client's.
+"""Fetch of another replica. Any client can claim to be an observer, so the response to one needs a permit.
 
 Unlike a client, a replica reads records that are not committed. So the records are read in the same turn in which the
 core has compared the logs: later, the log may be truncated, and records of another epoch would follow those of the
-observer. If the read has to wait for memory, the request is submitted again.
+replica. If the read has to wait for memory, the request is submitted again.
 """
 
 from __future__ import annotations
@@ -11,40 +11,57 @@ from dataclasses import replace
 
 from raft.core.effects import SendResponse
 from raft.core.events import RequestReceived
-from raft.core.messages import AppendResponse, FetchRequest, Response
+from raft.core.messages import AppendResponse, FetchRequest, Response, UnknownPartitionRequest
 from raft.runtime.requests.context import Context
+from raft.runtime.requests.fetch import LONGEST_WAIT_MS
 from raft.runtime.respond import Respond
 from raft.runtime.response_budget import Permit
-from raft.wire.mapping.replica_messages import response_to_wire
+from raft.wire.mapping.replica_messages import request_from_wire, response_to_wire
 from raft.wire.messages import fetch as wire
 
 
-def observer_fetch(
-    context: Context, message: wire.FetchRequest, version: int, respond: Respond, core_request: FetchRequest
-) -> None:
-    """Handle the Fetch of an observer.
+def replica_fetch(context: Context, message: wire.FetchRequest, version: int, respond: Respond) -> None:
+    """Handle the Fetch of a voter or an observer.
 
     Args:
         context: this node.
-        message: the request, as it was received.
+        message: the request.
         version: its version.
         respond: takes the response.
-        core_request: the request for the core, with the bounds of this node.
     """
-    _ObserverFetch(context, message, version, respond, core_request).submit()
+    request = request_from_wire(message, version, context.ours)
+    assert isinstance(request, FetchRequest | UnknownPartitionRequest), "a Fetch on the wire is one of the core"
+    needs_permit = False
+    if isinstance(request, FetchRequest):
+        needs_permit = request.replica.node_id not in context.config.voters
+        max_bytes = max(context.config.fetch_max_bytes, context.config.message_max_bytes)
+        request = replace(
+            request,
+            max_wait_ms=min(request.max_wait_ms, LONGEST_WAIT_MS),
+            max_bytes=min(request.max_bytes, max_bytes),
+        )
+    _ReplicaFetch(context, message, version, respond, request, needs_permit=needs_permit).submit()
 
 
-class _ObserverFetch:
-    """The Fetch of one observer. It is submitted a second time if its response has to wait for memory."""
+class _ReplicaFetch:
+    """One Fetch. It is submitted a second time if its response has to wait for memory."""
 
     def __init__(
-        self, context: Context, message: wire.FetchRequest, version: int, respond: Respond, core_request: FetchRequest
+        self,
+        context: Context,
+        message: wire.FetchRequest,
+        version: int,
+        respond: Respond,
+        request: FetchRequest | UnknownPartitionRequest,
+        *,
+        needs_permit: bool,
     ) -> None:
         self._context = context
         self._message = message
         self._version = version
         self._respond = respond
-        self._core_request = core_request
+        self._request = request
+        self._needs_permit = needs_permit
         self._permit: Permit | None = None
         self._is_reading = False
         self._is_forgotten = False
@@ -53,15 +70,16 @@ class _ObserverFetch:
         """Submit the request to the core."""
         request_id = self._context.engine.expect_response(self._on_response)
         self._respond.when_gone(lambda: self._forget(request_id))
-        self._context.engine.submit(RequestReceived(request_id=request_id, request=self._core_request))
+        self._context.engine.submit(RequestReceived(request_id=request_id, request=self._request))
 
     def _submit_again(self) -> None:
         """Submit the request again: there is memory now. It does not wait for records, because it holds a permit."""
-        self._core_request = replace(self._core_request, max_wait_ms=0)
+        assert isinstance(self._request, FetchRequest), "only a Fetch of our partition reads records"
+        self._request = replace(self._request, max_wait_ms=0)
         self.submit()
 
     def _forget(self, request_id: int) -> None:
-        """Drop the fetch: the observer has disconnected. A read that was ordered keeps its permit until it is done."""
+        """Drop the fetch: the replica has disconnected. A read that was ordered keeps its permit until it is done."""
         self._is_forgotten = True
         self._context.engine.abandon(request_id)
         if self._permit is not None and not self._is_reading:
@@ -73,21 +91,20 @@ class _ObserverFetch:
         if read is None:
             self._send_response(response, b"")
             return
-        budget = self._context.responses
-        if self._permit is None:
+        if self._needs_permit and self._permit is None:
+            budget = self._context.responses
             self._permit = budget.take(read.max_bytes)
-        if self._permit is None:
-            self._permit = budget.ask(read.max_bytes, self._submit_again)
-            return
+            if self._permit is None:
+                self._permit = budget.ask(read.max_bytes, self._submit_again)
+                return
         self._is_reading = True
         self._context.disk.read(read, lambda records: self._on_read(response, records))
 
     def _on_read(self, response: Response, records: bytes) -> None:
-        assert self._permit is not None, "a read has a permit"
-        if self._is_forgotten:
-            self._context.responses.release(self._permit)
-        else:
+        if not self._is_forgotten:
             self._send_response(response, records)
+        elif self._permit is not None:
+            self._context.responses.release(self._permit)
 
     def _send_response(self, response: Response, records: bytes) -> None:
         if self._permit is not None:
