@@ -6,10 +6,12 @@ READY := $(VENV)/.ready
 SEED ?= 1
 MINUTES ?= 10
 INPUTS ?= 1000000
+SEEDS ?= 1000-1999
 JOBS ?= 2
 # The suites that start programs wait for elections and JVMs most of their time, so more than one fits on a core.
 WAITING_JOBS ?= 3
 NEWEST := .cache/newest
+SPARK_CLASSES := .cache/spark.jsa
 IN_GROUPS := --dist loadscope --no-loadscope-reorder
 # These suites run in the test process itself, so their coverage can be measured there at little cost.
 MEASURED := $(addprefix tests/,core scenarios writers codec records config wire client storage runtime node columns datasource)
@@ -29,8 +31,13 @@ $(READY): requirements/tools.txt pyproject.toml build_kernel.py raft/records/rec
 demo: $(READY) ## Metadata changes through a quorum into Spark and back, the leader killed on the way
 	$(BIN)/python -m examples.demo
 
-test: check coverage ## Everything that CI runs
+test: check coverage $(SPARK_CLASSES) ## Everything that CI runs
 	$(BIN)/pytest -n $(WAITING_JOBS) $(IN_GROUPS) $(addprefix --ignore=,$(MEASURED))
+
+# From this archive of its classes the JVM of Spark starts in half the time (see tests/conftest.py).
+$(SPARK_CLASSES): $(READY)
+	@mkdir -p $(@D)
+	SPARK_SUBMIT_OPTS="-XX:ArchiveClassesAtExit=$@ -XX:TieredStopAtLevel=1 -Xlog:disable" $(BIN)/python -m examples.first_stream
 
 coverage: $(READY) ## The suites that run in one process, and how much of the product they reach (floors: pyproject.toml)
 	$(BIN)/pytest -n $(JOBS) $(IN_GROUPS) --cov --cov-report= $(MEASURED)
@@ -57,10 +64,11 @@ profile: $(READY) ## Where the time of appends, columns and codec goes, and what
 sim: $(READY) ## Replay one run of the simulator and print its log: make sim SEED=7
 	$(BIN)/python -m tests.simulation --seed $(SEED)
 
-soak: $(READY) ## Real nodes under faults, then under attack, then decoders under random bytes: make soak MINUTES=10 INPUTS=1000000
+soak: $(READY) ## Real nodes under faults and attack, random bytes, simulated runs: make soak MINUTES=10 INPUTS=1000000 SEEDS=1000-1999
 	$(BIN)/python -m tests.soak --minutes $(MINUTES) --seed $(SEED)
 	$(BIN)/python -m tests.hostile --seconds 20 --seed $(SEED)
 	$(BIN)/python -m tests.fuzz --inputs $(INPUTS) --seed $(SEED)
+	$(BIN)/python -m tests.simulation --seeds $(SEEDS)
 
 check: $(READY) ## Style, types and import rules; reads only
 	$(BIN)/ruff check .

@@ -7,6 +7,7 @@ a slow machine; `exhaustive`, on demand (`HYPOTHESIS_PROFILE=exhaustive`), tries
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -28,9 +29,11 @@ settings.register_profile("exhaustive", max_examples=5000, deadline=None, suppre
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "deterministic"))
 
 # The tests start hundreds of processes that live for seconds. Without compiled modules on disk, every Python process
-# compiles the product again; and the JVM of Spark spends a quarter of its time on optimizing code that hardly runs.
+# would compile the product again. A JVM of Spark would spend half its time on loading classes and optimizing code that
+# hardly runs; `make test` makes the archive, and without it the JVM just loads the classes.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+_CLASSES = Path(__file__).parents[1] / ".cache" / "spark.jsa"
+os.environ.setdefault("SPARK_SUBMIT_OPTS", f"-XX:SharedArchiveFile={_CLASSES} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 _TOGETHER = {
     "java": "java",

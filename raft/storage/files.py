@@ -9,7 +9,6 @@ The bytes of a file are on the disk when `File.flush` has returned; a name that 
 
 from __future__ import annotations
 
-import posixpath
 from typing import Protocol
 
 from raft.errors import ConfigError, StorageError
@@ -122,12 +121,12 @@ class Files(Protocol):
 
 def folder_of(name: str) -> str:
     """Return the folder of a name; "" for the root."""
-    return posixpath.dirname(name)
+    return name.rpartition("/")[0]
 
 
 def join(directory: str, name: str) -> str:
     """Return the name of a file or folder in a folder."""
-    return posixpath.join(directory, name)
+    return f"{directory}/{name}" if directory else name
 
 
 def refused(call: str, path: str, error: OSError) -> StorageError:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from raft.storage.files import DirectoryLock, DirectoryLockedError, File, folder_of, refused
+from raft.storage.files import DirectoryLock, DirectoryLockedError, File, folder_of, join, refused
 from tests.memory_files.cached_bytes import CachedBytes, Draw
 
 
@@ -84,7 +84,9 @@ class MemoryFiles:
         if directory not in self._folders:
             raise refused("list", self.path_of(directory), _os_error(errno.ENOENT))
         everything = (*self._files, *(self._folders - {""}))
-        return sorted(name.rpartition("/")[2] for name in everything if folder_of(name) == directory)
+        below = join(directory, "")
+        names = (name.removeprefix(below) for name in everything if name.startswith(below))
+        return sorted(name for name in names if "/" not in name)
 
     def make_directory(self, name: str) -> None:
         """See `Files.make_directory`."""
