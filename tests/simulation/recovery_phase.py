@@ -50,6 +50,7 @@ class RecoveryPhase:
             self._recover_without(absent)
         world.keep_down(frozenset())
         leader = self._wait_until_recovered(world.machines)
+        self._check_stability(leader)
         self._check_refused_connections(leader)
         self._check_stability(leader)
         self._check_hidden_leader(leader)
