@@ -78,6 +78,9 @@ def take_turns(
 ) -> dict[str, Samples]:
     """Run all contestants of all steps in each round, so that a slow period of the machine affects all of them.
 
+    Every second round runs the contestants in reverse order: what one leaves to the disk does not always burden the
+    same next one.
+
     Args:
         steps: what to run.
         rounds: how many count.
@@ -90,7 +93,8 @@ def take_turns(
     samples: dict[str, Samples] = {step.name: {contestant: {} for contestant in step.runs} for step in steps}
     for number in range(0 if warm_up else 1, rounds + 1):
         for step in steps:
-            for contestant, run in step.runs.items():
+            turns = list(step.runs.items())
+            for contestant, run in turns if number % 2 else reversed(turns):
                 measures = run()
                 progress(f"round {number} of {rounds}: {step.name}, {contestant}: {_in_words(measures)}")
                 if number > 0:

@@ -16,14 +16,14 @@ class Recorder:
         return {"number": len(self.ran)}
 
 
-def test_contestants_run_in_turn_in_each_round() -> None:
+def test_contestants_run_in_turn_and_in_reverse_in_every_second_round() -> None:
     recorder = Recorder()
     step = Step(name="step", runs={"ours": lambda: recorder.run("ours"), "peer": lambda: recorder.run("peer")})
 
     measured = take_turns([step], rounds=2, warm_up=False, progress=lambda _: None)
 
-    assert recorder.ran == ["ours", "peer", "ours", "peer"]
-    assert measured == {"step": {"ours": {"number": [1, 3]}, "peer": {"number": [2, 4]}}}
+    assert recorder.ran == ["ours", "peer", "peer", "ours"]
+    assert measured == {"step": {"ours": {"number": [1, 4]}, "peer": {"number": [2, 3]}}}
 
 
 def test_warm_up_round_does_not_count() -> None:
