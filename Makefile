@@ -11,7 +11,7 @@ JOBS ?= 2
 # The suites that start programs wait for elections and JVMs most of their time, so more than one fits on a core.
 WAITING_JOBS ?= 3
 NEWEST := .cache/newest
-SPARK_CLASSES := .cache/spark.jsa
+SPARK_HOME_OF_TESTS := .cache/spark
 IN_GROUPS := --dist loadscope --no-loadscope-reorder
 # These suites run in the test process itself, so their coverage can be measured there at little cost.
 MEASURED := $(addprefix tests/,core scenarios writers codec records config wire client storage runtime node columns datasource)
@@ -31,13 +31,14 @@ $(READY): requirements/tools.txt pyproject.toml build_kernel.py raft/records/rec
 demo: $(READY) ## Metadata changes through a quorum into Spark and back, the leader killed on the way
 	$(BIN)/python -m examples.demo
 
-test: check coverage $(SPARK_CLASSES) ## Everything that CI runs
+test: check coverage $(SPARK_HOME_OF_TESTS)/classes.jsa ## Everything that CI runs
 	$(BIN)/pytest -n $(WAITING_JOBS) $(IN_GROUPS) $(addprefix --ignore=,$(MEASURED))
 
-# From this archive of its classes the JVM of Spark starts in half the time (see tests/conftest.py).
-$(SPARK_CLASSES): $(READY)
-	@mkdir -p $(@D)
-	SPARK_SUBMIT_OPTS="-XX:ArchiveClassesAtExit=$@ -XX:TieredStopAtLevel=1 -Xlog:disable" $(BIN)/python -m examples.first_stream
+# The processes of Spark start in half the time from this home and the archive of classes in it (see tests/conftest.py).
+$(SPARK_HOME_OF_TESTS)/classes.jsa: $(READY)
+	$(BIN)/python -m scripts.spark_home $(@D)
+	SPARK_HOME=$(abspath $(@D)) SPARK_SUBMIT_OPTS="-XX:ArchiveClassesAtExit=$@ -XX:TieredStopAtLevel=1 -Xlog:disable" \
+		$(BIN)/python -m examples.first_stream
 
 coverage: $(READY) ## The suites that run in one process, and how much of the product they reach (floors: pyproject.toml)
 	$(BIN)/pytest -n $(JOBS) $(IN_GROUPS) --cov --cov-report= $(MEASURED)

@@ -1,4 +1,4 @@
-"""What all tests share: how hypothesis searches, and which tests go together.
+"""What all tests share: how hypothesis searches, the environment of started processes, and which tests go together.
 
 Two profiles: `deterministic`, for every run, tries the same examples each time and has no deadline, because this may be
 a slow machine; `exhaustive`, on demand (`HYPOTHESIS_PROFILE=exhaustive`), tries many new ones.
@@ -30,9 +30,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "deterministic"))
 
 # The tests start hundreds of processes that live for seconds. Without compiled modules on disk, every Python process
 # would compile the product again. A JVM of Spark would spend half its time on loading classes and optimizing code that
-# hardly runs; `make test` makes the archive, and without it the JVM just loads the classes.
+# hardly runs, and Spark's Python processes two thirds of theirs on compiling pyspark. `make test` makes this home of
+# Spark (scripts/spark_home.py) and the archive of classes in it; without them, the processes just start more slowly.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-_CLASSES = Path(__file__).parents[1] / ".cache" / "spark.jsa"
+_SPARK_HOME = Path(__file__).parents[1] / ".cache" / "spark"
+_CLASSES = _SPARK_HOME / "classes.jsa"
+if _CLASSES.exists():
+    os.environ.setdefault("SPARK_HOME", str(_SPARK_HOME))
 os.environ.setdefault("SPARK_SUBMIT_OPTS", f"-XX:SharedArchiveFile={_CLASSES} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 _TOGETHER = {

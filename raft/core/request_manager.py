@@ -138,7 +138,8 @@ class RequestManager:
 
     def remove_expired_backoffs(self, now_ms: int) -> None:
         """Drop the backoffs that are over, so that the node does not wake up for them again."""
-        if self._backing_off_until_ms:
-            self._backing_off_until_ms = {
-                node_id: until_ms for node_id, until_ms in self._backing_off_until_ms.items() if until_ms > now_ms
-            }
+        if not self._backing_off_until_ms:
+            return
+        self._backing_off_until_ms = {
+            node_id: until_ms for node_id, until_ms in self._backing_off_until_ms.items() if until_ms > now_ms
+        }

@@ -10,6 +10,7 @@ from typing import NoReturn
 
 import pytest
 
+from tests.java.class_archive import write_class_archive
 from tests.java.kafka import Kafka
 
 _FETCH = Path(__file__).parents[2] / "scripts" / "kafka" / "fetch.sh"
@@ -17,7 +18,11 @@ _FETCH = Path(__file__).parents[2] / "scripts" / "kafka" / "fetch.sh"
 
 def installed_kafka() -> Kafka:
     """Return Kafka's programs; their jars are fetched at the first use. Skips the test if that fails."""
-    return Kafka(_fetched("programs"))
+    jars = _fetched("programs")
+    class_archive = jars / "classes.jsa"
+    if not class_archive.exists():
+        write_class_archive(Kafka(jars), class_archive)
+    return Kafka(jars, class_archive)
 
 
 def installed_connector() -> list[Path]:

@@ -33,10 +33,12 @@ class Kafka:
 
     Args:
         jars: the folder of its jars.
+        class_archive: see `write_class_archive`; None if it was not written.
     """
 
-    def __init__(self, jars: Path) -> None:
+    def __init__(self, jars: Path, class_archive: Path | None = None) -> None:
         self._jars = jars
+        self._archived = [] if class_archive is None else [f"-XX:SharedArchiveFile={class_archive}"]
 
     def run(self, main_class: MainClass, *arguments: str, stdin: bytes = b"", within_s: float = 60) -> Finished:
         """Run a program to its end, whatever its exit code; it logs warnings and errors to standard error."""
@@ -100,6 +102,7 @@ class Kafka:
         return [
             "java",
             *jvm,
+            *self._archived,
             f"-Dorg.slf4j.simpleLogger.defaultLogLevel={log_level}",
             "-Dorg.slf4j.simpleLogger.showDateTime=true",
             "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",

@@ -133,4 +133,4 @@ class LogAgainstList(RuleBasedStateMachine):
 
 
 TestLogAgainstList = LogAgainstList.TestCase
-TestLogAgainstList.settings = settings(max_examples=300, stateful_step_count=30, deadline=None, derandomize=True)
+TestLogAgainstList.settings = settings(max_examples=150, stateful_step_count=30, deadline=None, derandomize=True)
