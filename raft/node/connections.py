@@ -58,6 +58,7 @@ class Connections:
         self._by_address: Counter[str] = Counter()
         self._closings = FaultLog(_logger, now_ms, level=logging.INFO)
         self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
+        self._is_closed = False
 
     def __len__(self) -> int:
         return len(self._open)
@@ -68,7 +69,8 @@ class Connections:
         self._drop_slow()
 
     async def close(self) -> None:
-        """Close all connections after the responses that can be sent."""
+        """Close all connections after the responses that can be sent, and those that are being accepted."""
+        self._is_closed = True
         for timer in self._timers.values():
             timer.cancel()
         for connection in list(self._open):
@@ -81,7 +83,9 @@ class Connections:
         """See `Registry.opened`."""
         address = connection.caller.address
         self._by_address[address] += 1
-        if self._by_address[address] > self._max_connections_per_ip:
+        if self._is_closed:
+            connection.drop()
+        elif self._by_address[address] > self._max_connections_per_ip:
             connection.drop(f"its address has more than max.connections.per.ip={self._max_connections_per_ip}")
         elif len(self._open) >= self._max_connections:
             idle = self._idle_for_longest() or connection

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -78,6 +79,16 @@ def test_new_connection_is_dropped_when_all_others_are_voters() -> None:
     open_all(connections, new)
 
     assert new.is_closing
+
+
+def test_connection_that_was_being_accepted_while_the_node_stopped_is_dropped() -> None:
+    connections = registry(1)
+    asyncio.run(connections.close())
+    late = Stub("late", 0)
+
+    open_all(connections, late)
+
+    assert late.is_closing
 
 
 def test_work_of_a_new_connection_does_not_grow_with_the_silent_ones() -> None:
