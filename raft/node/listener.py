@@ -38,7 +38,13 @@ class Listener:
             reason = getattr(error, "strerror", None) or error
             raise ConfigError(f"cannot listen on {self._endpoint}: {reason}") from error
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Accept no more connections."""
-        if self._server is not None:
-            self._server.close()
+        if self._server is None:
+            return
+        # asyncio needs another step of the loop for a connection that it has accepted, and CPython 3.11 leaves the
+        # socket open if the server is closed in between.
+        for listening in self._server.sockets:
+            asyncio.get_running_loop().remove_reader(listening.fileno())
+        await asyncio.sleep(0)
+        self._server.close()

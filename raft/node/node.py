@@ -140,7 +140,8 @@ class Node:
 
     async def stop(self) -> None:
         """Close sockets, disk and directory, in any state of the node."""
-        self._close_listeners()
+        for listener in self._listeners:
+            await listener.close()
         await self._connections.close()
         self._relay.close()
         self._network.close()
@@ -218,10 +219,6 @@ class Node:
         listener = Listener(endpoint, lambda: InboundConnection(service, make_caller))
         self._listeners.append(listener)
         await listener.open()
-
-    def _close_listeners(self) -> None:
-        for listener in self._listeners:
-            listener.close()
 
     def _open_directory(self, writers: WriterTable) -> ReplicaDirectory:
         config = self.config

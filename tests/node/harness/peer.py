@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar, cast
 
 from raft.codec import Message
 from raft.core import messages as core
+from raft.node.listener import Listener
 from raft.types import Endpoint, Epoch, LeaderAndEpoch
 from raft.wire.apis import APIS
 from raft.wire.frames import FrameReader, ReceivedRequest, decode_request, encode_response
@@ -40,6 +41,7 @@ class Peer:
 
     def __init__(self, thread: LoopThread, endpoint: Endpoint, play: Play) -> None:
         self._thread = thread
+        self._listener = Listener(endpoint, lambda: _Line(self))
         self.endpoint = endpoint
         self.play = play
         self.versions: Callable[[int], bytes | ApiVersionsResponse] = lambda _version: serving_all()
@@ -48,7 +50,7 @@ class Peer:
         self._open: set[asyncio.Transport] = set()
 
     def __enter__(self) -> Self:
-        self._server = self._thread.run(self._listen())
+        self._thread.run(self._listener.open())
         return self
 
     def __exit__(
@@ -78,15 +80,12 @@ class Peer:
     def _received(self, request: type[Sent]) -> list[Sent]:
         return [each for each in self.received if isinstance(each, request)]
 
-    async def _listen(self) -> asyncio.Server:
-        loop = asyncio.get_running_loop()
-        return await loop.create_server(lambda: _Line(self), self.endpoint.host, self.endpoint.port)
-
     async def _close(self) -> None:
-        self._server.close()
-        for transport in self._open:
-            transport.abort()
-        await asyncio.sleep(0)
+        await self._listener.close()
+        for _ in range(2):  # Connections that were being accepted are among the open ones a step later.
+            await asyncio.sleep(0)
+            for transport in self._open:
+                transport.abort()
 
 
 class _Line(asyncio.Protocol):
