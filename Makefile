@@ -31,7 +31,8 @@ $(READY): requirements/tools.txt pyproject.toml build_kernel.py raft/records/rec
 demo: $(READY) ## Metadata changes through a quorum into Spark and back, the leader killed on the way
 	$(BIN)/python -m examples.demo
 
-test: check coverage $(SPARK_HOME_OF_TESTS)/classes.jsa ## Everything that CI runs
+test: $(READY) ## Everything that CI runs
+	$(MAKE) --jobs=$(JOBS) --output-sync=line check coverage $(SPARK_HOME_OF_TESTS)/classes.jsa
 	$(BIN)/pytest -n $(WAITING_JOBS) $(IN_GROUPS) $(addprefix --ignore=,$(MEASURED))
 
 # The processes of Spark start in half the time from this home and the archive of classes in it (see tests/conftest.py).
