@@ -53,8 +53,10 @@ _GROUPS = {
     "benchmarks": "benchmarks",
     "simulation/test_mutations.py": "planted bugs",
 }
-"""Tests that go to one process of `make test`, by the beginnings of their paths. The tests of a group share something
-that takes long to start; the groups that take longest are first. All other tests are grouped by files.
+"""Tests that go to one process of `make test`, by the beginnings of their paths; the first that fits counts.
+
+The tests of a group share something that takes long to start; the groups that take longest are first. All other tests
+are grouped by files.
 """
 
 
@@ -79,7 +81,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Spare the collector what lives as long as the process: thousands of tests, and all modules."""
+    """Exclude what lives as long as the process, all modules and thousands of tests, from garbage collection."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(_ALLOCATIONS_PER_COLLECTION)

@@ -1,7 +1,8 @@
 """An archive of the classes of Kafka, from which its programs start faster.
 
-The JVM's "class data sharing": a JVM that is told so writes the classes that it has loaded at its exit. Others with the
-same class path map the file into memory, and read other classes from the jars as usual.
+This is the class data sharing of the JVM. With the option ArchiveClassesAtExit, a JVM writes the classes that it has
+loaded to a file when it exits. Later JVMs with the same class path map the file into memory, and load all other classes
+from the jars.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from raft.local.ports import free_ports
 from raft.types import Endpoint
-from tests.java.cluster import KafkaServers
+from tests.java.cluster import BROKER_ID, KafkaServers, listener_properties
 from tests.java.kafka import SMALL_JVM, Kafka
 from tests.node.harness.properties import HOST
 
@@ -21,16 +22,14 @@ def write_class_archive(kafka: Kafka, archive: Path) -> None:
 
     Args:
         kafka: the programs.
-        archive: the file; written beside it first.
+        archive: the file to write; it appears when it is complete.
     """
     controller, broker = (Endpoint(HOST, port) for port in free_ports(2))
     with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
         configuration = {
+            **listener_properties(controller),
             "process.roles": "broker,controller",
-            "node.id": "1",
-            "controller.quorum.bootstrap.servers": str(controller),
-            "controller.listener.names": "CONTROLLER",
-            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "node.id": str(BROKER_ID),
             "listeners": f"PLAINTEXT://{broker},CONTROLLER://{controller}",
             "log.dirs": f"{folder}/data",
         }

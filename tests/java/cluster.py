@@ -32,6 +32,19 @@ _CLUSTER_SETTINGS = {
 }
 
 
+def listener_properties(controller: Endpoint) -> dict[str, str]:
+    """Return the properties with which a server finds the controller and names its own listeners.
+
+    Args:
+        controller: where the controller listens.
+    """
+    return {
+        "controller.quorum.bootstrap.servers": str(controller),
+        "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+    }
+
+
 class KafkaServers:
     """Servers of Kafka with one broker; the end of the block kills all of them.
 
@@ -103,7 +116,7 @@ class KafkaServers:
         return self
 
     def stop(self) -> None:
-        """Stop all servers; unlike at the end of the block, they exit by themselves."""
+        """Request all servers to exit, and wait until they have; the end of the block kills them instead."""
         for server in reversed(self._servers):
             server.stop()
 
@@ -140,13 +153,7 @@ class KafkaCluster(KafkaServers):
     def __init__(self, kafka: Kafka, folder: Path, settings: Mapping[str, str] | None = None) -> None:
         self.controller, broker = (Endpoint(HOST, port) for port in free_ports(2))
         self.partition = folder / "controller" / "__cluster_metadata-0"
-        shared = {
-            "controller.quorum.bootstrap.servers": str(self.controller),
-            "controller.listener.names": "CONTROLLER",
-            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
-            **_CLUSTER_SETTINGS,
-            **(settings or {}),
-        }
+        shared = {**listener_properties(self.controller), **_CLUSTER_SETTINGS, **(settings or {})}
         configurations = {
             "controller": shared
             | {
