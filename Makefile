@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SEED ?= 1
 MINUTES ?= 10
+FAULTS ?= 40
 INPUTS ?= 1000000
 SEEDS ?= 1000-1999
 JOBS ?= 2
@@ -14,10 +15,10 @@ NEWEST := .cache/newest
 SPARK_HOME_OF_TESTS := .cache/spark
 IN_GROUPS := --dist loadscope --no-loadscope-reorder
 # These suites run in the test process itself, so their coverage can be measured there at little cost.
-MEASURED := $(addprefix tests/,core scenarios writers codec records config wire client storage runtime node columns datasource)
+MEASURED := $(addprefix tests/,core scenarios writers transactions codec records config wire client storage runtime node columns datasource)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-newest coverage check fix bench profile sim soak release lock clean
+.PHONY: help setup demo test test-newest coverage check fix bench profile sim soak fire release lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +46,9 @@ coverage: $(READY) ## The suites that run in one process, and how much of the pr
 	$(BIN)/pytest -n $(JOBS) $(IN_GROUPS) --cov --cov-report= $(MEASURED)
 	$(BIN)/python -m scripts.coverage_floors
 
+scenarios: $(READY) $(SPARK_HOME_OF_TESTS)/classes.jsa ## The scenarios of Spark's Kafka suites, by number: proven, or impossible and why
+	$(BIN)/python -m scripts.kafka_suites --run
+
 test-newest: $(READY) $(NEWEST)/.ready ## The suites of `make coverage` on the newest CPython (scripts/cpython)
 	$(NEWEST)/bin/python -m pytest -n $(JOBS) $(IN_GROUPS) $(MEASURED)
 
@@ -68,9 +72,13 @@ sim: $(READY) ## Replay one run of the simulator and print its log: make sim SEE
 
 soak: $(READY) ## Real nodes under faults and attack, random bytes, simulated runs: make soak MINUTES=10 INPUTS=1000000 SEEDS=1000-1999
 	$(BIN)/python -m tests.soak --minutes $(MINUTES) --seed $(SEED)
+	$(BIN)/python -m tests.fire --faults 4 --seed $(SEED)
 	$(BIN)/python -m tests.hostile --seconds 20 --seed $(SEED)
 	$(BIN)/python -m tests.fuzz --inputs $(INPUTS) --seed $(SEED)
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS)
+
+fire: $(READY) $(SPARK_HOME_OF_TESTS)/classes.jsa ## A stream between two quorums while everything is killed, frozen and cut off: make fire FAULTS=40 SEED=7
+	$(BIN)/python -m tests.fire --faults $(FAULTS) --seed $(SEED)
 
 check: $(READY) ## Style, types and import rules; reads only
 	$(BIN)/ruff check .

@@ -83,14 +83,14 @@ class Generator:
         frame = self.folder / "produce.frame"
         frame.write_bytes(produce_frame())
         with quorum.client() as client:
-            start_offset = client.high_watermark()
+            start_offset = client.last_stable_offset()
             arguments = {
                 "address": str(quorum.leader_endpoint),
                 "frame": str(frame),
                 "error-at": str(error_position()),
             }
             summary = self._run("produce", **arguments, clients=str(clients), total=str(total))
-            appended = client.high_watermark() - start_offset
+            appended = client.last_stable_offset() - start_offset
         assert appended == summary["appends"], (
             f"{summary['appends']:.0f} appends are acknowledged, {appended} are in the log"
         )

@@ -23,6 +23,7 @@ class Sizes:
         stream_batches, stream_batch_rows: micro-batches of the stream, and rows of each.
         sink_batches, sink_first_batches, sink_batch_rows: micro-batches of the sink that count, those before them that
             do not, and rows of each.
+        write_rows, small_writes: rows of the large batch write, and number of small ones.
     """
 
     warm_up: bool
@@ -44,6 +45,8 @@ class Sizes:
     sink_batches: int
     sink_first_batches: int
     sink_batch_rows: int
+    write_rows: int
+    small_writes: int
 
 
 FULL = Sizes(
@@ -66,6 +69,8 @@ FULL = Sizes(
     sink_batches=12,
     sink_first_batches=3,
     sink_batch_rows=50_000,
+    write_rows=1_000_000,
+    small_writes=10,
 )
 
 SHORT = Sizes(
@@ -88,4 +93,6 @@ SHORT = Sizes(
     sink_batches=2,
     sink_first_batches=1,
     sink_batch_rows=1_000,
+    write_rows=20_000,
+    small_writes=2,
 )

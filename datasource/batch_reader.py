@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from datasource.clients import client_for
-from datasource.options import Place, ReadOptions
+from datasource.option_values import Place
+from datasource.options import ReadOptions
 from datasource.planning import resolve_end, resolve_start, split
 from datasource.range_partition import RangePartition
+from datasource.short_errors import short_errors
 from raft.errors import ConfigError
 
 
+@short_errors("partitions", "read")
 class KraftBatchReader(DataSourceReader):
     """Reads committed records from a start to an end."""
 
@@ -29,12 +33,15 @@ class KraftBatchReader(DataSourceReader):
         """
         options = self._options
         client = client_for(options.client)
-        committed = client.high_watermark()
+        committed = client.last_stable_offset()
         start = resolve_start(client, options, options.starting_offsets, default=Place.EARLIEST)
         end = resolve_end(client, options)
         if end is not None and start > end:
             raise ConfigError(f"the read starts at offset {start}, expected a start up to its end at {end}")
         ranges = split(start, end, options, committed=committed, cluster_id=client.cluster_id or "", epoch=client.epoch)
+        if options.starting_timestamp_ms is None and options.starting_offsets in (None, Place.EARLIEST):
+            # Spark plans a DataFrame once, and may read it again after the start of the log was removed.
+            ranges[0] = replace(ranges[0], starts_at_earliest=True)
         return [RangePartition(log_range) for log_range in ranges]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -42,4 +49,4 @@ class KraftBatchReader(DataSourceReader):
         from datasource.reading import read_range  # Only tasks need it: see the package.
 
         assert isinstance(partition, RangePartition), "as planned"
-        return read_range(self._options, partition.log_range)
+        return read_range(partition.options_for_this_host(self._options), partition.log_range)

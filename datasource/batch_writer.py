@@ -1,4 +1,4 @@
-"""Batch writes: each is one append under a random key, or under the user's key (`txnAppId`, `txnVersion`)."""
+"""Batch writes: each has a random key, or the user's key (`txnAppId`, `txnVersion`)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import uuid
 from collections.abc import Iterator
 
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from datasource.options import WriteOptions
+from datasource.short_errors import short_errors
 from datasource.task_rows import TaskRows
 from raft.client import WriteKey
 
@@ -18,8 +20,9 @@ _CONFLICT_REMEDY = (
 )
 
 
+@short_errors("write", "commit", "abort")
 class KraftBatchWriter(DataSourceArrowWriter):
-    """Collects the rows of a DataFrame and appends them.
+    """Appends the rows of a DataFrame.
 
     Spark pickles it once for the tasks and the commit, so all of them have the key that is made here.
     """
@@ -29,13 +32,15 @@ class KraftBatchWriter(DataSourceArrowWriter):
         self._key = options.key or WriteKey(str(uuid.uuid4()), 0)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """Collect the rows of one task."""
-        from datasource.writing import collect_rows  # Planning does not need it: see the package.
+        """Collect the rows of one task, or append them as a part."""
+        from datasource.collecting import collect_rows  # Planning does not need it: see the package.
 
-        return collect_rows(iterator, self._options.client.max_request_bytes, None)
+        context = TaskContext.get()
+        partition_id = context.partitionId() if context is not None else 0
+        return collect_rows(iterator, self._options, self._key, partition_id=partition_id)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Append the rows of all tasks.
+        """Append the rows of all tasks, and commit their parts.
 
         Raises:
             RaftError: they cannot be appended; nothing was written.
@@ -52,5 +57,8 @@ class KraftBatchWriter(DataSourceArrowWriter):
             conflict_remedy=_CONFLICT_REMEDY,
         )
 
-    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Do nothing, because nothing is written before the commit."""
+    def abort(self, _messages: list[WriterCommitMessage | None]) -> None:
+        """Abort the parts that were appended."""
+        from datasource.writing import abort_parts
+
+        abort_parts(self._options, self._key)

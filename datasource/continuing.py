@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from datasource.limits import BatchLimits
 from datasource.offsets import Reached
 from datasource.options import ReadOptions
 from datasource.patience import Patience
@@ -19,39 +20,17 @@ from raft.types import Epoch, Offset, OffsetAndEpoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchLimits:
-    """The limits of a micro-batch.
+class MicroBatch:
+    """A micro-batch, and where the log ends.
 
     Fields:
-        max_rows: most rows; None for no limit.
-        counts_control_records: whether the read has control records as rows.
-        target: with AvailableNow, the end of the log at the start of the query; None otherwise.
+        start, end: the bounds of the batch.
+        log_end: the last stable offset.
     """
-
-    max_rows: int | None = None
-    counts_control_records: bool = False
-    target: Offset | None = None
-
-    def end_offset(self, start: Offset) -> Offset | None:
-        """Return the latest end of a batch from `start`, as far as offsets tell without a count; None for no limit."""
-        if self.max_rows is None or not self.counts_control_records:
-            return self.target
-        return self.without_counting(start)
-
-    def without_counting(self, start: Offset) -> Offset | None:
-        """Return the latest end of a batch from `start` if every offset is a row: for leaders that do not count."""
-        bounds = [self.target] if self.target is not None else []
-        if self.max_rows is not None:
-            bounds.append(Offset(start + self.max_rows))
-        return min(bounds, default=None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MicroBatch:
-    """Start and end of a micro-batch."""
 
     start: LogPlace
     end: LogPlace
+    log_end: Offset
 
 
 def first_batch(client: Client, start: Offset, limits: BatchLimits) -> MicroBatch:
@@ -68,11 +47,11 @@ def first_batch(client: Client, start: Offset, limits: BatchLimits) -> MicroBatc
     """
     plan = _ask(client, start, client.epoch, limits)
     _require_target(plan, limits)
-    bounded = Offset(min(max(start, plan.log_start_offset), plan.high_watermark))
+    bounded = Offset(min(max(start, plan.log_start_offset), plan.last_stable_offset))
     if bounded != start:
         plan = _ask(client, bounded, client.epoch, limits)
     place = plan.start or LogPlace(offset=bounded, epoch=epoch_before(client, bounded, Epoch(0)))
-    return MicroBatch(start=place, end=_end(client, plan, place, limits))
+    return MicroBatch(start=place, end=_end(client, plan, place, limits), log_end=plan.last_stable_offset)
 
 
 def next_batch(client: Client, options: ReadOptions, reached: Reached, limits: BatchLimits) -> MicroBatch:
@@ -98,14 +77,17 @@ def next_batch(client: Client, options: ReadOptions, reached: Reached, limits: B
     _require_target(plan, limits)
     loss = _find_loss(plan, reached.point)
     if loss is None:
-        return MicroBatch(start=reached.point, end=_end(client, plan, reached.point, limits))
+        end = _end(client, plan, reached.point, limits)
+        return MicroBatch(start=reached.point, end=end, log_end=plan.last_stable_offset)
     data_loss(options, loss.message)
     return first_batch(client, loss.goes_on_at, limits)
 
 
 def _ask(client: Client, start: Offset, epoch: Epoch, limits: BatchLimits) -> BatchPlan:
     max_records = None if limits.counts_control_records else limits.max_rows
-    return client.plan_batch(start, epoch, max_records=max_records, end_offset=limits.end_offset(start))
+    return client.plan_batch(
+        start, epoch, max_records=max_records, max_bytes=limits.max_bytes, end_offset=limits.end_offset(start)
+    )
 
 
 def _plan_after(client: Client, options: ReadOptions, reached: Reached, limits: BatchLimits) -> BatchPlan:
@@ -123,7 +105,7 @@ def _plan_after(client: Client, options: ReadOptions, reached: Reached, limits: 
             data_loss(options, f"was the log replaced? {error}")
             client.start_over()
             continue
-        is_behind = reached.cluster_id == client.cluster_id and plan.high_watermark < point.offset
+        is_behind = reached.cluster_id == client.cluster_id and plan.last_stable_offset < point.offset
         if not is_behind or patience.is_over:
             return plan
         patience.pause()
@@ -137,19 +119,28 @@ def _require_target(plan: BatchPlan, limits: BatchLimits) -> None:
     Raises:
         DataLossError: the log ends before the target.
     """
-    if limits.target is not None and plan.high_watermark < limits.target:
+    if limits.target is not None and plan.last_stable_offset < limits.target:
         raise DataLossError(
-            f"the log ends at {plan.high_watermark}, but it ended at {limits.target} when this query with "
+            f"the log ends at {plan.last_stable_offset}, but it ended at {limits.target} when this query with "
             "Trigger.AvailableNow started: records are lost. Start the query again to read the others"
         )
 
 
 def _end(client: Client, plan: BatchPlan, start: LogPlace, limits: BatchLimits) -> LogPlace:
-    """Return the end of the batch: from the plan, or by counting offsets if the plan has none."""
+    """Return the end of the batch: from the plan, or by counting offsets if the plan has none.
+
+    Raises:
+        ConfigError: bytes are limited, and the leader cannot count them.
+    """
+    if limits.max_bytes is not None and plan.size_bytes is None and plan.last_stable_offset > start.offset:
+        raise ConfigError(
+            "maxBytesPerTrigger: the leader cannot count bytes, because it runs Apache Kafka or an older version of "
+            "kraft-spark; use maxOffsetsPerTrigger"
+        )
     if plan.end is not None:
         return start if plan.end.offset <= start.offset else plan.end
     limit = limits.without_counting(start.offset)
-    end = plan.high_watermark if limit is None else min(plan.high_watermark, limit)
+    end = plan.last_stable_offset if limit is None else min(plan.last_stable_offset, limit)
     if end <= start.offset:
         return start
     return LogPlace(offset=end, epoch=epoch_before(client, end, start.epoch))
@@ -165,11 +156,11 @@ class _Loss:
 
 def _find_loss(plan: BatchPlan, point: LogPlace) -> _Loss | None:
     """Compare the log with the point of the checkpoint; return None if it can be the same log."""
-    if point.offset > plan.high_watermark:
+    if point.offset > plan.last_stable_offset:
         return _Loss(
-            message=f"the log ends at {plan.high_watermark}, before the checkpoint's offset {point.offset}: "
+            message=f"the log ends at {plan.last_stable_offset}, before the checkpoint's offset {point.offset}: "
             "was it replaced?",
-            goes_on_at=plan.high_watermark,
+            goes_on_at=plan.last_stable_offset,
         )
     if point.offset == 0:
         return None
@@ -233,3 +224,19 @@ def epoch_before(client: Client, offset: Offset, at_least: Epoch) -> Epoch:
             lowest = Epoch(asked + 1)
         asked = Epoch((lowest + highest) // 2)
     return lowest
+
+
+def has_rows(client: Client, start: LogPlace, limits: BatchLimits, *, at_least: int) -> bool:
+    """Whether a batch from `start` on would have so many rows if only the end of the log limited it.
+
+    Args:
+        client: of the quorum.
+        start: where the batch starts.
+        limits: of the batch; only whether control records count.
+        at_least: the rows, 1 or more.
+    """
+    fewer = BatchLimits(max_rows=at_least - 1 or None, counts_control_records=limits.counts_control_records)
+    plan = _ask(client, start.offset, start.epoch, fewer)
+    if plan.last_stable_offset - start.offset < at_least:
+        return False
+    return at_least == 1 or _end(client, plan, start, fewer).offset < plan.last_stable_offset

@@ -14,9 +14,9 @@ _NO_GROUPS = "there are no consumer groups: the query's checkpoint holds its pos
 _BYTES = "keys and values are bytes: use cast, or from_msgpack and to_msgpack of kraft_spark"
 _ONE_TIMESTAMP = "a quorum has one partition: use startingTimestamp and endingTimestamp"
 _RETRIES = "requests are repeated for as long as kraft.default.api.timeout.ms allows"
-_ONE_BATCH = "each write is one record batch; kraft.max.request.size limits it"
+_ONE_BATCH = "the sink decides how it sends; kraft.max.request.size limits a request"
 _NO_SECURITY = "connections are PLAINTEXT: TLS and authentication are not supported yet"
-_NOT_YET = "not supported yet; maxOffsetsPerTrigger limits a micro-batch"
+_NO_INTERCEPTORS = "records are not passed to interceptors: transform the DataFrame instead"
 _FETCHES = "the source decides how it fetches; maxOffsetsPerTrigger limits a micro-batch"
 
 _REASONS: Mapping[str, str] = {
@@ -27,16 +27,17 @@ _REASONS: Mapping[str, str] = {
     **dict.fromkeys(("retries", "retry.backoff.ms", "delivery.timeout.ms", "fetchOffset.numRetries"), _RETRIES),
     **dict.fromkeys(("fetchOffset.retryIntervalMs", "kafkaConsumer.pollTimeoutMs"), _RETRIES),
     **dict.fromkeys(("batch.size", "linger.ms", "compression.type", "buffer.memory"), _ONE_BATCH),
-    **dict.fromkeys(("minOffsetsPerTrigger", "maxTriggerDelay", "maxBytesPerTrigger"), _NOT_YET),
     **dict.fromkeys(("fetch.min.bytes", "fetch.max.bytes", "fetch.max.wait.ms", "max.poll.records"), _FETCHES),
     **dict.fromkeys(("max.partition.fetch.bytes", "max.poll.interval.ms", "session.timeout.ms"), _FETCHES),
     "auto.offset.reset": "startingOffsets is the start of a new query, and failOnDataLoss decides about a query whose "
     "records are lost",
-    "isolation.level": "only committed records are read",
+    "isolation.level": "only committed records are read, and no records of transactions that are open or aborted",
     "acks": "a write is always acknowledged by a majority of the voters",
     "enable.idempotence": "every write is idempotent",
     "transactional.id": "every write is exactly once; txnAppId and txnVersion name a batch write",
     "partitioner.class": _ONE_LOG,
+    "interceptor.classes": _NO_INTERCEPTORS,
+    "client.rack": "set kraft.client.rack, with kraft.read.from=nearest",
     "security.protocol": _NO_SECURITY,
 }
 _BY_LOWERED_NAME = {name.lower(): reason for name, reason in _REASONS.items()}

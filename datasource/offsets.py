@@ -1,6 +1,7 @@
 """The offsets that Spark stores in a checkpoint. They are an on-disk format, so each has a version.
 
-    start of a query   {"version": 2, "start": "earliest" | "latest" | N}
+    start of a query   {"version": 2, "start": "earliest" | "latest" | "timestamp" | N}
+                       {"version": 3, "start": -N}, N rows before the end of the log
     after a batch      {"version": 2, "clusterId": "...", "offset": N, "epoch": E, "checksum": C}
                        N is the next offset, E the epoch of record N-1 (0 if N is 0; in a cluster of Apache Kafka,
                        the epoch of the oldest snapshot if that is later), C the stored CRC-32C of the record batch
@@ -20,12 +21,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from datasource.options import Bound, Place
+from datasource.option_values import Bound, Place
 from raft.client import LogPlace
 from raft.errors import ConfigError
 from raft.types import Epoch, Offset
 
 VERSION = 2
+_FROM_END_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +39,11 @@ class Beginning:
     def to_json(self) -> dict[str, Any]:
         """Return the form in the checkpoint. It does not have the timestamp of a start by timestamp; the options do."""
         start = self.start.value if isinstance(self.start, Place) else self.start
-        return {"version": VERSION, "start": "timestamp" if start is None else start}
+        is_from_end = isinstance(start, int) and start < 0
+        return {
+            "version": _FROM_END_VERSION if is_from_end else VERSION,
+            "start": "timestamp" if start is None else start,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +66,11 @@ class Reached:
         return text
 
 
+def log_end(cluster_id: str, offset: Offset, epoch: Epoch) -> dict[str, Any]:
+    """Return where a log ends, for the progress of a query; `epoch` is that of the leader. It is never stored."""
+    return {"version": VERSION, "clusterId": cluster_id, "offset": offset, "epoch": epoch}
+
+
 def _place_to_json(place: LogPlace) -> dict[str, int]:
     text: dict[str, int] = {"offset": place.offset, "epoch": place.epoch}
     if place.checksum is not None:
@@ -74,9 +85,9 @@ def read_offset(text: Mapping[str, Any]) -> Beginning | Reached:
         ConfigError: it has a later version, or is not an offset of this source.
     """
     version = text.get("version")
-    if isinstance(version, int) and version > VERSION:
+    if isinstance(version, int) and version > _FROM_END_VERSION:
         raise ConfigError(
-            f"the checkpoint's offset has version {version}, expected at most {VERSION}: upgrade kraft-spark"
+            f"the checkpoint's offset has version {version}, expected at most {_FROM_END_VERSION}: upgrade kraft-spark"
         )
     try:
         if "start" in text:
@@ -94,6 +105,8 @@ def read_offset(text: Mapping[str, Any]) -> Beginning | Reached:
 def _start(start: object) -> Bound | None:
     if isinstance(start, str):
         return None if start == "timestamp" else Place(start)
+    if isinstance(start, int) and start < 0:
+        return start
     return _whole(start)
 
 

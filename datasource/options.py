@@ -3,51 +3,83 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from datasource.kafka_options import why_not
-from raft.client import ClientSettings, WriteKey
+from datasource.option_values import (
+    Bound,
+    Parse,
+    Place,
+    ReadColumns,
+    at_least,
+    duration_ms,
+    ending_offsets,
+    is_relative,
+    not_empty,
+    read_columns_choice,
+    read_from,
+    request_size,
+    starting_offsets,
+    strategy,
+    text,
+    timestamp,
+)
+from raft.client import ClientSettings, ReadFrom, WriteKey
 from raft.client.settings import (
     DEFAULT_API_TIMEOUT_MS,
     DEFAULT_MAX_REQUEST_BYTES,
     DEFAULT_REQUEST_TIMEOUT_MS,
 )
-from raft.config.values import addresses, refuse, truth, whole_number
+from raft.config.values import addresses, truth
 from raft.errors import ConfigError
-from raft.types import LARGEST_BATCH_BYTES, Endpoint
+from raft.types import Endpoint
 
 Value = TypeVar("Value")
-Parse = Callable[[str, str], Value]
 Options = Mapping[str, str]
 
 BOOTSTRAP_SERVERS = "kraft.bootstrap.servers"
 CLUSTER_ID = "kraft.cluster.id"
 API_TIMEOUT = "kraft.default.api.timeout.ms"
 REQUEST_TIMEOUT = "kraft.request.timeout.ms"
+CONNECT_TIMEOUT = "kraft.socket.connection.setup.timeout.ms"
 MAX_REQUEST_SIZE = "kraft.max.request.size"
+READ_FROM = "kraft.read.from"
+RACK = "kraft.client.rack"
 
-_CLIENT = (BOOTSTRAP_SERVERS, CLUSTER_ID, API_TIMEOUT, REQUEST_TIMEOUT, MAX_REQUEST_SIZE)
-_READ = (
+CLIENT_NAMES = (BOOTSTRAP_SERVERS, CLUSTER_ID, API_TIMEOUT, REQUEST_TIMEOUT, CONNECT_TIMEOUT, MAX_REQUEST_SIZE)
+READ_NAMES = (
     "startingOffsets",
     "endingOffsets",
     "startingTimestamp",
     "endingTimestamp",
     "startingOffsetsByTimestampStrategy",
     "maxOffsetsPerTrigger",
+    "maxBytesPerTrigger",
+    "minOffsetsPerTrigger",
+    "maxTriggerDelay",
     "minPartitions",
     "maxRecordsPerPartition",
     "failOnDataLoss",
     "includeHeaders",
     "includeControlRecords",
+    READ_FROM,
+    RACK,
 )
-_WRITE = ("txnAppId", "txnVersion", "failOnWriteConflict")
-_OF_SPARK = ("checkpointLocation", "queryName", "path", "owner", "provider")
+WRITE_NAMES = ("txnAppId", "txnVersion", "failOnWriteConflict", "readColumns")
+_OF_SPARK = ("checkpointLocation", "queryName", "owner", "provider")
 """Options that Spark adds, for a sink or a table."""
 
-_LAST_MS = (1 << 63) - 1
+_OF_FILES = ("path", "paths", "location", "external")
+"""Options that Spark makes of the path of a read, a write or a table."""
+
+STREAM_ONLY = ("maxOffsetsPerTrigger", "maxBytesPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
+BATCH_ONLY = ("endingOffsets", "endingTimestamp")
+"""The options of reads that only streams, or only batches, can have."""
+
+_DEFAULT_CONNECT_TIMEOUT_MS = 10_000
+_DEFAULT_TRIGGER_DELAY_MS = 15 * 60 * 1000
 _PREFIX = "kraft."
 _LIKENESS = 0.65
 """The ratio of difflib from which on a name is taken for a misspelt option: maxOffsets and maxOffsetsPerTrigger have
@@ -60,11 +92,16 @@ def check_names(options: Options) -> None:
     Raises:
         ConfigError: a name is not an option; says why, or which option is similar, or which options exist.
     """
-    known = {name.lower(): name for name in (*_CLIENT, *_READ, *_WRITE)}
+    known = {name.lower(): name for name in (*CLIENT_NAMES, *READ_NAMES, *WRITE_NAMES)}
     for name in options:
         lowered = name.lower()
         if lowered in known or lowered.startswith("option.") or lowered in {spark.lower() for spark in _OF_SPARK}:
             continue
+        if lowered in _OF_FILES:
+            raise ConfigError(
+                f"option {name}: a log has no path, because {BOOTSTRAP_SERVERS} says where it is; remove the path of "
+                "load() or save(), and LOCATION or EXTERNAL from a table"
+            )
         why = why_not(name)
         if why is not None:
             raise ConfigError(f"option {name} of Kafka does not exist here: {why}")
@@ -81,17 +118,6 @@ def _nearest(lowered: str, known: Mapping[str, str]) -> str | None:
     return by_bare_name[near[0]] if near else None
 
 
-class Place(Enum):
-    """The start or the end of the log."""
-
-    EARLIEST = "earliest"
-    LATEST = "latest"
-
-
-Bound = Place | int
-"""The start or end of a read: a place, or an offset."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
     """The options of a read.
@@ -102,7 +128,10 @@ class ReadOptions:
         starting_timestamp_ms, ending_timestamp_ms: used instead of the offsets; None if not given.
         latest_if_no_match: start at the end if no record has `starting_timestamp_ms` or later; otherwise that is an
             error.
-        max_offsets_per_trigger, min_partitions, max_records_per_partition: None if not given.
+        max_offsets_per_trigger, max_bytes_per_trigger, min_offsets_per_trigger: see `datasource.limits`; None if not
+            given.
+        max_trigger_delay_ms: how long a micro-batch waits for `min_offsets_per_trigger` rows.
+        min_partitions, max_records_per_partition: None if not given.
         fail_on_data_loss: whether lost records end the query, or are skipped with a warning.
         include_headers, include_control_records: whether the read has these columns.
     """
@@ -114,6 +143,9 @@ class ReadOptions:
     ending_timestamp_ms: int | None
     latest_if_no_match: bool
     max_offsets_per_trigger: int | None
+    max_bytes_per_trigger: int | None
+    min_offsets_per_trigger: int | None
+    max_trigger_delay_ms: int
     min_partitions: int | None
     max_records_per_partition: int | None
     fail_on_data_loss: bool
@@ -127,17 +159,25 @@ class ReadOptions:
         Raises:
             ConfigError: a value or a combination of options is wrong; says which, and what is expected.
         """
-        _refuse_names(options, _WRITE, "is for writes")
+        _refuse_names(options, WRITE_NAMES, "is for writes")
+        starts_before_now = _get(options, "startingTimestamp", lambda _name, value: is_relative(value), False)
         read = cls(
-            client=_client_settings(options),
-            starting_offsets=_get(options, "startingOffsets", _starting_offsets, None),
-            ending_offsets=_get(options, "endingOffsets", _ending_offsets, None),
-            starting_timestamp_ms=_get(options, "startingTimestamp", _time, None),
-            ending_timestamp_ms=_get(options, "endingTimestamp", _time, None),
-            latest_if_no_match=_get(options, "startingOffsetsByTimestampStrategy", _strategy, False),
-            max_offsets_per_trigger=_get(options, "maxOffsetsPerTrigger", _at_least(1), None),
-            min_partitions=_get(options, "minPartitions", _at_least(1), None),
-            max_records_per_partition=_get(options, "maxRecordsPerPartition", _at_least(1), None),
+            client=replace(
+                _client_settings(options),
+                read_from=_get(options, READ_FROM, read_from, ReadFrom.LEADER),
+                rack=_get(options, RACK, not_empty, None),
+            ),
+            starting_offsets=_get(options, "startingOffsets", starting_offsets, None),
+            ending_offsets=_get(options, "endingOffsets", ending_offsets, None),
+            starting_timestamp_ms=_get(options, "startingTimestamp", timestamp, None),
+            ending_timestamp_ms=_get(options, "endingTimestamp", timestamp, None),
+            latest_if_no_match=_get(options, "startingOffsetsByTimestampStrategy", strategy, starts_before_now),
+            max_offsets_per_trigger=_get(options, "maxOffsetsPerTrigger", at_least(1), None),
+            max_bytes_per_trigger=_get(options, "maxBytesPerTrigger", at_least(1), None),
+            min_offsets_per_trigger=_get(options, "minOffsetsPerTrigger", at_least(1), None),
+            max_trigger_delay_ms=_get(options, "maxTriggerDelay", duration_ms, _DEFAULT_TRIGGER_DELAY_MS),
+            min_partitions=_get(options, "minPartitions", at_least(1), None),
+            max_records_per_partition=_get(options, "maxRecordsPerPartition", at_least(1), None),
             fail_on_data_loss=_get(options, "failOnDataLoss", truth, True),
             include_headers=_get(options, "includeHeaders", truth, False),
             include_control_records=_get(options, "includeControlRecords", truth, False),
@@ -145,6 +185,9 @@ class ReadOptions:
         if read.starting_timestamp_ms is None and read.ending_timestamp_ms is None:
             _check_order("startingOffsets", read.starting_offsets, "endingOffsets", read.ending_offsets)
         _check_order("startingTimestamp", read.starting_timestamp_ms, "endingTimestamp", read.ending_timestamp_ms)
+        _check_trigger(options, read)
+        if (read.client.read_from is ReadFrom.NEAREST) != (read.client.rack is not None):
+            raise ConfigError(f"expected both {READ_FROM}=nearest and {RACK}: the rack whose nodes serve the read")
         return read
 
     def check_for_batch(self) -> None:
@@ -153,8 +196,13 @@ class ReadOptions:
         Raises:
             ConfigError: names the option.
         """
-        if self.max_offsets_per_trigger is not None:
-            raise ConfigError("maxOffsetsPerTrigger is for streams only: a batch read has no triggers")
+        for name, value in (
+            ("maxOffsetsPerTrigger", self.max_offsets_per_trigger),
+            ("maxBytesPerTrigger", self.max_bytes_per_trigger),
+            ("minOffsetsPerTrigger", self.min_offsets_per_trigger),
+        ):
+            if value is not None:
+                raise ConfigError(f"{name} is for streams only: a batch read has no triggers")
         if self.starting_offsets is Place.LATEST and self.starting_timestamp_ms is None:
             raise ConfigError("startingOffsets=latest is for streams only: a batch read from the end is empty")
 
@@ -178,12 +226,14 @@ class WriteOptions:
         key: the key that the user gives; None for that of the query or of the write.
         fail_on_write_conflict: whether a write whose key is in the log with other rows is an error, or counts as
             written, with a warning.
+        read_columns: what becomes of the columns `offset`, `timestamp` and `epoch`.
         checkpoint_location, query_name: options of Spark, for a stream; None if not given.
     """
 
     client: ClientSettings
     key: WriteKey | None
     fail_on_write_conflict: bool
+    read_columns: ReadColumns
     checkpoint_location: str | None
     query_name: str | None
 
@@ -194,9 +244,9 @@ class WriteOptions:
         Raises:
             ConfigError: a value or a combination of options is wrong; says which, and what is expected.
         """
-        _refuse_names(options, _READ, "is for reads")
-        app_id = _get(options, "txnAppId", _not_empty, None)
-        version = _get(options, "txnVersion", _at_least(0), None)
+        _refuse_names(options, READ_NAMES, "is for reads")
+        app_id = _get(options, "txnAppId", not_empty, None)
+        version = _get(options, "txnVersion", at_least(0), None)
         if (app_id is None) != (version is None):
             raise ConfigError("expected both txnAppId and txnVersion: name of the writer, and number of its write")
         try:
@@ -207,8 +257,9 @@ class WriteOptions:
             client=_client_settings(options),
             key=key,
             fail_on_write_conflict=_get(options, "failOnWriteConflict", truth, True),
-            checkpoint_location=_get(options, "checkpointLocation", _text, None),
-            query_name=_get(options, "queryName", _text, None),
+            read_columns=_get(options, "readColumns", read_columns_choice, ReadColumns.REFUSE),
+            checkpoint_location=_get(options, "checkpointLocation", text, None),
+            query_name=_get(options, "queryName", text, None),
         )
 
     def check_for_stream(self) -> None:
@@ -224,13 +275,17 @@ class WriteOptions:
 def _client_settings(options: Options) -> ClientSettings:
     servers: tuple[Endpoint, ...] = _get(options, BOOTSTRAP_SERVERS, addresses, ())
     if not servers:
-        raise ConfigError(f"option {BOOTSTRAP_SERVERS} is missing: expected host:port,...")
+        raise ConfigError(
+            f"option {BOOTSTRAP_SERVERS} is missing: expected host:port,..., as an option or in the file that "
+            "the environment variable KRAFT_CONFIG names"
+        )
     return ClientSettings(
         bootstrap_servers=servers,
-        cluster_id=_get(options, CLUSTER_ID, _not_empty, None),
-        api_timeout_ms=_get(options, API_TIMEOUT, _at_least(1), DEFAULT_API_TIMEOUT_MS),
-        request_timeout_ms=_get(options, REQUEST_TIMEOUT, _at_least(1), DEFAULT_REQUEST_TIMEOUT_MS),
-        max_request_bytes=_get(options, MAX_REQUEST_SIZE, _request_size, DEFAULT_MAX_REQUEST_BYTES),
+        cluster_id=_get(options, CLUSTER_ID, not_empty, None),
+        api_timeout_ms=_get(options, API_TIMEOUT, at_least(1), DEFAULT_API_TIMEOUT_MS),
+        request_timeout_ms=_get(options, REQUEST_TIMEOUT, at_least(1), DEFAULT_REQUEST_TIMEOUT_MS),
+        connect_timeout_ms=_get(options, CONNECT_TIMEOUT, at_least(1), _DEFAULT_CONNECT_TIMEOUT_MS),
+        max_request_bytes=_get(options, MAX_REQUEST_SIZE, request_size, DEFAULT_MAX_REQUEST_BYTES),
     )
 
 
@@ -242,53 +297,16 @@ def _get(options: Options, name: str, parse: Parse[Value], default: Value) -> Va
     return default
 
 
-def _at_least(least: int) -> Parse[int]:
-    return lambda name, value: whole_number(name, value, at_least=least)
-
-
-def _request_size(name: str, value: str) -> int:
-    return whole_number(name, value, at_least=1, at_most=LARGEST_BATCH_BYTES)
-
-
-def _time(name: str, value: str) -> int:
-    return whole_number(name, value, at_least=0, at_most=_LAST_MS)
-
-
-def _text(_name: str, value: str) -> str:
-    return value
-
-
-def _not_empty(name: str, value: str) -> str:
-    if not value:
-        raise refuse(name, value, "a text that is not empty")
-    return value
-
-
-def _starting_offsets(name: str, value: str) -> Bound:
-    return _bound(name, value, (Place.EARLIEST, Place.LATEST))
-
-
-def _ending_offsets(name: str, value: str) -> Bound:
-    return _bound(name, value, (Place.LATEST,))
-
-
-def _bound(name: str, value: str, places: tuple[Place, ...]) -> Bound:
-    for place in places:
-        if value.lower() == place.value:
-            return place
-    if value.isdecimal():
-        return int(value)
-    raise refuse(name, value, f"{', '.join(place.value for place in places)} or an offset of 0 or more")
-
-
-def _strategy(name: str, value: str) -> bool:
-    if value.lower() not in ("error", "latest"):
-        raise refuse(name, value, "error or latest")
-    return value.lower() == "latest"
+def _check_trigger(options: Options, read: ReadOptions) -> None:
+    least, most = read.min_offsets_per_trigger, read.max_offsets_per_trigger
+    if least is not None and most is not None and least > most:
+        raise ConfigError(f"minOffsetsPerTrigger={least} is above maxOffsetsPerTrigger={most}: expected at most that")
+    if least is None and _get(options, "maxTriggerDelay", text, None) is not None:
+        raise ConfigError("maxTriggerDelay is only used with minOffsetsPerTrigger: set both, or none")
 
 
 def _check_order(start_name: str, start: Any, end_name: str, end: Any) -> None:
-    if isinstance(start, int) and isinstance(end, int) and start > end:
+    if isinstance(start, int) and isinstance(end, int) and start > end >= 0:
         raise ConfigError(f"{start_name}={start} is after {end_name}={end}: expected a start up to the end")
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from datasource.options import Bound, Place, ReadOptions
+from datasource.option_values import Bound, Place
+from datasource.options import ReadOptions
 from raft.client import Client
 from raft.errors import ConfigError, RaftError
 from raft.types import Epoch, Offset
@@ -25,12 +26,14 @@ class LogRange:
         start_offset, end_offset: half-open; without an end, up to the high watermark when the task runs.
         cluster_id: of the log.
         epoch: a leader epoch that was reached when the range was planned.
+        starts_at_earliest: whether it begins at the start of the log, wherever that is when the task runs.
     """
 
     start_offset: Offset
     end_offset: Offset | None
     cluster_id: str
     epoch: Epoch
+    starts_at_earliest: bool = False
 
 
 def data_loss(options: ReadOptions, message: str) -> None:
@@ -66,7 +69,7 @@ def resolve_start(client: Client, options: ReadOptions, start: Bound | None, *, 
         if found is not None:
             return found.offset
         if options.latest_if_no_match:
-            return client.high_watermark()
+            return client.last_stable_offset()
         raise ConfigError(
             f"startingTimestamp={timestamp_ms}: no record has this timestamp or a later one; "
             "set startingOffsetsByTimestampStrategy=latest to start at the end"
@@ -75,13 +78,46 @@ def resolve_start(client: Client, options: ReadOptions, start: Bound | None, *, 
         case Place.EARLIEST:
             return client.log_start_offset()
         case Place.LATEST:
-            return client.high_watermark()
+            return client.last_stable_offset()
+        case int() as offset if offset < 0:
+            return before_end(client, -offset, counts_control_records=options.include_control_records)
         case int() as offset:
             return _existing(client, options, Offset(offset))
 
 
+def before_end(client: Client, rows: int, *, counts_control_records: bool) -> Offset:
+    """Return the start of the last rows of the log; the start of the log if it has fewer.
+
+    A leader that cannot count rows gets each offset counted.
+
+    Args:
+        client: of the quorum.
+        rows: how many, 1 or more.
+        counts_control_records: whether control records are rows.
+
+    Raises:
+        QuorumUnavailableError: no leader responded in time.
+    """
+    end, first = client.last_stable_offset(), client.log_start_offset()
+
+    def has_at_most(start: Offset) -> bool:
+        plan = client.plan_batch(start, client.epoch, max_records=rows, end_offset=end)
+        return plan.end is not None and plan.end.offset >= end
+
+    # Between these two is the lowest start with at most so many rows.
+    lowest, highest = first, Offset(max(end - rows, first))
+    step = 1
+    while not counts_control_records and lowest < highest:
+        tried = Offset(max(highest - step, lowest))
+        if has_at_most(tried):
+            highest, step = tried, 2 * step
+        else:
+            lowest, step = Offset(tried + 1), 1
+    return highest
+
+
 def _existing(client: Client, options: ReadOptions, offset: Offset) -> Offset:
-    first, end = client.log_start_offset(), client.high_watermark()
+    first, end = client.log_start_offset(), client.last_stable_offset()
     if offset > end:
         raise ConfigError(f"startingOffsets={offset} is after the end of the log, expected {first} to {end}")
     if offset < first:
@@ -103,7 +139,7 @@ def resolve_end(client: Client, options: ReadOptions) -> Offset | None:
         found = client.find_offset(options.ending_timestamp_ms)
         return found.offset if found is not None else None
     if isinstance(options.ending_offsets, int):
-        end = client.high_watermark()
+        end = client.last_stable_offset()
         if options.ending_offsets > end:
             given = f"endingOffsets={options.ending_offsets}"
             raise ConfigError(f"{given} is after the end of the log, expected at most {end}")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyspark.sql.datasource import InputPartition
 
+from datasource.hosts import Host, for_task
+from datasource.options import ReadOptions
 from datasource.planning import LogRange
 
 
@@ -12,8 +16,20 @@ class RangePartition(InputPartition):
 
     Args:
         log_range: the part.
+
+    Attributes:
+        planned_on: the host on which it was planned, from which the quorum was reached.
     """
 
     def __init__(self, log_range: LogRange) -> None:
         super().__init__(log_range)
         self.log_range = log_range
+        self.planned_on = Host.of_this_process()
+
+    def options_for_this_host(self, options: ReadOptions) -> ReadOptions:
+        """Return the options for a task in this process; see `datasource.hosts`.
+
+        Args:
+            options: of the read.
+        """
+        return replace(options, client=for_task(options.client, self.planned_on))

@@ -9,7 +9,12 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 
+from datasource.short_errors import short_errors
 
+
+@short_errors(
+    "initialOffset", "getDefaultReadLimit", "prepareForTriggerAvailableNow", "latestOffset", "partitions", "read"
+)
 class RefusedStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """A stream reader that raises an error at its first call.
 

@@ -1,12 +1,13 @@
 """The rows of a fetch response. A batch that cannot be read is data loss; the batches before and after it are read.
 
 A log may hold batches that no reader can read: leaders did not always check the records that they appended, and disks
-fail.
+fail. If another node than the leader sent such a batch, the leader may have a sound copy, so it is asked first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+import logging
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -15,9 +16,12 @@ from datasource.columns import decode
 from datasource.control_rows import with_control
 from datasource.options import ReadOptions
 from datasource.planning import data_loss
+from raft.client import AbortedFilter, Fetched
 from raft.errors import CorruptBatchError, DecodeError
 from raft.records.header import HEADER, LENGTH_END, check_crc
-from raft.types import Offset
+from raft.types import Endpoint, Offset
+
+_logger = logging.getLogger(__name__)
 
 Rows = Generator[pa.RecordBatch, None, Offset]
 """Record batches; returns the offset to read from next."""
@@ -25,21 +29,30 @@ Rows = Generator[pa.RecordBatch, None, Offset]
 _DAMAGE = (CorruptBatchError, DecodeError)
 
 
-def read_response(options: ReadOptions, records: bytes, start: Offset, end: Offset) -> Rows:
+def read_response(
+    options: ReadOptions,
+    fetched: Fetched,
+    start: Offset,
+    end: Offset,
+    *,
+    leave_reader: Callable[[Endpoint], None] | None = None,
+) -> Rows:
     """Yield the rows of a fetch response between two offsets; return the offset to read from next.
 
     Args:
         options: of the read.
-        records: batches one after the other, the last one perhaps partial; not empty.
+        fetched: has records, the last batch perhaps partial.
         start: rows before it are left out.
         end: rows at it and after it are left out.
+        leave_reader: called with a node that does not lead and sent a batch that cannot be read. The rows before that
+            batch are read, and the rest is to be fetched again. None if no other node can be asked.
 
     Raises:
-        DataLossError: a batch cannot be read, and `failOnDataLoss` is true. Names offsets and cause.
+        DataLossError: a batch of the leader cannot be read, and `failOnDataLoss` is true. Names offsets and cause.
     """
     offset = start
     try:
-        rows = _decoded(options, records, start, end)
+        rows = _decoded(options, fetched.records, start, end, _filter_of(fetched))
         while True:
             try:
                 record_batch = next(rows)
@@ -47,12 +60,20 @@ def read_response(options: ReadOptions, records: bytes, start: Offset, end: Offs
                 return Offset(max(offset, done.value))
             yield record_batch
             offset = Offset(record_batch.column("offset")[-1].as_py() + 1)
-    except _DAMAGE:
+    except _DAMAGE as damage:
+        if fetched.reader is not None and leave_reader is not None:
+            _logger.warning("node %s sent a damaged batch, another node is asked: %s", fetched.reader, damage)
+            leave_reader(fetched.reader)
+            return offset
         # The batches are read one by one, to find the one that is damaged.
-        return (yield from _one_by_one(options, records, offset, end))
+        return (yield from _one_by_one(options, fetched, offset, end))
 
 
-def _decoded(options: ReadOptions, records: bytes, start: Offset, end: Offset) -> Rows:
+def _filter_of(fetched: Fetched) -> AbortedFilter | None:
+    return AbortedFilter(fetched.aborted) if fetched.aborted else None
+
+
+def _decoded(options: ReadOptions, records: bytes, start: Offset, end: Offset, aborted: AbortedFilter | None) -> Rows:
     """Yield the rows of sound batches.
 
     Raises:
@@ -64,6 +85,7 @@ def _decoded(options: ReadOptions, records: bytes, start: Offset, end: Offset) -
         end_offset=end,
         headers=options.include_headers,
         control=options.include_control_records,
+        aborted=aborted,
     )
     if decoded.next_offset is None:
         raise DecodeError(f"{len(records)} bytes are not a whole batch")
@@ -112,10 +134,10 @@ def _split(records: bytes) -> Iterator[_BatchBytes]:
         position += len(data)
 
 
-def _one_by_one(options: ReadOptions, records: bytes, offset: Offset, end: Offset) -> Rows:
-    batches = list(_split(records))
+def _one_by_one(options: ReadOptions, fetched: Fetched, offset: Offset, end: Offset) -> Rows:
+    batches, aborted = list(_split(fetched.records)), _filter_of(fetched)
     if not batches:
-        data_loss(options, f"cannot read offsets {offset} to {end}: {len(records)} bytes are not a batch")
+        data_loss(options, f"cannot read offsets {offset} to {end}: {len(fetched.records)} bytes are not a batch")
         return end
     reached = Offset(0)
     for batch, following in zip(batches, [*batches[1:], None], strict=True):
@@ -124,7 +146,7 @@ def _one_by_one(options: ReadOptions, records: bytes, offset: Offset, end: Offse
         try:
             if batch.base_offset < reached:
                 raise DecodeError(f"batch at offset {batch.base_offset}: the one before it ends at {reached}")
-            reached = yield from _decoded(options, batch.data, offset, end)
+            reached = yield from _decoded(options, batch.data, offset, end, aborted)
         except _DAMAGE as error:
             reached = _end_of_damage(batch, following, end)
             if reached > offset:

@@ -9,14 +9,17 @@ from pyspark.sql.types import StructType
 
 from datasource.batch_reader import KraftBatchReader
 from datasource.batch_writer import KraftBatchWriter
+from datasource.default_options import BATCH_READ, STREAM_READ, WRITE, DefaultOptions
 from datasource.options import ReadOptions, WriteOptions, check_names
 from datasource.refused_stream import RefusedStream
 from datasource.schema import check_written_columns, read_columns
+from datasource.short_errors import short_errors
 from datasource.stream_reader import KraftStreamReader
 from datasource.stream_writer import KraftStreamWriter
 from raft.errors import ConfigError
 
 
+@short_errors("__init__", "schema", "reader", "writer", "streamWriter")
 class KraftDataSource(DataSource):
     """Reads committed records of a KRaft quorum, as a stream and as a batch, and writes records exactly once.
 
@@ -26,6 +29,7 @@ class KraftDataSource(DataSource):
     def __init__(self, options: Any) -> None:
         super().__init__(options)
         check_names(options)
+        self._defaults = DefaultOptions.of_environment()
 
     @classmethod
     def name(cls) -> str:
@@ -34,11 +38,11 @@ class KraftDataSource(DataSource):
 
     def schema(self) -> StructType:
         """Return the columns of a read: fixed columns, and those that options add."""
-        return read_columns(ReadOptions.of(self.options))
+        return read_columns(self._read_options(STREAM_READ))
 
     def reader(self, schema: StructType) -> KraftBatchReader:
         """Return a batch reader."""
-        options = ReadOptions.of(self.options)
+        options = self._read_options(BATCH_READ)
         options.check_for_batch()
         _check_schema(schema, options)
         return KraftBatchReader(options)
@@ -47,7 +51,7 @@ class KraftDataSource(DataSource):
         """Return a stream reader."""
         try:
             # Spark does not call `schema` if the user or a table gives a schema, so the options are checked here too.
-            options = ReadOptions.of(self.options)
+            options = self._read_options(STREAM_READ)
             options.check_for_stream()
             _check_schema(schema, options)
         except (ConfigError, ValueError) as error:
@@ -57,23 +61,32 @@ class KraftDataSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> KraftBatchWriter:
         """Return a batch writer."""
         if overwrite:
-            raise ValueError('mode("overwrite"): a log is only appended to; expected mode("append")')
-        options = WriteOptions.of(self.options)
-        check_written_columns(schema)
+            raise ValueError('mode("overwrite"): a log is only appended to; expected mode("append") or INSERT INTO')
+        options = self._write_options()
+        check_written_columns(schema, options.read_columns)
         return KraftBatchWriter(options)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> KraftStreamWriter:  # noqa: N802 - Spark's name
         """Return a stream writer."""
         if overwrite:
             raise ValueError('outputMode("complete"): a log is only appended to; expected outputMode("append")')
-        options = WriteOptions.of(self.options)
+        options = self._write_options()
         options.check_for_stream()
-        check_written_columns(schema)
+        check_written_columns(schema, options.read_columns)
         return KraftStreamWriter(options)
+
+    def _read_options(self, use: frozenset[str]) -> ReadOptions:
+        return self._defaults.parse(ReadOptions.of, self.options, use)
+
+    def _write_options(self) -> WriteOptions:
+        return self._defaults.parse(WriteOptions.of, self.options, WRITE)
 
 
 def _check_schema(schema: StructType, options: ReadOptions) -> None:
     """Refuse a schema of the user, because the columns of a log are fixed."""
     fixed = read_columns(options)
     if [(field.name, field.dataType) for field in schema] != [(field.name, field.dataType) for field in fixed]:
-        raise ValueError(f"the kraft source has a fixed schema, {fixed.simpleString()}: remove .schema(...)")
+        raise ValueError(
+            f"the kraft source has a fixed schema, {fixed.simpleString()}: remove .schema(...), or the columns of the "
+            "statement that created the table"
+        )

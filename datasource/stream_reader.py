@@ -8,30 +8,31 @@ A trigger that finds nothing new costs one request; one that finds something cos
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxRows,
-    SupportsTriggerAvailableNow,
-)
+from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 
-from datasource.continuing import BatchLimits, first_batch, next_batch
-from datasource.offsets import Beginning, Reached, read_offset
-from datasource.options import Place, ReadOptions
+from datasource.continuing import MicroBatch, first_batch, has_rows, next_batch
+from datasource.hosts import of_reached
+from datasource.limits import BatchLimits, TriggerDelay, default_limit
+from datasource.offsets import Beginning, Reached, log_end, read_offset
+from datasource.option_values import Place
+from datasource.options import ReadOptions
 from datasource.planning import resolve_start, split
 from datasource.quick_acks import acknowledge_now
 from datasource.range_partition import RangePartition
 from datasource.runner import end_quietly
+from datasource.short_errors import short_errors
 from raft.client import Client
 from raft.errors import ConfigError
 from raft.types import Offset
 
 
+@short_errors("prepareForTriggerAvailableNow", "latestOffset", "partitions", "read")
 class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Plans micro-batches up to the leader's high watermark, and reads them.
 
@@ -42,7 +43,8 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._options = options
         self._own_client: Client | None = None
         self._target: Offset | None = None
-        self._latest: dict[str, Any] | None = None
+        self._log_end: dict[str, Any] | None = None
+        self._delay: TriggerDelay | None = None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the pickled state. This process is the worker of a task, which waits for the JVM next."""
@@ -58,42 +60,45 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
         """Return the limit of a micro-batch."""
-        most = self._options.max_offsets_per_trigger
-        return ReadAllAvailable() if most is None else ReadMaxRows(most)
+        return default_limit(self._options)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         """Remember the present end of the log, at which the query ends."""
-        self._target = self._client().high_watermark()
+        self._target = self._client().last_stable_offset()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Plan the next batch and return its end; `start` itself if there is nothing new."""
         begun = read_offset(start)
         client = self._client(begun)
-        limits = BatchLimits(
-            max_rows=limit.max_rows if isinstance(limit, ReadMaxRows) else None,
-            counts_control_records=self._options.include_control_records,
-            target=self._target,
-        )
+        limits = BatchLimits.of(self._options, limit, self._target)
         if isinstance(begun, Reached):
             batch = next_batch(client, self._options, begun, limits)
         else:
             first = resolve_start(client, self._options, begun.start, default=Place.LATEST)
             batch = first_batch(client, first, limits)
+        self._log_end = log_end(client.cluster_id or "", batch.log_end, client.epoch)
         is_new_start = isinstance(begun, Beginning) or batch.start != begun.point
-        if batch.end == batch.start and not is_new_start:
-            self._latest = start
+        has_batch = is_new_start or batch.end != batch.start
+        if not has_batch or (self._waits(client, batch, limits) and not is_new_start):
             return start
         reached = Reached(
             cluster_id=client.cluster_id or "",
             point=batch.end,
             origin=batch.start if is_new_start else None,
         )
-        self._latest = reached.to_json()
-        return self._latest
+        return reached.to_json()
+
+    def _waits(self, client: Client, batch: MicroBatch, limits: BatchLimits) -> bool:
+        """Whether a batch has too few rows yet, and waits for more."""
+        if limits.min_rows is None:
+            return False
+        if self._delay is None:
+            self._delay = TriggerDelay(self._options.max_trigger_delay_ms / 1000, time.monotonic)
+        return self._delay.waits(has_enough_rows=has_rows(client, batch.start, limits, at_least=limits.min_rows))
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
-        """Return the last planned end, for the progress of the query."""
-        return self._latest
+        """Return where the log ended when the last batch was planned, for the progress of the query."""
+        return self._log_end
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Split a batch into tasks. The result depends on the two offsets only, so a replay reads the same records."""
@@ -121,7 +126,7 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         from datasource.reading import read_range  # Only tasks need it: see the package.
 
         assert isinstance(partition, RangePartition), "as planned"
-        return read_range(self._options, partition.log_range)
+        return read_range(partition.options_for_this_host(self._options), partition.log_range)
 
     def commit(self, end: dict[str, Any]) -> None:
         """Do nothing: the log keeps the records."""
@@ -134,7 +139,10 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _client(self, begun: Beginning | Reached | None = None) -> Client:
         """Return the client of the driver's reader; it knows the epoch that the query has reached."""
-        client = self._own_client = self._own_client or Client(self._options.client)
+        if self._own_client is None:
+            settings = self._options.client
+            self._own_client = Client(of_reached(settings) if isinstance(begun, Reached) else settings)
+        client = self._own_client
         if isinstance(begun, Reached) and begun.point.epoch > client.epoch:
             client.start_over(cluster_id=client.cluster_id, epoch=begun.point.epoch)
         return client

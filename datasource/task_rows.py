@@ -1,10 +1,12 @@
-"""The message of a task to the driver: its rows and their query."""
+"""The message of a task to the driver: its rows, or the part that it has appended."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from pyspark.sql.datasource import WriterCommitMessage
+
+from raft.types import WritePart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,16 +24,16 @@ class Query:
 
 @dataclass
 class TaskRows(WriterCommitMessage):
-    """The rows of one task.
+    """What one task has to write.
 
     Fields:
-        rows: an Arrow stream; None if the rows of this task alone are too large for a write.
+        rows: an Arrow stream with the rows; None if they are in a part, or there are none.
+        part: the part with the rows; None if they are in the message.
         row_count: number of rows.
-        size_bytes: their size in a record batch.
         query: the streaming query; None in a batch write.
     """
 
     rows: bytes | None
+    part: WritePart | None
     row_count: int
-    size_bytes: int
     query: Query | None

@@ -1,7 +1,8 @@
-"""Writes rows: the tasks send them to the driver, and the driver appends them as one record batch.
+"""Commits a write on the driver: as one record batch, or as several parts that become visible together.
 
-The header of the batch has the key of the write, so rows and key are stored together, and the leader recognizes a write
-that is repeated. So a write is appended once and whole, or not at all, if tasks, commits or drivers are repeated.
+The header of the batch, or of the WRITE_COMMIT record, has the key of the write, so rows and key are stored together,
+and the leader recognizes a write that is repeated. So a write is appended once and whole, or not at all, if tasks,
+commits or drivers are repeated.
 """
 
 from __future__ import annotations
@@ -9,56 +10,25 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
 from datasource.clients import client_for
 from datasource.columns import encode_batch, encoded_size
 from datasource.options import WriteOptions
+from datasource.parts import write_part
 from datasource.sink_fence import check_cluster
 from datasource.task_rows import Query, TaskRows
-from raft.client import Client, WriteKey
-from raft.errors import ErrorCode, RaftError, RequestError
-from raft.records.header import HEADER
+from datasource.write_errors import WriteConflictError, of_refusal
+from raft.client import KEYED_WRITES_LEVEL, MULTIPART_WRITES_LEVEL, Appended, Client, WriteKey
+from raft.errors import ErrorCode, QuorumUnreachableError, RaftError, RequestError
+from raft.records.control import write_commit_batch
+from raft.types import WriteCommit, WritePart
+
+_ABORT_CONNECT_TIMEOUT_MS = 1_000
 
 _logger = logging.getLogger(__name__)
-
-BATCH_HEADER_BYTES = HEADER.size
-
-
-class WriteTooLargeError(RaftError):
-    """A write does not fit into one record batch; nothing was written."""
-
-
-class WriteConflictError(RaftError):
-    """The key of a write is in the log with other rows; nothing was written."""
-
-
-def collect_rows(record_batches: Iterable[pa.RecordBatch], max_bytes: int, query: Query | None) -> TaskRows:
-    """Collect the rows of one task. Beyond the limit they are only measured, for the error message.
-
-    Args:
-        record_batches: the rows of the task.
-        max_bytes: largest size of a write.
-        query: see `TaskRows`.
-    """
-    output = pa.BufferOutputStream()
-    stream: pa.ipc.RecordBatchStreamWriter | None = None
-    row_count = size_bytes = 0
-    for record_batch in record_batches:
-        if not record_batch.num_rows:
-            continue
-        row_count += record_batch.num_rows
-        # The size is a little too low, because offset deltas grow. The driver has all rows and computes the exact size.
-        size_bytes += encoded_size(record_batch) - BATCH_HEADER_BYTES
-        if size_bytes > max_bytes:
-            continue
-        stream = stream or pa.ipc.new_stream(output, record_batch.schema)
-        stream.write_batch(record_batch)
-    if stream is not None:
-        stream.close()
-    rows = output.getvalue().to_pybytes() if size_bytes <= max_bytes else None
-    return TaskRows(rows=rows, row_count=row_count, size_bytes=size_bytes, query=query)
 
 
 def append_rows(
@@ -70,51 +40,41 @@ def append_rows(
     conflict_remedy: str,
     query: Query | None = None,
 ) -> None:
-    """Append the rows of all tasks, in their order, under the key of the write; without rows, append nothing.
+    """Append the rows of all tasks under the key of the write; without rows, append nothing.
+
+    The rows of each task keep their order. Tasks whose rows are in the messages come in their order.
 
     Args:
         options: of the write.
         key: of the write.
-        tasks: the rows of the tasks.
+        tasks: the rows of the tasks, or their parts.
         what: the write in words, for messages.
         conflict_remedy: what to do if other rows were written under this key.
         query: the streaming query; None for a batch write.
 
     Raises:
         ConfigError: the query has written to another cluster before.
-        WriteTooLargeError: the rows do not fit into one record batch.
+        WriteTooLargeError: a row is larger than what the nodes accept.
         WriteConflictError: other rows were written under this key, and `failOnWriteConflict` is true.
         QuorumUnavailableError: no leader responded in time; the rows are written once if the write is repeated.
-        RaftError: the nodes of the quorum are not of this project.
+        RaftError: the nodes of the quorum are not of this project, or refuse the write.
     """
-    row_count = sum(task.row_count for task in tasks)
-    if not row_count:
+    if not any(task.row_count for task in tasks):
         return
-    limit = options.client.max_request_bytes
-    if any(task.rows is None for task in tasks):
-        raise _too_large(what, row_count, _size_of(tasks), f"{limit} (kraft.max.request.size)")
     client = client_for(options.client)
-    _require_keyed_writes(client)
+    level = client.feature_level()
+    if level < KEYED_WRITES_LEVEL:
+        raise RaftError(
+            f"cluster {client.cluster_id} is not a quorum of kraft-spark and can only be read: its nodes do not "
+            "recognize repeated writes. Nothing was written"
+        )
     if query is not None and query.checkpoint_location is not None:
         check_cluster(query.checkpoint_location, query.query_id, client.cluster_id or "")
     try:
-        batch = encode_batch(
-            list(_record_batches(tasks)),
-            producer_id=key.producer_id,
-            producer_epoch=key.producer_epoch,
-            base_sequence=key.base_sequence,
-            timestamp_ms=int(time.time() * 1000),
-            max_bytes=limit,
-        )
+        appended = _append(client, options, key, tasks, has_parts=level >= MULTIPART_WRITES_LEVEL)
     except RequestError as error:
-        raise _too_large(what, row_count, _size_of(tasks), f"{limit} (kraft.max.request.size)") from error
-    try:
-        appended = client.append(batch)
-    except RequestError as error:
-        if error.code == ErrorCode.MESSAGE_TOO_LARGE:
-            raise _too_large(what, row_count, len(batch), "the node's message.max.bytes") from error
         if error.code != ErrorCode.DUPLICATE_RESOURCE:
-            raise
+            raise of_refusal(error, options.client) from error
         conflict = f"{what} is in the log with other rows ({error}); nothing was written"
         if options.fail_on_write_conflict:
             raise WriteConflictError(
@@ -133,6 +93,46 @@ def append_rows(
         )
 
 
+def _append(
+    client: Client, options: WriteOptions, key: WriteKey, tasks: Sequence[TaskRows], *, has_parts: bool
+) -> Appended:
+    """Append a small write as one batch; a larger one in parts, of which the tasks have appended the large ones."""
+    limit = options.client.max_request_bytes
+    parts = [task.part for task in tasks if task.part is not None]
+    record_batches = list(_record_batches(tasks))
+    if not parts and (not has_parts or encoded_size(record_batches) <= limit):
+        try:
+            return client.append(_encoded(record_batches, key, limit))
+        except RequestError as error:
+            if error.code != ErrorCode.MESSAGE_TOO_LARGE or not has_parts:
+                raise
+            # The nodes accept smaller batches only (message.max.bytes).
+    if record_batches:
+        parts.append(write_part(client, key.write_id, limit, record_batches))
+    return client.append(_commit_of(parts, key))
+
+
+def _encoded(record_batches: list[pa.RecordBatch], key: WriteKey, max_bytes: int) -> bytes:
+    return encode_batch(
+        record_batches,
+        producer_id=key.producer_id,
+        producer_epoch=key.producer_epoch,
+        base_sequence=key.base_sequence,
+        timestamp_ms=int(time.time() * 1000),
+        max_bytes=max_bytes,
+    )
+
+
+def _commit_of(parts: list[WritePart], key: WriteKey) -> bytes:
+    return write_commit_batch(
+        WriteCommit(parts=tuple(parts)),
+        producer_id=key.producer_id,
+        producer_epoch=key.producer_epoch,
+        base_sequence=key.base_sequence,
+        timestamp_ms=int(time.time() * 1000),
+    )
+
+
 def _record_batches(tasks: Iterable[TaskRows]) -> Iterator[pa.RecordBatch]:
     for task in tasks:
         if task.rows:
@@ -140,22 +140,17 @@ def _record_batches(tasks: Iterable[TaskRows]) -> Iterator[pa.RecordBatch]:
                 yield from stream
 
 
-def _size_of(tasks: Iterable[TaskRows]) -> int:
-    return BATCH_HEADER_BYTES + sum(task.size_bytes for task in tasks)
+def abort_parts(options: WriteOptions, key: WriteKey) -> None:
+    """Abort the parts of a write that failed, so that readers need not wait for them; only log a failure.
 
-
-def _too_large(what: str, row_count: int, size_bytes: int, limit: str) -> WriteTooLargeError:
-    return WriteTooLargeError(
-        f"{what} has {row_count} rows and about {size_bytes} bytes, expected at most {limit}. Raise both "
-        "kraft.max.request.size here and message.max.bytes on the nodes. A batch that is already planned has the same "
-        "size when it is replayed, so the query needs a higher limit; limits at the source, such as "
-        "maxOffsetsPerTrigger, change later batches only. Nothing was written."
-    )
-
-
-def _require_keyed_writes(client: Client) -> None:
-    if not client.supports_keyed_writes():
-        raise RaftError(
-            f"cluster {client.cluster_id} is not a quorum of kraft-spark and can only be read: its nodes do not "
-            "recognize repeated writes. Nothing was written"
-        )
+    Without this, or if no leader responds, the leader aborts them after `transaction.max.timeout.ms`, or when the same
+    write is repeated.
+    """
+    try:
+        client = client_for(replace(options.client, connect_timeout_ms=_ABORT_CONNECT_TIMEOUT_MS))
+        if client.feature_level() >= MULTIPART_WRITES_LEVEL:
+            client.abort_write(key.write_id)
+    except QuorumUnreachableError as error:
+        _logger.info("the parts of a failed write are not aborted yet: %s", error)  # The error of the write says it.
+    except RaftError as error:
+        _logger.warning("the parts of a failed write are not aborted yet: %s", error)

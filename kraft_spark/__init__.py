@@ -1,6 +1,12 @@
-"""The package for Spark applications: a quorum beside the driver, and msgpack columns.
+"""The package for Spark applications: a quorum beside the driver, msgpack columns, and monitoring of queries.
 
-    from kraft_spark import QuorumService, from_msgpack, to_msgpack
+    QuorumService                          voters beside the driver of a Spark application
+    to_msgpack, from_msgpack               columns to msgpack and back
+    read_msgpack                           the same, without malformed rows
+    register_msgpack_functions             the same in SQL; register_msgpack_reader for a schema
+    QueryMonitor, observe_bytes            lag, rates and leader changes of streaming queries
+    use_in_thread                          lets a second thread write
+    KraftReadOptions, KraftWriteOptions    types of the options of `format("kraft")`
 
 The data source itself needs no import: `spark.readStream.format("kraft")`.
 
@@ -18,9 +24,14 @@ try:
     if (hidden := load_own_packages()) is not None:
         raise ImportError(hidden)
 
-    from kraft_spark.msgpack_columns import from_msgpack, to_msgpack
+    from kraft_spark.monitoring import QueryMonitor, observe_bytes
+    from kraft_spark.msgpack_columns import from_msgpack, read_msgpack, to_msgpack
+    from kraft_spark.msgpack_functions import register_msgpack_functions, register_msgpack_reader
+    from kraft_spark.option_types import KraftReadOptions, KraftWriteOptions
     from kraft_spark.quorum_service import QuorumService
+    from kraft_spark.threads import use_in_thread
     from kraft_spark.worker_python import choose_this_python
+    from raft import __version__
 except ModuleNotFoundError as error:
     if error.name not in ("msgpack", "numpy", "py4j", "pyarrow", "pyspark"):
         raise
@@ -28,4 +39,17 @@ except ModuleNotFoundError as error:
 
 choose_this_python(os.environ, has_started=SparkContext._gateway is not None)
 
-__all__ = ["QuorumService", "from_msgpack", "to_msgpack"]
+__all__ = [
+    "KraftReadOptions",
+    "KraftWriteOptions",
+    "QueryMonitor",
+    "QuorumService",
+    "__version__",
+    "from_msgpack",
+    "observe_bytes",
+    "read_msgpack",
+    "register_msgpack_functions",
+    "register_msgpack_reader",
+    "to_msgpack",
+    "use_in_thread",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import logging
 import threading
-import warnings
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -13,9 +13,13 @@ from typing import ClassVar, Self
 
 from pyspark.sql import SparkSession
 
+from kraft_spark.listening import listen_address
+from kraft_spark.quorum_status import QuorumStatus, described_nodes, unknown_nodes
 from kraft_spark.running_services import RunningServices, StartArguments
 from kraft_spark.spark_application import SparkApplication
+from kraft_spark.tables import html_table
 from kraft_spark.worker_python import warn_of_another_python
+from raft.errors import RaftError
 from raft.local import LocalQuorum
 
 _logger = logging.getLogger(__name__)
@@ -35,7 +39,7 @@ class QuorumService:
 
     A voter that exits is started again. All voters are stopped when the application ends: by `spark.stop()`, at the end
     of the program, or because the driver is killed. The data directory is kept, and the next start uses its data. The
-    voters listen on loopback: for executors on other machines, run nodes with `kraft serve`.
+    voters listen on loopback; for executors on other machines, see the argument `listen` of `start`.
 
     Args:
         quorum: the voters, started.
@@ -61,6 +65,8 @@ class QuorumService:
         data_dir: str | Path,
         base_port: int | None = None,
         settings: Mapping[str, str | int] | None = None,
+        listen: str = "loopback",
+        trust_network: bool = False,
     ) -> Self:
         """Start the voters, and return when they have a leader.
 
@@ -76,6 +82,11 @@ class QuorumService:
             data_dir: a directory on this machine, for this quorum alone.
             base_port: first of the consecutive ports on loopback; None chooses free ports.
             settings: more properties of the nodes, such as `message.max.bytes`.
+            listen: "loopback", for executors on this machine. "driver": on `spark.driver.bindAddress`, and executors
+                connect to `spark.driver.host`. Or an address or name of this machine. The voters listen for each other
+                on loopback only.
+            trust_network: must be true for any other than "loopback": connections are not encrypted and there is no
+                authentication, so everyone who reaches the ports can read and write all records.
 
         Raises:
             ConfigError: the directory is in use or has another number of voters, this process runs a quorum on it with
@@ -85,18 +96,18 @@ class QuorumService:
             QuorumUnavailableError: the voters elected no leader within 30 s.
         """
         application = SparkApplication(spark)
-        if not application.is_local:
-            _warn_of_distant_executors()
+        address = listen_address(listen, application, trust_network=trust_network)
         warn_of_another_python(application.worker_pythons(), stack_level=2)
         directory = Path(data_dir)
         arguments = StartArguments(
             voters=voters,
             base_port=base_port,
             settings={key: str(value) for key, value in (settings or {}).items()},
+            listen=listen,
         )
 
         def start() -> QuorumService:
-            quorum = LocalQuorum.start(directory, voters=voters, base_port=base_port, settings=settings)
+            quorum = LocalQuorum.start(directory, voters=voters, base_port=base_port, settings=settings, listen=address)
             return cls(quorum, application.is_over)
 
         found = cls._running.get_or_start(directory, arguments, start, is_usable=cls._is_usable)
@@ -135,6 +146,49 @@ class QuorumService:
         with self._quorum.client() as client:
             return int(client.describe_quorum().leader_id)
 
+    def describe(self, *, timeout_ms: int = 2_000) -> QuorumStatus:
+        """Return leader, epoch, high watermark and the state of each node, as the leader describes them.
+
+        Without a leader, the result says why no leader responded, and has the processes of the voters only.
+
+        Args:
+            timeout_ms: longest wait for a leader.
+        """
+        problem, description = "the service is stopped", None
+        if not self._is_stopped.is_set():
+            try:
+                with self._quorum.client(api_timeout_ms=timeout_ms) as client:
+                    description = client.describe_quorum()
+            except RaftError as error:
+                problem = str(error)
+        pids, endpoints = self.pids, self._endpoints
+        if description is None:
+            nodes = unknown_nodes(pids, endpoints)
+        else:
+            nodes = described_nodes(description, pids, endpoints, now_ms=int(time.time() * 1000))
+        return QuorumStatus(
+            cluster_id=self.cluster_id,
+            bootstrap_servers=self.bootstrap_servers,
+            leader_id=None if description is None else description.leader_id,
+            leader_epoch=None if description is None else description.leader_epoch,
+            high_watermark=None if description is None else description.high_watermark,
+            nodes=nodes,
+            problem=problem if description is None else None,
+        )
+
+    def __repr__(self) -> str:
+        """Return a line about the voters' processes; unlike `describe`, it asks no voter, so it never waits."""
+        return (
+            f"<QuorumService {self._state()} cluster_id={self.cluster_id} bootstrap_servers={self.bootstrap_servers}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the same for a notebook, with a table of the voters."""
+        pids, endpoints = self.pids, self._endpoints
+        rows = [(node_id, pids.get(node_id, "not running"), endpoint) for node_id, endpoint in endpoints.items()]
+        facts = [("ClusterId", self.cluster_id), ("BootstrapServers", self.bootstrap_servers)]
+        return html_table(f"QuorumService, {self._state()}", facts, ("NodeId", "Pid", "Endpoint"), rows)
+
     def stop(self) -> None:
         """Stop the voters, and return when they have exited; another call waits and does nothing else."""
         self._is_stopped.set()
@@ -142,6 +196,16 @@ class QuorumService:
         # This comes last: if `stop` is interrupted, it is called again at the end of the program.
         atexit.unregister(self.stop)
         self._running.forget(self)
+
+    @property
+    def _endpoints(self) -> dict[int, str]:
+        """The addresses of the voters, by node id. A local quorum numbers its voters from 1, in this order."""
+        return dict(enumerate(self.bootstrap_servers.split(","), start=1))
+
+    def _state(self) -> str:
+        if self._is_stopped.is_set():
+            return "stopped"
+        return f"{len(self.pids)} of {len(self._endpoints)} voters running"
 
     def _is_usable(self) -> bool:
         """Return whether `start` may return this quorum again; stop it if its application has ended."""
@@ -159,11 +223,3 @@ class QuorumService:
             if self._is_over():
                 _logger.info("the Spark application has ended; the voters are stopped")
                 self.stop()
-
-
-def _warn_of_distant_executors() -> None:
-    warnings.warn(
-        "the voters of QuorumService listen on 127.0.0.1, and the executors of this application may be on other "
-        "machines, where tasks cannot reach the leader. Run nodes with kraft serve on hosts that executors can reach.",
-        stacklevel=3,
-    )

@@ -20,9 +20,10 @@ class StartArguments:
     voters: int
     base_port: int | None
     settings: dict[str, str]
+    listen: str
 
     def __str__(self) -> str:
-        return f"voters={self.voters}, base_port={self.base_port}, settings={self.settings}"
+        return f"voters={self.voters}, base_port={self.base_port}, settings={self.settings}, listen={self.listen}"
 
 
 class RunningServices(Generic[Service]):

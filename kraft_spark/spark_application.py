@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 
 from kraft_spark.worker_python import WorkerPython
 from raft.errors import ConfigError
+from raft.local import ListenAddress
 
 
 class SparkApplication:
@@ -39,6 +40,14 @@ class SparkApplication:
     def is_local(self) -> bool:
         """Whether its executors are on this machine."""
         return str(self._context.master()).startswith("local")
+
+    @property
+    def driver_address(self) -> ListenAddress:
+        """Where the driver listens for executors, and the host by which they reach it."""
+        host = self._python_context.getConf().get("spark.driver.host")
+        if host is None:
+            raise ConfigError('listen="driver": this application has no spark.driver.host; name an address instead')
+        return ListenAddress(self._python_context.getConf().get("spark.driver.bindAddress") or host, host)
 
     def worker_pythons(self) -> list[WorkerPython]:
         """Return the Pythons that Spark runs for it: the one that plans reads and writes, and the one of functions.

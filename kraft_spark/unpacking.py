@@ -1,187 +1,144 @@
 """Unpacks a column of msgpack. The values of each row are converted to the types of the schema, or refused.
 
-The conversion is built once for each column as a tree of functions, one for each node of the schema. A function takes a
-value of msgpack and returns a value from which Arrow makes one of the type.
+A batch is converted by columns. If a value does not fit, it is converted once more row by row, to find the reason and
+to keep the other rows.
 """
 
 from __future__ import annotations
 
-import datetime
-import decimal
-from collections.abc import Callable
-from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
-import msgpack
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_type
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    BooleanType,
-    ByteType,
-    DataType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
-    MapType,
-    NullType,
-    ShortType,
-    StringType,
-    StructType,
-    TimestampType,
-)
+from pyspark.sql.types import DataType, StructType
 
-_Fit = Callable[[Any], Any]
+from kraft_spark.msgpack.arrays import NOT_BY_COLUMNS, array_of, arrow_type_of
+from kraft_spark.msgpack.bounded import unpack_all_bounded, unpack_bounded
+from kraft_spark.msgpack.errors import MalformedValueError, SchemaError
+from kraft_spark.msgpack.garbage_collection import collection_paused
+from kraft_spark.msgpack.rows import RowConverter
+from kraft_spark.msgpack.types import nullable
 
-_BITS: dict[type[DataType], int] = {ByteType: 8, ShortType: 16, IntegerType: 32, LongType: 64}
-_PYTHON_TYPES: dict[type[DataType], type] = {StringType: str, BinaryType: bytes, BooleanType: bool}
-_FOUND: dict[type, str] = {
-    dict: "a map",
-    tuple: "an array",
-    str: "a str",
-    bytes: "a bin",
-    int: "an integer",
-    float: "a float",
-    bool: "a boolean",
-    msgpack.Timestamp: "a timestamp",
-    msgpack.ExtType: "another extension than a timestamp",
-}
-_LARGEST_FLOAT = (2 - 2**-23) * 2.0**127
+_MISFITS = (ValueError, TypeError, OverflowError)
+_LONGEST_REASON = 500
 
 
-def unpack(column: pa.Array, data_type: DataType, *, is_permissive: bool) -> pa.Array:
-    """Return the unpacked rows of a column of bytes; null stays null.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpacked:
+    """An unpacked column.
+
+    Fields:
+        rows: the values, in the carrier of the type (`kraft_spark.msgpack.types`).
+        malformed: whether the bytes of each row are malformed.
+    """
+
+    rows: pa.Array
+    malformed: list[bool]
+
+
+def unpack(
+    column: pa.Array, data_type: DataType, *, is_permissive: bool, corrupt_record: str | None = None
+) -> pa.Array:
+    """Return the unpacked rows of a column of bytes; the arguments and errors are those of `unpack_rows`."""
+    return unpack_rows(column, data_type, is_permissive=is_permissive, corrupt_record=corrupt_record).rows
+
+
+def unpack_rows(
+    column: pa.Array, data_type: DataType, *, is_permissive: bool, corrupt_record: str | None = None
+) -> Unpacked:
+    """Return the unpacked rows of a column of bytes, and which of them are malformed; null stays null.
 
     Args:
         column: the bytes.
-        data_type: a type with a form in msgpack.
+        data_type: can be unpacked.
         is_permissive: return null for bytes that do not fit the type.
+        corrupt_record: a field of the type that gets the bytes of a row that does not fit; then the other fields that
+            fit are kept, and all fields of the result are nullable.
 
     Raises:
-        ValueError: bytes do not fit, and it is not permissive; names the field and the reason.
+        SchemaError: the column has another type than binary.
+        MalformedValueError: bytes do not fit, and it is not permissive; names the field and the reason.
     """
-    fit = _fit(data_type, is_nullable=True)
-
-    def value(packed: bytes) -> Any:
-        try:
-            # Keys may have any type; arrays become tuples, which can be keys of a dict.
-            return fit(msgpack.unpackb(packed, strict_map_key=False, use_list=False))
-        except (ValueError, TypeError) as error:
-            if is_permissive:
-                return None
-            # Some errors of msgpack have no message.
-            reason = str(error) or type(error).__name__
-            raise ValueError(f"these bytes are not {data_type.simpleString()} in msgpack: {reason}") from error
-
-    values = [None if packed is None else value(packed) for packed in column.to_pylist()]
-    return pa.array(values, to_arrow_type(data_type, timezone="UTC"))
+    if not any(is_type(column.type) for is_type in (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_null)):
+        raise SchemaError(f"found a column of the type {column.type}, expected binary: from_msgpack reads bytes")
+    if corrupt_record is None:
+        return _unpack(column.to_pylist(), data_type, is_permissive=is_permissive, is_partial=False)
+    assert isinstance(data_type, StructType), "only a struct has a field for corrupt records"
+    read = StructType([field for field in data_type if field.name != corrupt_record])
+    packed = column.to_pylist()
+    unpacked = _unpack(packed, read, is_permissive=is_permissive, is_partial=is_permissive)
+    rows = _with_bytes(packed, unpacked, arrow_type_of(nullable(data_type)), corrupt_record)
+    return Unpacked(rows=rows, malformed=unpacked.malformed)
 
 
-def _fit(data_type: DataType, *, is_nullable: bool) -> _Fit:
-    """Return the function for values of a type.
+def _unpack(packed: list[bytes | None], data_type: DataType, *, is_permissive: bool, is_partial: bool) -> Unpacked:
+    with collection_paused():
+        rows = _unpack_by_columns(packed, data_type)
+        if rows is not None:
+            return Unpacked(rows=rows, malformed=[False] * len(packed))
+        return _unpack_one_by_one(packed, data_type, is_permissive=is_permissive, is_partial=is_partial)
 
-    The function raises TypeError for a value of another type, ValueError for one that does not fit.
+
+def _unpack_by_columns(packed: list[bytes | None], data_type: DataType) -> pa.Array | None:
+    """Return the rows; None if one may be malformed.
+
+    The values are released at the end, because the same ones are made again when the rows are unpacked one by one.
     """
-    fit = _fit_present(data_type)
-
-    def fit_any(value: Any) -> Any:
-        if value is not None:
-            return fit(value)
-        if not is_nullable:
-            raise ValueError("found no value, expected one that is not null")
+    try:
+        return array_of(unpack_all_bounded(packed), data_type)
+    except NOT_BY_COLUMNS:
         return None
 
-    return fit_any
+
+def _unpack_one_by_one(
+    packed: list[bytes | None], data_type: DataType, *, is_permissive: bool, is_partial: bool
+) -> Unpacked:
+    converter = RowConverter(data_type, is_partial=is_partial)
+    nothing = (None,) * len(data_type) if is_partial and isinstance(data_type, StructType) else None
+    rows: list[Any] = []
+    malformed = [False] * len(packed)
+    for at, row in enumerate(packed):
+        if row is None:
+            rows.append(None)
+            continue
+        try:
+            rows.append(converter.convert(unpack_bounded(row)))
+            malformed[at] = converter.is_malformed
+        except _MISFITS as error:
+            if not is_permissive:
+                raise MalformedValueError(
+                    f"these bytes are not {data_type.simpleString()} in msgpack: {_reason(error)} "
+                    f"(row {at + 1} of {len(packed)} in its batch)"
+                ) from error
+            rows.append(nothing)
+            malformed[at] = True
+    array = pa.array(rows, arrow_type_of(data_type))
+    if isinstance(array, pa.ChunkedArray):
+        raise MalformedValueError(
+            f"{len(rows)} rows cannot be unpacked together, expected less than 2 GiB, "
+            "which spark.sql.execution.arrow.maxRecordsPerBatch limits"
+        )
+    return Unpacked(rows=array, malformed=malformed)
 
 
-def _fit_present(data_type: DataType) -> _Fit:
-    match data_type:
-        case StructType():
-            return _struct(data_type)
-        case MapType():
-            key = _fit(data_type.keyType, is_nullable=False)
-            item = _fit(data_type.valueType, is_nullable=data_type.valueContainsNull)
-            # A dict removes keys that become equal here, such as timestamps within one microsecond.
-            return lambda value: list({key(k): item(v) for k, v in _expect(value, dict).items()}.items())
-        case ArrayType():
-            element = _fit(data_type.elementType, is_nullable=data_type.containsNull)
-            return lambda value: [element(item) for item in _expect(value, tuple)]
-        case TimestampType():
-            return _micros
-        case DateType():
-            return lambda value: datetime.date.fromisoformat(_expect(value, str))
-        case DecimalType():
-            return _decimal(data_type)
-        case DoubleType():
-            return lambda value: float(_expect(value, (int, float)))
-        case FloatType():
-            return _float
-        case ByteType() | ShortType() | IntegerType() | LongType():
-            bits = _BITS[type(data_type)]
-            return lambda value: _in_range(_expect(value, int), bits)
-        case NullType():
-            return lambda value: _expect(value, type(None))
-        case _:
-            python_type = _PYTHON_TYPES[type(data_type)]
-            return lambda value: _expect(value, python_type)
+def _reason(error: Exception) -> str:
+    """Return the message of an error, shortened: values in it have any length. Some errors of msgpack have none."""
+    reason = str(error) or type(error).__name__
+    return reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]}..."
 
 
-def _struct(data_type: StructType) -> _Fit:
-    fields = [(field.name, _fit(field.dataType, is_nullable=field.nullable)) for field in data_type]
-
-    def fit(value: Any) -> tuple[Any, ...]:
-        found = _expect(value, dict)
-        row = []
-        for name, fit_field in fields:
-            try:
-                row.append(fit_field(found.get(name)))
-            except (ValueError, TypeError) as error:
-                raise ValueError(f"{name}: {error}") from error
-        return tuple(row)
-
-    return fit
-
-
-def _decimal(data_type: DecimalType) -> _Fit:
-    smallest = decimal.Decimal((0, (1,), -data_type.scale))
-    # With this precision the check below is exact, because no number of the type has more digits.
-    context = decimal.Context(prec=data_type.precision, traps=[decimal.InvalidOperation, decimal.Inexact])
-
-    def fit(value: Any) -> decimal.Decimal:
-        text = _expect(value, (str, int))
-        with suppress(decimal.DecimalException):
-            number = decimal.Decimal(text)
-            if number.is_finite():
-                return number.quantize(smallest, context=context)
-        raise ValueError(f"{text} does not fit into {data_type.simpleString()}")
-
-    return fit
-
-
-def _float(value: Any) -> float:
-    number = float(_expect(value, (int, float)))
-    if _LARGEST_FLOAT < abs(number) < float("inf"):
-        raise ValueError(f"{number} does not fit into a float")
-    return number
-
-
-def _micros(value: Any) -> int:
-    timestamp = _expect(value, msgpack.Timestamp)
-    return _in_range(timestamp.seconds * 1_000_000 + timestamp.nanoseconds // 1_000, 64)
-
-
-def _in_range(number: int, bits: int) -> int:
-    if not -(1 << bits - 1) <= number < 1 << bits - 1:
-        raise ValueError(f"{number} does not fit into {bits} bits")
-    return number
-
-
-def _expect(value: Any, python_type: type | tuple[type, ...]) -> Any:
-    is_bool_for_number = isinstance(value, bool) and python_type is not bool
-    if is_bool_for_number or not isinstance(value, python_type):
-        raise TypeError(f"found {_FOUND[type(value)]}")
-    return value
+def _with_bytes(
+    packed: list[bytes | None], unpacked: Unpacked, arrow_type: pa.StructType, corrupt_record: str
+) -> pa.Array:
+    """Return the rows with the field that has the bytes of those that are malformed."""
+    corrupt = [row if is_malformed else None for row, is_malformed in zip(packed, unpacked.malformed, strict=True)]
+    children = dict(zip((field.name for field in unpacked.rows.type), unpacked.rows.flatten(), strict=True))
+    children[corrupt_record] = pa.array(corrupt, pa.binary())
+    return pa.StructArray.from_arrays(
+        [
+            child if (child := children[field.name]).type == field.type else child.cast(field.type)
+            for field in arrow_type
+        ],
+        fields=list(arrow_type),
+        mask=unpacked.rows.is_null(),
+    )

@@ -22,15 +22,16 @@ if _hidden is None:
     from datasource.stream_writer import KraftStreamWriter
     from datasource.task_rows import TaskRows
     from datasource.worker_imports import settle_imports
-    from pyspark_kraft.restoring import restore_through_here
+    from pyspark_kraft.restoring import restore_through_here, restore_where_present
 
-    restore_through_here(KraftBatchReader, KraftBatchWriter, KraftStreamReader, KraftStreamWriter)
     restore_through_here(RangePartition, RefusedStream, TaskRows)
     settle_imports(sys.argv)
     end_quietly()
 
     class DefaultSource(KraftDataSource):
         """The data source, with a name that Spark's workers find in any working directory."""
+
+    restore_where_present(DefaultSource, KraftBatchReader, KraftBatchWriter, KraftStreamReader, KraftStreamWriter)
 
 else:
 

@@ -10,6 +10,9 @@ import copyreg
 from importlib import import_module
 from typing import Any
 
+from pyspark import cloudpickle
+
+from pyspark_kraft import presence
 from pyspark_kraft.own_packages import load_own_packages
 
 
@@ -36,6 +39,20 @@ def restore_through_here(*classes: type) -> None:
         copyreg.pickle(cls, _reduce)
 
 
+def restore_where_present(*classes: type) -> None:
+    """Do the same for classes whose objects a task restores first, with a check; see `pyspark_kraft.presence`."""
+    cloudpickle.register_pickle_by_value(presence)  # type: ignore[no-untyped-call]  # PySpark has no types for it
+    for cls in classes:
+        copyreg.pickle(cls, _reduce_with_check)
+
+
 def _reduce(instance: Any) -> tuple[Any, ...]:
     cls = type(instance)
     return restore, (cls.__module__, cls.__qualname__), vars(instance)
+
+
+def _reduce_with_check(instance: Any) -> tuple[Any, ...]:
+    from raft import __version__  # Not before it is known that no module of the user hides it.
+
+    cls = type(instance)
+    return presence.restore_if_present, (cls.__module__, cls.__qualname__, __version__), vars(instance)

@@ -13,12 +13,14 @@
       NodeHaltedError          a node stopped itself
       QuorumUnavailableError   no response in time
         LowerEpochError        the leader has a lower epoch than one that was seen before
+        QuorumUnreachableError no node can be connected to
 
 If the core refuses a request, that is an effect with an error code, not an exception.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import IntEnum
 
 
@@ -35,27 +37,35 @@ class ErrorCode(IntEnum):
     REQUEST_TIMED_OUT = 7
     BROKER_NOT_AVAILABLE = 8
     MESSAGE_TOO_LARGE = 10
+    COORDINATOR_LOAD_IN_PROGRESS = 14
+    COORDINATOR_NOT_AVAILABLE = 15
+    NOT_COORDINATOR = 16
     CLUSTER_AUTHORIZATION_FAILED = 31
     INVALID_TIMESTAMP = 32
     UNSUPPORTED_VERSION = 35
     INVALID_REQUEST = 42
     UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
+    POLICY_VIOLATION = 44
     OUT_OF_ORDER_SEQUENCE_NUMBER = 45
     DUPLICATE_SEQUENCE_NUMBER = 46
     INVALID_PRODUCER_EPOCH = 47
     INVALID_TXN_STATE = 48
+    INVALID_PRODUCER_ID_MAPPING = 49
+    INVALID_TRANSACTION_TIMEOUT = 50
     STORAGE_ERROR = 56
     FENCED_LEADER_EPOCH = 74
     UNKNOWN_LEADER_EPOCH = 75
     UNSUPPORTED_COMPRESSION_TYPE = 76
     OFFSET_NOT_AVAILABLE = 78
     INVALID_RECORD = 87
+    PRODUCER_FENCED = 90
     DUPLICATE_RESOURCE = 92
     INCONSISTENT_VOTER_SET = 94
     SNAPSHOT_NOT_FOUND = 98
     POSITION_OUT_OF_RANGE = 99
     UNKNOWN_TOPIC_ID = 100
     INCONSISTENT_CLUSTER_ID = 104
+    TRANSACTIONAL_ID_NOT_FOUND = 105
     INVALID_VOTER_KEY = 125
 
 
@@ -144,6 +154,19 @@ class NodeHaltedError(RaftError):
 
 class QuorumUnavailableError(RaftError):
     """No node responded in time, or none knew a leader."""
+
+
+class QuorumUnreachableError(QuorumUnavailableError):
+    """No node can be connected to, by a client that has never had a response of a leader.
+
+    Args:
+        message: which nodes were tried, and what each answered.
+        hosts: their names or addresses.
+    """
+
+    def __init__(self, message: str, *, hosts: Collection[str]) -> None:
+        super().__init__(message)
+        self.hosts = tuple(hosts)
 
 
 class LowerEpochError(QuorumUnavailableError):

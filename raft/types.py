@@ -5,6 +5,7 @@ Unknown is None. The -1 of the wire and of the files does not leave `raft.wire` 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NewType
@@ -23,8 +24,11 @@ Uuid = NewType("Uuid", str)
 
 ZERO_UUID = Uuid("AAAAAAAAAAAAAAAAAAAAAA")
 
+FIRST_PART_PRODUCER_ID = 1 << 61
+"""The first producer id of a part of a multipart write; lower ids are those of Kafka's producers."""
+
 FIRST_KEYED_PRODUCER_ID = 1 << 62
-"""The first producer id of a keyed write, which a WriteKey makes; lower ids are those of idempotent producers."""
+"""The first producer id of a keyed write, which a WriteKey makes; lower ids are those of parts."""
 
 LARGEST_BATCH_BYTES = 255 << 20
 """Largest record batch that a node or a client can be configured for: 256 MiB, without room for the response around it.
@@ -105,6 +109,14 @@ class EpochStart:
     start_offset: Offset
 
 
+_CHECKSUMS = 1 << 64
+
+
+def add_checksums(checksums: Iterable[int]) -> int:
+    """Return the content checksum of several batches together (see `BatchHeader`)."""
+    return sum(checksums) % _CHECKSUMS
+
+
 class ControlType(IntEnum):
     """Types of control records (second int16 of the key)."""
 
@@ -115,6 +127,65 @@ class ControlType(IntEnum):
     SNAPSHOT_FOOTER = 4
     KRAFT_VERSION = 5
     KRAFT_VOTERS = 6
+    WRITE_COMMIT = 1000
+    TRANSACTIONAL_ID = 1001
+    """These two are of this project. A node that does not know them stops at them (CONTROL-8)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritePart:
+    """A part of a multipart write: what one attempt of a task appended under a producer id of its own.
+
+    Fields:
+        producer_id: of the attempt, from FIRST_PART_PRODUCER_ID on.
+        record_count: number of its records.
+        content_checksum: sum of the content checksums of its batches, modulo 2^64.
+    """
+
+    producer_id: int
+    record_count: int
+    content_checksum: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteCommit:
+    """WRITE_COMMIT: a multipart write is committed. The header of its batch has the key of the write.
+
+    Fields:
+        parts: the parts that belong to the write, in any order; other parts of the same write are aborted.
+    """
+
+    parts: tuple[WritePart, ...]
+
+    @property
+    def record_count(self) -> int:
+        """Number of records of the whole write."""
+        return sum(part.record_count for part in self.parts)
+
+    @property
+    def content_checksum(self) -> int:
+        """Content checksum of the whole write: that of one batch with the same records."""
+        return add_checksums(part.content_checksum for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionalId:
+    """TRANSACTIONAL_ID: which producer id and epoch a transactional id has. The header of its batch has both.
+
+    Fields:
+        name: the transactional id.
+        timeout_ms: longest duration of its transactions.
+        previous: producer id and epoch that the same producer had before, if it has asked for higher ones itself; None
+            if a producer began, which fences the one before it.
+    """
+
+    name: str
+    timeout_ms: int
+    previous: tuple[int, int] | None = None
+
+
+ControlValue = WriteCommit | TransactionalId
+"""What a header tells of the value of a control record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,9 +201,10 @@ class BatchHeader:
         producer_id, producer_epoch, base_sequence: None, or the key of the writer (see `raft.writers`).
         is_transactional: belongs to a transaction.
         control_types: types of its control records, in order; empty for a batch of data. Unknown types are numbers.
+        control_value: the value of its control record, if that is of a type of this project.
         content_checksum: of keys, values and headers of its records, independent of their order and timestamps: two
-            batches with the same rows have the same checksum. None if it is not known: it is computed for keyed
-            writes only (producer_id >= FIRST_KEYED_PRODUCER_ID), and not for compressed or malformed records.
+            batches with the same rows have the same checksum. None if it is not known: it is computed for writes of
+            this project only (producer_id >= FIRST_PART_PRODUCER_ID), and not for compressed or malformed records.
     """
 
     base_offset: Offset
@@ -146,6 +218,7 @@ class BatchHeader:
     base_sequence: int = -1
     is_transactional: bool = False
     control_types: tuple[int, ...] = ()
+    control_value: ControlValue | None = None
     content_checksum: int | None = None
 
     @property

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,17 +49,22 @@ class Proof:
 
 
 class Citations:
-    """A plugin of pytest that finds which tests cite which rules."""
+    """A plugin of pytest that finds which tests cite which rules.
 
-    def __init__(self) -> None:
-        self.proofs: dict[str, set[Proof]] = defaultdict(set)
+    Args:
+        marker: the name of the mark.
+    """
+
+    def __init__(self, marker: str) -> None:
+        self._marker = marker
+        self.proofs: dict[Any, set[Proof]] = defaultdict(set)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Read the marks of all collected items."""
         for item in session.items:
-            for mark in item.iter_markers("rule"):
-                for rule in mark.args:
-                    self.proofs[rule].add(Proof.of(item))
+            for mark in item.iter_markers(self._marker):
+                for cited in mark.args:
+                    self.proofs[cited].add(Proof.of(item))
 
 
 def read_rules() -> dict[str, str]:
@@ -79,16 +85,29 @@ def _in_few_words(text: str) -> str:
     return sentence[:_LONGEST_WORDS].rpartition(" ")[0].rstrip(",;:(") + " …"
 
 
-def collect_proofs() -> Mapping[str, set[Proof]]:
+def citing_files(marker: str) -> list[str]:
+    """Return the files whose tests have a mark.
+
+    Args:
+        marker: its name.
+    """
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    return [str(path) for path in files if f"mark.{marker}(" in path.read_text()]
+
+
+def collect_proofs(marker: str = "rule") -> Mapping[Any, set[Proof]]:
     """Return the tests of each rule.
+
+    Args:
+        marker: the mark that cites rules, or something else that tests prove.
 
     Raises:
         SystemExit: the tests cannot be collected.
     """
-    citing = [str(path) for path in sorted((ROOT / "tests").rglob("test_*.py")) if "mark.rule(" in path.read_text()]
-    citations, said = Citations(), io.StringIO()
+    citations, said = Citations(marker), io.StringIO()
+    arguments = ["--collect-only", "-qq", "-p", "no:cacheprovider", *citing_files(marker)]
     with contextlib.redirect_stdout(said):
-        exit_code = pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider", *citing], plugins=[citations])
+        exit_code = pytest.main(arguments, plugins=[citations])
     if exit_code != pytest.ExitCode.OK:
         sys.exit(f"the tests cannot be collected:\n{said.getvalue()[-3000:]}")
     return citations.proofs

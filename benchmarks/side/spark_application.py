@@ -92,6 +92,14 @@ class Application:
             raise error
         return statistics.median(progress.durationMs["triggerExecution"] for progress in counted) / 1000
 
+    def write(self, format: str, options: Options, rows: int, times: int) -> float:
+        """Write this number of rows from two tasks, several times one after the other; return the time of all."""
+        frame = self._spark.range(rows, numPartitions=2).withColumnRenamed("id", "value").selectExpr(_KEY, _VALUE)
+        started = time.perf_counter()
+        for _ in range(times):
+            frame.write.format(format).options(**options).mode("append").save()
+        return time.perf_counter() - started
+
     def latency(
         self, format: str, options: Options, checkpoint: str, samples: int, servers: str, topic: str | None = None
     ) -> dict[str, float]:
@@ -138,6 +146,7 @@ def main() -> None:
         application.read,
         application.stream,
         application.sink,
+        application.write,
         application.latency,
     )
     answer_calls({function.__name__: function for function in functions})

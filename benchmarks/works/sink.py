@@ -18,7 +18,7 @@ _RATE = "rows/s"
 
 def _comparisons(sizes: Sizes) -> Sequence[Comparison]:
     title = f"streaming sink, {sizes.sink_batch_rows:,} rows a batch, exactly once"
-    return [Comparison(title=title, step=_STEP, measure=_RATE, peer=_KAFKA, at_least=0.75, aim=0.9)]
+    return [Comparison(title=title, step=_STEP, measure=_RATE, peer=_KAFKA, at_least=0.95, aim=1.15)]
 
 
 def _steps(stage: Stage) -> Sequence[Step]:

@@ -12,7 +12,14 @@ import pyarrow as pa
 from datasource.columns.kernel import Outcome, refused_record
 from datasource.columns.rows import Rows
 from datasource.columns.schema import TIMESTAMP_TYPE, header_lists
-from datasource.columns.structures import KERNEL_VERSION, ColumnInput, Decoding, Encoding, offsets_room
+from datasource.columns.structures import (
+    KERNEL_VERSION,
+    ColumnInput,
+    Decoding,
+    Encoding,
+    int64_address,
+    offsets_room,
+)
 from datasource.columns.walk import Batches
 from raft.records.native_library import COMPILED, check_version, library_beside
 
@@ -85,27 +92,31 @@ class CompiledKernel:
             columns.append(header_lists(list_offsets, keys, values))
         return columns
 
-    def encoded_size(self, rows: Rows, *, first_offset_delta: int) -> int:
+    def encoded_size(self, rows: Rows, *, first_offset_delta: int, base_timestamp_ms: int = 0) -> int:
         """See `Kernel.encoded_size`."""
-        encoding = _encoding(rows, first_offset_delta)
+        encoding = _encoding(rows, first_offset_delta, base_timestamp_ms)
         outcome = self._library.encode_count(encoding)
         if outcome != Outcome.DONE:
             raise ValueError("an Arrow array has offsets outside of its data")
         return int(encoding.byte_count)
 
-    def encode(self, rows: Rows, *, first_offset_delta: int, output: npt.NDArray[np.uint8]) -> None:
+    def encode(
+        self, rows: Rows, *, first_offset_delta: int, base_timestamp_ms: int = 0, output: npt.NDArray[np.uint8]
+    ) -> None:
         """See `Kernel.encode`."""
-        encoding = _encoding(rows, first_offset_delta)
+        encoding = _encoding(rows, first_offset_delta, base_timestamp_ms)
         encoding.output, encoding.output_size = output.ctypes.data, len(output)
         outcome = self._library.encode_write(encoding)
         assert outcome == Outcome.DONE, "the output is smaller than the rows"
         assert encoding.byte_count == len(output), "the output is larger than the rows"
 
 
-def _encoding(rows: Rows, first_offset_delta: int) -> Encoding:
+def _encoding(rows: Rows, first_offset_delta: int, base_timestamp_ms: int) -> Encoding:
     return Encoding(
         row_count=rows.row_count,
         first_offset_delta=first_offset_delta,
+        timestamps_ms=None if rows.timestamps_ms is None else int64_address(rows.timestamps_ms),
+        base_timestamp_ms=base_timestamp_ms,
         key=ColumnInput.of(rows.key),
         value=ColumnInput.of(rows.value),
         header_lists=ColumnInput.of(rows.header_lists),

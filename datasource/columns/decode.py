@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from datasource.columns.aborted import aborted_batches
 from datasource.columns.kernel import Kernel
 from datasource.columns.load import load_kernel
 from datasource.columns.schema import header_lists, read_schema
 from datasource.columns.walk import Batches, walk_batches
+from raft.client import AbortedFilter
 from raft.errors import DecodeError
 from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, decompress
 from raft.records.header import COMPRESSION_MASK, CONTROL
@@ -42,6 +44,7 @@ def decode(
     end_offset: int,
     headers: bool = False,
     control: bool = False,
+    aborted: AbortedFilter | None = None,
     max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
     max_arrow_bytes: int = DEFAULT_MAX_ARROW_BYTES,
     kernel: Kernel | None = None,
@@ -57,6 +60,7 @@ def decode(
         end_offset: rows at it and after it are left out.
         headers: with the column `headers`.
         control: with control records as rows, and the column `is_control`; otherwise they are left out.
+        aborted: finds the records of aborted transactions, which are left out; None if there are none.
         max_decompressed_bytes: limit on the decompressed size of one batch.
         max_arrow_bytes: most bytes of records in one record batch; a larger batch is not split.
         kernel: for tests; None takes `load_kernel()`.
@@ -70,6 +74,8 @@ def decode(
     batches, next_offset = walk_batches(data)
     is_wanted = batches["base_offset"] + batches["last_offset_delta"] >= start_offset
     is_wanted &= batches["base_offset"] < end_offset
+    if aborted is not None:
+        is_wanted &= ~aborted_batches(data, batches, aborted)
     if not control:
         is_wanted &= batches["attributes"] & CONTROL == 0
     parts = _parts(data, batches[is_wanted], max_arrow_bytes, max_decompressed_bytes)
@@ -118,8 +124,7 @@ def _parts(
             sections, first, size = [], index, 0
         sections.append(section)
         size += len(section)
-    if sections:
-        yield _joined(sections, batches[first:])
+    yield _joined(sections, batches[first:])
 
 
 def _section(data: bytes, batch: np.void, max_decompressed_bytes: int) -> bytes | memoryview:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from crc32c import crc32c
 
 from datasource.columns.kernel import Kernel
@@ -14,7 +15,7 @@ from datasource.columns.load import load_kernel
 from datasource.columns.rows import RecordBatches, Rows, chunks_of
 from raft.errors import ErrorCode, RequestError
 from raft.records.batch import UNPLACED_EPOCH
-from raft.records.header import CHECKED_FROM, HEADER, LENGTH_END, MAGIC
+from raft.records.header import CHECKED_FROM, HEADER, LENGTH_END, MAGIC, TRANSACTIONAL
 
 CHECKSUM = struct.Struct(">I")
 
@@ -34,7 +35,8 @@ def encoded_size(record_batches: RecordBatches, *, kernel: Kernel | None = None)
     Raises:
         TypeError, ValueError: the rows cannot be written; see `Rows.of`.
     """
-    return HEADER.size + sum(_sizes(list(chunks_of(record_batches)), kernel or load_kernel()))
+    chunks = list(chunks_of(record_batches))
+    return HEADER.size + sum(_sizes(chunks, kernel or load_kernel(), _base_timestamp_ms(chunks, 0)))
 
 
 def encode_batch(
@@ -43,6 +45,7 @@ def encode_batch(
     producer_id: int | None,
     producer_epoch: int = -1,
     base_sequence: int = -1,
+    is_transactional: bool = False,
     timestamp_ms: int,
     max_bytes: int,
     kernel: Kernel | None = None,
@@ -54,7 +57,9 @@ def encode_batch(
         producer_id: with producer_epoch and base_sequence the key of the write; None for a write without a key.
         producer_epoch: -1 for none.
         base_sequence: -1 for none.
-        timestamp_ms: timestamp of every record: Java's Raft readers expect timestamp deltas of 0 (LOG-4).
+        is_transactional: whether the batch belongs to a transaction.
+        timestamp_ms: timestamp of every record: Java's Raft readers expect timestamp deltas of 0 (LOG-4). It is not
+            used if the rows have the column `timestamp`.
         max_bytes: largest size of the batch.
         kernel: for tests; None takes `load_kernel()`.
 
@@ -70,7 +75,8 @@ def encode_batch(
     row_count = sum(rows.row_count for rows in chunks)
     if not row_count:
         raise ValueError("a record batch holds at least one record")
-    sizes = _sizes(chunks, kernel)
+    base_timestamp_ms = _base_timestamp_ms(chunks, timestamp_ms)
+    sizes = _sizes(chunks, kernel, base_timestamp_ms)
     size = HEADER.size + sum(sizes)
     if size > min(max_bytes, MAX_BATCH_BYTES):
         reason = f"{row_count} rows make a batch of {size} bytes, expected at most {max_bytes}"
@@ -79,16 +85,33 @@ def encode_batch(
     batch = np.frombuffer(pa.allocate_buffer(size), np.uint8)
     position, offset_delta = HEADER.size, 0
     for rows, chunk_size in zip(chunks, sizes, strict=True):
-        kernel.encode(rows, first_offset_delta=offset_delta, output=batch[position : position + chunk_size])
+        kernel.encode(
+            rows,
+            first_offset_delta=offset_delta,
+            base_timestamp_ms=base_timestamp_ms,
+            output=batch[position : position + chunk_size],
+        )
         position += chunk_size
         offset_delta += rows.row_count
     writer = (-1 if producer_id is None else producer_id, producer_epoch, base_sequence)
-    _write_header(batch.data, row_count=row_count, timestamp_ms=timestamp_ms, writer=writer)
+    attributes = TRANSACTIONAL if is_transactional else 0
+    timestamps_ms = (base_timestamp_ms, _max_timestamp_ms(chunks, timestamp_ms))
+    _write_header(batch.data, attributes, row_count=row_count, timestamps_ms=timestamps_ms, writer=writer)
     return batch.tobytes()
 
 
-def _write_header(batch: memoryview, *, row_count: int, timestamp_ms: int, writer: tuple[int, int, int]) -> None:
-    """Write the header of a batch whose records are in place; `writer` has its three producer fields."""
+def _write_header(
+    batch: memoryview, attributes: int, *, row_count: int, timestamps_ms: tuple[int, int], writer: tuple[int, int, int]
+) -> None:
+    """Write the header of a batch whose records are in place.
+
+    Args:
+        batch: the batch.
+        attributes: its bits.
+        row_count: number of its records.
+        timestamps_ms: base timestamp, and largest timestamp.
+        writer: the three producer fields.
+    """
     HEADER.pack_into(
         batch,
         0,
@@ -97,21 +120,32 @@ def _write_header(batch: memoryview, *, row_count: int, timestamp_ms: int, write
         UNPLACED_EPOCH,
         MAGIC,
         0,  # checksum, which is written last
-        0,  # attributes
+        attributes,
         row_count - 1,
-        timestamp_ms,
-        timestamp_ms,
+        *timestamps_ms,
         *writer,
         row_count,
     )
     CHECKSUM.pack_into(batch, CHECKED_FROM - CHECKSUM.size, crc32c(batch[CHECKED_FROM:]))
 
 
-def _sizes(chunks: Sequence[Rows], kernel: Kernel) -> list[int]:
+def _base_timestamp_ms(chunks: Sequence[Rows], otherwise_ms: int) -> int:
+    """Return the timestamp of the first row, as Kafka's producer does."""
+    first = chunks[0].timestamps_ms if chunks else None
+    return otherwise_ms if first is None else int(first[0].as_py())
+
+
+def _max_timestamp_ms(chunks: Sequence[Rows], otherwise_ms: int) -> int:
+    latest = [int(pc.max(rows.timestamps_ms).as_py()) for rows in chunks if rows.timestamps_ms is not None]
+    return max(latest, default=otherwise_ms)
+
+
+def _sizes(chunks: Sequence[Rows], kernel: Kernel, base_timestamp_ms: int) -> list[int]:
     """Return the size of each chunk as records; offset deltas go on from chunk to chunk."""
     sizes = []
     offset_delta = 0
     for rows in chunks:
-        sizes.append(kernel.encoded_size(rows, first_offset_delta=offset_delta))
+        size = kernel.encoded_size(rows, first_offset_delta=offset_delta, base_timestamp_ms=base_timestamp_ms)
+        sizes.append(size)
         offset_delta += rows.row_count
     return sizes

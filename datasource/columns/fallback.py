@@ -51,13 +51,15 @@ class PythonKernel:
         columns = zip(*rows, strict=True) if rows else [()] * len(schema)
         return [pa.array(column, field.type) for column, field in zip(columns, schema, strict=False)]
 
-    def encoded_size(self, rows: Rows, *, first_offset_delta: int) -> int:
+    def encoded_size(self, rows: Rows, *, first_offset_delta: int, base_timestamp_ms: int = 0) -> int:
         """See `Kernel.encoded_size`."""
-        return sum(map(len, _encoded(rows, first_offset_delta)))
+        return sum(map(len, _encoded(rows, first_offset_delta, base_timestamp_ms)))
 
-    def encode(self, rows: Rows, *, first_offset_delta: int, output: npt.NDArray[np.uint8]) -> None:
+    def encode(
+        self, rows: Rows, *, first_offset_delta: int, base_timestamp_ms: int = 0, output: npt.NDArray[np.uint8]
+    ) -> None:
         """See `Kernel.encode`."""
-        output[:] = np.frombuffer(b"".join(_encoded(rows, first_offset_delta)), np.uint8)
+        output[:] = np.frombuffer(b"".join(_encoded(rows, first_offset_delta, base_timestamp_ms)), np.uint8)
 
 
 def _records(data: bytes, batch: np.void) -> Iterator[Record]:
@@ -98,12 +100,13 @@ def _refused(batch: np.void, outcome: Outcome, index: int) -> DecodeError:
     return refused_record(outcome, base_offset=int(batch["base_offset"]), index=index)
 
 
-def _encoded(rows: Rows, first_offset_delta: int) -> Iterator[bytes]:
+def _encoded(rows: Rows, first_offset_delta: int, base_timestamp_ms: int) -> Iterator[bytes]:
     """Yield each row as a record."""
-    columns = zip(_values(rows, rows.key), _values(rows, rows.value), _headers(rows), strict=True)
-    for offset_delta, (key, value, headers) in enumerate(columns, start=first_offset_delta):
-        record = Record(key=key, value=value, headers=headers, timestamp_ms=0)
-        yield write_record(record, offset_delta=offset_delta, base_timestamp_ms=0)
+    times = [base_timestamp_ms] * rows.row_count if rows.timestamps_ms is None else rows.timestamps_ms.to_pylist()
+    columns = zip(_values(rows, rows.key), _values(rows, rows.value), _headers(rows), times, strict=True)
+    for offset_delta, (key, value, headers, timestamp_ms) in enumerate(columns, start=first_offset_delta):
+        record = Record(key=key, value=value, headers=headers, timestamp_ms=timestamp_ms)
+        yield write_record(record, offset_delta=offset_delta, base_timestamp_ms=base_timestamp_ms)
 
 
 def _values(rows: Rows, column: pa.Array | None) -> list[bytes | None]:

@@ -4,7 +4,8 @@
  *
  * Each direction is one loop that runs twice: first it counts, then it writes into the buffers that the caller
  * allocated by the counts. Both runs check what they read, so no input makes them read outside of it; the input must
- * not change in between. All functions are inlined and `is_writing` is a constant, so each run is compiled by itself.
+ * not change in between. All functions are inlined, and `is_writing` and `has_timestamps` are constants, so each run is
+ * compiled by itself.
  *
  * The structures are those of `structures.py`, field by field. A change of one needs a new KERNEL_VERSION here and
  * there, so that a library of another version is refused.
@@ -13,7 +14,7 @@
 
 #include "record.h"
 
-#define KERNEL_VERSION 1
+#define KERNEL_VERSION 2
 
 EXPORTED const int64_t kernel_version = KERNEL_VERSION;
 
@@ -193,6 +194,8 @@ struct encoding {
     int64_t row_count;
     int64_t first_offset_delta; /* offset delta of the first row; the others count on from it */
     struct column_input key, value, header_lists, header_key, header_value;
+    const uint8_t *timestamps_ms; /* int64 for each row; NULL: all rows have the base timestamp */
+    int64_t base_timestamp_ms;    /* of the batch */
     uint8_t *output;
     int64_t output_size;
     int64_t byte_count; /* out */
@@ -254,10 +257,16 @@ INLINE bool put_value(struct encoding *encoding, const struct column_input *colu
     return range.length != MALFORMED;
 }
 
+INLINE int64_t timestamp_delta_ms(const struct encoding *encoding, int64_t row) {
+    uint64_t timestamp_ms;
+    memcpy(&timestamp_ms, encoding->timestamps_ms + row * (int64_t)sizeof timestamp_ms, sizeof timestamp_ms);
+    return (int64_t)(timestamp_ms - (uint64_t)encoding->base_timestamp_ms);
+}
+
 /* Puts a record without its length. */
-INLINE bool put_body(struct encoding *encoding, int64_t row, bool is_writing) {
+INLINE bool put_body(struct encoding *encoding, int64_t row, bool has_timestamps, bool is_writing) {
     put_varint(encoding, 0, is_writing); /* attributes */
-    put_varint(encoding, 0, is_writing); /* timestamp delta: all records of a write have the same time */
+    put_varint(encoding, has_timestamps ? timestamp_delta_ms(encoding, row) : 0, is_writing);
     put_varint(encoding, encoding->first_offset_delta + row, is_writing);
     bool is_sound = put_value(encoding, &encoding->key, row, is_writing);
     is_sound &= put_value(encoding, &encoding->value, row, is_writing);
@@ -271,13 +280,13 @@ INLINE bool put_body(struct encoding *encoding, int64_t row, bool is_writing) {
     return is_sound;
 }
 
-INLINE int64_t encode(struct encoding *shared, bool is_writing) {
+INLINE int64_t encode(struct encoding *shared, bool has_timestamps, bool is_writing) {
     struct encoding encoding = *shared; /* A copy, as in `decode`. */
     encoding.byte_count = 0;
     for (int64_t row = 0; row < encoding.row_count; row++) {
         /* A record begins with its length, so it is counted before it is written. */
         struct encoding counting = encoding;
-        if (!put_body(&counting, row, false)) {
+        if (!put_body(&counting, row, has_timestamps, false)) {
             return ARROW_MALFORMED;
         }
         int64_t body_size = counting.byte_count - encoding.byte_count;
@@ -287,7 +296,7 @@ INLINE int64_t encode(struct encoding *shared, bool is_writing) {
         }
         if (is_writing) {
             put_varint(&encoding, body_size, true);
-            put_body(&encoding, row, true);
+            put_body(&encoding, row, has_timestamps, true);
         }
         encoding.byte_count = counting.byte_count;
     }
@@ -296,7 +305,11 @@ INLINE int64_t encode(struct encoding *shared, bool is_writing) {
 }
 
 /* Counts the bytes of the rows as records. */
-EXPORTED int64_t encode_count(struct encoding *encoding) { return encode(encoding, false); }
+EXPORTED int64_t encode_count(struct encoding *encoding) {
+    return encoding->timestamps_ms == NULL ? encode(encoding, false, false) : encode(encoding, true, false);
+}
 
 /* Writes the records. Call it after `encode_count`, with the same columns. */
-EXPORTED int64_t encode_write(struct encoding *encoding) { return encode(encoding, true); }
+EXPORTED int64_t encode_write(struct encoding *encoding) {
+    return encoding->timestamps_ms == NULL ? encode(encoding, false, true) : encode(encoding, true, true);
+}

@@ -69,21 +69,25 @@ class Kernel(Protocol):
         """
         ...
 
-    def encoded_size(self, rows: Rows, *, first_offset_delta: int) -> int:
+    def encoded_size(self, rows: Rows, *, first_offset_delta: int, base_timestamp_ms: int = 0) -> int:
         """Return the exact size in bytes of the rows as records.
 
         Args:
             rows: the rows.
             first_offset_delta: offset delta of the first row.
+            base_timestamp_ms: of the batch, for rows that have timestamps.
         """
         ...
 
-    def encode(self, rows: Rows, *, first_offset_delta: int, output: npt.NDArray[np.uint8]) -> None:
+    def encode(
+        self, rows: Rows, *, first_offset_delta: int, base_timestamp_ms: int = 0, output: npt.NDArray[np.uint8]
+    ) -> None:
         """Write the rows as records.
 
         Args:
             rows: the rows.
             first_offset_delta: offset delta of the first row.
+            base_timestamp_ms: see `encoded_size`.
             output: has exactly the size that `encoded_size` returns.
         """
         ...

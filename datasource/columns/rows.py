@@ -4,6 +4,7 @@ column   type
 value    binary or string, or the large, view, fixed-size or dictionary form of one; null makes a tombstone
 key      likewise; optional
 headers  list or large list of struct<key: string, value: binary>; optional; a null list has no headers
+timestamp  timestamp in any unit, floored to milliseconds; optional; without it, the writer chooses one for all rows
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 RecordBatches: TypeAlias = pa.Table | pa.RecordBatch | Iterable[pa.RecordBatch]
 
-COLUMNS = ("value", "key", "headers")
+COLUMNS = ("value", "key", "headers", "timestamp")
 PLAIN_TYPES = (pa.binary(), pa.string(), pa.large_binary(), pa.large_string())
 
 
@@ -29,6 +31,7 @@ class Rows:
         value, key: binary, string, or the large form of one.
         header_lists: list or large list with an element for each header; its offsets point into the next two.
         header_keys, header_values: children of the lists, as long as their struct.
+        timestamps_ms: int64, milliseconds since 1970, without nulls.
     """
 
     row_count: int
@@ -37,6 +40,7 @@ class Rows:
     header_lists: pa.Array | None = None
     header_keys: pa.Array | None = None
     header_values: pa.Array | None = None
+    timestamps_ms: pa.Array | None = None
 
     @classmethod
     def of(cls, record_batch: pa.RecordBatch) -> Rows:
@@ -44,16 +48,18 @@ class Rows:
 
         Raises:
             TypeError: a column is missing or unknown, or has a type that cannot be written.
-            ValueError: a header or its key is null; a key is not UTF-8; an array is not valid Arrow.
+            ValueError: a header or its key is null; a key is not UTF-8; a timestamp is null or before 1970; an array is
+                not valid Arrow.
         """
         unknown = [name for name in record_batch.schema.names if name not in COLUMNS]
         if unknown or "value" not in record_batch.schema.names:
-            raise TypeError(f"columns {record_batch.schema.names}: expected value, and perhaps key and headers")
+            raise TypeError(f"columns {record_batch.schema.names}: expected value, and perhaps key, headers, timestamp")
         columns = dict(zip(record_batch.schema.names, record_batch.columns, strict=True))
         value = _plain_binary("value", columns["value"])
         key = _plain_binary("key", columns["key"]) if "key" in columns else None
+        timestamps_ms = _milliseconds(columns["timestamp"]) if "timestamp" in columns else None
         if "headers" not in columns:
-            return cls(row_count=record_batch.num_rows, value=value, key=key)
+            return cls(row_count=record_batch.num_rows, value=value, key=key, timestamps_ms=timestamps_ms)
         lists = _checked_headers(columns["headers"])
         return cls(
             row_count=record_batch.num_rows,
@@ -62,6 +68,7 @@ class Rows:
             header_lists=lists,
             header_keys=lists.values.field("key"),
             header_values=_plain_binary("the value of a header", lists.values.field("value")),
+            timestamps_ms=timestamps_ms,
         )
 
 
@@ -86,6 +93,20 @@ def _plain_binary(name: str, array: pa.Array) -> pa.Array:
         raise TypeError(f"{name} is {array.type}, expected binary or string")
     array.validate()
     return array
+
+
+def _milliseconds(timestamps: pa.Array) -> pa.Array:
+    """Return timestamps as milliseconds since 1970."""
+    if not pa.types.is_timestamp(timestamps.type):
+        raise TypeError(f"timestamp is {timestamps.type}, expected timestamp")
+    timestamps.validate()
+    if timestamps.null_count:
+        raise ValueError("the timestamp of a row is null: expected the time of its record")
+    earliest = pc.min(timestamps.cast(pa.int64())).as_py()
+    if earliest is not None and earliest < 0:
+        unit = timestamps.type.unit
+        raise ValueError(f"the timestamp of a row is {earliest} {unit} after 1970-01-01: expected that time or later")
+    return timestamps.cast(pa.timestamp("ms", timestamps.type.tz), safe=False).cast(pa.int64())
 
 
 def _checked_headers(lists: pa.Array) -> pa.Array:

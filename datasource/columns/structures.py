@@ -10,7 +10,7 @@ import ctypes
 
 import pyarrow as pa
 
-KERNEL_VERSION = 1
+KERNEL_VERSION = 2
 """Version of these structures; `kernel.c` has the same."""
 
 WIDE_TYPES = (pa.large_binary(), pa.large_string())
@@ -90,7 +90,8 @@ class ColumnInput(ctypes.Structure):
         if isinstance(array, pa.ListArray | pa.LargeListArray):
             # The third buffer belongs to the child.
             column.data_size = len(array.values)
-        elif data is not None:
+        else:
+            # Arrow has a buffer for the bytes, even if there are none.
             column.data, column.data_size = data.address, data.size
         return column
 
@@ -106,10 +107,17 @@ class Encoding(ctypes.Structure):
         ("header_lists", ColumnInput),
         ("header_key", ColumnInput),
         ("header_value", ColumnInput),
+        ("timestamps_ms", ctypes.c_void_p),
+        ("base_timestamp_ms", ctypes.c_int64),
         ("output", ctypes.c_void_p),
         ("output_size", ctypes.c_int64),
         ("byte_count", ctypes.c_int64),
     )
+
+
+def int64_address(array: pa.Array) -> int:
+    """Return the address of the first value of an int64 array without nulls."""
+    return int(array.buffers()[1].address) + 8 * int(array.offset)
 
 
 def offsets_room(length: int) -> pa.Buffer:

@@ -156,14 +156,15 @@ def _high_watermarks(data: bytes) -> Iterator[_Row]:
 
 
 def _writers(end_offset: Offset, data: bytes) -> Iterator[_Row]:
-    """Yield the writers of a producer snapshot, each with its remembered batches, oldest first."""
+    """Yield the writers of a producer snapshot, each with its remembered batches, oldest first; then transactions."""
     try:
         image = decode_producer_snapshot(data, end_offset=end_offset)
     except DecodeError as error:
         yield {"position": 0, "damage": str(error)}
         return
-    yield {"endOffset": end_offset, "logTime": image.log_time_ms, "producers": len(image.histories)}
-    for producer_id, history in image.histories.items():
+    writers = image.writers
+    yield {"endOffset": end_offset, "logTime": writers.log_time_ms, "producers": len(writers.histories)}
+    for producer_id, history in writers.histories.items():
         for written in history:
             yield {
                 "producerId": producer_id,
@@ -175,6 +176,23 @@ def _writers(end_offset: Offset, data: bytes) -> Iterator[_Row]:
                 "logTime": written.log_time_ms,
                 "contentChecksum": written.content_checksum,
             }
+    for transaction in image.transactions.transactions:
+        yield {
+            "openTransaction": transaction.producer_id,
+            "producerEpoch": transaction.producer_epoch,
+            "firstOffset": transaction.first_offset,
+            "lastOffset": transaction.last_offset,
+            "count": transaction.record_count,
+        }
+    for producer in image.transactions.producers:
+        yield {
+            "transactionalId": producer.name,
+            "producerId": producer.producer_id,
+            "producerEpoch": producer.producer_epoch,
+            "timeoutMs": producer.timeout_ms,
+        }
+    for commit in image.transactions.commits:
+        yield {"unfinishedCommit": commit.offset, "firstOffset": commit.first_offset, "missing": list(commit.missing)}
 
 
 def _entries(data: bytes, expected: str, columns: int) -> Iterator[list[str]]:

@@ -12,7 +12,7 @@ import typer
 from raft.cli.connection import BootstrapServer, Timeout, client_for
 from raft.cli.output import until_reader_leaves
 from raft.cli.printable import for_standard_output, to_json
-from raft.client import Client
+from raft.client import AbortedFilter, Client
 from raft.client.settings import DEFAULT_API_TIMEOUT_MS
 from raft.errors import ConfigError, CorruptBatchError, DecodeError
 from raft.records.batch import read_records
@@ -51,13 +51,13 @@ def read(
 
 def _offset(client: Client, option: str, text: str) -> Offset:
     if text == "latest":
-        return client.high_watermark()
+        return client.last_stable_offset()
     if text == "earliest" and option == "--from":
         return client.log_start_offset()
     if not text.isdecimal():
         places = "earliest, latest" if option == "--from" else "latest"
         raise typer.BadParameter(f"{option} {text}: expected {places} or an offset of 0 or more")
-    offset, end = Offset(int(text)), client.high_watermark()
+    offset, end = Offset(int(text)), client.last_stable_offset()
     if offset > end:
         raise ConfigError(f"{option} {offset} is after the end of the log, expected at most {end}")
     return offset
@@ -66,9 +66,11 @@ def _offset(client: Client, option: str, text: str) -> Offset:
 def _lines(client: Client, offset: Offset, end: Offset | None, *, control: bool, as_json: bool) -> Iterator[str]:
     while end is None or offset < end:
         fetched = client.fetch(offset, max_bytes=_FETCH_BYTES, max_wait_ms=_FOLLOW_WAIT_MS)
+        aborted = AbortedFilter(fetched.aborted)
         try:
             for batch in walk_batches(fetched.records):
-                for shown in _shown(batch, control=control):
+                records = () if aborted.drops(batch.header) else _shown(batch, control=control)
+                for shown in records:
                     if shown["offset"] >= offset and (end is None or shown["offset"] < end):
                         yield _in_json(shown) if as_json else _in_words(shown)
                 offset = max(offset, batch.header.end_offset)

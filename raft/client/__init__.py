@@ -1,8 +1,9 @@
 """Clients of a quorum: they find the leader, append, fetch committed records, describe the quorum.
 
 settings      where the quorum is, and how long to wait for it
-calls         what a client can ask for; controllers: the same for Apache Kafka's controllers
+calls         what a client can ask for, descriptions included; controllers: the same for Apache Kafka's controllers
 session       all decisions, without a socket or a clock; discovery: what one server says about its quorum
+readers       which nodes serve fetches; reader_requests: asks them before the leader
 steps         what a session asks its driver to do: send a request, wait, pause
 driver        carries out the steps, except for the waiting; exchange: the requests to one node
 blocking      the client for ordinary code (executors, the command line)
@@ -11,12 +12,27 @@ asynchronous  the client for asyncio
 
 import typing
 
+from raft.client.aborted import AbortedFilter
 from raft.client.blocking import Client
-from raft.client.results import Appended, BatchPlan, Fetched, LogPlace, QuorumDescription, ReplicaDescription
-from raft.client.settings import ClientSettings
-from raft.writers import WriteKey
+from raft.client.results import (
+    AbortedTransaction,
+    Appended,
+    BatchPlan,
+    Fetched,
+    LogPlace,
+    QuorumDescription,
+    ReplicaDescription,
+)
+from raft.client.settings import ClientSettings, ReadFrom
+from raft.wire.features import KEYED_WRITES_LEVEL, MULTIPART_WRITES_LEVEL
+from raft.writers import PARTS_OF_A_WRITE, WriteId, WriteKey
 
 __all__ = [
+    "KEYED_WRITES_LEVEL",
+    "MULTIPART_WRITES_LEVEL",
+    "PARTS_OF_A_WRITE",
+    "AbortedFilter",
+    "AbortedTransaction",
     "Appended",
     "AsyncClient",
     "BatchPlan",
@@ -25,7 +41,9 @@ __all__ = [
     "Fetched",
     "LogPlace",
     "QuorumDescription",
+    "ReadFrom",
     "ReplicaDescription",
+    "WriteId",
     "WriteKey",
 ]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 from types import TracebackType
 from typing import Self, assert_never
 
@@ -13,6 +15,8 @@ from raft.client.session import Session
 from raft.client.settings import ClientSettings
 from raft.client.steps import Result
 from raft.types import Endpoint, Epoch
+
+_logger = logging.getLogger(__name__)
 
 
 class AsyncClient:
@@ -34,7 +38,7 @@ class AsyncClient:
 
     def __init__(self, settings: ClientSettings, *, epoch: Epoch = Epoch(0)) -> None:
         self.settings = settings
-        self._session = Session(settings, epoch=epoch)
+        self._session = Session(settings, epoch=epoch, turn=os.getpid(), report=_logger.warning)
         self._driver = Driver(self._session, self._open_connection)
 
     async def __aenter__(self) -> Self:

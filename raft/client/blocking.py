@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import time
 from types import TracebackType
 from typing import Self, assert_never
 
-from raft.client import calls
+from raft.client import calls, descriptions
 from raft.client.blocking_connection import BlockingConnection
 from raft.client.driver import Arguments, AwaitExchange, Call, Driver, Sleep
 from raft.client.exchange import Exchange
@@ -16,6 +18,9 @@ from raft.client.settings import ClientSettings
 from raft.client.steps import Result
 from raft.types import Endpoint, Epoch, Offset, OffsetAndEpoch
 from raft.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from raft.writers import WriteId
+
+_logger = logging.getLogger(__name__)
 
 
 class Client:
@@ -32,7 +37,7 @@ class Client:
 
     def __init__(self, settings: ClientSettings, *, epoch: Epoch = Epoch(0)) -> None:
         self.settings = settings
-        self._session = Session(settings, epoch=epoch)
+        self._session = Session(settings, epoch=epoch, turn=os.getpid(), report=_logger.warning)
         self._driver = Driver(self._session, self._open_connection)
 
     def __enter__(self) -> Self:
@@ -66,21 +71,29 @@ class Client:
         """
         self._session.start_over(cluster_id=cluster_id, epoch=epoch)
 
-    def append(self, batch: bytes) -> Appended:
+    def append(self, batch: bytes, *, transactional_id: str | None = None) -> Appended:
         """See `raft.client.calls.append`."""
-        return self.call(calls.append, batch)
+        return self.call(calls.append, batch, transactional_id=transactional_id)
+
+    def abort_write(self, write: WriteId) -> None:
+        """See `raft.client.calls.abort_write`."""
+        self.call(calls.abort_write, write)
 
     def new_producer_id(self) -> int:
         """See `raft.client.calls.new_producer_id`."""
         return self.call(calls.new_producer_id)
 
-    def supports_keyed_writes(self) -> bool:
-        """See `raft.client.calls.supports_keyed_writes`."""
-        return self.call(calls.supports_keyed_writes)
+    def feature_level(self) -> int:
+        """See `raft.client.calls.feature_level`."""
+        return self.call(calls.feature_level)
 
     def fetch(self, start_offset: Offset, *, max_bytes: int = 1 << 20, max_wait_ms: int = 500) -> Fetched:
         """See `raft.client.calls.fetch_committed`."""
         return self.call(calls.fetch_committed, start_offset, max_bytes=max_bytes, max_wait_ms=max_wait_ms)
+
+    def leave_reader(self, reader: Endpoint) -> None:
+        """Do not fetch from a node for some time, because it sent damaged records; see `Fetched.reader`."""
+        self._session.readers.failed(reader)
 
     def log_start_offset(self) -> Offset:
         """The first offset of the log."""
@@ -88,8 +101,8 @@ class Client:
         assert found is not None, "a log has a start"
         return found.offset
 
-    def high_watermark(self) -> Offset:
-        """The offset below which everything is committed, as the leader knows it."""
+    def last_stable_offset(self) -> Offset:
+        """The end of what can be read: everything below is committed, and no transaction is open there."""
         found = self.find_offset(LATEST_TIMESTAMP)
         assert found is not None, "a log has an end"
         return found.offset
@@ -108,16 +121,22 @@ class Client:
         epoch: Epoch,
         *,
         max_records: int | None = None,
+        max_bytes: int | None = None,
         end_offset: Offset | None = None,
     ) -> BatchPlan:
         """See `raft.client.calls.plan_batch`."""
         return self.call(
-            calls.plan_batch, start_offset=start_offset, epoch=epoch, max_records=max_records, end_offset=end_offset
+            calls.plan_batch,
+            start_offset=start_offset,
+            epoch=epoch,
+            max_records=max_records,
+            max_bytes=max_bytes,
+            end_offset=end_offset,
         )
 
     def describe_quorum(self) -> QuorumDescription:
-        """See `raft.client.calls.describe_quorum`."""
-        return self.call(calls.describe_quorum)
+        """See `raft.client.descriptions.describe_quorum`."""
+        return self.call(descriptions.describe_quorum)
 
     def call(self, begin: Call[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         """Carry out one of `raft.client.calls`; it raises what that raises.

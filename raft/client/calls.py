@@ -1,4 +1,4 @@
-"""The calls of a client, as operations of its session: append, fetch, find offsets, describe the quorum.
+"""The calls of a client, as operations of its session: append, fetch, find offsets.
 
 The arguments `session` and `deadline` come from the driver (`raft.client.driver.Driver.call`). Every call raises what
 `Session.ask_leader` raises: QuorumUnavailableError, RequestError and ConfigError.
@@ -8,30 +8,36 @@ from __future__ import annotations
 
 from raft.client import controllers
 from raft.client.discovery import API_VERSIONS_REQUEST, Leader, Software
+from raft.client.reader_requests import ask_readers
 from raft.client.results import (
+    AbortedTransaction,
     Appended,
     BatchPlan,
     Fetched,
     FoundOffset,
     LogPlace,
-    QuorumDescription,
-    ReplicaDescription,
 )
 from raft.client.session import Deadline, ResponseStatus, Session
 from raft.client.steps import Operation
 from raft.errors import ConfigError, DecodeError, ErrorCode, OffsetOutOfRangeError
-from raft.types import Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
-from raft.wire.features import FEATURE_NAME, KEYED_WRITES_LEVEL
+from raft.types import Endpoint, Epoch, Offset, OffsetAndEpoch
+from raft.wire.features import FEATURE_NAME
 from raft.wire.mapping.partition import epoch_or_none, offset_or_none, sole, sole_partition
-from raft.wire.messages import describe_quorum as quorum
 from raft.wire.messages import fetch, produce
 from raft.wire.messages import list_offsets as offsets
 from raft.wire.messages import offset_for_leader_epoch as epochs
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from raft.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from raft.wire.messages.transactions import EndTxnRequest, EndTxnResponse
+from raft.writers import WriteId
+
+_WAIT_FOR_READER_MS = 100
+"""How long a node that does not lead may wait for records before another one is asked."""
 
 
-def append(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appended]:
+def append(
+    session: Session, deadline: Deadline, batch: bytes, *, transactional_id: str | None = None
+) -> Operation[Appended]:
     """Append one batch, which carries the key of its writer, and wait until it is committed.
 
     When a response is lost, the same bytes are sent again: the leader recognizes the key.
@@ -40,6 +46,7 @@ def append(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appe
         session: sends the requests.
         deadline: when to give up.
         batch: one record batch.
+        transactional_id: for a transactional batch, that of its transaction.
 
     Raises:
         RequestError: the leader refuses the batch, and a retry cannot change that.
@@ -51,6 +58,7 @@ def append(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appe
 
     def request_to(leader: Leader) -> produce.ProduceRequest:
         return produce.ProduceRequest(
+            transactional_id=transactional_id,
             acks=-1,
             timeout_ms=timeout_ms,
             topic_data=(
@@ -102,10 +110,37 @@ def new_producer_id(session: Session, deadline: Deadline) -> Operation[int]:
     return response.producer_id
 
 
-def supports_keyed_writes(session: Session, deadline: Deadline) -> Operation[bool]:
-    """Whether the leader is a node of this project that checks the keys of exactly-once writes."""
+def abort_write(session: Session, deadline: Deadline, write: WriteId) -> Operation[None]:
+    """Abort all open parts of a multipart write, and wait until that is committed. A write that is committed stays.
+
+    Args:
+        session: sends the requests.
+        deadline: when to give up.
+        write: the write.
+
+    Raises:
+        QuorumUnavailableError, ConfigError: see `append`.
+    """
+    _require_our_nodes((yield from session.find_software(deadline)), session)
+
+    def request_to(_leader: Leader) -> EndTxnRequest:
+        return EndTxnRequest(
+            transactional_id=write.transactional_id,
+            producer_id=write.producer_id,
+            producer_epoch=0,
+            committed=False,
+        )
+
+    def status_of(response: EndTxnResponse) -> ResponseStatus:
+        return ResponseStatus(error=response.error_code)
+
+    yield from session.ask_leader(request_to, status_of, deadline)
+
+
+def feature_level(session: Session, deadline: Deadline) -> Operation[int]:
+    """Return the level of this project's feature at the leader (see `raft.wire.features`); 0 for other software."""
     if (yield from session.find_software(deadline)) is not Software.KRAFT_SPARK:
-        return False
+        return 0
 
     def request_to(_leader: Leader) -> ApiVersionsRequest:
         return API_VERSIONS_REQUEST
@@ -114,10 +149,8 @@ def supports_keyed_writes(session: Session, deadline: Deadline) -> Operation[boo
         return ResponseStatus(error=response.error_code)
 
     response = yield from session.ask_leader(request_to, status_of, deadline)
-    return any(
-        feature.name == FEATURE_NAME and feature.max_version >= KEYED_WRITES_LEVEL
-        for feature in response.supported_features
-    )
+    levels = [feature.max_version for feature in response.supported_features if feature.name == FEATURE_NAME]
+    return max(levels, default=0)
 
 
 def fetch_committed(
@@ -139,14 +172,8 @@ def fetch_committed(
     """
     # A node that held the request for the whole time of the call would leave no time for its response.
     max_wait_ms = min(max_wait_ms, deadline.timeout_ms // 2)
-    if (yield from session.find_software(deadline)) is Software.APACHE_KAFKA:
-        return (
-            yield from controllers.fetch_committed(
-                session, deadline, start_offset, max_bytes=max_bytes, max_wait_ms=max_wait_ms
-            )
-        )
 
-    def request_to(leader: Leader) -> fetch.FetchRequest:
+    def request_to(leader: Leader, *, max_wait_ms: int = max_wait_ms) -> fetch.FetchRequest:
         partition = fetch.FetchRequestPartition(
             partition=0,
             current_leader_epoch=session.epoch,
@@ -173,22 +200,48 @@ def fetch_committed(
             )
         return ResponseStatus(error=partition.error_code, epoch=epoch_or_none(partition.current_leader.leader_epoch))
 
-    response = yield from session.ask_leader(request_to, status_of, deadline, may_wait_ms=max_wait_ms)
+    read = yield from ask_readers(
+        session,
+        lambda leader: request_to(leader, max_wait_ms=min(max_wait_ms, _WAIT_FOR_READER_MS)),
+        status_of,
+        lambda response: bool(sole_partition(response.responses).records),
+        deadline,
+    )
+    if read is not None:
+        return _fetched(read.response, reader=read.endpoint)
+    if (yield from session.find_software(deadline)) is Software.APACHE_KAFKA:
+        return (
+            yield from controllers.fetch_committed(
+                session, deadline, start_offset, max_bytes=max_bytes, max_wait_ms=max_wait_ms
+            )
+        )
+    return _fetched((yield from session.ask_leader(request_to, status_of, deadline, may_wait_ms=max_wait_ms)))
+
+
+def _fetched(response: fetch.FetchResponse, *, reader: Endpoint | None = None) -> Fetched:
     partition = sole_partition(response.responses)
     return Fetched(
         records=partition.records or b"",
-        high_watermark=offset_or_none(partition.high_watermark),
+        last_stable_offset=offset_or_none(partition.last_stable_offset),
+        aborted=tuple(
+            AbortedTransaction(each.producer_id, Offset(each.first_offset))
+            for each in partition.aborted_transactions or ()
+        ),
         log_start_offset=Offset(max(partition.log_start_offset, 0)),
+        reader=reader,
     )
 
 
 def find_offset(session: Session, deadline: Deadline, timestamp: int) -> Operation[FoundOffset | None]:
     """Ask the leader for the offset of the first record with this timestamp or a later one.
 
+    The last stable offset is linearizable at a leader of this project: it includes every write that was acknowledged
+    before the call and is not behind an open transaction (READ-1).
+
     Args:
         session: sends the requests.
         deadline: when to give up.
-        timestamp: in ms; or EARLIEST_TIMESTAMP for the log start offset, LATEST_TIMESTAMP for the high watermark.
+        timestamp: in ms; or EARLIEST_TIMESTAMP for the log start offset, LATEST_TIMESTAMP for the last stable offset.
 
     Returns:
         None if no committed record has such a timestamp.
@@ -201,11 +254,17 @@ def find_offset(session: Session, deadline: Deadline, timestamp: int) -> Operati
             partition_index=0, current_leader_epoch=session.epoch, timestamp=timestamp
         )
         topic = offsets.ListOffsetsRequestTopic(name=leader.topic.name, partitions=(partition,))
-        return offsets.ListOffsetsRequest(replica_id=-1, isolation_level=1, topics=(topic,))
+        return offsets.ListOffsetsRequest(
+            replica_id=-1,
+            isolation_level=1,
+            topics=(topic,),
+            timeout_ms=session.settings.request_timeout_ms,
+            is_linearizable=timestamp == offsets.LATEST_TIMESTAMP,
+        )
 
     def status_of(response: offsets.ListOffsetsResponse) -> ResponseStatus:
         partition = sole_partition(response.topics)
-        # The high watermark comes with the leader's own epoch; other offsets come with the epoch of their record.
+        # The last stable offset comes with the leader's own epoch; other offsets come with the epoch of their record.
         is_leaders = timestamp == offsets.LATEST_TIMESTAMP
         return ResponseStatus(
             error=partition.error_code, epoch=epoch_or_none(partition.leader_epoch) if is_leaders else None
@@ -242,6 +301,7 @@ def plan_batch(
     start_offset: Offset,
     epoch: Epoch,
     max_records: int | None = None,
+    max_bytes: int | None = None,
     end_offset: Offset | None = None,
 ) -> Operation[BatchPlan]:
     """Plan the next batch of a stream. A leader of this project needs one request for it (CLIENT-15).
@@ -254,7 +314,8 @@ def plan_batch(
         start_offset: where the batch starts.
         epoch: the epoch of the record before it, as far as it is known; the leader says where that epoch ends.
         max_records: the largest number of data records in the batch; None for any number.
-        end_offset: the latest end of the batch; None for the high watermark.
+        max_bytes: the largest size of the batch as it is stored, unless its first record batch is larger; None for any.
+        end_offset: the latest end of the batch; None for the last stable offset.
 
     Raises:
         QuorumUnavailableError: no response in time.
@@ -264,17 +325,19 @@ def plan_batch(
         request = epochs.BatchPlanRequest(
             start_offset=start_offset,
             max_records=-1 if max_records is None else max_records,
+            max_bytes=-1 if max_bytes is None else max_bytes,
             end_offset=-1 if end_offset is None else end_offset,
         )
         partition = yield from _ask_for_epoch(session, deadline, epoch, request)
         plan = partition.batch_plan
-        if plan.high_watermark >= 0:
+        if plan.last_stable_offset >= 0:
             return BatchPlan(
                 log_start_offset=Offset(plan.log_start_offset),
-                high_watermark=Offset(plan.high_watermark),
+                last_stable_offset=Offset(plan.last_stable_offset),
                 epoch_end=_epoch_end(partition),
                 start=_place(plan.start),
                 end=_place(plan.end),
+                size_bytes=plan.size_bytes if plan.size_bytes >= 0 else None,
             )
     latest = yield from find_offset(session, deadline, offsets.LATEST_TIMESTAMP)
     earliest = yield from find_offset(session, deadline, offsets.EARLIEST_TIMESTAMP)
@@ -282,7 +345,7 @@ def plan_batch(
         raise DecodeError("ListOffsets response without the offset of the start or the end of the log")
     return BatchPlan(
         log_start_offset=earliest.offset,
-        high_watermark=latest.offset,
+        last_stable_offset=latest.offset,
         epoch_end=(yield from end_of_epoch(session, deadline, epoch)),
     )
 
@@ -319,46 +382,4 @@ def _place(place: epochs.LogPlace) -> LogPlace | None:
         offset=Offset(place.offset),
         epoch=Epoch(max(place.epoch, 0)),
         checksum=place.checksum if place.checksum >= 0 else None,
-    )
-
-
-def describe_quorum(session: Session, deadline: Deadline) -> Operation[QuorumDescription]:
-    """Describe the quorum as its leader sees it (DESCRIBE-3)."""
-
-    def request_to(leader: Leader) -> quorum.DescribeQuorumRequest:
-        partition = quorum.DescribeQuorumRequestPartition(partition_index=0)
-        topic = quorum.DescribeQuorumRequestTopic(topic_name=leader.topic.name, partitions=(partition,))
-        return quorum.DescribeQuorumRequest(topics=(topic,))
-
-    def status_of(response: quorum.DescribeQuorumResponse) -> ResponseStatus:
-        if response.error_code:
-            return ResponseStatus(error=response.error_code, message=response.error_message)
-        partition = sole_partition(response.topics)
-        return ResponseStatus(error=partition.error_code, epoch=Epoch(max(partition.leader_epoch, 0)))
-
-    response = yield from session.ask_leader(request_to, status_of, deadline)
-    partition = sole_partition(response.topics)
-    return QuorumDescription(
-        cluster_id=session.cluster_id or "",
-        leader_id=NodeId(partition.leader_id),
-        leader_epoch=Epoch(partition.leader_epoch),
-        high_watermark=offset_or_none(partition.high_watermark),
-        voters=tuple(_replica(state) for state in partition.current_voters),
-        observers=tuple(_replica(state) for state in partition.observers),
-        endpoints={
-            NodeId(node.node_id): tuple(
-                Endpoint(listener.host, listener.port, listener.name) for listener in node.listeners
-            )
-            for node in response.nodes
-        },
-    )
-
-
-def _replica(state: quorum.ReplicaState) -> ReplicaDescription:
-    return ReplicaDescription(
-        node_id=NodeId(state.replica_id),
-        directory_id=state.replica_directory_id,
-        log_end_offset=offset_or_none(state.log_end_offset),
-        last_fetch_ms=state.last_fetch_timestamp if state.last_fetch_timestamp >= 0 else None,
-        last_caught_up_ms=state.last_caught_up_timestamp if state.last_caught_up_timestamp >= 0 else None,
     )

@@ -82,7 +82,7 @@ def fetch_committed(
         )
     return Fetched(
         records=_committed(response),
-        high_watermark=response.high_watermark,
+        last_stable_offset=response.high_watermark,
         log_start_offset=response.log_start_offset,
     )
 

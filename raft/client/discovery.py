@@ -82,14 +82,20 @@ class Lookup:
         cluster_id: the cluster that it belongs to; None if it did not say.
         leader: the leader; None if it named none.
         failure: why it named none, in words.
+        is_connected: whether a connection to it could be opened.
         servers: where the nodes of the quorum are, as far as it knows.
+        is_ours: whether it is a node of this project.
+        rack: its own rack; None if it has none, or did not say.
     """
 
     now_ms: int
     cluster_id: str | None = None
     leader: Leader | None = None
     failure: str = "knows no leader"
+    is_connected: bool = True
     servers: tuple[Endpoint, ...] = ()
+    is_ours: bool = False
+    rack: str | None = None
 
 
 def look_up_leader(
@@ -133,7 +139,7 @@ def software_of(versions: ApiVersionsResponse) -> Software:
 
 
 def _failed(outcome: Outcome) -> Lookup:
-    return Lookup(now_ms=outcome.now_ms, failure=outcome.failure or NO_RESPONSE)
+    return Lookup(now_ms=outcome.now_ms, failure=outcome.failure or NO_RESPONSE, is_connected=outcome.is_connected)
 
 
 def _ask_node(server: Endpoint, *, topic: str | None, timeout_ms: int) -> Operation[Lookup]:
@@ -157,7 +163,15 @@ def _ask_node(server: Endpoint, *, topic: str | None, timeout_ms: int) -> Operat
             # A node that does not lead may observe an Apache Kafka cluster: then the leader is one of its controllers.
             software=Software.KRAFT_SPARK if endpoint == server else None,
         )
-    return Lookup(now_ms=outcome.now_ms, cluster_id=response.cluster_id, leader=leader, servers=tuple(nodes.values()))
+    return Lookup(
+        now_ms=outcome.now_ms,
+        cluster_id=response.cluster_id,
+        leader=leader,
+        servers=tuple(nodes.values()),
+        is_ours=True,
+        # A node knows only its own rack.
+        rack=next((broker.rack for broker in response.brokers if broker.rack is not None), None),
+    )
 
 
 def _topic_in(response: MetadataResponse, expected: str | None) -> MetadataResponseTopic:

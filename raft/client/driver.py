@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Concatenate, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, assert_never
 
 from raft.client.exchange import Exchange
-from raft.client.failures import TIMED_OUT, in_words
+from raft.client.failures import NOT_CONNECTED, TIMED_OUT, in_words
 from raft.client.session import Deadline, Session
 from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause, Result, Step
 from raft.errors import CONNECT_ERRORS, LocalProtocolError, ProtocolError
@@ -172,12 +172,15 @@ class Driver(Generic[AnyTransport]):
         exchange = wait.transport.exchange
         is_in_flight, error = exchange.is_in_flight, exchange.error
         if is_in_flight and now_ms < exchange.deadline_ms:
-            return Outcome(now_ms=now_ms, is_pending=True)
+            return Outcome(now_ms=now_ms, is_pending=True, is_connected=exchange.is_connected)
         if is_in_flight or error is not None:
             self._close(wait.endpoint)
         if exchange.response is not None:
             return Outcome(now_ms=now_ms, response=exchange.response)
-        return Outcome(now_ms=now_ms, failure=TIMED_OUT if error is None else _in_words(error, step))
+        failure = TIMED_OUT if error is None else _in_words(error, step)
+        if failure == TIMED_OUT and not exchange.is_connected:
+            failure = NOT_CONNECTED
+        return Outcome(now_ms=now_ms, failure=failure, is_connected=exchange.is_connected)
 
     def _give_up_requests(self) -> None:
         """Close the connections whose request is still in flight, after an error or a cancellation."""

@@ -26,11 +26,13 @@ class Exchange:
         is_in_flight: whether a request was begun that has neither a response nor an error.
         deadline_ms: when the last request begun times out, on the driver's clock.
         response: the response to the last request begun; None while it is in flight, and if it failed.
+        is_connected: whether the connection was opened.
         error: what ended the connection; None while it can be used. It stays: the next request needs a new exchange.
     """
 
     def __init__(self, client_id: str) -> None:
         self.is_in_flight = False
+        self.is_connected = False
         self.deadline_ms = 0
         self.response: Message | None = None
         self.error: Exception | None = None
@@ -55,6 +57,7 @@ class Exchange:
 
     def data_to_send(self) -> bytes:
         """Return the bytes to send next, each only once; empty if there are none."""
+        self.is_connected = True  # The owner of the socket calls this only then.
         return self._connection.data_to_send()
 
     def receive_data(self, data: bytes) -> None:

@@ -6,6 +6,8 @@ import os
 
 NO_RESPONSE = "no response"
 TIMED_OUT = "no response in time"
+NOT_CONNECTED = "no connection in time"
+PENDING = "no response yet"
 CLOSED_BY_NODE = "the node closed the connection"
 
 

@@ -20,6 +20,14 @@ class Appended:
     is_superseded: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class AbortedTransaction:
+    """The records of a producer from `first_offset` up to its next ABORT marker are not to be read."""
+
+    producer_id: int
+    first_offset: Offset
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
     """Committed records.
@@ -27,13 +35,18 @@ class Fetched:
     Fields:
         records: whole batches, of which the first may begin before the fetch offset; empty if none was committed in
             time.
-        high_watermark: everything below it is committed; None while the leader does not know it yet.
+        last_stable_offset: everything below it is committed, and no transaction is open there; None while the leader
+            does not know it yet.
         log_start_offset: the first offset of the log.
+        aborted: the aborted transactions among the records, by first offset.
+        reader: the node that sent them, if it is not the leader; None for the leader.
     """
 
     records: bytes
-    high_watermark: Offset | None
+    last_stable_offset: Offset | None
     log_start_offset: Offset
+    aborted: tuple[AbortedTransaction, ...] = ()
+    reader: Endpoint | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +55,7 @@ class FoundOffset:
 
     Fields:
         offset: the offset.
-        epoch: the epoch of the record there; for the high watermark, the leader's; None if it is unknown.
+        epoch: the epoch of the record there; for the last stable offset, the leader's; None if it is unknown.
     """
 
     offset: Offset
@@ -70,18 +83,21 @@ class BatchPlan:
     """What a leader says about its committed log, and about the next batch of a stream.
 
     Fields:
-        log_start_offset, high_watermark: the bounds of the committed log.
+        log_start_offset, last_stable_offset: the bounds of what can be read.
         epoch_end: the largest epoch up to the requested one, and the end of its committed records; None if the
             requested epoch has not begun. See `raft.client.calls.end_of_epoch`.
         start, end: the bounds of the batch; None if the start is outside the log, or the leader does not plan batches,
             as older nodes and Apache Kafka's controllers do not.
+        size_bytes: the size of the batch as it is stored, if the request limits it; None otherwise, and if the leader
+            cannot limit it.
     """
 
     log_start_offset: Offset
-    high_watermark: Offset
+    last_stable_offset: Offset
     epoch_end: OffsetAndEpoch | None
     start: LogPlace | None = None
     end: LogPlace | None = None
+    size_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,20 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from raft.client.discovery import API_VERSIONS_REQUEST, Leader, Lookup, Software, look_up_leader, software_of
+from raft.client.failures import PENDING
+from raft.client.outage import Outage, Report
+from raft.client.readers import Readers
 from raft.client.settings import ClientSettings
 from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause
 from raft.codec import Message
-from raft.errors import ConfigError, ErrorCode, LowerEpochError, QuorumUnavailableError, RequestError, error_name
+from raft.errors import (
+    ConfigError,
+    ErrorCode,
+    LowerEpochError,
+    QuorumUnavailableError,
+    RequestError,
+    error_name,
+)
 from raft.types import Endpoint, Epoch
 from raft.wire.messages.api_versions import ApiVersionsResponse
 
@@ -26,6 +36,7 @@ _RETRIABLE = frozenset(
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
         ErrorCode.REQUEST_TIMED_OUT,
         ErrorCode.BROKER_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
         ErrorCode.FENCED_LEADER_EPOCH,
         ErrorCode.UNKNOWN_LEADER_EPOCH,
         ErrorCode.OFFSET_NOT_AVAILABLE,
@@ -67,20 +78,33 @@ class Session:
     Args:
         settings: where the quorum is, and how long to wait for it.
         epoch: the highest leader epoch known from before.
+        turn: see `raft.client.readers.Readers`.
+        report: gets the warnings of `raft.client.outage`.
 
     Attributes:
         epoch: the highest leader epoch seen.
         cluster_id: the id of the cluster; None before the first response.
+        servers: the nodes that are known; the list only grows.
+        readers: those that serve fetches.
     """
 
-    def __init__(self, settings: ClientSettings, *, epoch: Epoch = Epoch(0)) -> None:
+    def __init__(
+        self,
+        settings: ClientSettings,
+        *,
+        epoch: Epoch = Epoch(0),
+        turn: int = 0,
+        report: Report = lambda _warning: None,
+    ) -> None:
         self.settings = settings
         self.epoch = epoch
         self.cluster_id: str | None = None
-        self._servers: list[Endpoint] = list(settings.bootstrap_servers)
+        self.servers: list[Endpoint] = list(settings.bootstrap_servers)
         self._next_server = 0
         self._leader: Leader | None = None
         self._found_topic: str | None = None
+        self.readers = Readers(settings, turn=turn)
+        self._outage = Outage(settings, report)
 
     def start_over(self, *, cluster_id: str | None, epoch: Epoch) -> None:
         """Forget everything that responses said, except the addresses of nodes, and start from these values.
@@ -93,6 +117,7 @@ class Session:
         self.epoch = epoch
         self._leader = None
         self._found_topic = None
+        self.readers.forget()
 
     def ask_leader(
         self,
@@ -117,23 +142,26 @@ class Session:
             ConfigError: the quorum belongs to another cluster, or hosts another topic.
         """
         now_ms = deadline.started_ms
+        self._outage.begin(deadline.started_ms, deadline.timeout_ms)
         while True:
             leader = self._leader
             if leader is None or leader.software is None:
-                leader, now_ms = yield from self._find_leader(deadline, now_ms)
+                leader, now_ms = yield from self.find_leader(deadline, now_ms)
             request = request_to(leader)
             outcome = yield from self._ask_or_switch(leader, request, deadline, now_ms, may_wait_ms=may_wait_ms)
             now_ms = outcome.now_ms
             if self._leader is not leader:
                 continue  # A newer leader is known and gets the same request.
             if outcome.response is None:
-                failure = f"{leader.endpoint}: {outcome.failure}"
+                failure = str(outcome.failure)
             else:
                 status = status_of(outcome.response)  # type: ignore[arg-type]  # a response is of its request's API
-                if self._accepts(status):
+                if self.accepts(status):
+                    self._outage.end(now_ms)
                     return outcome.response  # type: ignore[return-value]
-                failure = f"{leader.endpoint}: {error_name(status.error)}"
-            now_ms = yield from self._forget_leader(failure, deadline, now_ms)
+                failure = error_name(status.error)
+            self._outage.add(leader.endpoint, failure, is_connected=outcome.is_connected)
+            now_ms = yield from self._forget_leader(f"{leader.endpoint}: {failure}", deadline, now_ms)
 
     def find_software(self, deadline: Deadline) -> Operation[Software]:
         """Find out which software the leader runs.
@@ -147,16 +175,17 @@ class Session:
         """
         leader = self._leader
         if leader is None or leader.software is None:
-            leader, _ = yield from self._find_leader(deadline, deadline.started_ms)
+            leader, _ = yield from self.find_leader(deadline, deadline.started_ms)
         assert leader.software is not None, "the leader was asked for its versions"
         return leader.software
 
-    def _accepts(self, status: ResponseStatus) -> bool:
+    def accepts(self, status: ResponseStatus) -> bool:
         """Whether a response is neither an error nor of an older epoch; remembers its epoch.
 
         Raises:
             RequestError: it is an error that a retry cannot change.
         """
+        self._outage.has_reached = True
         is_old = status.epoch is not None and status.epoch < self.epoch
         if status.epoch is not None:
             self.epoch = max(self.epoch, status.epoch)
@@ -172,6 +201,7 @@ class Session:
             QuorumUnavailableError: no time is left for another request.
         """
         self._leader = None
+        self._outage.check(now_ms)
         if deadline.left_ms(now_ms) <= self.settings.retry_backoff_ms:
             raise QuorumUnavailableError(
                 f"no response from the leader within {deadline.timeout_ms} ms; last failure: {failure}"
@@ -216,7 +246,7 @@ class Session:
         pause_ms = self.settings.retry_backoff_ms
         turn = self._next_server
         while True:
-            others = [server for server in self._servers if server != leader.endpoint]
+            others = [server for server in self.servers if server != leader.endpoint]
             if others:
                 timeout_ms = min(self.settings.patience_ms, deadline.left_ms(now_ms))
                 server = others[turn % len(others)]
@@ -229,21 +259,30 @@ class Session:
             if not outcome.is_pending:
                 return outcome
             now_ms = outcome.now_ms
+            self._outage.add(leader.endpoint, PENDING, is_connected=outcome.is_connected)
+            self._outage.check(now_ms)
             pause_ms = min(2 * pause_ms, self.settings.patience_ms // 2)
 
     def _newer_leader(self, server: Endpoint, timeout_ms: int, *, than: Leader) -> Operation[Leader | None]:
         try:
-            lookup = yield from self._look_up_leader(server, timeout_ms, busy=than.endpoint)
+            lookup = yield from self.look_up_leader(server, timeout_ms, busy=than.endpoint)
         except ConfigError:
             return None  # A node of another cluster, at an endpoint of this one, names no leader of this one.
         found = lookup.leader
+        if found is None:
+            self._outage.add(server, lookup.failure, is_connected=lookup.is_connected)
         return found if found is not None and self._is_newer(found, than=than) else None
 
     def _is_newer(self, found: Leader, *, than: Leader) -> bool:
         return found.epoch > than.epoch and found.epoch >= self.epoch and found.endpoint != than.endpoint
 
-    def _find_leader(self, deadline: Deadline, now_ms: int) -> Operation[tuple[Leader, int]]:
-        """Find the leader and its software, unless they are known; also returns the driver's clock."""
+    def find_leader(self, deadline: Deadline, now_ms: int) -> Operation[tuple[Leader, int]]:
+        """Find the leader and its software, unless they are known; also returns the driver's clock.
+
+        Raises:
+            QuorumUnavailableError, ConfigError: see `ask_leader`.
+        """
+        self._outage.begin(deadline.started_ms, deadline.timeout_ms)
         while True:
             leader = self._leader
             if leader is None:
@@ -258,6 +297,7 @@ class Session:
                 if isinstance(outcome.response, ApiVersionsResponse):
                     self._leader = replace(leader, software=software_of(outcome.response))
                 else:
+                    self._outage.add(leader.endpoint, str(outcome.failure), is_connected=outcome.is_connected)
                     now_ms = yield from self._forget_leader(f"{leader.endpoint}: {outcome.failure}", deadline, now_ms)
 
     def _search_leader(self, deadline: Deadline, now_ms: int) -> Operation[int]:
@@ -270,21 +310,24 @@ class Session:
         error: type[QuorumUnavailableError] = QuorumUnavailableError
         patience_ms = self.settings.patience_ms
         while True:
-            for _ in range(len(self._servers)):
-                server = self._servers[self._next_server % len(self._servers)]
+            for _ in range(len(self.servers)):
+                server = self.servers[self._next_server % len(self.servers)]
                 self._next_server += 1
                 timeout_ms = min(patience_ms, self.settings.request_timeout_ms, deadline.left_ms(now_ms))
-                lookup = yield from self._look_up_leader(server, timeout_ms)
+                lookup = yield from self.look_up_leader(server, timeout_ms)
                 now_ms = lookup.now_ms
                 found = lookup.leader
                 if found is not None and found.epoch >= self.epoch:
                     self._next_server -= 1  # It knew the leader, so it is asked first next time.
+                    self._outage.remove(server)
                     self._set_leader(found)
                     return now_ms
                 failures[server] = lookup.failure
                 if found is not None:
                     failures[server] = f"knows a leader of epoch {found.epoch}, but epoch {self.epoch} was seen"
                     error = LowerEpochError
+                self._outage.add(server, failures[server], is_connected=lookup.is_connected)
+                self._outage.check(now_ms)
                 if deadline.left_ms(now_ms) <= self.settings.retry_backoff_ms:
                     raise error(
                         f"no leader found within {deadline.timeout_ms} ms: "
@@ -293,8 +336,17 @@ class Session:
             now_ms = (yield Pause(duration_ms=self.settings.retry_backoff_ms)).now_ms
             patience_ms *= 2
 
-    def _look_up_leader(self, server: Endpoint, timeout_ms: int, *, busy: Endpoint | None = None) -> Operation[Lookup]:
-        """Ask one node for the leader, and learn from it where the other nodes are."""
+    def look_up_leader(self, server: Endpoint, timeout_ms: int, *, busy: Endpoint | None = None) -> Operation[Lookup]:
+        """Ask one node for the leader, and learn from it where the other nodes are.
+
+        Args:
+            server: the node; no request to it may be in flight.
+            timeout_ms: how long each response may take.
+            busy: see `raft.client.discovery.look_up_leader`.
+
+        Raises:
+            ConfigError: the node belongs to another cluster than expected, or hosts another topic.
+        """
         lookup = yield from look_up_leader(
             server, topic=self.settings.topic, timeout_ms=timeout_ms, found_topic=self._found_topic, busy=busy
         )
@@ -317,4 +369,4 @@ class Session:
             why = "kraft.cluster.id" if self.settings.cluster_id else "seen before"
             raise ConfigError(f"the quorum has cluster id {lookup.cluster_id}, expected {expected} ({why})")
         self.cluster_id = lookup.cluster_id
-        self._servers += [endpoint for endpoint in lookup.servers if endpoint not in self._servers]
+        self.servers += [endpoint for endpoint in lookup.servers if endpoint not in self.servers]

@@ -67,12 +67,14 @@ class Outcome:
         response: the response; None after a pause or a failure, and while it is pending.
         failure: why there is no response, in words; None otherwise.
         is_pending: whether the request is still in flight.
+        is_connected: whether a connection to the node could be opened.
     """
 
     now_ms: int
     response: Message | None = None
     failure: str | None = None
     is_pending: bool = False
+    is_connected: bool = True
 
 
 Operation: TypeAlias = Generator[Step, Outcome, Result]

@@ -85,7 +85,9 @@ class NodeConfig:
             last write, in log time, unless it is one of the newest; every node of the quorum needs the same value.
         writer_expiration_ms: the same for streaming queries and other writers of several versions.
         message_timestamp_after_max_ms: how far a record's timestamp may lie ahead of the leader's clock.
-        records_strict: refuse records on which a Java node's reader would exit.
+        transaction_max_timeout_ms: longest duration of a transaction; one that is open for longer is aborted.
+        rack: its rack, or availability zone: clients of the same rack may prefer it to others; None if it has none.
+        records_strict: refuse records and transactions on which a Java node's reader would exit.
         warnings: for the operator, one sentence each.
     """
 
@@ -118,6 +120,10 @@ class NodeConfig:
     )
     writer_expiration_ms: int = _key("raft.writer.expiration.ms", _long_milliseconds, defaults.WRITER_EXPIRATION_MS)
     message_timestamp_after_max_ms: int = _key("log.message.timestamp.after.max.ms", _long_milliseconds, 3_600_000)
+    transaction_max_timeout_ms: int = _key(
+        "transaction.max.timeout.ms", _number(at_least=1), defaults.TRANSACTION_MAX_TIMEOUT_MS
+    )
+    rack: str | None = _key("broker.rack", _text, None)
     topic_name: str = _key("raft.topic.name", values.topic_name, "__cluster_metadata")
     topic_id: Uuid = _key("raft.topic.id", values.uuid, Uuid("AAAAAAAAAAAAAAAAAAAAAQ"))
     verify_voter_addresses: bool = _key("raft.voters.verify.address", values.truth, False)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import assert_never
 
+from raft.core.appender import Appender
 from raft.core.events import AppendRequested
-from raft.core.fetching import wake_fetches
 from raft.core.parking import PendingAppend
+from raft.core.read_index import respond_when_confirmed, wait_for_commit
 from raft.core.roles import Leader
 from raft.core.state import State
+from raft.core.transactions import abort_parts, commit_parts, judge_transactional, start_timeout, unfit_parts
 from raft.errors import ErrorCode
-from raft.types import Batch, Offset
-from raft.writers import Accepted, Refused, Repeated
+from raft.types import FIRST_KEYED_PRODUCER_ID, Offset, WriteCommit
+from raft.writers import Accepted, Refused, Repeated, Verdict, WriteId
 
 
 def on_appends(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
@@ -28,45 +29,63 @@ def on_appends(state: State, events: Sequence[AppendRequested], now_ms: int) -> 
         events: the appends, in the order in which they came.
         now_ms: the present time.
     """
-    accepted: list[Batch] = []
+    appender = Appender(state)
     for event in events:
-        batch = _judge(state, event, now_ms)
-        if batch is not None:
-            accepted.append(batch)
-    if accepted:
-        state.order_append(tuple(accepted))
-        wake_fetches(state, now_ms, high_watermark_moved=False)
+        _handle(state, appender, event, now_ms)
+    appender.finish(now_ms)
 
 
-def _judge(state: State, event: AppendRequested, now_ms: int) -> Batch | None:
-    """Return the batch with its offsets, counted in the log, if it is to be written; None if not."""
+def _handle(state: State, appender: Appender, event: AppendRequested, now_ms: int) -> None:
     if not isinstance(state.role, Leader):
         state.respond_to_append(event.request_id, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        return None
-    verdict = state.writers.judge(event.batch.header)
+        return
+    verdict = _judge(state, event)
     match verdict:
         case Accepted():
-            batch = _placed(state, event.batch)
-            state.count_in(batch.header)
-            _wait_for_commit(state, event, batch.header.base_offset, batch.header.end_offset, now_ms)
-            return batch
+            base_offset = _append(state, appender, event, now_ms)
+            _wait_for_commit(state, event, base_offset, state.log.end_offset, now_ms)
         case Repeated():
             _wait_for_commit(state, event, verdict.base_offset, verdict.end_offset, now_ms)
         case Refused(base_offset=int() as base_offset, end_offset=int() as end_offset):
             _wait_for_commit(state, event, Offset(base_offset), Offset(end_offset), now_ms, refused=verdict)
+        case Refused() if isinstance(event.batch.header.control_value, WriteCommit):
+            # A successor that this leader does not know of may have the parts.
+            refusal = _pending(event, None, state.log.end_offset, now_ms, refused=verdict)
+            respond_when_confirmed(state, refusal)
         case Refused():
             state.respond_to_append(event.request_id, verdict.error, message=verdict.message)
         case _:
             assert_never(verdict)
-    return None
 
 
-def _placed(state: State, batch: Batch) -> Batch:
-    """Return the batch with the offsets of the log end and this leader's epoch; its records do not change."""
-    header = batch.header
-    base_offset = state.log.end_offset
-    last_offset = Offset(base_offset + header.last_offset - header.base_offset)
-    return replace(batch, header=replace(header, base_offset=base_offset, last_offset=last_offset, epoch=state.epoch))
+def _judge(state: State, event: AppendRequested) -> Verdict:
+    header = event.batch.header
+    if header.is_transactional:
+        return judge_transactional(state, event)
+    if event.transactional_id is not None:
+        return Refused(error=ErrorCode.INVALID_TXN_STATE, message="a batch that is not transactional, in a transaction")
+    if header.producer_id is not None and state.transactions.producer_with(header.producer_id) is not None:
+        return Refused(
+            error=ErrorCode.INVALID_TXN_STATE, message="a producer with a transactional id writes in transactions only"
+        )
+    verdict = state.writers.judge(header)
+    if isinstance(verdict, Accepted) and isinstance(header.control_value, WriteCommit):
+        return unfit_parts(state, header, header.control_value) or verdict
+    return verdict
+
+
+def _append(state: State, appender: Appender, event: AppendRequested, now_ms: int) -> Offset:
+    """Append a batch, and the markers that belong to it; return its base offset."""
+    header, commit = event.batch.header, event.batch.header.control_value
+    if state.transactions.has_parts and (header.producer_id or 0) >= FIRST_KEYED_PRODUCER_ID:
+        winners = [part.producer_id for part in commit.parts] if isinstance(commit, WriteCommit) else []
+        abort_parts(state, appender, WriteId.of(header), but=winners)
+    base_offset = appender.add(event.batch)
+    if header.is_transactional:
+        start_timeout(state, header, now_ms)
+    elif isinstance(commit, WriteCommit):
+        commit_parts(state, appender)
+    return base_offset
 
 
 def _wait_for_commit(
@@ -78,17 +97,23 @@ def _wait_for_commit(
     *,
     refused: Refused | None = None,
 ) -> None:
+    """Respond when everything below `end_offset` is committed, and every transaction that has ended so far.
+
+    A multipart write ends with its last marker, which may be far behind its commit if leaders changed between them.
+    """
+    end_offset = max(end_offset, state.transactions.ends_committed_at)
+    wait_for_commit(state, _pending(event, base_offset, end_offset, now_ms, refused=refused))
+
+
+def _pending(
+    event: AppendRequested, base_offset: Offset | None, end_offset: Offset, now_ms: int, *, refused: Refused | None
+) -> PendingAppend:
     error, message = (refused.error, refused.message) if refused is not None else (ErrorCode.NONE, None)
-    if state.high_watermark is not None and end_offset <= state.high_watermark:
-        state.respond_to_append(event.request_id, error, base_offset, message)
-        return
-    state.appends.add(
-        PendingAppend(
-            request_id=event.request_id,
-            base_offset=base_offset,
-            end_offset=end_offset,
-            error=error,
-            message=message,
-            deadline_ms=now_ms + event.timeout_ms,
-        )
+    return PendingAppend(
+        request_id=event.request_id,
+        base_offset=base_offset,
+        end_offset=end_offset,
+        error=error,
+        message=message,
+        deadline_ms=now_ms + event.timeout_ms,
     )

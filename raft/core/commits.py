@@ -63,11 +63,12 @@ def commit(state: State, high_watermark: Offset) -> None:
     """Move the high watermark: the records below are committed, and no leader will ever truncate them."""
     state.high_watermark = high_watermark
     state.known_committed = max(state.known_committed, high_watermark)
-    state.writers.committed(high_watermark)
+    state.producers.committed(high_watermark)
     state.committed_bytes.commit(high_watermark)
+    state.stable_bytes.commit(state.transactions.last_stable_offset(high_watermark))
     for append in [append for append in state.appends if append.end_offset <= high_watermark]:
         state.appends.take(append.request_id)
-        state.respond_to_append(append.request_id, append.error, append.base_offset, append.message)
+        state.respond_to_append(append.request_id, append.error, append.base_offset, append.message, append.producer)
 
 
 def end_overdue_appends(state: State, now_ms: int) -> None:

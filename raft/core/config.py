@@ -36,6 +36,7 @@ class CoreConfig:
         request_timeout_ms: how long to wait for a response.
         retry_backoff_ms: how long no request is sent to a node after a failed one.
         fetch_max_bytes: most bytes to fetch at once.
+        transaction_max_timeout_ms: longest duration of a transaction; one that is open for longer is aborted.
     """
 
     replica: ReplicaKey
@@ -50,6 +51,7 @@ class CoreConfig:
     request_timeout_ms: int = defaults.REQUEST_TIMEOUT_MS
     retry_backoff_ms: int = defaults.RETRY_BACKOFF_MS
     fetch_max_bytes: int = defaults.FETCH_MAX_BYTES
+    transaction_max_timeout_ms: int = defaults.TRANSACTION_MAX_TIMEOUT_MS
 
     @property
     def node_id(self) -> NodeId:

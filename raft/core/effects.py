@@ -12,7 +12,8 @@ from enum import Enum
 
 from raft.core.messages import AppendResponse, OutgoingRequest, Response
 from raft.core.roles import Role
-from raft.types import Batch, ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
+from raft.transactions import AbortedTransaction
+from raft.types import Batch, BatchHeader, ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,10 +24,23 @@ class StoreElectionState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AppendBatches:
-    """Append these batches, with the offsets and epochs of their headers written into the bytes."""
+class ControlBatch:
+    """A control batch of this leader. The runtime makes its bytes, with the present time; its size is not known yet."""
 
-    batches: tuple[Batch, ...]
+    header: BatchHeader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendBatches:
+    """Append these batches, with the offsets and epochs of their headers written into the bytes.
+
+    Fields:
+        batches: in the order of the log.
+        aborted: the transactions that these batches abort, for the index of aborted transactions.
+    """
+
+    batches: tuple[Batch | ControlBatch, ...]
+    aborted: tuple[AbortedTransaction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

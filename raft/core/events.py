@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from raft.core.messages import ClientFetchRequest, IncomingRequest, IncomingResponse
-from raft.types import Batch, Epoch, Offset
+from raft.types import Batch, ControlType, Epoch, Offset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class RequestReceived:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestAbandoned:
-    """The sender of a request has disconnected. A parked fetch is dropped; an append in the log stays there."""
+    """The sender of a request has disconnected. A parked fetch or read is dropped; an append in the log stays there."""
 
     request_id: int
 
@@ -65,11 +65,15 @@ class AppendRequested:
 
     The batch was checked before: its checksum, size and format are valid. The base offset and epoch in its header are
     not ours yet. The response is sent when it is committed, or with REQUEST_TIMED_OUT after `timeout_ms`.
+
+    Fields:
+        transactional_id: the one in the request; None if it has none.
     """
 
     request_id: int
     batch: Batch
     timeout_ms: int
+    transactional_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +81,60 @@ class AppendsRequested:
     """Several clients' appends that came together. They share one write and one flush of the log."""
 
     appends: tuple[AppendRequested, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerInitRequested:
+    """A producer begins to use a transactional id (TXN-3). The response has its producer id and epoch.
+
+    Fields:
+        transactional_id: the id. A transaction of the producer that has it now is aborted.
+        transaction_timeout_ms: longest duration of the producer's transactions.
+        new_producer_id: a random producer id, used if the transactional id has none yet.
+        present: producer id and epoch that the producer has now, if it only asks for the next epoch; None otherwise.
+        timeout_ms: how long the request may wait.
+    """
+
+    request_id: int
+    transactional_id: str
+    transaction_timeout_ms: int
+    new_producer_id: int
+    present: tuple[int, int] | None = None
+    timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionEndRequested:
+    """A client ends a transaction (TXN-4): its producer, the driver of a multipart write, or an operator.
+
+    Fields:
+        transactional_id: that of the producer or of the write; None if an operator aborts the transaction of a
+            producer id.
+        producer_id, producer_epoch: of the producer; not used for a write, all parts of which are aborted.
+        end: COMMIT or ABORT.
+        new_producer_id: a random producer id, if the producer goes on with another epoch afterwards (KIP-890), and
+            these are used up; None if it keeps its epoch.
+        timeout_ms: how long the request may wait.
+    """
+
+    request_id: int
+    transactional_id: str | None
+    producer_id: int
+    producer_epoch: int
+    end: ControlType
+    new_producer_id: int | None = None
+    timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadIndexRequested:
+    """A client asks for the end of the log, which must include all that was committed before (READ-1).
+
+    The response says only that this node still leads: the high watermark is then as high as required.
+    """
+
+    request_id: int
+    timeout_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +168,9 @@ Event = (
     | RequestFailed
     | AppendRequested
     | AppendsRequested
+    | ProducerInitRequested
+    | TransactionEndRequested
+    | ReadIndexRequested
     | LogFlushed
     | ResignRequested
     | ShutdownRequested

@@ -11,6 +11,7 @@ from raft.core.effects import ReadRange
 from raft.core.log_view import Agreement
 from raft.core.messages import ClientFetchRequest, FetchRequest
 from raft.core.parking import ParkedFetch
+from raft.core.read_index import is_confirmation_needed, voter_confirmed
 from raft.core.roles import Follower, Leader
 from raft.core.state import State
 from raft.errors import ErrorCode
@@ -59,21 +60,40 @@ def wake_fetches(state: State, now_ms: int, *, high_watermark_moved: bool) -> No
                 assert_never(fetch.request)
 
 
+def wake_voters(state: State) -> None:
+    """Respond to the parked fetches of voters, if reads wait for their next ones (READ-2)."""
+    for fetch in list(state.parked):
+        request = fetch.request
+        if isinstance(request, FetchRequest) and _is_to_confirm(state, request):
+            state.parked.take(fetch.request_id)
+            state.respond(fetch.request_id, state.fetch_response())
+
+
+def _is_to_confirm(state: State, request: FetchRequest) -> bool:
+    return is_confirmation_needed(state, request.read_round) and state.config.voters.is_voter(request.replica)
+
+
 def _concerned(state: State, *, high_watermark_moved: bool) -> list[ParkedFetch]:
     """Return the fetches of replicas, and those of clients for which enough is committed, or whose offset is gone.
 
     Clients may park a fetch on each of their connections, for more bytes than will come. An append should cost little
-    more for each of them, so this only compares two numbers per fetch.
+    more for each of them, so this only compares a few numbers per fetch.
     """
     if not high_watermark_moved:  # Clients are given committed records only.
         return [fetch for fetch in state.parked if isinstance(fetch.request, FetchRequest)]
-    committed_bytes, log_start = state.committed_bytes.total, state.log.start_offset
+    log_start = state.log.start_offset
+    # Where a client's records end, and how many bytes have come; by whether it reads committed transactions only.
+    ends = {True: state.last_stable_offset or Offset(0), False: state.high_watermark or Offset(0)}
+    readable_bytes = {True: state.stable_bytes.total, False: state.committed_bytes.total}
     return [
         fetch
         for fetch in state.parked
         if isinstance(request := fetch.request, FetchRequest)
-        or request.wait_until_bytes <= committed_bytes
         or request.fetch_offset < log_start
+        or (
+            request.fetch_offset < ends[request.read_committed]
+            and request.wait_until_bytes <= readable_bytes[request.read_committed]
+        )
     ]
 
 
@@ -131,6 +151,7 @@ def _record_progress(state: State, request: FetchRequest, now_ms: int) -> None:
         if before is not None and request.fetch_offset < before:
             state.report(f"voter {voter} fetches from {request.fetch_offset}, after {before}: it has lost records")
         role.progress.voter_fetched(voter, request.fetch_offset, leader_end=leader_end, now_ms=now_ms)
+        voter_confirmed(state, voter, request.read_round)
         if maybe_advance_high_watermark(state):
             wake_fetches(state, now_ms, high_watermark_moved=True)
     elif request.replica.node_id >= 0:
@@ -149,7 +170,7 @@ def _respond_or_park(
         # The next append may come soon, and the response with its records also has the high watermark (LINGER-1).
         linger_end_ms = now_ms + state.config.high_watermark_linger_ms
         fetch = replace(fetch, deadline_ms=min(fetch.deadline_ms, linger_end_ms))
-    if fetch.deadline_ms <= now_ms:
+    if fetch.deadline_ms <= now_ms or _is_to_confirm(state, request):
         state.respond(fetch.request_id, state.fetch_response())
     else:
         state.parked.add(fetch)
@@ -170,11 +191,12 @@ def _serve_client(state: State, fetch: ParkedFetch, request: ClientFetchRequest,
     if diverging:
         state.respond(fetch.request_id, state.fetch_response(diverging=diverging))
         return
-    committed_end = state.high_watermark or Offset(0)
+    end = (state.last_stable_offset if request.read_committed else state.high_watermark) or Offset(0)
+    readable_bytes = (state.stable_bytes if request.read_committed else state.committed_bytes).total
     is_over = fetch.deadline_ms <= now_ms
-    is_enough = is_over or state.committed_bytes.total >= request.wait_until_bytes
-    if committed_end > request.fetch_offset and is_enough:
-        read = ReadRange(start_offset=request.fetch_offset, end_offset=committed_end, max_bytes=request.max_bytes)
+    is_enough = is_over or readable_bytes >= request.wait_until_bytes
+    if end > request.fetch_offset and is_enough:
+        read = ReadRange(start_offset=request.fetch_offset, end_offset=end, max_bytes=request.max_bytes)
         state.respond(fetch.request_id, state.fetch_response(), read)
     elif is_over:
         state.respond(fetch.request_id, state.fetch_response())

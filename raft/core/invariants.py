@@ -38,6 +38,8 @@ def check_invariants(state: State, *, role_before: Role, moves_before: int) -> N
         assert start < end_offset, f"epoch {role.epoch} starts at {start}, log end {end_offset}"
         assert high_watermark is None or high_watermark > start, f"high watermark {high_watermark}, epoch start {start}"
         assert state.shutdown_deadline_ms is None, f"leader of epoch {role.epoch}, and a shutdown was requested"
+        unmarked = state.transactions.unmarked_count
+        assert not unmarked, f"leader of epoch {role.epoch}, and {unmarked} parts of committed writes have no marker"
     if role is not role_before:
         _check_role(role, state.config)
         if state.moves != moves_before:
@@ -55,6 +57,7 @@ def _check_move(state: State) -> None:
     assert not unknown, f"requests are in flight to unknown nodes {sorted(unknown)}"
     if not isinstance(role, Leader):
         assert not state.appends, f"{len(state.appends)} appends wait, the role is {type(role).__name__}"
+        assert not state.reads, f"{len(state.reads)} reads wait, the role is {type(role).__name__}"
     if not isinstance(role, Leader | Follower):
         assert not state.parked, f"{len(state.parked)} fetches wait, the role is {type(role).__name__}"
 

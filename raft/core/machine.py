@@ -15,6 +15,8 @@ from raft.core.events import (
     AppendsRequested,
     Event,
     LogFlushed,
+    ProducerInitRequested,
+    ReadIndexRequested,
     RequestAbandoned,
     RequestFailed,
     RequestReceived,
@@ -23,8 +25,9 @@ from raft.core.events import (
     ShutdownRequested,
     Started,
     TimePassed,
+    TransactionEndRequested,
 )
-from raft.core.fetching import on_client_fetch, on_fetch, wake_fetches
+from raft.core.fetching import on_client_fetch, on_fetch, wake_fetches, wake_voters
 from raft.core.invariants import check_invariants
 from raft.core.log_view import LogView
 from raft.core.messages import (
@@ -36,15 +39,21 @@ from raft.core.messages import (
     VoteRequest,
 )
 from raft.core.moves import become_resigned, settle_election
+from raft.core.read_index import on_read_index
 from raft.core.requesting import send_requests
 from raft.core.responses import on_failure, on_response
 from raft.core.roles import Leader, Role, Unattached
 from raft.core.startup import foreign_state, starting_role
 from raft.core.state import State
 from raft.core.timers import check_quorum, finish_shutdown, handle_deadlines, next_deadline_ms
+from raft.core.transactions import on_producer_init, on_transaction_end
 from raft.errors import LocalProtocolError
+from raft.transactions import ProducerState, ProducerStateImage, TransactionTable
 from raft.types import ElectionState, Endpoint, Epoch, NodeId, Offset
-from raft.writers import TableImage, WriterTable
+
+_ClientRequest = (
+    AppendRequested | AppendsRequested | ProducerInitRequested | TransactionEndRequested | ReadIndexRequested
+)
 
 
 class RaftCore:
@@ -54,7 +63,7 @@ class RaftCore:
         config: the node's place in the quorum.
         stored: the election state on disk; None on the very first start.
         log: the log as recovered, all of it on disk.
-        writers: the table of writers, built from the headers of that whole log; None for an empty one.
+        producers: its writers and transactions, built from the headers of that whole log; None for an empty log.
         known_committed: an offset of that log below which it is known to be committed. It does not count as the high
             watermark, which is unknown at first, but nothing below it is ever truncated.
         draw: the only source of random numbers.
@@ -69,7 +78,7 @@ class RaftCore:
         *,
         stored: ElectionState | None,
         log: LogView,
-        writers: WriterTable | None = None,
+        producers: ProducerState | None = None,
         known_committed: Offset = Offset(0),
         draw: Draw,
     ) -> None:
@@ -79,7 +88,7 @@ class RaftCore:
             role=before_start,
             stored=stored,
             log=log,
-            writers=writers or WriterTable(),
+            producers=producers or ProducerState(),
             known_committed=known_committed,
             draw=draw,
         )
@@ -124,14 +133,11 @@ class RaftCore:
                 self._on_request(event, now_ms)
             case RequestAbandoned():
                 state.parked.take(event.request_id)
+                state.reads.take(event.request_id)
             case ResponseReceived():
                 on_response(state, event.number, event.response, now_ms)
             case RequestFailed():
                 on_failure(state, event.number, event.failure, now_ms)
-            case AppendRequested():
-                on_appends(state, (event,), now_ms)
-            case AppendsRequested():
-                on_appends(state, event.appends, now_ms)
             case LogFlushed():
                 self._on_flushed(event, now_ms)
             case ResignRequested():
@@ -139,7 +145,26 @@ class RaftCore:
             case ShutdownRequested():
                 state.shutdown_deadline_ms = now_ms + event.timeout_ms
             case _:
+                self._on_client_request(event, now_ms)
+
+    def _on_client_request(self, event: _ClientRequest, now_ms: int) -> None:
+        state = self._state
+        round_before = state.read_round
+        match event:
+            case AppendRequested():
+                on_appends(state, (event,), now_ms)
+            case AppendsRequested():
+                on_appends(state, event.appends, now_ms)
+            case ProducerInitRequested():
+                on_producer_init(state, event, now_ms)
+            case TransactionEndRequested():
+                on_transaction_end(state, event, now_ms)
+            case ReadIndexRequested():
+                on_read_index(state, event, now_ms)
+            case _:
                 assert_never(event)
+        if state.read_round > round_before:
+            wake_voters(state)
 
     def _start(self, now_ms: int) -> None:
         state = self._state
@@ -222,9 +247,23 @@ class RaftCore:
         return self._state.high_watermark
 
     @property
-    def committed_bytes(self) -> int:
-        """Bytes of the batches that were appended and committed since the start."""
-        return self._state.committed_bytes.total
+    def last_stable_offset(self) -> Offset | None:
+        """Below it, everything is committed and no transaction is open; None while the high watermark is unknown."""
+        return self._state.last_stable_offset
+
+    @property
+    def transactions(self) -> TransactionTable:
+        """The transactions of the log, uncommitted ones too."""
+        return self._state.transactions
+
+    def readable_bytes(self, *, read_committed: bool) -> int:
+        """Return how many bytes a client could read of the batches that were appended since the start.
+
+        Args:
+            read_committed: see `ClientFetchRequest`.
+        """
+        state = self._state
+        return state.stable_bytes.total if read_committed else state.committed_bytes.total
 
     @property
     def durable_end(self) -> Offset:
@@ -240,9 +279,9 @@ class RaftCore:
         """
         return min(self._state.known_committed, self.durable_end)
 
-    def writers_image(self) -> TableImage:
-        """Return the table of writers at the present log end, for a producer snapshot."""
-        return self._state.writers.image(self._state.log.end_offset)
+    def producers_image(self) -> ProducerStateImage:
+        """Return the writers and transactions at the present log end, for a producer snapshot."""
+        return self._state.producers.image(self._state.log.end_offset)
 
     @property
     def log(self) -> LogView:

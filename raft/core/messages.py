@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from raft.errors import ErrorCode
+from raft.transactions import TransactionalProducer
 from raft.types import Batch, Epoch, LeaderAndEpoch, Offset, OffsetAndEpoch, ReplicaKey
 
 
@@ -63,6 +64,8 @@ class FetchRequest:
         last_fetched_epoch: epoch of the record just before `fetch_offset`, 0 for an empty log.
         high_watermark: the highest one that it knows; None while it knows none.
         wants_high_watermark: whether the response should be sent as soon as ours is higher (Fetch v18, KIP-1166).
+        read_round: that of the last response to a fetch on the same connection; 0 for the first fetch there. It is not
+            sent: the runtime remembers it (see `raft.core.read_index`).
     """
 
     cluster_id: str | None
@@ -74,6 +77,7 @@ class FetchRequest:
     max_bytes: int
     high_watermark: Offset | None = None
     wants_high_watermark: bool = False
+    read_round: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +99,8 @@ class ClientFetchRequest:
     Fields:
         epoch: the leader epoch that the client knows; None is not checked.
         last_fetched_epoch: epoch of the record just before `fetch_offset`; None is not checked.
-        wait_until_bytes: the response waits, up to `max_wait_ms`, until `RaftCore.committed_bytes` is at least this.
+        read_committed: whether the records end before the last stable offset, and not before the high watermark.
+        wait_until_bytes: the response waits, up to `max_wait_ms`, until `RaftCore.readable_bytes` is at least this.
     """
 
     fetch_offset: Offset
@@ -103,6 +108,7 @@ class ClientFetchRequest:
     max_bytes: int
     epoch: Epoch | None = None
     last_fetched_epoch: Epoch | None = None
+    read_committed: bool = False
     wait_until_bytes: int = 0
 
 
@@ -172,21 +178,25 @@ class FetchResponse:
 
     Fields:
         high_watermark: None while the responding node knows none.
+        last_stable_offset: below it, no transaction is open; None while the high watermark is unknown.
         diverging: set if the replica's log may diverge: the largest epoch that both logs may have, and its end here.
         snapshot: id of the snapshot to load instead, from leaders that removed the start of their log.
         batches: whole batches from the fetch offset on, as they came from the wire, checksums checked. Responses of
             this node hold none: `SendResponse.read` says what the runtime adds from the log.
         damage: what is wrong with the batch behind them; None when nothing is.
+        read_round: the newest read that was requested of this leader; it is not sent (see `FetchRequest`).
     """
 
     error: int = ErrorCode.NONE
     leader: LeaderAndEpoch
     high_watermark: Offset | None = None
+    last_stable_offset: Offset | None = None
     log_start_offset: Offset = Offset(0)
     diverging: OffsetAndEpoch | None = None
     snapshot: OffsetAndEpoch | None = None
     batches: tuple[Batch, ...] = ()
     damage: str | None = None
+    read_round: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,16 +218,20 @@ class FetchSnapshotResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendResponse:
-    """The result of an append. After NOT_LEADER_OR_FOLLOWER or REQUEST_TIMED_OUT the client has to repeat the batch.
+    """The result of an append, a transaction request or a linearizable read.
+
+    After NOT_LEADER_OR_FOLLOWER or REQUEST_TIMED_OUT the client has to repeat its request.
 
     Fields:
         message: explains the error if its name is not enough.
         base_offset: that of the batch, new or in the log already; None when it is unknown.
+        producer: the producer that now has a transactional id, if that was requested.
     """
 
     error: int = ErrorCode.NONE
     message: str | None = None
     base_offset: Offset | None = None
+    producer: TransactionalProducer | None = None
     leader: LeaderAndEpoch
 
 

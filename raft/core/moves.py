@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
+from raft.core.appender import Appender
 from raft.core.effects import AppendLeaderChange, HaltCause
 from raft.core.progress import QuorumProgress
 from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from raft.core.state import State
 from raft.core.tally import Tally
+from raft.core.transactions import take_over_transactions
 from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset
 
 
@@ -117,7 +119,10 @@ def become_leader(state: State, *, now_ms: int) -> None:
             granting_voters=tuple(sorted(won.tally.granted)),
         )
     )
-    state.order_flush()
+    appender = Appender(state)
+    take_over_transactions(state, appender, now_ms)
+    if not appender.order():
+        state.order_flush()
 
 
 def become_resigned(state: State, *, now_ms: int, reason: str) -> None:

@@ -1,4 +1,6 @@
-"""Requests that wait: fetches until there are records or a new high watermark, appends until they are committed."""
+"""Requests that wait: fetches until there are records or a new high watermark, appends until they are committed, reads
+until the leader is confirmed.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from raft.core.messages import ClientFetchRequest, FetchRequest
+from raft.transactions import TransactionalProducer
 from raft.types import Offset
 
 
@@ -23,19 +26,34 @@ class ParkedFetch:
 class PendingAppend:
     """An append, new or repeated, whose response is sent once everything below `end_offset` is committed.
 
-    `error` and `message` go into that response: an append may be refused because of a newer write of the same writer,
-    and the client may only know that once the newer write is committed.
+    `error`, `message` and `producer` go into that response: an append may be refused because of a newer write of the
+    same writer, and the client may only know that once the newer write is committed.
     """
 
     request_id: int
-    base_offset: Offset
+    base_offset: Offset | None = None
     end_offset: Offset
     error: int
     message: str | None = None
+    producer: TransactionalProducer | None = None
     deadline_ms: int
 
 
-Request = TypeVar("Request", ParkedFetch, PendingAppend)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingRead:
+    """A linearizable read, whose response is sent once a majority has fetched with this round or a later one.
+
+    Fields:
+        then: the response to another request, which waits for the same and then for its own commit; None for a read.
+    """
+
+    request_id: int
+    read_round: int
+    deadline_ms: int
+    then: PendingAppend | None = None
+
+
+Request = TypeVar("Request", ParkedFetch, PendingAppend, PendingRead)
 
 
 class WaitingRequests(Generic[Request]):

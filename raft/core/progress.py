@@ -66,6 +66,7 @@ class QuorumProgress:
     __slots__ = (
         "_begin_interval_ms",
         "_check_quorum_ms",
+        "_confirmed",
         "_fetched",
         "_observers",
         "_voters",
@@ -79,6 +80,7 @@ class QuorumProgress:
         self._check_quorum_ms = check_quorum_ms
         self._begin_interval_ms = begin_interval_ms
         self._fetched: set[NodeId] = set()
+        self._confirmed: dict[NodeId, int] = {}
         self._voters = {voter: ReplicaProgress() for voter in voters.others(leader)}
         self._observers: OrderedDict[ReplicaKey, ReplicaProgress] = OrderedDict()
         self.begin_deadline_ms = now_ms
@@ -107,10 +109,29 @@ class QuorumProgress:
         before = self._voters[voter]
         self._voters[voter] = before.after_fetch(fetch_offset, leader_end=leader_end, now_ms=now_ms)
         self._fetched.add(voter)
-        majority_without_leader = (len(self._voters) + 1) // 2
-        if len(self._fetched) >= majority_without_leader:
+        if len(self._fetched) >= self._majority_without_leader:
             self._fetched.clear()
             self.check_quorum_deadline_ms = now_ms + self._check_quorum_ms
+
+    def voter_confirmed(self, voter: NodeId, read_round: int) -> None:
+        """Note that a voter fetched after it had received a response with this round (READ-2)."""
+        self._confirmed[voter] = max(read_round, self._confirmed.get(voter, 0))
+
+    def confirmed_round(self, *, otherwise: int) -> int:
+        """Return the newest round that a majority has confirmed, the leader included; 0 for none.
+
+        Args:
+            otherwise: the result if the leader is a majority by itself.
+        """
+        needed = self._majority_without_leader
+        if not needed:
+            return otherwise
+        rounds = sorted(self._confirmed.values(), reverse=True)
+        return rounds[needed - 1] if len(rounds) >= needed else 0
+
+    @property
+    def _majority_without_leader(self) -> int:
+        return (len(self._voters) + 1) // 2
 
     def voter_endorsed(self, voter: NodeId) -> None:
         """Note that a voter acknowledged this leader."""

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from raft.core.progress import QuorumProgress
 from raft.core.tally import Tally
+from raft.core.transaction_timeouts import TransactionTimeouts
 from raft.types import ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 
 
@@ -47,13 +48,14 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leader:
-    """Was elected in its epoch; accepts appends and serves fetches. `progress` is the only mutable field of a role."""
+    """Was elected in its epoch; accepts appends and serves fetches. No other role has mutable fields."""
 
     epoch: Epoch
     leader_id: NodeId
     voted_key: ReplicaKey | None
     epoch_start_offset: Offset
     progress: QuorumProgress = field(compare=False)
+    timeouts: TransactionTimeouts = field(default_factory=TransactionTimeouts, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from raft.core.committed_bytes import CommittedBytes
 from raft.core.config import CoreConfig, Draw
 from raft.core.effects import (
     AppendBatches,
+    ControlBatch,
     Effect,
     FlushLog,
     Halt,
@@ -20,11 +21,12 @@ from raft.core.effects import (
 from raft.core.flushes import FlushLedger
 from raft.core.log_view import LogView
 from raft.core.messages import AppendResponse, FetchResponse, Response
-from raft.core.parking import ParkedFetch, PendingAppend, WaitingRequests
+from raft.core.parking import ParkedFetch, PendingAppend, PendingRead, WaitingRequests
 from raft.core.request_manager import RequestManager
 from raft.core.roles import Follower, Leader, Prospective, Role, election_state, known_leader
 from raft.core.transitions import check_move, check_update
 from raft.errors import ErrorCode
+from raft.transactions import AbortedTransaction, ProducerState, TransactionalProducer, TransactionTable
 from raft.types import (
     Batch,
     BatchHeader,
@@ -49,7 +51,7 @@ class State:
         role: the role until the start.
         stored: the election state on disk; None when there is none yet.
         log: the log on disk.
-        writers: the writers of that log.
+        producers: the writers and the transactions of that log.
         known_committed: an offset below which it is known to be committed.
         draw: random numbers.
     """
@@ -61,7 +63,7 @@ class State:
         role: Role,
         stored: ElectionState | None,
         log: LogView,
-        writers: WriterTable,
+        producers: ProducerState,
         known_committed: Offset = Offset(0),
         draw: Draw,
     ) -> None:
@@ -73,7 +75,9 @@ class State:
         self.log = log
         self.flushes = FlushLedger(log.end_offset)
         self.committed_bytes = CommittedBytes()
-        self.writers = writers
+        self.stable_bytes = CommittedBytes()
+        """Like `committed_bytes`, but below the last stable offset."""
+        self.producers = producers
         self.draw = draw
         self.high_watermark: Offset | None = None
         self.known_committed = max(known_committed, log.start_offset)
@@ -86,6 +90,9 @@ class State:
         """The nodes that the configuration names; a follower may also know a leader from messages."""
         self.parked: WaitingRequests[ParkedFetch] = WaitingRequests()
         self.appends: WaitingRequests[PendingAppend] = WaitingRequests()
+        self.reads: WaitingRequests[PendingRead] = WaitingRequests()
+        self.read_round = 0
+        """The number of the newest linearizable read. It never goes down, because connections outlive roles."""
         self.shutdown_deadline_ms: int | None = None
         self.unreachable: set[NodeId] = set()
         """Nodes whose address refused the last connection: no process listens there."""
@@ -93,6 +100,16 @@ class State:
         """The last epoch in which refused connections have led to pre-votes."""
         self.is_stopped = False
         self.effects: list[Effect] = []
+
+    @property
+    def writers(self) -> WriterTable:
+        """The writers of the log."""
+        return self.producers.writers
+
+    @property
+    def transactions(self) -> TransactionTable:
+        """The transactions of the log."""
+        return self.producers.transactions
 
     # What is known of the leader
 
@@ -122,6 +139,11 @@ class State:
         return LeaderAndEpoch(epoch=self.epoch, leader_id=self.leader_id, endpoints=self.leader_endpoints)
 
     @property
+    def last_stable_offset(self) -> Offset | None:
+        """Below it, everything is committed and no transaction is open; None while the high watermark is unknown."""
+        return None if self.high_watermark is None else self.transactions.last_stable_offset(self.high_watermark)
+
+    @property
     def is_shutting_down(self) -> bool:
         """Whether a shutdown was requested."""
         return self.shutdown_deadline_ms is not None
@@ -149,6 +171,7 @@ class State:
         self.requests.reset_all()
         if isinstance(old, Leader):
             self.fail_appends()
+            self.fail_reads()
         self.fail_parked()
 
     def update_role(self, role: Role) -> None:
@@ -198,21 +221,35 @@ class State:
             error=error,
             leader=self.leader,
             high_watermark=self.high_watermark,
+            last_stable_offset=self.last_stable_offset,
             log_start_offset=self.log.start_offset,
             diverging=diverging,
+            read_round=self.read_round,
         )
 
     def respond_to_append(
-        self, request_id: int, error: int, base_offset: Offset | None = None, message: str | None = None
+        self,
+        request_id: int,
+        error: int,
+        base_offset: Offset | None = None,
+        message: str | None = None,
+        producer: TransactionalProducer | None = None,
     ) -> None:
         """Respond to an append."""
-        response = AppendResponse(error=error, message=message, base_offset=base_offset, leader=self.leader)
+        response = AppendResponse(
+            error=error, message=message, base_offset=base_offset, producer=producer, leader=self.leader
+        )
         self.respond(request_id, response)
 
     def fail_appends(self) -> None:
         """Fail the waiting appends: another leader decides whether they are committed (ROLE-14)."""
         for append in self.appends.take_all():
             self.respond_to_append(append.request_id, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    def fail_reads(self) -> None:
+        """Fail the waiting reads: this node does not lead any more, or must not say so."""
+        for read in self.reads.take_all():
+            self.respond_to_append(read.request_id, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     def fail_parked(self) -> None:
         """Fail the parked fetches, which belong to the role before (FETCH-12)."""
@@ -223,26 +260,29 @@ class State:
 
     def append(self, batches: tuple[Batch, ...]) -> None:
         """Append batches whose headers carry their final offsets and epochs, and order them to disk."""
-        for batch in batches:
-            self.count_in(batch.header)
-        self.order_append(batches)
+        aborted = [self.count_in(batch.header) for batch in batches]
+        self.order_append(batches, tuple(each for each in aborted if each is not None))
 
-    def count_in(self, header: BatchHeader) -> None:
-        """Count a batch at the end of the log; `order_append` must follow."""
+    def count_in(self, header: BatchHeader) -> AbortedTransaction | None:
+        """Count a batch at the end of the log; `order_append` must follow. Return the transaction that it aborts."""
         self.log.append(header)
         self.committed_bytes.append(header)
-        self.writers.appended(header)
+        self.stable_bytes.append(header)
+        return self.producers.appended(header)
 
-    def order_append(self, batches: tuple[Batch, ...]) -> None:
+    def order_append(
+        self, batches: tuple[Batch | ControlBatch, ...], aborted: tuple[AbortedTransaction, ...] = ()
+    ) -> None:
         """Order batches that were counted to be written and flushed."""
-        self.emit(AppendBatches(batches=batches))
+        self.emit(AppendBatches(batches=batches, aborted=aborted))
         self.order_flush()
 
     def truncate(self, end_offset: Offset) -> None:
         """Truncate the log, and everything that was derived from the records that are removed."""
         self.log.truncate(end_offset)
         self.committed_bytes.truncate(end_offset)
-        self.writers.truncated(end_offset)
+        self.stable_bytes.truncate(end_offset)
+        self.producers.truncated(end_offset)
         self.flushes.truncate(end_offset)
         self.emit(TruncateLog(end_offset=end_offset))
         if self.flushes.durable_end < end_offset:
@@ -252,7 +292,8 @@ class State:
         """Count the log as empty, beginning here; the snapshot that replaces it was ordered to be installed."""
         self.log.restart_at(start)
         self.committed_bytes.truncate(start.offset)
-        self.writers.forget_everything()
+        self.stable_bytes.truncate(start.offset)
+        self.producers.forget_everything()
         self.flushes.truncate(Offset(0))
         self.order_flush()
 

@@ -8,8 +8,10 @@ from raft.core.commits import end_overdue_appends
 from raft.core.effects import Disconnect, ShutdownFinished
 from raft.core.fetching import end_overdue_fetches
 from raft.core.moves import become_prospective, become_resigned, become_unattached, leave_prospective
+from raft.core.read_index import end_overdue_reads
 from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
 from raft.core.state import State
+from raft.core.transactions import abort_overdue_transactions
 from raft.types import Epoch
 
 
@@ -25,15 +27,18 @@ def handle_deadlines(state: State, now_ms: int) -> None:
         _move_on_time(state, now_ms)
     if isinstance(state.role, Leader):
         state.role.progress.forget_silent_observers(now_ms)
+    abort_overdue_transactions(state, now_ms)
     end_overdue_fetches(state, now_ms)
     end_overdue_appends(state, now_ms)
+    end_overdue_reads(state, now_ms)
 
 
 def next_deadline_ms(state: State) -> int | None:
     """Return when `handle_deadlines` or `send_requests` may have something to do; None for never."""
     deadlines = state.requests.deadlines_ms()
-    waiting = (state.parked.earliest_deadline_ms, state.appends.earliest_deadline_ms)
-    for deadline_ms in (*_role_deadlines_ms(state), *waiting, state.shutdown_deadline_ms):
+    waiting = (state.parked, state.appends, state.reads)
+    waiting_ms = (requests.earliest_deadline_ms for requests in waiting)
+    for deadline_ms in (*_role_deadlines_ms(state), *waiting_ms, state.shutdown_deadline_ms):
         if deadline_ms is not None:
             deadlines.append(deadline_ms)
     return min(deadlines, default=None)
@@ -43,7 +48,8 @@ def _role_deadlines_ms(state: State) -> tuple[int | None, ...]:
     if isinstance(state.role, Leader):
         progress = state.role.progress
         begin_deadline_ms = progress.begin_deadline_ms if progress.voters else None
-        return (progress.check_quorum_deadline_ms, begin_deadline_ms, progress.observer_deadline_ms)
+        transactions_ms = state.role.timeouts.earliest_deadline_ms
+        return (progress.check_quorum_deadline_ms, begin_deadline_ms, progress.observer_deadline_ms, transactions_ms)
     if state.is_shutting_down:
         return ()  # A node that shuts down takes no part in elections.
     match state.role:
@@ -108,6 +114,7 @@ def finish_shutdown(state: State, now_ms: int) -> None:
     handed_over = another_leads or not config.is_voter or config.is_only_voter
     if handed_over or _is_no_majority_left(state) or state.shutdown_deadline_ms <= now_ms:
         state.fail_appends()
+        state.fail_reads()
         state.fail_parked()
         state.emit(ShutdownFinished(handed_over=handed_over))
         state.is_stopped = True

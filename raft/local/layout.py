@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from raft.errors import ConfigError
+from raft.local.listening import LOOPBACK, ListenAddress
 from raft.local.ports import free_ports, is_free
 from raft.storage.atomic_file import replace_file
 from raft.storage.disk import DiskFiles
@@ -21,7 +22,6 @@ from raft.uuids import UUID_BYTES, new_uuid
 
 _FILE = "quorum.json"
 _VERSION = 2
-_LOOPBACK = "127.0.0.1"
 _LAST_PORT = 65_535
 
 
@@ -32,17 +32,19 @@ class Layout:
     Fields:
         data_dir: the directory.
         cluster_id: created at the first start.
-        ports: where each voter listens for clients, on loopback.
-        voter_ports: where each voter listens for the other voters.
+        ports: where each voter listens for clients.
+        voter_ports: where each voter listens for the other voters, on loopback.
+        listen: the address on which they listen for clients; it is not stored.
     """
 
     data_dir: Path
     cluster_id: str
     ports: dict[NodeId, int]
     voter_ports: dict[NodeId, int]
+    listen: ListenAddress = LOOPBACK
 
     @classmethod
-    def of(cls, data_dir: Path, *, voters: int, base_port: int | None) -> Layout:
+    def of(cls, data_dir: Path, *, voters: int, base_port: int | None, listen: ListenAddress = LOOPBACK) -> Layout:
         """Return the layout of a directory, or create one for a new directory; ports that are in use are replaced.
 
         Args:
@@ -50,6 +52,7 @@ class Layout:
             voters: number of voters.
             base_port: first of the consecutive ports, first those for clients, then those for voters; None chooses free
                 ports.
+            listen: the address on which they listen for clients.
 
         Raises:
             ConfigError: there are too few ports from `base_port` on, or too few free ports; the directory has another
@@ -64,10 +67,10 @@ class Layout:
             raise ConfigError(f"{data_dir} has a quorum of {len(known.ports)} voters, expected {voters}")
         if base_port is not None:
             drawn = list(range(base_port, base_port + 2 * voters))
-        elif known is not None and known.voter_ports and all(is_free(port) for port in known._all_ports()):
+        elif known is not None and known.voter_ports and known._has_free_ports(listen):
             drawn = known._all_ports()
         else:
-            drawn = free_ports(2 * voters)
+            drawn = free_ports(2 * voters, hosts={LOOPBACK.bind, listen.bind})
         node_ids = [NodeId(at + 1) for at in range(voters)]
         cluster_id = known.cluster_id if known is not None else new_uuid(secrets.token_bytes(UUID_BYTES))
         layout = cls(
@@ -78,17 +81,22 @@ class Layout:
         )
         if layout != known:
             layout._write()
-        return layout
+        return replace(layout, listen=listen)
 
     @property
     def endpoints(self) -> dict[NodeId, Endpoint]:
+        """Where clients reach each voter."""
+        return {node_id: Endpoint(self.listen.advertised, port) for node_id, port in self.ports.items()}
+
+    @property
+    def client_listeners(self) -> dict[NodeId, Endpoint]:
         """Where each voter listens for clients."""
-        return {node_id: Endpoint(_LOOPBACK, port) for node_id, port in self.ports.items()}
+        return {node_id: Endpoint(self.listen.bind, port) for node_id, port in self.ports.items()}
 
     @property
     def voter_endpoints(self) -> dict[NodeId, Endpoint]:
         """Where each voter listens for the other voters."""
-        return {node_id: Endpoint(_LOOPBACK, port) for node_id, port in self.voter_ports.items()}
+        return {node_id: Endpoint(LOOPBACK.bind, port) for node_id, port in self.voter_ports.items()}
 
     @property
     def bootstrap_servers(self) -> str:
@@ -105,6 +113,11 @@ class Layout:
 
     def _all_ports(self) -> list[int]:
         return [*self.ports.values(), *self.voter_ports.values()]
+
+    def _has_free_ports(self, listen: ListenAddress) -> bool:
+        return all(is_free(port, host=listen.bind) for port in self.ports.values()) and all(
+            is_free(port, host=LOOPBACK.bind) for port in self.voter_ports.values()
+        )
 
     def _write(self) -> None:
         text = json.dumps(

@@ -15,6 +15,7 @@ from raft.client import Client, ClientSettings
 from raft.client.settings import DEFAULT_REQUEST_TIMEOUT_MS
 from raft.errors import ConfigError, QuorumUnavailableError, StorageError
 from raft.local.layout import Layout
+from raft.local.listening import LOOPBACK, ListenAddress
 from raft.local.lock import lock_patiently
 from raft.local.voter import VoterProcess
 from raft.local.voter_properties import check_properties, voter_properties
@@ -34,7 +35,7 @@ _STOP_LOOK_S = 0.02
 
 
 class LocalQuorum:
-    """Voters on loopback, each a child process of this one.
+    """Voters on this machine, each a child process of this one.
 
         with LocalQuorum.start(Path("metadata")) as quorum:
             print(quorum.bootstrap_servers)
@@ -63,6 +64,7 @@ class LocalQuorum:
         voters: int = 3,
         base_port: int | None = None,
         settings: Mapping[str, str | int] | None = None,
+        listen: ListenAddress = LOOPBACK,
     ) -> Self:
         """Start all voters, and return when they have a leader.
 
@@ -71,10 +73,12 @@ class LocalQuorum:
             voters: number of voters.
             base_port: first of the consecutive ports to listen on; None chooses free ports.
             settings: more properties of the nodes.
+            listen: the address on which they listen for clients. There is no authentication: every client that reaches
+                it can read and write.
 
         Raises:
             ConfigError: another process uses the directory for 10 s and longer; it has another number of voters; a
-                setting is wrong; a voter does not start; Python runs with -O.
+                setting is wrong; a voter does not start; the address is not one of this machine; Python runs with -O.
             StorageError: the disk returned an error.
             QuorumUnavailableError: no leader within 30 s; has the last line of each voter's log.
         """
@@ -85,7 +89,7 @@ class LocalQuorum:
         with ExitStack() as undo:
             lock = lock_patiently(_made(data_dir))
             undo.callback(lock.release)
-            layout = Layout.of(data_dir.resolve(), voters=voters, base_port=base_port)
+            layout = Layout.of(data_dir.resolve(), voters=voters, base_port=base_port, listen=listen)
             quorum = cls(layout, _voters_of(layout, settings or {}), lock)
             for node_id in layout.ports:
                 # Voters of a parent that was killed just now may not have exited yet.
@@ -158,25 +162,27 @@ class LocalQuorum:
         for voter in self._voters:
             voter.start()
         deadline_s = time.monotonic() + _READY_WAIT_S
-        while not self._has_leader():
+        while (problem := self._problem()) is not None:
             for voter in self._voters:
                 if voter.pid is None:
                     raise ConfigError(f"voter {voter.node_id} does not start: {voter.ending()}")
             if time.monotonic() > deadline_s:
                 lines = "; ".join(f"voter {voter.node_id}: {voter.last_line()}" for voter in self._voters)
                 raise QuorumUnavailableError(
-                    f"no leader within {_READY_WAIT_S:g} s; last lines of the voters' logs: {lines}"
+                    f"no leader within {_READY_WAIT_S:g} s: {problem}; last lines of the voters' logs: {lines}"
                 )
             time.sleep(_LOOK_S)
         # The watch starts last: a voter that does not start is an error, and is not started again.
         self._watch.start()
 
-    def _has_leader(self) -> bool:
+    def _problem(self) -> str | None:
+        """Return why clients cannot use the quorum yet; None if they can."""
         try:
             with self.client(api_timeout_ms=_ASK_MS) as client:
-                return client.describe_quorum().high_watermark is not None
-        except QuorumUnavailableError:
-            return False
+                is_ready = client.describe_quorum().high_watermark is not None
+                return None if is_ready else "the leader has not committed a record of its epoch"
+        except QuorumUnavailableError as error:
+            return str(error)
 
 
 def _voters_of(layout: Layout, settings: Mapping[str, str | int]) -> list[VoterProcess]:

@@ -1,9 +1,11 @@
-"""Ports on loopback for the voters of a local quorum."""
+"""Ports for the voters of a local quorum."""
 
 from __future__ import annotations
 
+import errno
 import secrets
 import socket
+from collections.abc import Collection
 from contextlib import closing
 
 from raft.errors import ConfigError
@@ -15,12 +17,13 @@ takes the port of a voter while the voter is down."""
 _ATTEMPTS = 10_000
 
 
-def free_ports(count: int, *, in_a_row: int = 1) -> list[int]:
+def free_ports(count: int, *, in_a_row: int = 1, hosts: Collection[str] = (_LOOPBACK,)) -> list[int]:
     """Return different ports that no process listens on.
 
     Args:
         count: number of ports.
         in_a_row: number of consecutive free ports from each returned port on, with the port itself.
+        hosts: the addresses of this machine on which the ports must be free.
 
     Raises:
         ConfigError: fewer ports are free.
@@ -33,18 +36,33 @@ def free_ports(count: int, *, in_a_row: int = 1) -> list[int]:
         # The ports are random, because another process may choose ports at the same time.
         first = _PORTS[secrets.randbelow(len(_PORTS) - in_a_row + 1)]
         row = range(first, first + in_a_row)
-        if taken.isdisjoint(row) and all(is_free(port) for port in row):
+        if taken.isdisjoint(row) and all(is_free(port, host=host) for port in row for host in hosts):
             found.append(first)
             taken.update(row)
-    raise ConfigError(f"fewer than {count} free ports on {_LOOPBACK} from {_PORTS[0]} to {_PORTS[-1]}; set base_port")
+    named = " and ".join(sorted(hosts))
+    raise ConfigError(f"fewer than {count} free ports on {named} from {_PORTS[0]} to {_PORTS[-1]}; set base_port")
 
 
-def is_free(port: int) -> bool:
-    """Whether a node can listen on the port."""
-    with closing(socket.socket()) as probe:
+def is_free(port: int, *, host: str = _LOOPBACK) -> bool:
+    """Whether a node can listen on the port.
+
+    Args:
+        port: the port.
+        host: a name or address of this machine.
+
+    Raises:
+        ConfigError: the host is not one of this machine.
+    """
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise ConfigError(f"cannot listen on {host}: {error.strerror}; expected an address of this machine") from error
+    with closing(socket.socket(family)) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((_LOOPBACK, port))
-        except OSError:
+            probe.bind(address)
+        except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                raise ConfigError(f"cannot listen on {host}: expected an address of this machine") from error
             return False
         return True

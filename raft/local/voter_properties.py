@@ -27,7 +27,7 @@ def voter_properties(layout: Layout, node_id: NodeId, settings: Mapping[str, str
         "node.id": str(node_id),
         "process.roles": "controller",
         "cluster.id": layout.cluster_id,
-        "listeners": f"CONTROLLER://{layout.voter_endpoints[node_id]},CLIENT://{layout.endpoints[node_id]}",
+        "listeners": f"CONTROLLER://{layout.voter_endpoints[node_id]},CLIENT://{layout.client_listeners[node_id]}",
         "controller.listener.names": "CONTROLLER",
         "controller.quorum.voters": _voters(layout.voter_endpoints),
         "listener.name.client.quorum.voters": _voters(layout.endpoints),
@@ -37,7 +37,8 @@ def voter_properties(layout: Layout, node_id: NodeId, settings: Mapping[str, str
     for key, value in settings.items():
         if key in own or key in _OTHER_NAMES_OF_LOG_DIRS:
             raise ConfigError(f"{key}={value}: expected other settings; a local quorum sets this one for each voter")
-    return own | {key: str(value) for key, value in settings.items()}
+    advertised = {"advertised.listeners": f"CLIENT://{layout.endpoints[node_id]}"}
+    return own | advertised | {key: str(value) for key, value in settings.items()}
 
 
 def _voters(endpoints: Mapping[NodeId, Endpoint]) -> str:

@@ -39,6 +39,7 @@ from raft.runtime.response_budget import ResponseBudget
 from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
 from raft.storage.disk import DiskFiles
 from raft.storage.log import LogConfig
+from raft.transactions import ProducerState
 from raft.types import Endpoint, NodeId, ReplicaKey
 from raft.wire.frames import MAX_RESPONSE_BYTES
 from raft.wire.mapping.partition import TopicPartition
@@ -90,13 +91,12 @@ class Node:
         # Here and not at the first append, so that its log lines and errors are among those of the start.
         load_scanner()
         config = self.config
-        writers = WriterTable(
-            expiry=WriterExpiry(producer_ms=config.producer_id_expiration_ms, writer_ms=config.writer_expiration_ms)
-        )
+        expiry = WriterExpiry(producer_ms=config.producer_id_expiration_ms, writer_ms=config.writer_expiration_ms)
+        producers = ProducerState(WriterTable(expiry=expiry))
         loop = asyncio.get_running_loop()
-        self._directory = await loop.run_in_executor(None, self._open_directory, writers)
+        self._directory = await loop.run_in_executor(None, self._open_directory, producers)
         try:
-            self._assemble(writers)
+            self._assemble(producers)
         except BaseException:
             self._directory.close()
             raise
@@ -152,11 +152,11 @@ class Node:
         if self._ended.done():
             self._ended.exception()
 
-    def _assemble(self, writers: WriterTable) -> None:
+    def _assemble(self, producers: ProducerState) -> None:
         """Make the parts of the node. None of them uses a socket or a thread yet."""
         config = self.config
         ours = TopicPartition(topic_name=config.topic_name, topic_id=config.topic_id)
-        core = self._make_core(writers)
+        core = self._make_core(producers)
         self._network = PeerNetwork(
             config.node_id,
             ours,
@@ -220,7 +220,7 @@ class Node:
         self._listeners.append(listener)
         await listener.open()
 
-    def _open_directory(self, writers: WriterTable) -> ReplicaDirectory:
+    def _open_directory(self, producers: ProducerState) -> ReplicaDirectory:
         config = self.config
         return ReplicaDirectory.open(
             DiskFiles(config.log_dir),
@@ -233,10 +233,10 @@ class Node:
             ),
             entropy=secrets.token_bytes(16),
             config=LogConfig(segment_bytes=config.segment_bytes),
-            writers=writers,
+            producers=producers,
         )
 
-    def _make_core(self, writers: WriterTable) -> RaftCore:
+    def _make_core(self, producers: ProducerState) -> RaftCore:
         config, directory = self.config, self._directory
         log = directory.log
         core_config = CoreConfig(
@@ -252,12 +252,13 @@ class Node:
             request_timeout_ms=config.request_timeout_ms,
             retry_backoff_ms=config.retry_backoff_ms,
             fetch_max_bytes=config.fetch_max_bytes,
+            transaction_max_timeout_ms=config.transaction_max_timeout_ms,
         )
         return RaftCore(
             core_config,
             stored=directory.election_state,
             log=LogView(start=log.start, end_offset=log.end_offset, epochs=log.epochs),
-            writers=writers,
+            producers=producers,
             known_committed=directory.committed_offset,
             draw=random.SystemRandom().randrange,
         )

@@ -22,9 +22,10 @@ from raft.records.control_messages import (
     SnapshotHeaderRecord,
     VotersRecord,
 )
+from raft.records.control_values import read_control_value, write_control_value
 from raft.records.header import MAX_CONTROL_BYTES
 from raft.records.record import Record
-from raft.types import ControlType, Epoch, NodeId, Offset
+from raft.types import BatchHeader, ControlType, Epoch, NodeId, Offset, TransactionalId, WriteCommit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,8 @@ ControlValue = (
     | KRaftVersionRecord
     | VotersRecord
     | EndTransactionMarker
+    | WriteCommit
+    | TransactionalId
     | UnknownControlValue
 )
 
@@ -71,6 +74,7 @@ _MESSAGES: dict[int, type[Message]] = {
     ControlType.KRAFT_VOTERS: VotersRecord,
 }
 _LEADER_CHANGE_VERSION = 0
+_MARKER_VERSION = 0
 
 _VERSION = struct.Struct(">h")
 _MARKER = struct.Struct(">hi")
@@ -109,6 +113,53 @@ def leader_change_batch(
     return build_batch([record], base_offset=base_offset, epoch=epoch, is_control=True)
 
 
+def leaders_control_batch(header: BatchHeader, *, timestamp_ms: int) -> bytes:
+    """Return a control batch that a leader appends: an end marker of a transaction, or a record of this project.
+
+    Args:
+        header: of the batch. Its size is not known yet.
+        timestamp_ms: wall clock, since 1970.
+    """
+    (control_type,) = header.control_types
+    if header.control_value is not None:
+        value = write_control_value(header.control_value)
+    else:
+        value = _MARKER.pack(_MARKER_VERSION, header.epoch)
+    record = Record(key=write_control_key(control_type), value=value, timestamp_ms=timestamp_ms)
+    return build_batch(
+        [record],
+        base_offset=header.base_offset,
+        epoch=header.epoch,
+        producer_id=header.producer_id,
+        producer_epoch=header.producer_epoch,
+        base_sequence=header.base_sequence,
+        is_transactional=header.is_transactional,
+        is_control=True,
+    )
+
+
+def write_commit_batch(
+    commit: WriteCommit, *, producer_id: int, producer_epoch: int, base_sequence: int, timestamp_ms: int
+) -> bytes:
+    """Return the control batch by which a client commits a multipart write (TXN-6).
+
+    Args:
+        commit: the parts.
+        producer_id: with producer_epoch and base_sequence the key of the write.
+        producer_epoch: of the key.
+        base_sequence: of the key.
+        timestamp_ms: wall clock, since 1970.
+    """
+    key = write_control_key(ControlType.WRITE_COMMIT)
+    return build_batch(
+        [Record(key=key, value=write_control_value(commit), timestamp_ms=timestamp_ms)],
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        is_control=True,
+    )
+
+
 def read_control_records(payload: bytes) -> tuple[ControlRecord, ...]:
     """Return the records of one whole control batch.
 
@@ -140,6 +191,9 @@ def _read_value(control_type: int, value: bytes) -> ControlValue:
         version, coordinator_epoch = _MARKER.unpack_from(value)
         _check_version(version)
         return EndTransactionMarker(version=version, coordinator_epoch=coordinator_epoch)
+    ours = read_control_value(control_type, value)
+    if ours is not None:
+        return ours
     message_class = _MESSAGES.get(control_type)
     if message_class is None:
         return UnknownControlValue(value=value)

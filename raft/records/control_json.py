@@ -11,7 +11,7 @@ from typing import Any
 
 from raft.codec import Message
 from raft.records.control import ControlRecord, EndTransactionMarker, UnknownControlValue
-from raft.types import ControlType
+from raft.types import ControlType, TransactionalId, WriteCommit
 
 _TYPE_NAMES = {
     ControlType.LEADER_CHANGE: "LeaderChange",
@@ -31,6 +31,25 @@ def control_record_to_json(record: ControlRecord) -> dict[str, Any]:
         case EndTransactionMarker(coordinator_epoch=coordinator_epoch):
             control_type = ControlType(record.control_type).name
             return {"type": "endTxnMarker", "controlType": control_type, "coordinatorEpoch": coordinator_epoch}
+        case WriteCommit(parts=parts):
+            return {
+                "type": "WriteCommit",
+                "parts": [
+                    {
+                        "producerId": part.producer_id,
+                        "recordCount": part.record_count,
+                        "contentChecksum": f"{part.content_checksum:016x}",
+                    }
+                    for part in parts
+                ],
+            }
+        case TransactionalId():
+            return {
+                "type": "TransactionalId",
+                "name": record.value.name,
+                "timeoutMs": record.value.timeout_ms,
+                "previous": record.value.previous,
+            }
         case UnknownControlValue(value=value):
             return {"type": "UNKNOWN", "controlType": record.control_type, "value": value.hex()}
         case message:

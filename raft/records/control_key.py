@@ -40,8 +40,8 @@ def read_control_type(record: Record) -> int:
     return int(control_type)
 
 
-def read_control_types(section: bytes, *, record_count: int, last_offset_delta: int) -> tuple[int, ...]:
-    """Return the types of all records of a control batch, in order.
+def read_control_section(section: bytes, *, record_count: int, last_offset_delta: int) -> tuple[Record, ...]:
+    """Return all records of a control batch, in order.
 
     Args:
         section: the bytes after the batch's header, decompressed.
@@ -53,12 +53,13 @@ def read_control_types(section: bytes, *, record_count: int, last_offset_delta: 
     """
     if not record_count:
         raise DecodeError("a control batch without records")
-    records = read_records_section(
-        section,
-        record_count=record_count,
-        base_offset=Offset(0),
-        last_offset_delta=last_offset_delta,
-        base_timestamp_ms=0,
-        append_time_ms=None,
+    return tuple(
+        read_records_section(
+            section,
+            record_count=record_count,
+            base_offset=Offset(0),
+            last_offset_delta=last_offset_delta,
+            base_timestamp_ms=0,
+            append_time_ms=None,
+        )
     )
-    return tuple(read_control_type(record) for record in records)

@@ -30,10 +30,11 @@ from crc32c import crc32c
 
 from raft.errors import DecodeError
 from raft.records.compression import decompress
-from raft.records.control_key import read_control_types
+from raft.records.control_key import read_control_section, read_control_type
+from raft.records.control_values import read_control_value
 from raft.records.load_scanner import load_scanner
 from raft.records.scanner import Section
-from raft.types import FIRST_KEYED_PRODUCER_ID, BatchHeader, Epoch, Offset
+from raft.types import FIRST_PART_PRODUCER_ID, BatchHeader, ControlValue, Epoch, Offset
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 LENGTH_END: Final = 12
@@ -86,8 +87,8 @@ def batch_size_bytes(buffer: bytes, position: int = 0) -> int | None:
 def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
     """Return the header of the whole batch that begins at `position`.
 
-    The checksum is not checked; see `check_crc`. Data records are not read, except those of a keyed write, for the
-    content checksum; of a control batch the keys are read, for the types.
+    The checksum is not checked; see `check_crc`. Data records are not read, except those of a write of this project,
+    for the content checksum; of a control batch the types are read, and the value if its type is one of this project.
 
     Args:
         buffer: the batch, perhaps with other bytes before and behind it.
@@ -120,18 +121,19 @@ def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
             f"batch with base offset {base_offset}, last offset delta {last_offset_delta}, record count {record_count}"
         )
     control_types: tuple[int, ...] = ()
+    control_value: ControlValue | None = None
     if attributes & CONTROL:
-        records = decompress(
+        section = decompress(
             attributes & COMPRESSION_MASK,
             buffer[position + HEADER.size : position + size],
             max_bytes=MAX_CONTROL_BYTES,
         )
-        control_types = read_control_types(records, record_count=record_count, last_offset_delta=last_offset_delta)
+        control_types, control_value = _read_control(section, record_count, last_offset_delta)
     content_checksum: int | None = None
-    # Compressed records are not read: their writer decides how much comes out of them, and keyed writes of this project
-    # are not compressed.
-    if producer_id >= FIRST_KEYED_PRODUCER_ID and not attributes & (CONTROL | COMPRESSION_MASK):
-        section = Section(
+    # Compressed records are not read: their writer decides how much comes out of them, and writes of this project are
+    # not compressed.
+    if producer_id >= FIRST_PART_PRODUCER_ID and not attributes & (CONTROL | COMPRESSION_MASK):
+        records = Section(
             data=buffer,
             start=position + HEADER.size,
             end=position + size,
@@ -141,7 +143,7 @@ def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
             append_time_ms=max_timestamp_ms,
             has_append_time=bool(attributes & LOG_APPEND_TIME),
         )
-        content_checksum = load_scanner().check(section, with_checksum=True).content_checksum
+        content_checksum = load_scanner().check(records, with_checksum=True).content_checksum
     return BatchHeader(
         base_offset=Offset(base_offset),
         last_offset=Offset(last_offset),
@@ -154,8 +156,22 @@ def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
         base_sequence=base_sequence,
         is_transactional=bool(attributes & TRANSACTIONAL),
         control_types=control_types,
+        control_value=control_value,
         content_checksum=content_checksum,
     )
+
+
+def _read_control(
+    section: bytes, record_count: int, last_offset_delta: int
+) -> tuple[tuple[int, ...], ControlValue | None]:
+    records = read_control_section(section, record_count=record_count, last_offset_delta=last_offset_delta)
+    types = tuple(read_control_type(record) for record in records)
+    values = [read_control_value(kind, record.value or b"") for kind, record in zip(types, records, strict=True)]
+    if len(values) > 1 and any(values):
+        raise DecodeError(
+            f"control records of types {types} in one batch: WRITE_COMMIT and others have their own batch"
+        )
+    return types, values[0]
 
 
 def attributes_of(payload: bytes) -> int:

@@ -16,6 +16,7 @@ from raft.records.header import (
     CONTROL,
     HEADER,
     LOG_APPEND_TIME,
+    TRANSACTIONAL,
     attributes_of,
     base_timestamp_ms_of,
     batch_size_bytes,
@@ -25,7 +26,7 @@ from raft.records.header import (
 from raft.records.load_scanner import load_scanner
 from raft.records.scanner import Outcome
 from raft.records.section import section_of
-from raft.types import Batch, BatchHeader
+from raft.types import FIRST_KEYED_PRODUCER_ID, FIRST_PART_PRODUCER_ID, Batch, BatchHeader, WriteCommit
 
 _SMALLEST_RECORD_BYTES = 7
 """One byte each for length, attributes, timestamp, offset, key length, value length and header count."""
@@ -50,18 +51,24 @@ def read_produced_batch(data: bytes, *, max_batch_bytes: int, strict: bool = Fal
     attributes = attributes_of(data)
     try:
         check_crc(data, 0, size_bytes)
-        # A control batch is always refused, so it is not read.
-        if attributes & CONTROL:
-            raise _invalid("a control batch")
+        if strict and attributes & (CONTROL | TRANSACTIONAL):
+            raise RequestError(ErrorCode.INVALID_TXN_STATE, "raft.records.strict: a batch of a transaction")
         header = read_header(data)
     except DecodeError as error:
+        if attributes & CONTROL:
+            raise _invalid(f"a control batch: {error}") from error
         raise RequestError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
     codec = attributes & COMPRESSION_MASK
     if codec > max(Compression):
         raise RequestError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"compression codec {codec}")
     _check_header(header)
+    if header.is_control:
+        _check_control(header)
+        return Batch(header=header, payload=data)
     _check_room(header, codec)
     _check_records(data, header)
+    if header.is_transactional:
+        _check_transactional(header)
     if strict:
         _check_strict(data)
     return Batch(header=header, payload=data)
@@ -83,8 +90,23 @@ def _check_header(header: BatchHeader) -> None:
         raise _invalid(f"{header.record_count} records for {offsets} offsets")
     if header.producer_id is not None and (header.producer_epoch < 0 or header.base_sequence < 0):
         raise _invalid("a producer id without its epoch or sequence")
-    if header.is_transactional:
-        raise RequestError(ErrorCode.INVALID_TXN_STATE, "a transactional batch; there are no transactions yet")
+
+
+def _check_control(header: BatchHeader) -> None:
+    """Check a control batch: a client may append the commit of its multipart write, and no other one."""
+    if not isinstance(header.control_value, WriteCommit):
+        raise _invalid("a control batch")
+    if header.producer_id is None or header.producer_id < FIRST_KEYED_PRODUCER_ID or header.is_transactional:
+        raise _invalid("a WRITE_COMMIT without the key of a write")
+
+
+def _check_transactional(header: BatchHeader) -> None:
+    if header.producer_id is None:
+        raise _invalid("a transactional batch without a producer id")
+    if header.producer_id >= FIRST_KEYED_PRODUCER_ID:
+        raise _invalid("a transactional batch with the key of a write")
+    if header.producer_id >= FIRST_PART_PRODUCER_ID and header.content_checksum is None:
+        raise _invalid("a part of a multipart write whose records are compressed")
 
 
 def _check_room(header: BatchHeader, codec: int) -> None:

@@ -12,7 +12,7 @@ ANONYMOUS = "User:ANONYMOUS"
 """The principal of a connection without authentication, as Kafka names it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Caller:
     """The other side of one connection. The callers of two connections are never equal.
 
@@ -21,12 +21,14 @@ class Caller:
         for_clients: the settings of that listener if it serves clients only; None for the voters' listener.
         address: the IP address of the host; an IPv4 address is never in its IPv6 form.
         principal: the authenticated user.
+        read_round: that of the last response to a replica's fetch on this connection (see `raft.core.read_index`).
     """
 
     listener: Endpoint
     for_clients: ClientListener | None
     address: str
     principal: str = ANONYMOUS
+    read_round: int = 0
 
     def __str__(self) -> str:
         return self.address

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from raft.core.effects import FlushLog, ReadRange, StoreSnapshotPiece
 from raft.storage.log import Log
+from raft.transactions import AbortedTransaction, ProducerStateImage
 from raft.types import Batch, ElectionState, Offset, OffsetAndEpoch
-from raft.writers import TableImage
 
 Result = TypeVar("Result")
 
@@ -44,7 +44,7 @@ class Disk(Protocol):
     def stop(self) -> None:
         """Do the jobs that were ordered, then stop.
 
-        Calls of `search` and `read_in_pieces`, and flushes that wait, are dropped.
+        Calls of `search`, `search_in_pieces` and `read_in_pieces`, and flushes that wait, are dropped.
         """
         ...
 
@@ -52,8 +52,8 @@ class Disk(Protocol):
         """Store the election state; `done` is called when it is durable."""
         ...
 
-    def append(self, batches: Sequence[Batch]) -> None:
-        """Append batches to the log."""
+    def append(self, batches: Sequence[Batch], aborted: Sequence[AbortedTransaction] = ()) -> None:
+        """Append batches to the log, and the transactions that they abort to the index of aborted transactions."""
         ...
 
     def truncate(self, end_offset: Offset) -> None:
@@ -68,12 +68,20 @@ class Disk(Protocol):
         """Read records after all jobs that were ordered before; `done` is called with them."""
         ...
 
-    def read_in_pieces(self, read: ReadRange, parse: Callable[[bytes], Result], done: Callable[[Result], None]) -> None:
+    def read_in_pieces(
+        self, read: ReadRange, parse: Callable[[bytes, Log], Result], done: Callable[[Result], None]
+    ) -> None:
         """Read committed records for a client. Other jobs are done first; see `PiecewiseRead`."""
         ...
 
     def search(self, work: Callable[[Log], Result], done: Callable[[Result], None]) -> None:
         """Search the committed log for a client, after other jobs; `done` is called with what `work` returns."""
+        ...
+
+    def search_in_pieces(
+        self, work: Callable[[Log], Generator[None, None, Result]], done: Callable[[Result], None]
+    ) -> None:
+        """Search the committed log for a client; where `work` yields, other jobs are done. See `PiecewiseSearch`."""
         ...
 
     def store_snapshot_piece(self, piece: StoreSnapshotPiece) -> None:
@@ -84,8 +92,8 @@ class Disk(Protocol):
         """Replace the log with a snapshot that was fetched completely."""
         ...
 
-    def write_producer_snapshot(self, image: TableImage) -> None:
-        """Write the table of writers to disk."""
+    def write_producer_snapshot(self, image: ProducerStateImage) -> None:
+        """Write the writers and transactions to disk."""
         ...
 
     def note_committed(self, offset: Offset) -> None:

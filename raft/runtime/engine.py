@@ -19,6 +19,7 @@ from raft.core.coalescing import take_next
 from raft.core.effects import (
     AppendBatches,
     AppendLeaderChange,
+    ControlBatch,
     Disconnect,
     Effect,
     FlushLog,
@@ -35,13 +36,15 @@ from raft.core.effects import (
 )
 from raft.core.events import Event, LogFlushed, RequestAbandoned, Started, TimePassed
 from raft.errors import NodeHaltedError
-from raft.records.control import leader_change_batch
+from raft.records.control import leader_change_batch, leaders_control_batch
+from raft.records.header import read_header
 from raft.records.split import split_batches
 from raft.runtime.advice import explain
 from raft.runtime.disk import Disk, DiskListener
 from raft.runtime.fault_log import FaultLog
 from raft.runtime.network import Network
 from raft.runtime.scheduler import Scheduler, Timer
+from raft.types import Batch
 
 _logger = logging.getLogger(__name__)
 
@@ -191,7 +194,7 @@ class Engine:
     def _change_log(self, effect: _LogEffect) -> None:
         match effect:
             case AppendBatches():
-                self._disk.append(effect.batches)
+                self._disk.append([self._with_bytes(batch) for batch in effect.batches], effect.aborted)
             case AppendLeaderChange():
                 self._append_leader_change(effect)
             case TruncateLog():
@@ -216,6 +219,12 @@ class Engine:
             timestamp_ms=self._scheduler.wall_clock_ms(),
         )
         self._disk.append(split_batches(payload))
+
+    def _with_bytes(self, batch: Batch | ControlBatch) -> Batch:
+        if isinstance(batch, Batch):
+            return batch
+        payload = leaders_control_batch(batch.header, timestamp_ms=self._scheduler.wall_clock_ms())
+        return Batch(header=read_header(payload), payload=payload)
 
     def _respond(self, response: SendResponse) -> None:
         on_response = self._waiting.pop(response.request_id, None)
@@ -255,6 +264,6 @@ class Engine:
             self._ended(error)
 
     def _snapshot_producers(self) -> None:
-        """Write the table of writers as it is now. The log may have records after the segment that was begun."""
+        """Write the writers and transactions as they are now. The log may reach beyond the begin of the new segment."""
         if not self._is_ended:
-            self._disk.write_producer_snapshot(self.core.writers_image())
+            self._disk.write_producer_snapshot(self.core.producers_image())

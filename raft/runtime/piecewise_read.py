@@ -21,7 +21,8 @@ class PiecewiseRead(Generic[Result]):
         log: the log.
         jobs: does one job for each piece.
         read: the range of the records.
-        parse: called with all records on the worker of the disk; with empty bytes if a snapshot has replaced them.
+        parse: called with all records and the log on the worker of the disk; with empty bytes if a snapshot has
+            replaced the records.
         done: called on the scheduler with the result of `parse`.
     """
 
@@ -30,7 +31,7 @@ class PiecewiseRead(Generic[Result]):
         log: Log,
         jobs: JobQueue,
         read: ReadRange,
-        parse: Callable[[bytes], Result],
+        parse: Callable[[bytes, Log], Result],
         done: Callable[[Result], None],
     ) -> None:
         self._log = log
@@ -54,7 +55,7 @@ class PiecewiseRead(Generic[Result]):
         if len(piece) == _PIECE_BYTES:
             return None
         is_there = self._start_offset >= self._log.start_offset
-        return (self._parse(b"".join(self._found) if is_there else b""),)
+        return (self._parse(b"".join(self._found) if is_there else b"", self._log),)
 
     def _on_piece(self, found: tuple[Result] | None) -> None:
         if found is None:

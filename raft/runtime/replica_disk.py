@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 
@@ -12,10 +12,11 @@ from raft.runtime.disk import DiskListener
 from raft.runtime.flusher import Flusher
 from raft.runtime.job_queue import JobQueue
 from raft.runtime.piecewise_read import PiecewiseRead
+from raft.runtime.piecewise_search import PiecewiseSearch
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.log import Log
+from raft.transactions import AbortedTransaction, ProducerStateImage
 from raft.types import Batch, ElectionState, Offset, OffsetAndEpoch
-from raft.writers import TableImage
 
 Result = TypeVar("Result")
 
@@ -90,9 +91,9 @@ class ReplicaDisk:
         """See `Disk.store`."""
         self._jobs.put(lambda: self._directory.store_election_state(state), done)
 
-    def append(self, batches: Sequence[Batch]) -> None:
+    def append(self, batches: Sequence[Batch], aborted: Sequence[AbortedTransaction] = ()) -> None:
         """See `Disk.append`."""
-        self._jobs.put(lambda: self._append(batches))
+        self._jobs.put(lambda: self._append(batches, aborted))
 
     def truncate(self, end_offset: Offset) -> None:
         """See `Disk.truncate`."""
@@ -110,13 +111,21 @@ class ReplicaDisk:
             done,
         )
 
-    def read_in_pieces(self, read: ReadRange, parse: Callable[[bytes], Result], done: Callable[[Result], None]) -> None:
+    def read_in_pieces(
+        self, read: ReadRange, parse: Callable[[bytes, Log], Result], done: Callable[[Result], None]
+    ) -> None:
         """See `Disk.read_in_pieces`."""
         PiecewiseRead(self._directory.log, self._jobs, read, parse, done).read_next()
 
     def search(self, work: Callable[[Log], Result], done: Callable[[Result], None]) -> None:
         """See `Disk.search`."""
         self._jobs.put_later(lambda: work(self._directory.log), done)
+
+    def search_in_pieces(
+        self, work: Callable[[Log], Generator[None, None, Result]], done: Callable[[Result], None]
+    ) -> None:
+        """See `Disk.search_in_pieces`."""
+        PiecewiseSearch(self._jobs, work(self._directory.log), done).search_next()
 
     def store_snapshot_piece(self, piece: StoreSnapshotPiece) -> None:
         """See `Disk.store_snapshot_piece`."""
@@ -126,7 +135,7 @@ class ReplicaDisk:
         """See `Disk.install_snapshot`."""
         self._jobs.put(lambda: self._install(snapshot))
 
-    def write_producer_snapshot(self, image: TableImage) -> None:
+    def write_producer_snapshot(self, image: ProducerStateImage) -> None:
         """See `Disk.write_producer_snapshot`."""
         self._jobs.put(lambda: self._directory.write_producer_snapshot(image))
 
@@ -136,8 +145,8 @@ class ReplicaDisk:
 
     # Run by the workers
 
-    def _append(self, batches: Sequence[Batch]) -> None:
-        has_rolled = self._directory.append(batches)
+    def _append(self, batches: Sequence[Batch], aborted: Sequence[AbortedTransaction]) -> None:
+        has_rolled = self._directory.append(batches, aborted)
         if has_rolled and self._listener is not None:
             self._workers.post(self._listener.rolled)
 

@@ -33,8 +33,8 @@ from raft.storage.producer_snapshots import ProducerSnapshots
 from raft.storage.recovery import remove_log
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.storage.snapshots import PART_SUFFIX, SnapshotFolder
+from raft.transactions import AbortedTransaction, ProducerState, ProducerStateImage
 from raft.types import LOG_BEGIN, Batch, BatchHeader, ElectionState, NodeId, Offset, OffsetAndEpoch, Uuid
-from raft.writers import TableImage, WriterTable
 
 _PARTITION_FOLDER = re.compile(r".+-[0-9]+")
 
@@ -97,7 +97,7 @@ class ReplicaDirectory:
         *,
         entropy: bytes,
         config: LogConfig | None = None,
-        writers: WriterTable | None = None,
+        producers: ProducerState | None = None,
     ) -> Self:
         """Lock a directory, check whose it is, and open its files; an empty one gets the identity.
 
@@ -106,7 +106,7 @@ class ReplicaDirectory:
             identity: the node, cluster and topic that it must belong to.
             entropy: 16 random bytes, for the id of a directory that has no id.
             config: sizes of the log; None takes the defaults.
-            writers: an empty table; it is filled from the newest producer snapshot and the batches behind that.
+            producers: empty tables; they are filled from the newest producer snapshot and the batches behind that.
 
         Raises:
             ConfigError: the directory is in use, or belongs to another node, cluster or topic.
@@ -143,10 +143,10 @@ class ReplicaDirectory:
 
             def open_log() -> Log:
                 on_batch = None
-                if writers is not None:
-                    # A batch above may be truncated, and a table restored from a snapshot cannot undo that batch.
-                    on_batch = _filled(writers, producer_snapshots.newest(at_most=high_watermark.offset))
-                    writers.committed(high_watermark.offset)
+                if producers is not None:
+                    # A batch above may be truncated, and tables restored from a snapshot cannot undo that batch.
+                    on_batch = _filled(producers, producer_snapshots.newest(at_most=high_watermark.offset))
+                    producers.committed(high_watermark.offset)
                 return Log.open(files, partition, config or LogConfig(), recovery_point, on_batch, start=start)
 
             log = open_log()
@@ -155,7 +155,7 @@ class ReplicaDirectory:
                 # The operator truncated the log, as the error of a refused start proposes: nothing else makes it end
                 # below this offset. The snapshot may contain writes that are gone, so the log is read again.
                 high_watermark.retreat(log.end_offset)
-                if writers is not None:
+                if producers is not None:
                     log.close()
                     log = open_log()
             snapshots.remove_before(start.offset)
@@ -223,10 +223,15 @@ class ReplicaDirectory:
         self._high_watermark.advance(self._committed_offset)
         return self._committed_offset >= durable_offset
 
-    def append(self, batches: Sequence[Batch]) -> bool:
-        """Append batches to the log; return whether a new segment was begun: then a producer snapshot is due."""
+    def append(self, batches: Sequence[Batch], aborted: Sequence[AbortedTransaction] = ()) -> bool:
+        """Append batches to the log; return whether a new segment was begun: then a producer snapshot is due.
+
+        Args:
+            batches: see `Log.append`.
+            aborted: see `Log.append`.
+        """
         segment_count = self.log.segment_count
-        self.log.append(batches)
+        self.log.append(batches, aborted)
         return self.log.segment_count > segment_count
 
     def truncate(self, end_offset: Offset) -> None:
@@ -234,11 +239,11 @@ class ReplicaDirectory:
         self._producer_snapshots.remove_after(end_offset)
         self.log.truncate(end_offset)
 
-    def write_producer_snapshot(self, image: TableImage) -> None:
-        """Store the table of writers, and return when it is on the disk.
+    def write_producer_snapshot(self, image: ProducerStateImage) -> None:
+        """Store the writers and transactions, and return when they are on the disk.
 
         Args:
-            image: the table at an end of the log that is reached now, or when the ordered appends are done.
+            image: the tables at an end of the log that is reached now, or when the ordered appends are done.
         """
         self._producer_snapshots.write(image)
 
@@ -268,16 +273,18 @@ class ReplicaDirectory:
             self._lock.release()
 
 
-def _filled(writers: WriterTable, image: TableImage | None) -> Callable[[BatchHeader], None]:
-    """Reset a table to a snapshot, or to empty; return the function that adds the batches behind it."""
+def _filled(producers: ProducerState, image: ProducerStateImage | None) -> Callable[[BatchHeader], None]:
+    """Reset the tables to a snapshot, or to empty; return the function that adds the batches behind it."""
+    end_offset = Offset(0)
     if image is None:
-        writers.forget_everything()
-        return writers.appended
-    writers.restore(image)
+        producers.forget_everything()
+    else:
+        producers.restore(image)
+        end_offset = image.end_offset
 
     def add(header: BatchHeader) -> None:
-        if header.base_offset >= image.end_offset:
-            writers.appended(header)
+        if header.base_offset >= end_offset:
+            producers.appended(header)
 
     return add
 

@@ -7,6 +7,7 @@ Source: rules LOG-10 to LOG-13; Kafka LeaderEpochCheckpointFile.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from raft.errors import StorageError
@@ -15,6 +16,8 @@ from raft.storage.files import Files
 from raft.types import Epoch, EpochStart, Offset
 
 EPOCH_CHECKPOINT_NAME = "leader-epoch-checkpoint"
+
+_logger = logging.getLogger(__name__)
 
 
 def write_epochs(files: Files, name: str, entries: Sequence[EpochStart]) -> None:
@@ -38,3 +41,14 @@ def read_epochs(files: Files, name: str) -> tuple[EpochStart, ...]:
             raise StorageError(f"{files.path_of(name)}: epoch {entry.epoch} after {epochs[-1].epoch} does not rise")
         epochs.append(entry)
     return tuple(epochs)
+
+
+def mend_epochs(files: Files, name: str, epochs: tuple[EpochStart, ...]) -> None:
+    """Write the file again if it cannot be read, or does not have the epochs of the batches of the log."""
+    try:
+        is_right = read_epochs(files, name) == epochs
+    except StorageError as error:
+        _logger.warning("%s; the file is written again from the batches of the log", error)
+        is_right = False
+    if not is_right:
+        write_epochs(files, name, epochs)

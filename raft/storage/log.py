@@ -13,9 +13,9 @@ Source: rules LOG-5, LOG-6, LOG-10 to LOG-14, LOG-17; Kafka UnifiedLog, KafkaRaf
 
 from __future__ import annotations
 
-import logging
 import sys
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,16 +26,15 @@ from raft.epoch_cache import EpochCache
 from raft.errors import StorageError
 from raft.records.header import with_base_offset_and_epoch
 from raft.records.stored_header import StoredHeader, read_stored_header
-from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, read_epochs, write_epochs
+from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, mend_epochs, write_epochs
 from raft.storage.files import Files, join
 from raft.storage.recovery import Recovery
 from raft.storage.recovery_point import RecoveryPoint
 from raft.storage.segment import LOG_SUFFIX, Segment
 from raft.storage.tail import Tail
 from raft.storage.timestamps import TimestampOffset, first_at_or_after, first_of_largest
+from raft.transactions import AbortedFinder, AbortedTransaction
 from raft.types import LOG_BEGIN, Batch, BatchHeader, Epoch, EpochStart, Offset, OffsetAndEpoch
-
-_logger = logging.getLogger(__name__)
 
 _LARGEST_SEGMENT_BYTES = (1 << 31) - 1
 
@@ -87,7 +86,7 @@ class Log:
         directory: str,
         config: LogConfig,
         recovery_point: RecoveryPoint,
-        on_batch: Callable[[BatchHeader], None] | None = None,
+        on_batch: Callable[[BatchHeader], object] | None = None,
         *,
         start: OffsetAndEpoch = LOG_BEGIN,
     ) -> Log:
@@ -107,12 +106,14 @@ class Log:
         """
         assert 0 < config.segment_bytes <= _LARGEST_SEGMENT_BYTES, f"segments of {config.segment_bytes} bytes"
         epochs = EpochCache()
+        aborts = AbortedFinder()
 
-        def note(header: BatchHeader) -> None:
+        def note(header: BatchHeader) -> AbortedTransaction | None:
             nonlocal epochs
             epochs = _with_epoch_of(header, epochs)
             if on_batch is not None:
                 on_batch(header)
+            return aborts.appended(header)
 
         if start.offset > 0 and not files.exists(join(directory, f"{start.offset:020d}{LOG_SUFFIX}")):
             # A crash came while a snapshot replaced the log.
@@ -120,7 +121,7 @@ class Log:
         recovery = Recovery(files, directory, start=start, recovery_point=recovery_point.offset, on_batch=note)
         segments, end_offset = recovery.open_segments()
         log = cls(files, directory, config, recovery_point, start, segments, end_offset, epochs)
-        log._mend_epoch_checkpoint()
+        mend_epochs(files, join(directory, EPOCH_CHECKPOINT_NAME), epochs.entries)
         return log
 
     @property
@@ -150,15 +151,16 @@ class Log:
 
     @property
     def segment_count(self) -> int:
-        """Number of segments, with the one that is appended to."""
+        """Number of segments."""
         return len(self._segments)
 
-    def append(self, batches: Sequence[Batch]) -> None:
+    def append(self, batches: Sequence[Batch], aborted: Sequence[AbortedTransaction] = ()) -> None:
         """Write batches at the end. They can be read at once; they are on the disk after the next `flush`.
 
         Args:
             batches: in order, without gaps, from `end_offset` on. Offset and epoch of their headers are written into
                 their bytes.
+            aborted: the transactions that these batches abort.
 
         Raises:
             StorageError: the disk returned an error, now or before.
@@ -166,17 +168,20 @@ class Log:
         with self._one_failure_is_final():
             run: list[Batch] = []
             run_bytes = 0
+            not_noted = deque(aborted)
             for batch in batches:
                 header = batch.header
                 if not self._segments[-1].has_room_for(
                     header, waiting_bytes=run_bytes, segment_bytes=self._config.segment_bytes
                 ):
                     self._write(run)
+                    self._note_aborted(not_noted)
                     self._roll()
                     run, run_bytes = [], 0
                 run.append(batch)
                 run_bytes += header.size_bytes
             self._write(run)
+            self._note_aborted(not_noted)
 
     def truncate(self, end_offset: Offset) -> None:
         """Remove everything from `end_offset` on, and return when that is done on the disk.
@@ -276,6 +281,10 @@ class Log:
         recent = self._tail.header_of(offset)
         return read_stored_header(recent) if recent is not None else self._segment_of(offset).header_of(offset)
 
+    def segments_from(self, offset: Offset) -> list[Segment]:
+        """Return the segments from the one that holds `offset` on."""
+        return self._segments[self._segment_index(offset) :]
+
     def flush(self) -> Offset:
         """Return when everything that was appended before the call is on the disk.
 
@@ -319,11 +328,13 @@ class Log:
                 segment.close()
 
     def _segment_of(self, offset: Offset) -> Segment:
-        return self._segments[bisect_right(self._segments, offset, key=attrgetter("base_offset")) - 1]
+        return self._segments[self._segment_index(offset)]
+
+    def _segment_index(self, offset: Offset) -> int:
+        return max(bisect_right(self._segments, offset, key=attrgetter("base_offset")) - 1, 0)
 
     def _write(self, run: Sequence[Batch]) -> None:
-        next_offset = self._end_offset
-        epochs = self._epochs
+        next_offset, epochs = self._end_offset, self._epochs
         pieces: list[bytes] = []
         for batch in run:
             header = batch.header
@@ -339,6 +350,11 @@ class Log:
             self._epochs = epochs
             # This comes last, because a flush on another thread reports everything below it.
             self._end_offset = next_offset
+
+    def _note_aborted(self, aborted: deque[AbortedTransaction]) -> None:
+        """Add the transactions whose marker is in the last segment to its index, before that is sealed."""
+        noted = [aborted.popleft() for each in tuple(aborted) if each.last_offset < self._end_offset]
+        self._segments[-1].indexes.aborted.note(noted)
 
     def _roll(self) -> None:
         full = self._segments[-1]
@@ -362,16 +378,6 @@ class Log:
         segment.indexes.attach()
         self._files.sync_directory(self._directory)
         return segment
-
-    def _mend_epoch_checkpoint(self) -> None:
-        name = join(self._directory, EPOCH_CHECKPOINT_NAME)
-        try:
-            is_right = read_epochs(self._files, name) == self._epochs.entries
-        except StorageError as error:
-            _logger.warning("%s; the file is written again from the batches of the log", error)
-            is_right = False
-        if not is_right:
-            self._store_epochs(self._epochs)
 
     def _store_epochs(self, epochs: EpochCache) -> None:
         write_epochs(self._files, join(self._directory, EPOCH_CHECKPOINT_NAME), epochs.entries)

@@ -1,4 +1,4 @@
-"""The file `<end offset>.snapshot`: the table of writers after the records below that offset.
+"""The file `<end offset>.snapshot`: the writers and transactions after the records below that offset.
 
     size  field                     form
     2     version                   int16    1
@@ -12,12 +12,11 @@ Up to here it is Kafka's ProducerSnapshot, version 1; Kafka ignores what follows
 producer only, and this project's table of writers needs more:
 
     4     mark                      "KSPK"
-    2     version                   int16    1
+    2     version                   int16    2
     8     log time                  int64    -1 for none
     8     first log time            int64    -1 for none
-          for each producer         int8 number of remembered batches, then each, oldest first:
-    43    a batch                   int16 epoch, int32 sequence, int32 record count, int64 base offset, int64 end
-                                    offset, int64 log time, int8 1 if there is a content checksum, uint64 that or 0
+          for each producer         int8 number of remembered batches, then each (`written_entry`), oldest first
+          transactions              see `transactions_section`; missing in version 1
 
 Producers are in the order of their last writes. A file without the second part was written by Kafka and is not used.
 
@@ -31,6 +30,10 @@ import struct
 from crc32c import crc32c
 
 from raft.errors import DecodeError
+from raft.storage.transactions_section import read_transactions, write_transactions
+from raft.storage.written_entry import WRITTEN, WRITTEN_VERSION_1, read_written, write_written
+from raft.transactions import ProducerStateImage
+from raft.transactions.image import NO_TRANSACTIONS
 from raft.types import Offset
 from raft.writers import History, TableImage, Written
 from raft.writers.written import SEQUENCES
@@ -40,28 +43,34 @@ _HEADER = struct.Struct(">hI")
 _COUNT = struct.Struct(">i")
 _PRODUCER = struct.Struct(">qhiqiqiq")
 _MARK = b"KSPK"
-_OUR_VERSION = 1
+_OUR_VERSION = 2
+_OUR_VERSION_WITHOUT_TRANSACTIONS = 1
 _OUR_HEADER = struct.Struct(">4shqq")
 _BATCH_COUNT = struct.Struct(">b")
-_BATCH = struct.Struct(">hiiqqqbQ")
 _NONE = -1
 
 
-def encode_producer_snapshot(image: TableImage) -> bytes:
-    """Return the content of the file for a table."""
-    entries = sorted(image.histories.items(), key=lambda entry: entry[1][-1].base_offset)
+def encode_producer_snapshot(image: ProducerStateImage) -> bytes:
+    """Return the content of the file."""
+    writers = image.writers
+    entries = sorted(writers.histories.items(), key=lambda entry: entry[1][-1].base_offset)
+    first_offsets = {each.producer_id: each.first_offset for each in image.transactions.transactions}
     pieces = [_COUNT.pack(len(entries))]
-    pieces += [_kafkas_entry(producer_id, history[-1]) for producer_id, history in entries]
-    pieces.append(_OUR_HEADER.pack(_MARK, _OUR_VERSION, image.log_time_ms, image.first_log_time_ms))
+    pieces += [
+        _kafkas_entry(producer_id, history[-1], first_offsets.get(producer_id, _NONE))
+        for producer_id, history in entries
+    ]
+    pieces.append(_OUR_HEADER.pack(_MARK, _OUR_VERSION, writers.log_time_ms, writers.first_log_time_ms))
     for _producer_id, history in entries:
         pieces.append(_BATCH_COUNT.pack(len(history)))
-        pieces += [_our_entry(written) for written in history]
+        pieces += map(write_written, history)
+    pieces.append(write_transactions(image.transactions))
     body = b"".join(pieces)
     return _HEADER.pack(_VERSION, crc32c(body)) + body
 
 
-def decode_producer_snapshot(content: bytes, *, end_offset: Offset) -> TableImage:
-    """Return the table in a file.
+def decode_producer_snapshot(content: bytes, *, end_offset: Offset) -> ProducerStateImage:
+    """Return the writers and transactions in a file.
 
     Args:
         content: the content of the file.
@@ -76,7 +85,7 @@ def decode_producer_snapshot(content: bytes, *, end_offset: Offset) -> TableImag
         raise DecodeError(f"producer snapshot is incomplete: {error}") from error
 
 
-def _decode(content: bytes, end_offset: Offset) -> TableImage:
+def _decode(content: bytes, end_offset: Offset) -> ProducerStateImage:
     version, expected = _HEADER.unpack_from(content)
     if version != _VERSION:
         raise DecodeError(f"producer snapshot of version {version}, expected {_VERSION}")
@@ -92,9 +101,10 @@ def _decode(content: bytes, end_offset: Offset) -> TableImage:
     if content[position : position + len(_MARK)] != _MARK:
         raise DecodeError("producer snapshot of Kafka, without the part that this project needs")
     _mark, our_version, log_time_ms, first_log_time_ms = _OUR_HEADER.unpack_from(content, position)
-    if our_version != _OUR_VERSION:
+    if our_version not in (_OUR_VERSION, _OUR_VERSION_WITHOUT_TRANSACTIONS):
         raise DecodeError(f"producer snapshot whose second part has version {our_version}, expected {_OUR_VERSION}")
     position += _OUR_HEADER.size
+    written = WRITTEN if our_version == _OUR_VERSION else WRITTEN_VERSION_1
     histories: dict[int, History] = {}
     for producer_id in producer_ids:
         (batches,) = _BATCH_COUNT.unpack_from(content, position)
@@ -102,17 +112,21 @@ def _decode(content: bytes, end_offset: Offset) -> TableImage:
         if batches < 1 or producer_id in histories:
             raise DecodeError(f"producer snapshot with {batches} batches of producer id {producer_id}")
         histories[producer_id] = tuple(
-            _written(_BATCH.unpack_from(content, position + at * _BATCH.size), end_offset) for at in range(batches)
+            read_written(content, position + at * written.size, end_offset, form=written) for at in range(batches)
         )
-        position += batches * _BATCH.size
+        position += batches * written.size
+    transactions = NO_TRANSACTIONS
+    if our_version == _OUR_VERSION:
+        transactions, position = read_transactions(content, position, end_offset)
     if position != len(content):
         raise DecodeError(f"producer snapshot with {len(content) - position} bytes behind its end")
-    return TableImage(
+    writers = TableImage(
         end_offset=end_offset, log_time_ms=log_time_ms, first_log_time_ms=first_log_time_ms, histories=histories
     )
+    return ProducerStateImage(writers=writers, transactions=transactions)
 
 
-def _kafkas_entry(producer_id: int, last: Written) -> bytes:
+def _kafkas_entry(producer_id: int, last: Written, first_offset_of_transaction: int) -> bytes:
     last_sequence = (last.sequence + last.record_count - 1) % SEQUENCES
     return _PRODUCER.pack(
         producer_id,
@@ -122,34 +136,5 @@ def _kafkas_entry(producer_id: int, last: Written) -> bytes:
         last.end_offset - last.base_offset - 1,
         last.log_time_ms,
         _NONE,
-        _NONE,
-    )
-
-
-def _our_entry(written: Written) -> bytes:
-    checksum = written.content_checksum
-    return _BATCH.pack(
-        written.epoch,
-        written.sequence,
-        written.record_count,
-        written.base_offset,
-        written.end_offset,
-        written.log_time_ms,
-        checksum is not None,
-        checksum or 0,
-    )
-
-
-def _written(fields: tuple[int, ...], end_offset: Offset) -> Written:
-    epoch, sequence, record_count, base_offset, batch_end, log_time_ms, has_checksum, checksum = fields
-    if not 0 <= base_offset < batch_end <= end_offset or record_count < 0:
-        raise DecodeError(f"producer snapshot up to {end_offset} with a batch from {base_offset} to {batch_end}")
-    return Written(
-        epoch=epoch,
-        sequence=sequence,
-        record_count=record_count,
-        base_offset=Offset(base_offset),
-        end_offset=Offset(batch_end),
-        log_time_ms=log_time_ms,
-        content_checksum=checksum if has_checksum else None,
+        first_offset_of_transaction,
     )

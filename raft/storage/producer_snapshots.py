@@ -12,8 +12,8 @@ from raft.errors import DecodeError
 from raft.storage.atomic_file import replace_file
 from raft.storage.files import Files, join
 from raft.storage.producer_snapshot import decode_producer_snapshot, encode_producer_snapshot
+from raft.transactions import ProducerStateImage
 from raft.types import Offset
-from raft.writers import TableImage
 
 _logger = logging.getLogger(__name__)
 
@@ -35,14 +35,14 @@ class ProducerSnapshots:
         self._files = files
         self._directory = directory
 
-    def write(self, image: TableImage) -> None:
-        """Store a table, and return when it is on the disk; only the newest files are kept."""
+    def write(self, image: ProducerStateImage) -> None:
+        """Store the tables, and return when it is on the disk; only the newest files are kept."""
         replace_file(self._files, self._name(image.end_offset), encode_producer_snapshot(image))
         for end_offset in self._end_offsets()[:-KEPT_SNAPSHOTS]:
             self._files.remove(self._name(end_offset))
 
-    def newest(self, *, at_most: Offset) -> TableImage | None:
-        """Return the newest table with an end offset of at most `at_most`, or None. A damaged file is ignored."""
+    def newest(self, *, at_most: Offset) -> ProducerStateImage | None:
+        """Return the newest tables with an end offset of at most `at_most`, or None. A damaged file is ignored."""
         for end_offset in reversed(self._end_offsets()):
             if end_offset > at_most:
                 continue

@@ -31,11 +31,12 @@ from raft.storage.batch_search import BatchSearch
 from raft.storage.files import Files, join
 from raft.storage.recovery_point import RecoveryPoint
 from raft.storage.segment import LOG_SUFFIX, Segment
+from raft.transactions import AbortedTransaction
 from raft.types import BatchHeader, Offset, OffsetAndEpoch
 
 _logger = logging.getLogger(__name__)
 
-_SEGMENT_FILE = re.compile(r"([0-9]{20})(\.log|\.index|\.timeindex)")
+_SEGMENT_FILE = re.compile(r"([0-9]{20})(\.log|\.index|\.timeindex|\.txnindex)")
 
 
 def remove_log(files: Files, directory: str, recovery_point: RecoveryPoint) -> None:
@@ -61,7 +62,7 @@ class Recovery:
         directory: the partition's folder.
         start: where the log begins: 0, or the end of a snapshot that replaces what was before (LOG-15).
         recovery_point: everything below it was flushed.
-        on_batch: called with the header of each sound batch, in order.
+        on_batch: called with the header of each sound batch, in order; returns the transaction that the batch aborts.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Recovery:
         *,
         start: OffsetAndEpoch,
         recovery_point: Offset,
-        on_batch: Callable[[BatchHeader], None],
+        on_batch: Callable[[BatchHeader], AbortedTransaction | None],
     ) -> None:
         self._files = files
         self._directory = directory
@@ -139,7 +140,9 @@ class Recovery:
             for header in segment.walk():
                 self._check_place(segment, header)
                 segment.indexes.note(header, self._position)
-                self._on_batch(header)
+                aborted = self._on_batch(header)
+                if aborted is not None:
+                    segment.indexes.aborted.note([aborted])
                 self._position += header.size_bytes
         except CorruptBatchError as damage:
             return damage

@@ -1,4 +1,4 @@
-"""A segment of the log: a `.log` file with batches one after the other, and its two indexes.
+"""A segment of the log: a `.log` file with batches one after the other, and its indexes.
 
 The name of the file is the offset of its first record, in twenty digits (LOG-14).
 
@@ -18,6 +18,7 @@ from raft.errors import CorruptBatchError, DecodeError
 from raft.records.header import HEADER
 from raft.records.split import walk_headers
 from raft.records.stored_header import StoredHeader, read_stored_header
+from raft.storage.aborted_index import ABORTED_SUFFIX
 from raft.storage.batch_search import BatchSearch, FoundBatch
 from raft.storage.files import Files, join
 from raft.storage.segment_indexes import INDEX_INTERVAL_BYTES, SegmentIndexes
@@ -51,7 +52,11 @@ class Segment:
         self._sealed_bytes: int | None = None
         self._sealing = threading.Lock()
         self.indexes = SegmentIndexes(
-            files, offset_index_name=f"{stem}.index", time_index_name=f"{stem}.timeindex", base_offset=base_offset
+            files,
+            offset_index_name=f"{stem}.index",
+            time_index_name=f"{stem}.timeindex",
+            aborted_index_name=stem + ABORTED_SUFFIX,
+            base_offset=base_offset,
         )
 
     @property
@@ -147,9 +152,33 @@ class Segment:
         Raises:
             CorruptBatchError: the file is damaged; names file and byte.
         """
-        position = self.locate(offset)
+        return self.header_at(self.locate(offset))
+
+    def header_at(self, position: int) -> StoredHeader:
+        """Return the header of the batch that begins at `position`.
+
+        Raises:
+            CorruptBatchError: the file is damaged; names file and byte.
+        """
         with self._damage_named(position):
             return read_stored_header(self.read_at(position, HEADER.size))
+
+    def stored_headers(self, offset: Offset) -> Iterator[StoredHeader]:
+        """Yield the headers of the batches from the one that holds `offset` on, without reading the rest of them.
+
+        Raises:
+            CorruptBatchError: while iterating; the file is damaged.
+        """
+        position = self.locate(offset)
+        while position < self.size_bytes:
+            window = self.read_at(position, _LOCATE_BYTES)
+            at = 0
+            while at == 0 or at + HEADER.size <= len(window):
+                with self._damage_named(position + at):
+                    header = read_stored_header(window, at)
+                yield header
+                at += header.size_bytes
+            position += at
 
     def walk(self, position: int = 0) -> Iterator[BatchHeader]:
         """Yield the headers of the batches from `position` on, after a check of their checksums.
@@ -225,12 +254,12 @@ class Segment:
                 self._sealed_bytes = None
 
     def close(self) -> None:
-        """Close all three files, without a flush."""
+        """Close all files, without a flush."""
         self.indexes.close()
         self._file.close()
 
     def remove(self) -> None:
-        """Close and remove all three files."""
+        """Close and remove all files."""
         self.indexes.remove()
         self._file.close()
         self._files.remove(self._name)

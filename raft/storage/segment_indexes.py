@@ -1,10 +1,11 @@
-"""The two indexes of a segment and their files, which grow entry by entry.
+"""The three indexes of a segment and their files, which grow entry by entry.
 
 Source: Kafka LogSegment.append, truncateTo, onBecomeInactiveSegment.
 """
 
 from __future__ import annotations
 
+from raft.storage.aborted_index import AbortedIndex
 from raft.storage.files import File, Files
 from raft.storage.index import OffsetIndex, TimeIndex
 from raft.types import BatchHeader, Offset
@@ -22,17 +23,33 @@ class SegmentIndexes:
         files: where the files are.
         offset_index_name: the `.index` file.
         time_index_name: the `.timeindex` file.
+        aborted_index_name: the `.txnindex` file.
         base_offset: of the segment.
     """
 
-    def __init__(self, files: Files, *, offset_index_name: str, time_index_name: str, base_offset: Offset) -> None:
+    def __init__(
+        self,
+        files: Files,
+        *,
+        offset_index_name: str,
+        time_index_name: str,
+        aborted_index_name: str,
+        base_offset: Offset,
+    ) -> None:
         self._files = files
         self._names = (offset_index_name, time_index_name)
+        self.aborted = AbortedIndex(files, aborted_index_name)
+        self._transactional: tuple[Offset, Offset] | None = None
         self._opened: tuple[File, File] | None = None
         self._offsets = OffsetIndex(base_offset)
         self._times = TimeIndex(base_offset)
         self._largest_timestamp_ms = -1
         self._offset_of_largest = base_offset
+
+    @property
+    def transactional_range(self) -> tuple[Offset, Offset] | None:
+        """A range of offsets with all batches of transactions, and all their control batches; None if there is none."""
+        return self._transactional
 
     @property
     def largest_timestamp_ms(self) -> int:
@@ -73,6 +90,9 @@ class SegmentIndexes:
     def note(self, header: BatchHeader, position: int) -> None:
         """Add a batch that was written at `position`, and write the entries that are due."""
         self._note_timestamp(header)
+        if header.is_transactional or header.control_value is not None:
+            start_offset = header.base_offset if self._transactional is None else self._transactional[0]
+            self._transactional = (start_offset, header.end_offset)
         if position - self._offsets.last_position > INDEX_INTERVAL_BYTES:
             offset_entry = self._offsets.append(header.last_offset, position)
             time_entry = self._times.append(self._largest_timestamp_ms, self._offset_of_largest)
@@ -89,6 +109,7 @@ class SegmentIndexes:
         contents = (self._offsets.to_bytes(), self._times.to_bytes())
         offset_index, time_index = map(self._make_equal, self._names, contents)
         self._opened = (offset_index, time_index)
+        self.aborted.attach()
 
     def seal(self) -> None:
         """Add the largest timestamp, so that the time index covers the whole segment, and close the files."""
@@ -100,6 +121,7 @@ class SegmentIndexes:
             self._opened = None
             offset_index.close()
             time_index.close()
+            self.aborted.close()
 
     def truncate(self, end_offset: Offset, rest: list[BatchHeader]) -> None:
         """Remove the entries of `end_offset` and later offsets, and open the files again if they were sealed.
@@ -110,6 +132,10 @@ class SegmentIndexes:
         """
         self._offsets.truncate(end_offset)
         self._times.truncate(end_offset)
+        self.aborted.truncate(end_offset)
+        if self._transactional is not None:
+            start_offset, last = self._transactional
+            self._transactional = (start_offset, min(last, end_offset)) if start_offset < end_offset else None
         self._largest_timestamp_ms, self._offset_of_largest = self._times.last_entry
         for header in rest:
             self._note_timestamp(header)
@@ -122,12 +148,14 @@ class SegmentIndexes:
             for file in self._opened:
                 file.close()
             self._opened = None
+        self.aborted.close()
 
     def remove(self) -> None:
         """Close and remove the files."""
         self.close()
         for name in self._names:
             self._files.remove(name)
+        self.aborted.remove()
 
     def _note_timestamp(self, header: BatchHeader) -> None:
         if header.max_timestamp_ms > self._largest_timestamp_ms:

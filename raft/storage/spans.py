@@ -16,6 +16,8 @@ PLACE_BYTES = 27
 
 _BASE_OFFSET_AND_LENGTH = struct.Struct(">qi")
 _LAST_OFFSET_DELTA = struct.Struct(">i")
+_PRODUCER_ID = struct.Struct(">q")
+_PRODUCER_ID_AT = 43
 _LAST_OFFSET_DELTA_AT = PLACE_BYTES - _LAST_OFFSET_DELTA.size
 
 
@@ -57,6 +59,35 @@ def skip_to(buffer: bytes, offset: Offset) -> int:
             break
         position += size_bytes
     return position
+
+
+def end_offset_of(batches: bytes) -> Offset:
+    """Return the end offset of the last whole batch; 0 if there is none.
+
+    Raises:
+        DecodeError: a batch is damaged.
+    """
+    position = end_offset = 0
+    while position + PLACE_BYTES <= len(batches):
+        last_offset, size_bytes = place_at(batches, position)
+        position += size_bytes
+        if position <= len(batches):
+            end_offset = last_offset + 1
+    return Offset(end_offset)
+
+
+def producer_ids_of(batches: bytes) -> set[int]:
+    """Return the producer ids of whole batches; -1 for none.
+
+    Raises:
+        DecodeError: a batch is damaged.
+    """
+    position = 0
+    found = set()
+    while position + HEADER.size <= len(batches):
+        found.add(_PRODUCER_ID.unpack_from(batches, position + _PRODUCER_ID_AT)[0])
+        position += place_at(batches, position)[1]
+    return found
 
 
 def take_until(buffer: bytes, position: int, *, max_bytes: int, end_offset: Offset) -> int:

@@ -12,6 +12,14 @@ from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsRespo
 from raft.wire.messages.begin_quorum_epoch import BeginQuorumEpochRequest, BeginQuorumEpochResponse
 from raft.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from raft.wire.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from raft.wire.messages.describe_transactions import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+    ListTransactionsRequest,
+    ListTransactionsResponse,
+)
 from raft.wire.messages.end_quorum_epoch import EndQuorumEpochRequest, EndQuorumEpochResponse
 from raft.wire.messages.fetch import FetchRequest, FetchResponse
 from raft.wire.messages.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
@@ -22,8 +30,15 @@ from raft.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsRespo
 from raft.wire.messages.metadata import MetadataRequest, MetadataResponse
 from raft.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
 from raft.wire.messages.produce import ProduceRequest, ProduceResponse
+from raft.wire.messages.transactions import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    EndTxnRequest,
+    EndTxnResponse,
+)
 from raft.wire.messages.update_raft_voter import UpdateRaftVoterRequest, UpdateRaftVoterResponse
 from raft.wire.messages.vote import VoteRequest, VoteResponse
+from raft.wire.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
 
 Request = TypeVar("Request", bound=Message)
 Response = TypeVar("Response", bound=Message)
@@ -91,12 +106,22 @@ INIT_PRODUCER_ID = Api(name="InitProducerId", request=InitProducerIdRequest, res
 OFFSET_FOR_LEADER_EPOCH = Api(
     name="OffsetForLeaderEpoch", request=OffsetForLeaderEpochRequest, response=OffsetForLeaderEpochResponse
 )
+ADD_PARTITIONS_TO_TXN = Api(
+    name="AddPartitionsToTxn", request=AddPartitionsToTxnRequest, response=AddPartitionsToTxnResponse
+)
+END_TXN = Api(name="EndTxn", request=EndTxnRequest, response=EndTxnResponse)
+WRITE_TXN_MARKERS = Api(name="WriteTxnMarkers", request=WriteTxnMarkersRequest, response=WriteTxnMarkersResponse)
 VOTE = Api(name="Vote", request=VoteRequest, response=VoteResponse)
 BEGIN_QUORUM_EPOCH = Api(name="BeginQuorumEpoch", request=BeginQuorumEpochRequest, response=BeginQuorumEpochResponse)
 END_QUORUM_EPOCH = Api(name="EndQuorumEpoch", request=EndQuorumEpochRequest, response=EndQuorumEpochResponse)
 DESCRIBE_QUORUM = Api(name="DescribeQuorum", request=DescribeQuorumRequest, response=DescribeQuorumResponse)
 FETCH_SNAPSHOT = Api(name="FetchSnapshot", request=FetchSnapshotRequest, response=FetchSnapshotResponse)
 DESCRIBE_CLUSTER = Api(name="DescribeCluster", request=DescribeClusterRequest, response=DescribeClusterResponse)
+DESCRIBE_PRODUCERS = Api(name="DescribeProducers", request=DescribeProducersRequest, response=DescribeProducersResponse)
+DESCRIBE_TRANSACTIONS = Api(
+    name="DescribeTransactions", request=DescribeTransactionsRequest, response=DescribeTransactionsResponse
+)
+LIST_TRANSACTIONS = Api(name="ListTransactions", request=ListTransactionsRequest, response=ListTransactionsResponse)
 UPDATE_RAFT_VOTER = Api(name="UpdateRaftVoter", request=UpdateRaftVoterRequest, response=UpdateRaftVoterResponse)
 
 _ALL: tuple[Api[Any, Any], ...] = (
@@ -109,12 +134,18 @@ _ALL: tuple[Api[Any, Any], ...] = (
     JOIN_GROUP,
     INIT_PRODUCER_ID,
     OFFSET_FOR_LEADER_EPOCH,
+    ADD_PARTITIONS_TO_TXN,
+    END_TXN,
+    WRITE_TXN_MARKERS,
     VOTE,
     BEGIN_QUORUM_EPOCH,
     END_QUORUM_EPOCH,
     DESCRIBE_QUORUM,
     FETCH_SNAPSHOT,
     DESCRIBE_CLUSTER,
+    DESCRIBE_PRODUCERS,
+    DESCRIBE_TRANSACTIONS,
+    LIST_TRANSACTIONS,
     UPDATE_RAFT_VOTER,
 )
 

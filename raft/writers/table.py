@@ -17,10 +17,10 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 
 from raft.errors import ErrorCode
-from raft.types import FIRST_KEYED_PRODUCER_ID, BatchHeader, Offset
+from raft.types import FIRST_KEYED_PRODUCER_ID, BatchHeader, Offset, WriteCommit
 from raft.writers.expiry import NO_LOG_TIME_MS, WriterExpiry, log_time_after
-from raft.writers.keys import version_of
-from raft.writers.written import History, TableImage, Written
+from raft.writers.keys import is_part, version_of
+from raft.writers.written import History, TableImage, Written, content_of
 
 KEPT_BATCHES = 5
 """Most batches that an idempotent producer has in flight (Kafka: max.in.flight.requests.per.connection)."""
@@ -120,7 +120,7 @@ class WriterTable:
             return Accepted()
         if header.producer_id >= FIRST_KEYED_PRODUCER_ID:
             return self._judge_keyed_write(header.producer_id, header)
-        return self._judge_idempotent_produce(header.producer_id, header)
+        return judge_idempotent_produce(self._producers.get(header.producer_id), header)
 
     def _judge_keyed_write(self, producer_id: int, header: BatchHeader) -> Verdict:
         history = self._remembered(producer_id)
@@ -128,51 +128,40 @@ class WriterTable:
             return Accepted()
         last = history[-1]
         version = version_of(header.producer_epoch, header.base_sequence)
-        last_version = version_of(last.epoch, last.sequence)
-        if version > last_version:
+        if version > last.version:
             return Accepted()
-        if version == last_version:
+        if version == last.version:
             return _judge_repeated_key(last, header, version)
         # It comes from a replaced driver, or from a restored checkpoint: a newer write has taken its place.
         return Refused(
             error=ErrorCode.DUPLICATE_SEQUENCE_NUMBER, base_offset=last.base_offset, end_offset=last.end_offset
         )
 
-    def _judge_idempotent_produce(self, producer_id: int, header: BatchHeader) -> Verdict:
-        history = self._producers.get(producer_id)
-        starts_anew = header.base_sequence == 0
-        if history is None:
-            # A new leader may lack the first of several batches in flight, and must not accept the second without it.
-            return Accepted() if starts_anew else Refused(error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
-        last = history[-1]
-        if header.producer_epoch < last.epoch:
-            return Refused(error=ErrorCode.INVALID_PRODUCER_EPOCH)
-        if header.producer_epoch > last.epoch:
-            return Accepted() if starts_anew else Refused(error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
-        for written in history:
-            if (written.sequence, written.record_count) == (header.base_sequence, header.record_count):
-                return Repeated(base_offset=written.base_offset, end_offset=written.end_offset)
-        if header.base_sequence == last.next_sequence:
-            return Accepted()
-        return Refused(error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    def newest_write(self, producer_id: int) -> Written | None:
+        """Return the newest write of a writer; None if none is remembered."""
+        history = self._remembered(producer_id)
+        return None if history is None else history[-1]
 
     def appended(self, header: BatchHeader) -> None:
         """Count a batch that was appended to the log.
 
-        Control batches do not count: their time is that of a leader's clock, which its own core never sees.
+        Control batches do not count, except the commit of a multipart write, which a client makes: the time of the
+        others is that of a leader's clock, which its own core never sees. Parts are counted by
+        `raft.transactions`, and here with their commit only.
         """
-        if header.is_control:
+        if header.is_control and not isinstance(header.control_value, WriteCommit):
             return
-        undo = _Undo(base_offset=header.base_offset, log_time_ms=self._log_time_ms, producer_id=header.producer_id)
+        writer = None if is_part(header) else header.producer_id
+        undo = _Undo(base_offset=header.base_offset, log_time_ms=self._log_time_ms, producer_id=writer)
         self._log_time_ms = log_time_after(self._log_time_ms, header)
         if self._first_log_time_ms == NO_LOG_TIME_MS:
             self._first_log_time_ms = self._log_time_ms
-        if header.producer_id is not None:
-            self._count_in(header.producer_id, header, undo)
+        if writer is not None:
+            self._count_in(writer, header, undo)
         moves_log_time = self._log_time_ms != undo.log_time_ms
         if moves_log_time:
             self._forget_expired(undo)
-        changes = header.producer_id is not None or moves_log_time
+        changes = writer is not None or moves_log_time
         # What is committed is never truncated. A start counts a whole log, and needs to undo its tail only.
         if changes and header.base_offset >= self._committed:
             self._undo.append(undo)
@@ -233,8 +222,7 @@ class WriterTable:
     def _kind_of(self, producer_id: int, history: History) -> _Kind:
         if producer_id < FIRST_KEYED_PRODUCER_ID:
             return self._producers
-        last = history[-1]
-        return self._streams if version_of(last.epoch, last.sequence) > 0 else self._one_off
+        return self._streams if history[-1].version > 0 else self._one_off
 
     def _count_in(self, producer_id: int, header: BatchHeader, undo: _Undo) -> None:
         written = Written.of(header, log_time_ms=self._log_time_ms)
@@ -281,6 +269,30 @@ class WriterTable:
             self._first_log_time_ms = NO_LOG_TIME_MS
 
 
+def judge_idempotent_produce(history: History | None, header: BatchHeader) -> Verdict:
+    """Decide whether a batch of an idempotent producer is new, by the epoch and the sequence numbers.
+
+    Args:
+        history: what is remembered of the producer; None for nothing.
+        header: of the batch.
+    """
+    starts_anew = header.base_sequence == 0
+    if history is None:
+        # A new leader may lack the first of several batches in flight, and must not accept the second without it.
+        return Accepted() if starts_anew else Refused(error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    last = history[-1]
+    if header.producer_epoch < last.epoch:
+        return Refused(error=ErrorCode.INVALID_PRODUCER_EPOCH)
+    if header.producer_epoch > last.epoch:
+        return Accepted() if starts_anew else Refused(error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    for written in history:
+        if (written.sequence, written.record_count) == (header.base_sequence, header.record_count):
+            return Repeated(base_offset=written.base_offset, end_offset=written.end_offset)
+    if header.base_sequence == last.next_sequence:
+        return Accepted()
+    return Refused(error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+
+
 def _sort_by_age(kind: _Kind) -> None:
     """Sort the writers of one kind by their last writes, which is the order in which they expire."""
     by_age = sorted(kind.items(), key=lambda item: item[1][-1].base_offset)
@@ -294,11 +306,10 @@ def _judge_repeated_key(written: Written, header: BatchHeader, version: int) -> 
     With a copied checkpoint, or a writer's name that is used twice, other rows come with the key of an earlier write.
     They must not be acknowledged, because they are not in the log.
     """
-    if header.record_count != written.record_count:
-        difference = f"record count {header.record_count}"
-    elif None not in (written.content_checksum, header.content_checksum) and (
-        header.content_checksum != written.content_checksum
-    ):
+    record_count, checksum = content_of(header)
+    if record_count != written.record_count:
+        difference = f"record count {record_count}"
+    elif None not in (written.content_checksum, checksum) and checksum != written.content_checksum:
         difference = "the same record count, but other records"
     else:
         return Repeated(base_offset=written.base_offset, end_offset=written.end_offset)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from raft.types import BatchHeader, Offset
+from raft.types import BatchHeader, Offset, WriteCommit
+from raft.writers.keys import version_of
 
 SEQUENCES = 1 << 31
 """The number of sequence numbers; after the last one, an idempotent producer continues with 0."""
@@ -18,7 +19,7 @@ class Written:
     Fields:
         epoch: the producer epoch.
         sequence: sequence number of the first record.
-        record_count: number of records.
+        record_count: number of records; for the commit of a multipart write, those of all its parts.
         base_offset: offset of the first record.
         end_offset: offset after the last record.
         log_time_ms: log time when it was appended (`WriterExpiry`).
@@ -36,20 +37,34 @@ class Written:
     @classmethod
     def of(cls, header: BatchHeader, *, log_time_ms: int) -> Written:
         """Return what is remembered of a batch."""
+        record_count, content_checksum = content_of(header)
         return cls(
             epoch=header.producer_epoch,
             sequence=header.base_sequence,
-            record_count=header.record_count,
+            record_count=record_count,
             base_offset=header.base_offset,
             end_offset=header.end_offset,
             log_time_ms=log_time_ms,
-            content_checksum=header.content_checksum,
+            content_checksum=content_checksum,
         )
+
+    @property
+    def version(self) -> int:
+        """The version of a keyed write."""
+        return version_of(self.epoch, self.sequence)
 
     @property
     def next_sequence(self) -> int:
         """The sequence number with which an idempotent producer continues."""
         return (self.sequence + self.record_count) % SEQUENCES
+
+
+def content_of(header: BatchHeader) -> tuple[int, int | None]:
+    """Return number of records and content checksum of a write: those of its batch, or of all parts of its commit."""
+    commit = header.control_value
+    if isinstance(commit, WriteCommit):
+        return commit.record_count, commit.content_checksum
+    return header.record_count, header.content_checksum
 
 
 History = tuple[Written, ...]

@@ -12,6 +12,7 @@ from raft.records.batch import build_batch
 from raft.records.compression import Compression
 from raft.records.record import Record
 from raft.storage.producer_snapshot import encode_producer_snapshot
+from raft.transactions import ProducerStateImage
 from raft.types import Epoch, Offset
 from raft.writers import TableImage, Written
 from tests.cli.in_process import KraftInProcess
@@ -107,8 +108,8 @@ def test_producer_snapshot_is_shown(here: KraftInProcess, tmp_path: Path) -> Non
         log_time_ms=100,
         content_checksum=9,
     )
-    image = TableImage(end_offset=Offset(8), log_time_ms=100, first_log_time_ms=1, histories={17: (written_last,)})
-    content = encode_producer_snapshot(image)
+    writers = TableImage(end_offset=Offset(8), log_time_ms=100, first_log_time_ms=1, histories={17: (written_last,)})
+    content = encode_producer_snapshot(ProducerStateImage(writers=writers))
 
     header, row = rows(here, written(tmp_path, content, f"{8:020d}.snapshot"))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar, assert_never
 
 from raft.client.session import Deadline, Session
-from raft.client.settings import ClientSettings
+from raft.client.settings import ClientSettings, ReadFrom
 from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause, Step
 from raft.codec import Message
 from raft.types import Endpoint, Epoch, Uuid
@@ -38,8 +38,15 @@ class Late:
     after_ms: int
 
 
-Response = Message | Late | str | None
-"""A response; a late one; why there is none, in words; None for no response before the timeout."""
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """No connection could be opened, and why."""
+
+    reason: str
+
+
+Response = Message | Late | Refused | str | None
+"""A response; a late one; no connection; why there is none, in words; None for no response before the timeout."""
 
 Node = Callable[[Message], Response]
 
@@ -116,7 +123,7 @@ class Table:
     def _ask(self, step: Ask) -> Outcome:
         assert step.endpoint not in self._in_flight, f"a request to {step.endpoint} is in flight already"
         node = self.nodes.get(step.endpoint)
-        response = node(step.request) if node is not None else "Connection refused"
+        response = node(step.request) if node is not None else Refused("Connection refused")
         if isinstance(response, ApiVersionsResponse):
             return Outcome(now_ms=self.now_ms, response=response)  # A driver knows it since the connection was opened.
         self.asked.append(step)
@@ -127,6 +134,8 @@ class Table:
             self._in_flight[step.endpoint] = InFlight(*due if due[1] < timeout_ms else (None, timeout_ms))
             return self._await(step.endpoint, step.timeout_ms if step.patience_ms is None else step.patience_ms)
         self.now_ms += RESPONSE_MS
+        if isinstance(response, Refused):
+            return Outcome(now_ms=self.now_ms, failure=response.reason, is_connected=False)
         if isinstance(response, str):
             return Outcome(now_ms=self.now_ms, failure=response)
         return Outcome(now_ms=self.now_ms, response=response)
@@ -149,6 +158,9 @@ def session(
     cluster_id: str | None = None,
     topic: str | None = None,
     request_timeout_ms: int = 1_000,
+    read_from: ReadFrom = ReadFrom.LEADER,
+    rack: str | None = None,
+    turn: int = 0,
 ) -> Session:
     """A session with the addresses of these nodes as bootstrap servers; by default that of node 1."""
     settings = ClientSettings(
@@ -157,8 +169,10 @@ def session(
         topic=topic,
         request_timeout_ms=request_timeout_ms,
         retry_backoff_ms=50,
+        read_from=read_from,
+        rack=rack,
     )
-    return Session(settings, epoch=Epoch(epoch))
+    return Session(settings, epoch=Epoch(epoch), turn=turn)
 
 
 def metadata(
@@ -169,6 +183,7 @@ def metadata(
     cluster_id: str | None = CLUSTER_ID,
     topics: tuple[str, ...] = (TOPIC,),
     has_partitions: bool = True,
+    racks: Mapping[int, str] = {},
 ) -> MetadataResponse:
     """A node's Metadata response about the leader."""
     partition = MetadataResponsePartition(
@@ -181,7 +196,8 @@ def metadata(
     )
     return MetadataResponse(
         brokers=tuple(
-            MetadataResponseBroker(node_id=node, host=PLACES[node].host, port=PLACES[node].port) for node in nodes
+            MetadataResponseBroker(node_id=node, host=PLACES[node].host, port=PLACES[node].port, rack=racks.get(node))
+            for node in nodes
         ),
         cluster_id=cluster_id,
         topics=tuple(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from raft.client import Appended, BatchPlan, Fetched, LogPlace, calls
+from raft.client import Appended, BatchPlan, Fetched, LogPlace, calls, descriptions
 from raft.client.results import FoundOffset, ReplicaDescription
 from raft.codec import Message, encode
 from raft.errors import DecodeError, ErrorCode, OffsetOutOfRangeError, QuorumUnavailableError, RequestError
@@ -88,6 +88,7 @@ def fetched(
         partition_index=0,
         error_code=error,
         high_watermark=high_watermark,
+        last_stable_offset=high_watermark,
         log_start_offset=log_start_offset,
         current_leader=LeaderIdAndEpoch(leader_id=1, leader_epoch=epoch),
         records=records,
@@ -101,7 +102,7 @@ def test_fetch_asks_for_committed_records_in_the_epoch_it_knows() -> None:
 
     got = table.run(calls.fetch_committed(session(), table.deadline(), Offset(5), max_bytes=100, max_wait_ms=200))
 
-    assert got == Fetched(records=b"r", high_watermark=Offset(9), log_start_offset=Offset(2))
+    assert got == Fetched(records=b"r", last_stable_offset=Offset(9), log_start_offset=Offset(2))
     asked = table.asked[-1]
     assert asked.timeout_ms == 1_200
     assert isinstance(asked.request, fetch.FetchRequest)
@@ -118,7 +119,7 @@ def test_what_the_leader_does_not_know_is_none() -> None:
 
     got = table.run(calls.fetch_committed(session(), table.deadline(), Offset(5), max_bytes=1, max_wait_ms=0))
 
-    assert got == Fetched(records=b"", high_watermark=None, log_start_offset=Offset(0))
+    assert got == Fetched(records=b"", last_stable_offset=None, log_start_offset=Offset(0))
 
 
 def test_fetch_from_an_old_leader_is_repeated() -> None:
@@ -243,7 +244,7 @@ NO_PLACE = epochs.LogPlace()
 def planned(
     *, start: epochs.LogPlace = NO_PLACE, end: epochs.LogPlace = NO_PLACE
 ) -> epochs.OffsetForLeaderEpochResponse:
-    plan = epochs.BatchPlan(log_start_offset=2, high_watermark=9, start=start, end=end)
+    plan = epochs.BatchPlan(log_start_offset=2, last_stable_offset=9, start=start, end=end)
     partition = epochs.OffsetForLeaderEpochResponsePartition(
         error_code=0, partition=0, leader_epoch=2, end_offset=6, batch_plan=plan
     )
@@ -267,7 +268,7 @@ def test_batch_is_planned_with_one_request() -> None:
 
     assert plan == BatchPlan(
         log_start_offset=Offset(2),
-        high_watermark=Offset(9),
+        last_stable_offset=Offset(9),
         epoch_end=END_OF_EPOCH,
         start=LogPlace(offset=Offset(4), epoch=Epoch(2), checksum=77),
         end=LogPlace(offset=Offset(9), epoch=Epoch(3)),
@@ -285,7 +286,7 @@ def test_batch_that_starts_outside_the_log_has_no_places() -> None:
 
     plan = table.run(calls.plan_batch(session(), table.deadline(), start_offset=Offset(40), epoch=Epoch(2)))
 
-    assert plan == BatchPlan(log_start_offset=Offset(2), high_watermark=Offset(9), epoch_end=END_OF_EPOCH)
+    assert plan == BatchPlan(log_start_offset=Offset(2), last_stable_offset=Offset(9), epoch_end=END_OF_EPOCH)
 
 
 @pytest.mark.rule("CLIENT-15")
@@ -294,7 +295,7 @@ def test_plan_of_an_older_node_takes_a_request_for_each_bound() -> None:
 
     plan = table.run(calls.plan_batch(session(), table.deadline(), start_offset=Offset(4), epoch=Epoch(2)))
 
-    assert plan == BatchPlan(log_start_offset=Offset(2), high_watermark=Offset(9), epoch_end=END_OF_EPOCH)
+    assert plan == BatchPlan(log_start_offset=Offset(2), last_stable_offset=Offset(9), epoch_end=END_OF_EPOCH)
 
 
 def test_log_without_a_start_is_none() -> None:
@@ -312,17 +313,18 @@ def test_producer_id_comes_from_the_leader() -> None:
 
 
 @pytest.mark.parametrize(
-    ("features", "supports"),
+    ("features", "level"),
     [
-        ((SupportedFeature(name="kraft.spark.version", min_version=0, max_version=0),), False),
-        ((SupportedFeature(name="kraft.spark.version", min_version=0, max_version=1),), True),
+        ((SupportedFeature(name="kraft.spark.version", min_version=0, max_version=0),), 0),
+        ((SupportedFeature(name="kraft.spark.version", min_version=0, max_version=1),), 1),
+        ((SupportedFeature(name="kraft.spark.version", min_version=0, max_version=2),), 2),
     ],
 )
-def test_nodes_that_check_keys_support_keyed_writes(features: tuple[SupportedFeature, ...], supports: bool) -> None:
+def test_leader_says_what_it_supports(features: tuple[SupportedFeature, ...], level: int) -> None:
     served = ApiVersionsResponse(error_code=0, api_keys=(), supported_features=features)
     table = Table({PLACES[1]: node(served, serves=served)})
 
-    assert table.run(calls.supports_keyed_writes(session(), table.deadline())) is supports
+    assert table.run(calls.feature_level(session(), table.deadline())) == level
 
 
 def described(error: int = 0, *, top_error: int = 0, epoch: int = 3, high_watermark: int = 9) -> Message:
@@ -350,7 +352,7 @@ def described(error: int = 0, *, top_error: int = 0, epoch: int = 3, high_waterm
 def test_quorum_is_described_by_its_leader() -> None:
     table = leader_alone(described(ErrorCode.NOT_LEADER_OR_FOLLOWER), described())
 
-    description = table.run(calls.describe_quorum(session(), table.deadline()))
+    description = table.run(descriptions.describe_quorum(session(), table.deadline()))
 
     assert (description.cluster_id, description.leader_id, description.leader_epoch) == (CLUSTER_ID, 1, 3)
     assert description.high_watermark == 9
@@ -367,14 +369,14 @@ def test_quorum_is_described_by_its_leader() -> None:
 def test_description_without_a_high_watermark_has_none() -> None:
     table = leader_alone(described(high_watermark=-1))
 
-    assert table.run(calls.describe_quorum(session(), table.deadline())).high_watermark is None
+    assert table.run(descriptions.describe_quorum(session(), table.deadline())).high_watermark is None
 
 
 def test_description_that_is_refused_as_a_whole_fails() -> None:
     table = leader_alone(described(top_error=ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
 
     with pytest.raises(RequestError) as refused:
-        table.run(calls.describe_quorum(session(), table.deadline()))
+        table.run(descriptions.describe_quorum(session(), table.deadline()))
 
     assert refused.value.code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 

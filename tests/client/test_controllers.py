@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from raft.client import calls
 from raft.client.results import FoundOffset
 from raft.codec import Message
-from raft.errors import ConfigError, OffsetOutOfRangeError, QuorumUnavailableError
+from raft.errors import (
+    ConfigError,
+    DecodeError,
+    OffsetOutOfRangeError,
+    QuorumUnavailableError,
+    RequestError,
+    error_name,
+)
 from raft.types import Epoch, Offset, OffsetAndEpoch
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from raft.wire.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
+from raft.wire.messages.fetch import FetchRequest, FetchRequestPartition, FetchRequestTopic, FetchResponse
 from raft.wire.messages.list_offsets import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
@@ -23,6 +33,7 @@ from raft.wire.messages.list_offsets import (
 )
 from tests.client.kafka import BROKER, EPOCH, FOLLOWER, LEADER, Controller, a_batch, a_cluster, a_quorum, a_table
 from tests.client.table import CLUSTER_ID, PLACES, TOPIC, Response, Table, metadata, node, session
+from tests.records.samples import with_field
 
 LOG = (a_batch(0, epoch=1), a_batch(2, epoch=1), a_batch(4, epoch=5))
 """Six records; epoch 5 begins at offset 4."""
@@ -40,7 +51,7 @@ def test_leader_is_found_through_any_server(server: int) -> None:
 
     fetched = table.run(calls.fetch_committed(asking, table.deadline(), Offset(2), max_bytes=100, max_wait_ms=0))
 
-    assert (fetched.records, fetched.high_watermark, fetched.log_start_offset) == (LOG[1], 6, 0)
+    assert (fetched.records, fetched.last_stable_offset, fetched.log_start_offset) == (LOG[1], 6, 0)
     assert (asking.cluster_id, asking.epoch) == (CLUSTER_ID, EPOCH)
 
 
@@ -187,11 +198,62 @@ def test_offset_of_a_time_is_found_by_reading(timestamp_ms: int, expected: Found
     assert table.run(calls.find_offset(session(), table.deadline(), timestamp_ms)) == expected
 
 
+def test_batch_whose_header_alone_has_the_time_is_passed_over() -> None:
+    """A header may name a later time than its records have, because leaders did not always check that."""
+    max_timestamp_at = 35
+    batches = [with_field(a_batch(0, epoch=5), max_timestamp_at, ">q", 1_000), a_batch(2, epoch=5, timestamp_ms=500)]
+    table = a_table(Controller(batches))
+
+    found = table.run(calls.find_offset(session(), table.deadline(), 500))
+
+    assert found == FoundOffset(offset=Offset(2), epoch=Epoch(5))
+
+
+def test_search_for_a_time_ends_at_a_batch_that_is_not_committed_as_a_whole() -> None:
+    table = a_table(Controller([a_batch(0, epoch=5)], high_watermark=1))
+
+    assert table.run(calls.find_offset(session(), table.deadline(), 0)) is None
+
+
+@pytest.mark.parametrize(
+    ("response", "error"),
+    [
+        pytest.param(FetchResponse(error_code=6, responses=()), QuorumUnavailableError, id="leads no more"),
+        pytest.param(FetchResponse(error_code=31, responses=()), RequestError, id="refuses"),
+    ],
+)
+def test_error_of_a_whole_fetch_is_an_error_of_the_controller(response: FetchResponse, error: type[Exception]) -> None:
+    controller = Controller(LOG)
+    table = a_table(controller)
+    table.nodes[PLACES[LEADER]] = lambda request: response if isinstance(request, FetchRequest) else controller(request)
+
+    with pytest.raises(error, match=error_name(response.error_code)):
+        table.run(calls.fetch_committed(session(), table.deadline(300), Offset(2), max_bytes=100, max_wait_ms=0))
+
+
+def test_controller_that_does_not_say_where_an_epoch_ends_is_refused() -> None:
+    controller = Controller(LOG)
+    records = controller(fetch_at(Offset(2)))
+    table = a_table(controller)
+    table.nodes[PLACES[LEADER]] = lambda request: records if isinstance(request, FetchRequest) else controller(request)
+
+    with pytest.raises(DecodeError, match="no end of epoch 1 in the response"):
+        table.run(calls.end_of_epoch(session(), table.deadline(), Epoch(1)))
+
+
+def fetch_at(offset: Offset) -> FetchRequest:
+    partition = FetchRequestPartition(
+        partition=0, fetch_offset=offset, last_fetched_epoch=EPOCH, partition_max_bytes=1, current_leader_epoch=EPOCH
+    )
+    topic = FetchRequestTopic(topic=TOPIC, partitions=(partition,))
+    return FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=1, topics=(topic,))
+
+
 def test_nothing_is_written_to_controllers() -> None:
     table = a_table(Controller(LOG))
     asking = session()
 
-    assert table.run(calls.supports_keyed_writes(asking, table.deadline())) is False
+    assert table.run(calls.feature_level(asking, table.deadline())) == 0
     with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is an Apache Kafka cluster"):
         table.run(calls.append(asking, table.deadline(), b"a batch"))
     with pytest.raises(ConfigError, match="only its own controllers write it"):
@@ -223,7 +285,7 @@ def test_node_that_observes_a_cluster_leads_no_writer_to_the_controllers() -> No
     table = an_observed_table(Controller(LOG))
     asking = session(OBSERVER, LEADER)
 
-    assert table.run(calls.supports_keyed_writes(asking, table.deadline())) is False
+    assert table.run(calls.feature_level(asking, table.deadline())) == 0
     with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is an Apache Kafka cluster"):
         table.run(calls.append(asking, table.deadline(), b"a batch"))
 
@@ -277,6 +339,7 @@ def test_controllers_without_the_configured_topic_are_refused() -> None:
         pytest.param(["Connection reset"], "Connection reset", id="lost"),
         pytest.param([a_cluster(), a_quorum(error=6)], "NOT_LEADER_OR_FOLLOWER", id="leads no more"),
         pytest.param([a_cluster(), "Connection reset"], "Connection reset", id="lost at the second question"),
+        pytest.param([a_cluster(), replace(a_quorum(), nodes=())], "does not say where the leader listens", id="3.8"),
     ],
 )
 def test_controllers_without_a_leader_are_tried_until_the_timeout(responses: list[Response], trouble: str) -> None:

@@ -150,7 +150,7 @@ def test_driver_yields_the_same_wait_when_it_is_resumed_early(hands: Hands) -> N
 
     assert waits.send(1_001) == first
     assert waits.send(1_499) == first
-    assert result(waits, 1_500) == [Outcome(now_ms=1_500, is_pending=True)]
+    assert result(waits, 1_500) == [Outcome(now_ms=1_500, is_pending=True, is_connected=False)]
 
 
 def test_driver_uses_a_connection_for_one_request_after_the_other(hands: Hands) -> None:
@@ -180,8 +180,8 @@ def test_driver_waits_until_the_timeout_of_the_request_however_often_it_is_await
 
     assert limits == [1_200, 1_400, 1_500]
     assert outcomes[1:] == [
-        Outcome(now_ms=1_400, is_pending=True),
-        Outcome(now_ms=1_500, failure="no response in time"),
+        Outcome(now_ms=1_400, is_pending=True, is_connected=False),
+        Outcome(now_ms=1_500, failure="no connection in time", is_connected=False),
     ]
     assert hands.opened[0][1].is_closed
 
@@ -199,7 +199,7 @@ def test_request_without_any_time_fails_without_a_wait(hands: Hands) -> None:
     with pytest.raises(StopIteration) as ended:
         next(waits)
 
-    assert ended.value.value == [Outcome(now_ms=BEGAN_MS, failure="no response in time")]
+    assert ended.value.value == [Outcome(now_ms=BEGAN_MS, failure="no connection in time", is_connected=False)]
     assert hands.driver.transports == {}
 
 
@@ -207,7 +207,7 @@ def test_request_without_any_time_fails_without_a_wait(hands: Hands) -> None:
     ("error", "failure"),
     [
         pytest.param(ConnectionRefusedError(111, "Connect call failed"), "Connection refused", id="refused"),
-        pytest.param(TimeoutError(110, "timed out"), "no response in time", id="timeout of the kernel"),
+        pytest.param(TimeoutError(110, "timed out"), "no connection in time", id="timeout of the kernel"),
         pytest.param(UnicodeError("label too long"), "label too long", id="impossible host"),
         pytest.param(OverflowError("port must be 0-65535"), "port must be 0-65535", id="impossible port"),
     ],
@@ -217,9 +217,16 @@ def test_driver_says_in_words_why_a_connection_is_lost(hands: Hands, error: Exce
     transport = awaited(next(waits))
     transport.exchange.fail(error)
 
-    assert result(waits, 1_001) == [Outcome(now_ms=1_001, failure=failure)]
+    assert result(waits, 1_001) == [Outcome(now_ms=1_001, failure=failure, is_connected=False)]
     assert transport.is_closed
     assert hands.driver.transports == {}
+
+
+def test_driver_says_whether_a_connection_was_open_before_it_was_lost(hands: Hands) -> None:
+    waits = hands.begin(steps(ask(timeout_ms=500)))
+    awaited(next(waits)).requests()
+
+    assert result(waits, 1_500) == [Outcome(now_ms=1_500, failure="no response in time", is_connected=True)]
 
 
 def test_driver_raises_errors_that_no_connection_explains(hands: Hands) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from raft.client import calls
+from raft.client import MULTIPART_WRITES_LEVEL, calls
 from raft.client.session import Deadline, Session
 from raft.client.steps import Ask, Operation, Outcome, Pause
 from raft.errors import (
@@ -63,7 +63,7 @@ def test_client_appends_and_reads_through_any_node(drive: Drive, nodes: NodesInP
         got = driver.call(calls.fetch_committed, appended.base_offset, max_bytes=1 << 20, max_wait_ms=1_000)
 
         assert values_in(got.records) == [b"a", b"b"]
-        assert got.high_watermark == appended.base_offset + 2
+        assert got.last_stable_offset == appended.base_offset + 2
 
 
 def test_client_can_be_used_again_after_it_was_closed(drive: Drive, nodes: NodesInProcess) -> None:
@@ -245,11 +245,13 @@ def test_blocking_client_has_every_call(nodes: NodesInProcess) -> None:
 
         assert client.cluster_id == CLUSTER_ID
         assert client.epoch == described.leader_epoch
-        assert client.supports_keyed_writes()
+        assert client.feature_level() == MULTIPART_WRITES_LEVEL
         assert client.log_start_offset() == 0
-        assert client.high_watermark() == appended.base_offset + 1
+        assert client.last_stable_offset() == appended.base_offset + 1
         assert values_in(client.fetch(appended.base_offset).records) == [b"v"]
-        assert client.end_of_epoch(client.epoch) == OffsetAndEpoch(epoch=client.epoch, offset=client.high_watermark())
+        assert client.end_of_epoch(client.epoch) == OffsetAndEpoch(
+            epoch=client.epoch, offset=client.last_stable_offset()
+        )
         assert client.find_offset(1 << 60) is None
         assert {voter.node_id for voter in described.voters} == {1, 2, 3}
 
@@ -258,20 +260,20 @@ def test_client_that_knows_a_higher_epoch_does_not_accept_the_leader(nodes: Node
     with nodes.client(api_timeout_ms=300) as client:
         client.start_over(epoch=Epoch(99))
         with pytest.raises(LowerEpochError, match=r"knows a leader of epoch \d+, but epoch 99 was seen"):
-            client.high_watermark()
+            client.last_stable_offset()
 
         client.start_over()
-        client.high_watermark()
+        client.last_stable_offset()
         assert 0 < client.epoch < 99
 
 
 def test_client_that_starts_over_accepts_only_the_cluster_it_is_given(nodes: NodesInProcess) -> None:
     with nodes.client() as client:
-        client.high_watermark()
+        client.last_stable_offset()
         client.start_over(cluster_id="of others")
 
         with pytest.raises(ConfigError, match=f"the quorum has cluster id {CLUSTER_ID}, expected of others"):
-            client.high_watermark()
+            client.last_stable_offset()
 
 
 def test_timeout_is_the_failure_when_a_node_never_responds(drive: Drive) -> None:

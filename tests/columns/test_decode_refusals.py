@@ -20,6 +20,7 @@ from tests.columns.rows import decode_all, decoded_rows
 TOO_LATE_MS = 2**63 // 1000 + 1
 
 
+@pytest.mark.kafka_suite(30)
 @pytest.mark.parametrize(
     "batch",
     [

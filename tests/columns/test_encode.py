@@ -160,6 +160,13 @@ def test_encoder_takes_bytes_of_one_length_and_columns_of_nothing_but_null(kerne
     assert [(row.key, row.value) for row in rows] == [(None, b"ab"), (None, b"cd")]
 
 
+@pytest.mark.parametrize("values", [[b"", b""], [None, None], [b"", None]], ids=["empty", "null", "both"])
+def test_encoder_takes_columns_without_a_byte(kernel: Kernel, values: list[bytes | None]) -> None:
+    rows = read_plainly(encode(pa.record_batch({"value": pa.array(values, pa.binary())}), kernel))
+
+    assert [row.value for row in rows] == values
+
+
 def test_encoder_takes_values_alone(kernel: Kernel) -> None:
     rows = read_plainly(encode(pa.record_batch({"value": pa.array([b"a", None])}), kernel))
 

@@ -58,6 +58,7 @@ def test_least_configuration_has_kafkas_defaults() -> None:
         connections_max_idle_ms=600_000,
         topic_name="__cluster_metadata",
         topic_id=Uuid("AAAAAAAAAAAAAAAAAAAAAQ"),
+        rack=None,
         records_strict=False,
         warnings=(),
     )
@@ -87,6 +88,7 @@ def test_least_configuration_has_kafkas_defaults() -> None:
         ("socket.request.max.bytes", "104857600", "socket_request_max_bytes", 104857600),
         ("max.connections", "1", "max_connections", 1),
         ("connections.max.idle.ms", "1", "connections_max_idle_ms", 1),
+        ("broker.rack", "zone-a", "rack", "zone-a"),
         ("raft.topic.name", "__raft_performance_test", "topic_name", "__raft_performance_test"),
         ("raft.topic.id", "AAAAAAAAAAAAAAAAAAAAAg", "topic_id", "AAAAAAAAAAAAAAAAAAAAAg"),
         ("raft.records.strict", "TRUE", "records_strict", True),

@@ -29,6 +29,7 @@ from raft.core.messages import ClientFetchRequest, IncomingRequest, IncomingResp
 from raft.core.roles import Leader, Role, election_state
 from raft.core.state import State
 from raft.core.voter_set import Voter, VoterSet
+from raft.transactions import ProducerState
 from raft.types import (
     BatchHeader,
     ElectionState,
@@ -41,7 +42,6 @@ from raft.types import (
     ReplicaKey,
     Uuid,
 )
-from raft.writers import WriterTable
 from tests.core.wording import (
     CLUSTER_ID,
     LOG_END,
@@ -111,6 +111,8 @@ class Node:
         self._flush = LogFlushed(number=-1, end_offset=Offset(0))
         self._sends_before = 0
         self._flushes_before = 0
+        self.history: list[Effect] = []
+        """All effects, with their own numbers."""
 
     def count_from_here(self) -> Node:
         """Number what is ordered from now on from 0."""
@@ -120,7 +122,9 @@ class Node:
 
     def handle(self, event: Event, *, now_ms: int) -> list[Effect]:
         """Feed one event to the core."""
-        return [self._noted(effect) for effect in self.core.handle(event, now_ms)]
+        effects = self.core.handle(event, now_ms)
+        self.history += effects
+        return [self._noted(effect) for effect in effects]
 
     def _noted(self, effect: Effect) -> Effect:
         match effect:
@@ -194,7 +198,7 @@ def a_state(role: Role, *, config: CoreConfig | None = None, is_stored: bool = T
         role=role,
         stored=election_state(role) if is_stored else None,
         log=a_log(),
-        writers=WriterTable(),
+        producers=ProducerState(),
         draw=lambda _sides: 0,
     )
 
@@ -209,14 +213,14 @@ def not_started(
     draw: Callable[[int], int] = lambda _sides: 0,
 ) -> Node:
     """A node before its first event."""
-    writers = WriterTable()
+    producers = ProducerState()
     for header in headers:
-        writers.appended(header)
+        producers.appended(header)
     core = RaftCore(
         config or a_config(),
         stored=stored,
         log=log or a_log(),
-        writers=writers,
+        producers=producers,
         known_committed=Offset(known_committed),
         draw=draw,
     )
@@ -270,12 +274,14 @@ def a_follower(
     voters: VoterSet | Iterable[int] = (1, 2, 3),
     directory: str | None = None,
     log: LogView | None = None,
+    headers: Iterable[BatchHeader] = (),
 ) -> Node:
     """A follower of a voter; its fetch is in flight to the leader.
 
     With `has_fetched` the leader has responded once at 0 ms, with nothing new but perhaps its high watermark.
     """
-    node = a_node(epoch=epoch, leader=of, voted=voted, config=a_config(voters, directory=directory), log=log)
+    config = a_config(voters, directory=directory)
+    node = a_node(epoch=epoch, leader=of, voted=voted, config=config, log=log, headers=headers)
     if has_fetched or high_watermark is not None:
         node.gets(fetch_response(epoch=epoch, leader=of, high_watermark=high_watermark), of=of, now_ms=0)
     return node.count_from_here()

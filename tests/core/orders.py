@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from raft.core.effects import (
     AppendBatches,
     AppendLeaderChange,
+    ControlBatch,
     FlushLog,
     Halt,
     HaltCause,
@@ -19,6 +20,7 @@ from raft.core.effects import (
 )
 from raft.core.messages import AppendResponse, OutgoingRequest, Response
 from raft.core.roles import Role
+from raft.transactions import AbortedTransaction
 from raft.types import Batch, ElectionState, Endpoint, Epoch, NodeId, Offset, ReplicaKey
 from tests.core.wording import REQUEST_ID, US, endpoint, maybe_key, maybe_node
 
@@ -57,9 +59,9 @@ def halts(cause: HaltCause, reason: str) -> Halt:
     return Halt(cause=cause, reason=reason)
 
 
-def appends(*batches: Batch) -> AppendBatches:
+def appends(*batches: Batch | ControlBatch, aborted: tuple[AbortedTransaction, ...] = ()) -> AppendBatches:
     """The node appends these batches."""
-    return AppendBatches(batches=batches)
+    return AppendBatches(batches=batches, aborted=aborted)
 
 
 def truncates(end_offset: int) -> TruncateLog:

@@ -212,7 +212,10 @@ def test_parked_client_gets_an_error_when_the_leader_changes() -> None:
 def test_client_waits_for_min_bytes_and_gets_fewer_when_its_max_wait_ends() -> None:
     node = a_leader_with_a_tail()
 
-    assert node.receives(client_fetch(4, wait_until_bytes=node.core.committed_bytes + 1), now_ms=100) == []
+    assert (
+        node.receives(client_fetch(4, wait_until_bytes=node.core.readable_bytes(read_committed=False) + 1), now_ms=100)
+        == []
+    )
 
     response = fetch_response(epoch=5, leader=1, high_watermark=11)
     assert node.waits(until=600) == [replies(response, read=reads(4, 11))]
@@ -223,7 +226,9 @@ def test_client_waits_for_min_bytes_and_gets_fewer_when_its_max_wait_ends() -> N
 def test_client_gets_its_response_when_enough_bytes_are_committed(missing_bytes: int, waits: bool) -> None:
     node = a_leader_with_a_tail()
 
-    effects = node.receives(client_fetch(4, wait_until_bytes=node.core.committed_bytes + missing_bytes))
+    effects = node.receives(
+        client_fetch(4, wait_until_bytes=node.core.readable_bytes(read_committed=False) + missing_bytes)
+    )
 
     response = fetch_response(epoch=5, leader=1, high_watermark=11)
     assert effects == ([] if waits else [replies(response, read=reads(4, 11))])
@@ -250,7 +255,7 @@ def _append_and_commit(node: Node) -> None:
 @pytest.mark.rule("CLIENT-2", "FETCH-12")
 def test_commit_wakes_only_clients_for_which_enough_is_committed() -> None:
     node = a_leader_with_a_tail()
-    enough, too_much = node.core.committed_bytes + 1, 1 << 40
+    enough, too_much = node.core.readable_bytes(read_committed=False) + 1, 1 << 40
     for request_id, wait_until_bytes in [(1, too_much), (2, enough), (3, too_much)]:
         node.receives(client_fetch(4, wait_until_bytes=wait_until_bytes), request_id=request_id)
     node.has_flushed()

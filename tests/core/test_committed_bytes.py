@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from raft.core.committed_bytes import CommittedBytes
 from raft.types import BatchHeader, Epoch, Offset
 
@@ -39,3 +41,21 @@ def test_bytes_that_were_truncated_never_count() -> None:
     counted.commit(Offset(4))
 
     assert counted.total == 10 + 20 + 5 + 1
+
+
+def test_bytes_of_many_batches_are_counted_exactly_in_any_order_of_events() -> None:
+    dice, counted = Random(1), CommittedBytes()
+    batches: list[int] = []
+    committed = 0
+    for _ in range(3_000):
+        for _ in range(dice.randrange(5)):
+            batches.append(dice.randrange(1, 100))
+            counted.append(header(len(batches) - 1, batches[-1]))
+        if dice.random() < 0.1:
+            end = dice.randint(committed, len(batches))
+            del batches[end:]
+            counted.truncate(Offset(end))
+        if dice.random() < 0.4:
+            committed = dice.randint(committed, len(batches))
+            counted.commit(Offset(committed))
+        assert counted.total == sum(batches[:committed])

@@ -314,7 +314,7 @@ def test_bytes_that_a_snapshot_replaced_are_not_committed() -> None:
 
     node.gets(fetch_response(epoch=5, leader=2, batches=[batch(12, epoch=5)], high_watermark=13), of=2)
 
-    assert node.core.committed_bytes == 100
+    assert node.core.readable_bytes(read_committed=True) == 100
 
 
 def test_client_gets_out_of_range_for_offsets_before_the_snapshot() -> None:

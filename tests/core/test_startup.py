@@ -293,7 +293,7 @@ def test_core_shows_its_own_id_and_its_leader() -> None:
     core = node.core
     assert (core.node_id, core.epoch, core.leader_id, core.leader_endpoints) == (1, 5, 2, (endpoint(2),))
     assert (core.log.end_offset, core.durable_end, core.high_watermark) == (10, 10, None)
-    assert (core.durable_high_watermark, core.writers_image().end_offset) == (0, 10)
+    assert (core.durable_high_watermark, core.producers_image().end_offset) == (0, 10)
 
 
 # The first event

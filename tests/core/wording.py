@@ -22,6 +22,7 @@ from raft.core.messages import (
     VoteResponse,
 )
 from raft.errors import ErrorCode
+from raft.transactions import TransactionalProducer
 from raft.types import Batch, BatchHeader, Endpoint, Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 
 US = 1
@@ -161,6 +162,7 @@ def fetch_request(
     high_watermark: int | None = None,
     wants_high_watermark: bool = False,
     cluster: str | None = CLUSTER_ID,
+    read_round: int = 0,
 ) -> FetchRequest:
     """A replica fetches."""
     return FetchRequest(
@@ -173,6 +175,7 @@ def fetch_request(
         max_bytes=max_bytes,
         high_watermark=maybe_offset(high_watermark),
         wants_high_watermark=wants_high_watermark,
+        read_round=read_round,
     )
 
 
@@ -207,6 +210,7 @@ def client_fetch(
     last_epoch: int | None = None,
     max_wait_ms: int = 500,
     wait_until_bytes: int = 0,
+    read_committed: bool = False,
 ) -> ClientFetchRequest:
     """A client fetches."""
     return ClientFetchRequest(
@@ -215,6 +219,7 @@ def client_fetch(
         max_bytes=1 << 20,
         epoch=maybe_epoch(epoch),
         last_fetched_epoch=maybe_epoch(last_epoch),
+        read_committed=read_committed,
         wait_until_bytes=wait_until_bytes,
     )
 
@@ -270,17 +275,21 @@ def fetch_response(
     damage: str | None = None,
     log_start: int = 0,
     address_known: bool = True,
+    last_stable_offset: int | None = None,
+    read_round: int = 0,
 ) -> FetchResponse:
-    """The response to a fetch."""
+    """The response to a fetch; without transactions the last stable offset is the high watermark."""
     return FetchResponse(
         error=error,
         leader=led_by(leader, epoch=epoch, address_known=address_known),
         high_watermark=maybe_offset(high_watermark),
+        last_stable_offset=maybe_offset(high_watermark if last_stable_offset is None else last_stable_offset),
         log_start_offset=Offset(log_start),
         diverging=maybe_point(diverging),
         snapshot=maybe_point(snapshot),
         batches=tuple(batches),
         damage=damage,
+        read_round=read_round,
     )
 
 
@@ -291,12 +300,14 @@ def append_response(
     base_offset: int | None = None,
     error: int = ErrorCode.NONE,
     message: str | None = None,
+    producer: TransactionalProducer | None = None,
 ) -> AppendResponse:
     """The response to an append."""
     return AppendResponse(
         error=error,
         message=message,
         base_offset=maybe_offset(base_offset),
+        producer=producer,
         leader=led_by(leader, epoch=epoch),
     )
 

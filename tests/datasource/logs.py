@@ -17,6 +17,7 @@ from tests.client.kafka import LEADER, Controller, a_table
 from tests.client.table import PLACES
 
 CLUSTER_ID = "J8qFJ5vSQ_WmUo0zCbbnZg"
+RECORD_BYTES = 100
 NOWHERE = ClientSettings(bootstrap_servers=(Endpoint("nowhere", 1),), cluster_id=CLUSTER_ID)
 
 
@@ -32,6 +33,7 @@ class Log:
         start: first offset still there.
         checksums: of the batch of each record; without, the leader plans no batches, like an older node.
         control: offsets of control records.
+        counts_bytes: whether the leader can limit a batch by bytes; each record then has `RECORD_BYTES`.
     """
 
     epochs: Sequence[int]
@@ -40,6 +42,7 @@ class Log:
     start: int = 0
     checksums: Sequence[int] = ()
     control: frozenset[int] = frozenset()
+    counts_bytes: bool = True
     view: LogView = field(default_factory=LogView)
 
     def __post_init__(self) -> None:
@@ -84,21 +87,30 @@ class LogClient(Client):
         epoch: Epoch,
         *,
         max_records: int | None = None,
+        max_bytes: int | None = None,
         end_offset: Offset | None = None,
     ) -> BatchPlan:
         self.plans += 1
         plan = BatchPlan(
             log_start_offset=Offset(self._log.start),
-            high_watermark=self.high_watermark(),
+            last_stable_offset=self.last_stable_offset(),
             epoch_end=self.end_of_epoch(epoch),
         )
-        if not self._log.checksums or not plan.log_start_offset <= start_offset <= plan.high_watermark:
+        if not self._log.checksums or not plan.log_start_offset <= start_offset <= plan.last_stable_offset:
             return plan
-        end = plan.high_watermark if end_offset is None else max(start_offset, min(plan.high_watermark, end_offset))
+        end = (
+            plan.last_stable_offset
+            if end_offset is None
+            else max(start_offset, min(plan.last_stable_offset, end_offset))
+        )
         if max_records is not None:
             data = [offset for offset in range(start_offset, end) if offset not in self._log.control]
             end = Offset(data[max_records]) if len(data) > max_records else end
-        return replace(plan, start=self._place(start_offset), end=self._place(end))
+        size_bytes = None
+        if max_bytes is not None and self._log.counts_bytes:
+            end = min(end, Offset(start_offset + max(max_bytes // RECORD_BYTES, 1)))
+            size_bytes = (end - start_offset) * RECORD_BYTES
+        return replace(plan, start=self._place(start_offset), end=self._place(end), size_bytes=size_bytes)
 
     def _place(self, offset: Offset) -> LogPlace:
         epoch = Epoch(self._log.epochs[offset - 1] if offset else 0)

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from datasource.options import Place, ReadOptions
-from datasource.planning import DataLossError, resolve_end, resolve_start
+from datasource.option_values import Place
+from datasource.options import ReadOptions
+from datasource.planning import DataLossError, before_end, resolve_end, resolve_start
 from raft.errors import ConfigError
 from tests.datasource.logs import Log, LogClient
 
@@ -35,6 +36,8 @@ def start_of(read: ReadOptions, *, default: Place = Place.EARLIEST, log_start: i
         pytest.param({"startingOffsets": "earliest"}, Place.LATEST, 0, id="earliest"),
         pytest.param({"startingOffsets": 3}, Place.LATEST, 3, id="an offset"),
         pytest.param({"startingOffsets": 5}, Place.LATEST, 5, id="the end"),
+        pytest.param({"startingOffsets": -2}, Place.LATEST, 3, id="two rows before the end"),
+        pytest.param({"startingOffsets": -9}, Place.LATEST, 0, id="more rows than there are"),
         pytest.param({"startingTimestamp": 15}, Place.EARLIEST, 1, id="the first that is as young"),
         pytest.param({"startingTimestamp": 15, "startingOffsets": 4}, Place.EARLIEST, 1, id="time beats offset"),
         pytest.param(
@@ -96,3 +99,31 @@ def test_read_ends_there(given: dict[str, Any], expected: int | None) -> None:
 def test_end_past_the_end_is_refused() -> None:
     with pytest.raises(ConfigError, match="endingOffsets=6 is after the end of the log, expected at most 5"):
         resolve_end(client(), options(endingOffsets=6))
+
+
+@pytest.mark.parametrize("rows", range(1, 13))
+@pytest.mark.parametrize(
+    "control",
+    [
+        pytest.param((), id="no control records"),
+        pytest.param((0, 7), id="some"),
+        pytest.param((3, 4, 5, 6, 7, 8), id="many in the middle"),
+        pytest.param((10, 11), id="at the end"),
+    ],
+)
+def test_rows_before_the_end_are_counted_without_control_records(rows: int, control: tuple[int, ...]) -> None:
+    log = LogClient(Log(epochs=[1] * 12, checksums=range(12), control=frozenset(control)))
+    data = [offset for offset in range(12) if offset not in control]
+
+    start = before_end(log, rows, counts_control_records=False)
+
+    assert [offset for offset in data if offset >= start] == data[-rows:]
+    assert log.plans <= 12
+
+
+def test_rows_before_the_end_are_offsets_when_control_records_are_rows_or_the_leader_cannot_count() -> None:
+    counting = LogClient(Log(epochs=[1] * 12, checksums=range(12), control=frozenset((9, 10))))
+    not_counting = LogClient(Log(epochs=[1] * 12))
+
+    assert before_end(counting, 4, counts_control_records=True) == 8
+    assert before_end(not_counting, 4, counts_control_records=False) == 8

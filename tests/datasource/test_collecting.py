@@ -1,4 +1,4 @@
-"""What tasks return to the driver: their rows, with number and size, up to the size of one record batch."""
+"""What tasks return to the driver: few rows in the message, many as a part of the write."""
 
 from __future__ import annotations
 
@@ -7,81 +7,166 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from datasource.columns import encode_batch, encoded_size
+from datasource import collecting, parts
+from datasource.collecting import collect_rows, message_bytes
+from datasource.columns import encode_batch
 from datasource.options import WriteOptions
 from datasource.task_rows import Query, TaskRows
-from datasource.writing import BATCH_HEADER_BYTES, WriteTooLargeError, append_rows, collect_rows
+from datasource.write_errors import WriteTooLargeError
 from raft.client import WriteKey
+from raft.records.header import read_header
+from tests.datasource.leader_in_memory import LeaderInMemory
 
-NO_LIMIT = 1 << 30
-QUERY = Query(query_id="query", checkpoint_location=None)
+KEY = WriteKey("a query", 3)
+QUERY = Query(query_id="a query", checkpoint_location=None)
+OPTIONS = WriteOptions.of({"kraft.bootstrap.servers": "nowhere.invalid:1"})
 
 
 def rows(*values: str) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pydict({"key": [f"key of {value}" for value in values], "value": list(values)})
+    return pa.RecordBatch.from_pydict({"key": [f"key of {value[:9]}" for value in values], "value": list(values)})
 
 
-def nowhere(**options: str) -> WriteOptions:
-    """Options of a write to a quorum that does not exist."""
-    servers = {"kraft.bootstrap.servers": "nowhere.invalid:1", "kraft.default.api.timeout.ms": "1"}
-    return WriteOptions.of(servers | options)
-
-
-def rows_in(task: TaskRows) -> list[dict[str, str]]:
+def rows_in(task: TaskRows) -> list[str]:
     assert task.rows is not None, "within the limit"
-    found: list[dict[str, str]] = pa.ipc.open_stream(task.rows).read_all().to_pylist()
-    return found
+    return [row["value"] for row in pa.ipc.open_stream(task.rows).read_all().to_pylist()]
+
+
+def connect(monkeypatch: pytest.MonkeyPatch, leader: LeaderInMemory) -> LeaderInMemory:
+    monkeypatch.setattr(collecting, "client_for", lambda *_: leader)
+    return leader
+
+
+@pytest.fixture
+def leader(monkeypatch: pytest.MonkeyPatch) -> LeaderInMemory:
+    return connect(monkeypatch, LeaderInMemory())
 
 
 def test_task_keeps_its_rows_in_their_order() -> None:
-    parts = [rows("b", "a"), rows(), rows("c")]
+    batches = [rows("b", "a"), rows(), rows("c")]
 
-    task = pickle.loads(pickle.dumps(collect_rows(parts, NO_LIMIT, QUERY)))
+    task = pickle.loads(pickle.dumps(collect_rows(batches, OPTIONS, KEY, partition_id=0, query=QUERY)))
 
-    assert [row["value"] for row in rows_in(task)] == ["b", "a", "c"]
-    assert (task.row_count, task.query) == (3, QUERY)
-
-
-@pytest.mark.parametrize("parts", [[], [rows()], [rows(), rows()]], ids=["nothing", "an empty part", "empty parts"])
-def test_task_without_rows_has_nothing_to_write(parts: list[pa.RecordBatch]) -> None:
-    task = collect_rows(parts, NO_LIMIT, None)
-
-    assert (task.rows, task.row_count, task.size_bytes) == (b"", 0, 0)
+    assert rows_in(task) == ["b", "a", "c"]
+    assert (task.part, task.row_count, task.query) == (None, 3, QUERY)
 
 
-def test_size_of_a_task_is_that_of_its_records_in_a_batch() -> None:
-    task = collect_rows([rows("a", "b")], NO_LIMIT, None)
+@pytest.mark.parametrize("batches", [[], [rows()], [rows(), rows()]], ids=["nothing", "an empty one", "empty ones"])
+def test_task_without_rows_has_nothing_to_write(batches: list[pa.RecordBatch]) -> None:
+    task = collect_rows(batches, OPTIONS, KEY, partition_id=0)
 
-    batch = encode_batch(rows("a", "b"), producer_id=None, timestamp_ms=0, max_bytes=NO_LIMIT)
-    assert task.size_bytes + BATCH_HEADER_BYTES == len(batch) == encoded_size(rows("a", "b"))
-
-
-def test_rows_past_the_limit_are_counted_but_not_kept() -> None:
-    part = rows("x" * 100)
-    size_bytes = encoded_size(part) - BATCH_HEADER_BYTES
-
-    fitting = collect_rows([part, part], 2 * size_bytes, None)
-    too_many = collect_rows([part, part, part], 2 * size_bytes, None)
-
-    assert len(rows_in(fitting)) == 2
-    assert (too_many.rows, too_many.row_count, too_many.size_bytes) == (None, 3, 3 * size_bytes)
+    assert task == TaskRows(rows=None, part=None, row_count=0, query=None)
 
 
-def test_write_of_no_rows_sends_no_request() -> None:
-    append_rows(
-        nowhere(), WriteKey("writer", 1), [collect_rows([], NO_LIMIT, None)], what="a write", conflict_remedy="none"
+@pytest.mark.rule("TXN-6")
+def test_task_with_many_rows_appends_them_as_a_part_in_their_order(
+    leader: LeaderInMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collecting, "MESSAGE_BYTES", 100)
+    monkeypatch.setattr(parts, "BATCH_BYTES", 200)
+    values = [f"value {at}" for at in range(20)]
+
+    task = pickle.loads(
+        pickle.dumps(collect_rows([rows(*values[:7]), rows(*values[7:])], OPTIONS, KEY, partition_id=0))
+    )
+
+    assert (task.rows, task.row_count) == (None, 20)
+    assert task.part is not None
+    whole = read_header(
+        encode_batch(
+            rows(*values),
+            producer_id=KEY.producer_id,
+            producer_epoch=0,
+            base_sequence=0,
+            timestamp_ms=0,
+            max_bytes=9999,
+        )
+    )
+    assert (task.part.record_count, task.part.content_checksum) == (20, whole.content_checksum)
+    assert len(leader.log) > 3
+    assert max(header.size_bytes for header in leader.log) <= 200
+    assert [header.base_sequence for header in leader.log] == [header.base_offset - 11 + 0 for header in leader.log]
+
+
+def test_row_that_is_larger_than_a_batch_has_a_batch_of_its_own(
+    leader: LeaderInMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "BATCH_BYTES", 200)
+    monkeypatch.setattr(collecting, "MESSAGE_BYTES", 100)
+
+    task = collect_rows([rows("a", "x" * 1000, "b")], OPTIONS, KEY, partition_id=0)
+
+    assert [header.record_count for header in leader.log] == [1, 1, 1]
+    assert task.row_count == 3
+
+
+def test_batches_become_smaller_when_the_nodes_accept_no_larger_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    leader = connect(monkeypatch, LeaderInMemory(max_bytes=1000))
+    values = [f"value {at:04d}" for at in range(2000)]
+    monkeypatch.setattr(collecting, "MESSAGE_BYTES", 100)
+
+    task = collect_rows([rows(*values)], OPTIONS, KEY, partition_id=0)
+
+    assert task.row_count == 2000
+    assert all(header.size_bytes <= 1000 for header in leader.log)
+    assert [each for header in leader.log for each in (header.base_sequence,)] == sorted(
+        header.base_sequence for header in leader.log
     )
 
 
-def test_write_with_a_task_past_the_limit_is_refused_before_any_request() -> None:
-    options = nowhere(**{"kraft.max.request.size": "150"})
-    tasks = [collect_rows([rows("a")], 150, None), collect_rows([rows("x" * 200)], 150, None)]
+def test_row_that_the_nodes_do_not_accept_is_an_error_that_says_what_to_raise(monkeypatch: pytest.MonkeyPatch) -> None:
+    leader = connect(monkeypatch, LeaderInMemory(max_bytes=1000))
+    monkeypatch.setattr(collecting, "MESSAGE_BYTES", 100)
 
-    with pytest.raises(WriteTooLargeError) as refusal:
-        append_rows(options, WriteKey("writer", 1), tasks, what="batch 7 of query q", conflict_remedy="none")
+    with pytest.raises(WriteTooLargeError, match=r"raise both .* message\.max\.bytes on the nodes") as error:
+        collect_rows([rows("a", "x" * 2000, "b")], OPTIONS, KEY, partition_id=0)
 
-    size_bytes = 61 + sum(task.size_bytes for task in tasks)
-    assert f"batch 7 of query q has 2 rows and about {size_bytes} bytes" in str(refusal.value)
-    assert "expected at most 150 (kraft.max.request.size)" in str(refusal.value)
-    assert "Raise both kraft.max.request.size here and message.max.bytes on the nodes" in str(refusal.value)
-    assert "Nothing was written" in str(refusal.value)
+    assert "Nothing was written" in str(error.value)
+    assert leader.values() == []
+
+
+@pytest.mark.rule("TXN-6")
+def test_rows_of_a_write_that_is_in_the_log_are_counted_and_not_sent_again(
+    leader: LeaderInMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collecting, "MESSAGE_BYTES", 100)
+    monkeypatch.setattr(parts, "BATCH_BYTES", 200)
+    written = encode_batch(
+        rows("a"),
+        producer_id=KEY.producer_id,
+        producer_epoch=KEY.producer_epoch,
+        base_sequence=KEY.base_sequence,
+        timestamp_ms=0,
+        max_bytes=1000,
+    )
+    leader.append(written)
+
+    task = collect_rows([rows(*(f"value {at}" for at in range(20)))], OPTIONS, KEY, partition_id=0)
+
+    assert len(leader.log) == 1
+    assert task.part is not None
+    assert task.part.record_count == 20
+    assert task.part.content_checksum != 0
+
+
+def test_nodes_of_an_older_version_get_the_rows_in_one_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    leader = connect(monkeypatch, LeaderInMemory(level=1))
+    monkeypatch.setattr(collecting, "MESSAGE_BYTES", 100)
+    values = [f"value {at}" for at in range(20)]
+
+    task = collect_rows([rows(*values)], OPTIONS, KEY, partition_id=0)
+
+    assert rows_in(task) == values
+    assert leader.log == []
+
+
+def test_nodes_of_an_older_version_refuse_more_than_a_batch_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect(monkeypatch, LeaderInMemory(level=1))
+    options = WriteOptions.of({"kraft.bootstrap.servers": "nowhere.invalid:1", "kraft.max.request.size": "150"})
+
+    with pytest.raises(WriteTooLargeError, match=r"older version, .*: upgrade all nodes, then restart the query"):
+        collect_rows([rows("a"), rows("x" * 200)], options, KEY, partition_id=0)
+
+
+def test_driver_gets_a_bounded_number_of_bytes_from_any_number_of_tasks() -> None:
+    assert message_bytes(0) == collecting.MESSAGE_BYTES
+    assert sum(map(message_bytes, range(100_000))) < 13 * collecting.ALL_MESSAGES_BYTES

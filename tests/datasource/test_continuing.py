@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
-from datasource.continuing import BatchLimits, MicroBatch, next_batch
+from datasource.continuing import MicroBatch, next_batch
+from datasource.limits import BatchLimits
 from datasource.offsets import Reached
 from datasource.options import ReadOptions
 from datasource.planning import DataLossError
@@ -179,14 +180,15 @@ class LateClient(LogClient):
         self._leading = log
         self._times_left = times
 
-    def high_watermark(self) -> Offset:
+    def last_stable_offset(self) -> Offset:
         if self._times_left == 0:
             self._log = self._leading
             self.start_over(epoch=self._leading.view.last_epoch)
         self._times_left -= 1
-        return super().high_watermark()
+        return super().last_stable_offset()
 
 
+@pytest.mark.kafka_suite(45)
 @pytest.mark.parametrize("fail_on_data_loss", [True, False])
 def test_stream_continues_when_a_replaced_leader_responds_before_the_present_one(
     monkeypatch: pytest.MonkeyPatch, fail_on_data_loss: bool
@@ -205,11 +207,12 @@ class Ends(LogClient):
 
     asked = 0
 
-    def high_watermark(self) -> Offset:
+    def last_stable_offset(self) -> Offset:
         self.asked += 1
-        return super().high_watermark()
+        return super().last_stable_offset()
 
 
+@pytest.mark.kafka_suite(45)
 def test_end_before_the_checkpoint_is_accepted_after_the_time_of_a_call() -> None:
     client = Ends(Log(epochs=[4] * 90))
 
@@ -251,7 +254,7 @@ def test_log_of_other_checksums_is_read_on_from_the_checkpoint_when_data_may_be_
     with caplog.at_level(logging.WARNING):
         batch = next_batch(client, options(fail_on_data_loss=False), reached(4, 1, 13), BatchLimits())
 
-    assert batch == MicroBatch(start=place(4, 1, 23), end=place(6, 1, 25))
+    assert batch == MicroBatch(start=place(4, 1, 23), end=place(6, 1, 25), log_end=Offset(6))
     assert "has checksum 23, expected 13" in caplog.text
 
 
@@ -281,6 +284,7 @@ def test_one_request_plans_a_batch() -> None:
     assert (client.plans, client.questions) == (1, 1), "a plan tells where the epoch ends, too"
 
 
+@pytest.mark.kafka_suite(16)
 @pytest.mark.parametrize("fail_on_data_loss", [True, False])
 @pytest.mark.parametrize("checksums", [(), OLD], ids=["older node", "node"])
 def test_available_now_fails_when_the_log_has_become_shorter_than_it_was_at_its_start(

@@ -73,7 +73,7 @@ def test_epoch_is_found_from_controllers_that_know_none_older_than_their_oldest_
     snapshots = [OffsetAndEpoch(offset=Offset(2 * at), epoch=Epoch([0, *batch_epochs][at])) for at in behind]
     kept = batches[behind[0] :] if starts_at_snapshot else batches
     client = ControllerClient(Controller(kept, snapshots=snapshots, starts_at_snapshot=starts_at_snapshot))
-    offset = data.draw(st.integers(max(client.log_start_offset(), 1), client.high_watermark()), label="offset")
+    offset = data.draw(st.integers(max(client.log_start_offset(), 1), client.last_stable_offset()), label="offset")
 
     found = epoch_before(client, Offset(offset), Epoch(0))
 

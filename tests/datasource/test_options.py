@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from datasource.options import Place, ReadOptions, WriteOptions, check_names
+from datasource.option_values import Place
+from datasource.options import ReadOptions, WriteOptions, check_names
 from raft.errors import ConfigError
 from raft.types import Endpoint
 
@@ -20,6 +23,7 @@ def test_options_have_defaults_when_only_the_servers_are_given() -> None:
     assert (read.fail_on_data_loss, read.include_headers, read.include_control_records) == (True, False, False)
 
 
+@pytest.mark.kafka_suite(7)
 def test_options_are_found_in_any_case_and_with_blanks_around() -> None:
     read = ReadOptions.of(
         {
@@ -37,6 +41,40 @@ def test_options_are_found_in_any_case_and_with_blanks_around() -> None:
     assert (read.starting_offsets, read.ending_offsets) == (Place.EARLIEST, 12)
     assert (read.fail_on_data_loss, read.include_headers, read.latest_if_no_match) == (False, True, True)
     assert read.max_offsets_per_trigger == 7
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        pytest.param("1500", 1.5, id="a number is milliseconds, as in Spark"),
+        pytest.param("30s", 30, id="seconds"),
+        pytest.param("15m", 900, id="minutes"),
+        pytest.param("2 Hours", 7200, id="words"),
+        pytest.param("1 day", 86_400, id="a day"),
+    ],
+)
+def test_duration_has_a_unit(value: str, seconds: float) -> None:
+    read = ReadOptions.of(SERVERS | {"minOffsetsPerTrigger": "1", "maxTriggerDelay": value})
+
+    assert read.max_trigger_delay_ms == seconds * 1000
+
+
+def test_start_may_be_relative_to_the_end_or_to_now() -> None:
+    before_ms = int(time.time() * 1000)
+
+    read = ReadOptions.of(SERVERS | {"startingOffsets": "-100", "startingTimestamp": "-10 minutes"})
+
+    after_ms = int(time.time() * 1000)
+    assert read.starting_offsets == -100
+    assert read.starting_timestamp_ms is not None
+    assert before_ms - 600_000 <= read.starting_timestamp_ms <= after_ms - 600_000
+    assert read.latest_if_no_match, "no record may be so new"
+
+
+def test_relative_start_without_a_match_is_an_error_if_the_user_says_so() -> None:
+    given = {"startingTimestamp": "-1 min", "startingOffsetsByTimestampStrategy": "error"}
+
+    assert not ReadOptions.of(SERVERS | given).latest_if_no_match
 
 
 @pytest.mark.parametrize(
@@ -77,7 +115,7 @@ def test_unknown_name_is_refused_with_what_there_is(given: dict[str, str], messa
         ("acks", "always acknowledged by a majority"),
         ("kraft.ssl.truststore.location", "TLS and authentication are not supported yet"),
         ("startingoffsetsbytimestamp", "use startingTimestamp and endingTimestamp"),
-        ("minOffsetsPerTrigger", "not supported yet"),
+        ("client.rack", "set kraft.client.rack, with kraft.read.from=nearest"),
     ],
 )
 def test_option_of_kafka_is_refused_with_its_replacement(name: str, reason: str) -> None:
@@ -90,8 +128,7 @@ def test_option_of_kafka_is_refused_with_its_replacement(name: str, reason: str)
 
 def test_names_that_spark_adds_are_let_through() -> None:
     check_names(
-        SERVERS
-        | dict.fromkeys(("checkpointLocation", "QUERYNAME", "path", "owner", "provider", "option.startingOffsets"), "x")
+        SERVERS | dict.fromkeys(("checkpointLocation", "QUERYNAME", "owner", "provider", "option.startingOffsets"), "x")
     )
 
 
@@ -107,10 +144,22 @@ def test_names_that_spark_adds_are_let_through() -> None:
             "kraft.default.api.timeout.ms=0: expected a whole number of 1 or more",
         ),
         ({"kraft.request.timeout.ms": "1.5"}, "kraft.request.timeout.ms=1.5: expected a whole number of 1 or more"),
-        ({"startingOffsets": "abc"}, "startingOffsets=abc: expected earliest, latest or an offset of 0 or more"),
-        ({"startingOffsets": "-1"}, "startingOffsets=-1: expected earliest, latest or an offset of 0 or more"),
+        ({"startingOffsets": "abc"}, "startingOffsets=abc: expected earliest, latest or an offset, or -n for n rows"),
+        ({"startingOffsets": "-0"}, "startingOffsets=-0: expected earliest, latest or an offset, or -n for n rows"),
+        ({"endingOffsets": "-1"}, "endingOffsets=-1: expected latest or an offset of 0 or more"),
         ({"endingOffsets": "earliest"}, "endingOffsets=earliest: expected latest or an offset of 0 or more"),
-        ({"startingTimestamp": "yesterday"}, f"startingTimestamp=yesterday: expected 0 to {(1 << 63) - 1}"),
+        ({"startingTimestamp": "yesterday"}, "startingTimestamp=yesterday: expected milliseconds since 1970, or"),
+        (
+            {"startingTimestamp": "-600000"},
+            "startingTimestamp=-600000: expected milliseconds since 1970, or a duration",
+        ),
+        ({"startingTimestamp": "-10 parsecs"}, "startingTimestamp=-10 parsecs: expected milliseconds since 1970, or"),
+        ({"minOffsetsPerTrigger": "6", "maxOffsetsPerTrigger": "5"}, "minOffsetsPerTrigger=6 is above maxOffsetsPer"),
+        ({"maxTriggerDelay": "5m"}, "maxTriggerDelay is only used with minOffsetsPerTrigger"),
+        ({"minOffsetsPerTrigger": "6", "maxTriggerDelay": "soon"}, "maxTriggerDelay=soon: expected a duration such as"),
+        ({"kraft.read.from": "moon"}, "kraft.read.from=moon: expected leader, any, nearest"),
+        ({"kraft.read.from": "nearest"}, "expected both kraft.read.from=nearest and kraft.client.rack"),
+        ({"kraft.client.rack": "a"}, "expected both kraft.read.from=nearest and kraft.client.rack"),
         ({"endingTimestamp": str(1 << 63)}, f"endingTimestamp={1 << 63}: expected 0 to {(1 << 63) - 1}"),
         ({"TXNAPPID": "app"}, "option txnAppId is for writes"),
         ({"startingOffsetsByTimestampStrategy": "skip"}, "startingOffsetsByTimestampStrategy=skip: expected error"),
@@ -142,6 +191,7 @@ def test_read_is_refused_with_option_value_and_what_is_expected(given: dict[str,
         ({"txnAppId": "app", "txnVersion": "-1"}, "txnVersion=-1: expected a whole number of 0 or more"),
         ({"txnAppId": "app", "txnVersion": str(1 << 46)}, "txnVersion: write version 70368744177664: expected 0 to"),
         ({"failOnWriteConflict": "maybe"}, "failOnWriteConflict=maybe: expected true or false"),
+        ({"readColumns": "keep"}, "readColumns=keep: expected refuse, drop, keepTimestamps"),
         ({"startingoffsets": "abc"}, "option startingOffsets is for reads"),
         ({"kraft.max.request.size": "0"}, "kraft.max.request.size=0: expected 1 to 267386880"),
         ({"kraft.max.request.size": "267386881"}, "kraft.max.request.size=267386881: expected 1 to 267386880"),
@@ -189,3 +239,16 @@ def test_stream_may_not_have_a_key_of_the_users() -> None:
         ConfigError, match="txnAppId is for batch writes and foreachBatch only: a stream's key is the query's id"
     ):
         WriteOptions.of(SERVERS | {"txnAppId": "app", "txnVersion": "1"}).check_for_stream()
+
+
+@pytest.mark.parametrize("name", ["path", "PATHS", "location", "external"])
+def test_path_is_refused_because_a_log_has_none(name: str) -> None:
+    with pytest.raises(
+        ConfigError, match=f"option {name}: a log has no path, because kraft.bootstrap.servers says where"
+    ):
+        check_names(SERVERS | {name: "/x"})
+
+
+@pytest.mark.parametrize("value", ["drop", "KEEPTIMESTAMPS", " refuse "])
+def test_fate_of_the_columns_of_a_read_is_found_in_any_case(value: str) -> None:
+    assert WriteOptions.of(SERVERS | {"readColumns": value}).read_columns.value.lower() == value.strip().lower()

@@ -9,13 +9,14 @@ import pytest
 
 from datasource.options import ReadOptions
 from datasource.planning import DataLossError
-from datasource.responses import read_response
+from datasource.responses import Rows, read_response
+from raft.client import AbortedTransaction, Fetched
 from raft.records.batch import build_batch
 from raft.records.compression import Compression, compress
 from raft.records.control import leader_change_batch
 from raft.records.header import HEADER
 from raft.records.record import Record
-from raft.types import Epoch, NodeId, Offset
+from raft.types import Endpoint, Epoch, NodeId, Offset
 from tests.columns.batches import batch_of, with_field, with_records
 from tests.node.harness.batches import sealed
 
@@ -27,10 +28,24 @@ def at(offset: int, *values: bytes) -> bytes:
     return batch_of(*values, base_offset=offset)
 
 
+READER = Endpoint("observer", 9093)
+
+
+def of(records: bytes, *aborted: AbortedTransaction, reader: Endpoint | None = None) -> Fetched:
+    """A response with these records."""
+    return Fetched(
+        records=records, last_stable_offset=EVERYTHING, log_start_offset=Offset(0), aborted=aborted, reader=reader
+    )
+
+
 def read(records: bytes, *, start: int = 0, end: int = EVERYTHING, **options: str) -> tuple[list[bytes], int]:
     """Return the values, and where to continue."""
     given = {"kraft.bootstrap.servers": "localhost:1", "failOnDataLoss": "false"} | options
-    rows = read_response(ReadOptions.of(given), records, Offset(start), Offset(end))
+    return drained(read_response(ReadOptions.of(given), of(records), Offset(start), Offset(end)))
+
+
+def drained(rows: Rows) -> tuple[list[bytes], int]:
+    """Return the values, and where to continue."""
     values: list[bytes] = []
     while True:
         try:
@@ -78,13 +93,32 @@ def test_damaged_batch_is_skipped_with_a_warning(damaged: bytes, cause: str, cap
 @pytest.mark.parametrize(("damaged", "cause"), DAMAGED)
 def test_damaged_batch_ends_the_query_after_the_rows_before_it(damaged: bytes, cause: str) -> None:
     options = ReadOptions.of({"kraft.bootstrap.servers": "localhost:1"})
-    rows = read_response(options, at(0, b"a", b"b") + damaged + at(4, b"c"), Offset(0), EVERYTHING)
+    rows = read_response(options, of(at(0, b"a", b"b") + damaged + at(4, b"c")), Offset(0), EVERYTHING)
     delivered: list[pa.RecordBatch] = []
 
     with pytest.raises(DataLossError, match=f"cannot read offsets 2 to 3: {cause}.* set failOnDataLoss to false"):
         delivered += rows
 
     assert [value for record_batch in delivered for value in record_batch.column("value").to_pylist()] == [b"a", b"b"]
+
+
+@pytest.mark.parametrize(("damaged", "cause"), DAMAGED)
+@pytest.mark.rule("READ-6")
+def test_node_that_is_not_the_leader_is_left_when_it_sends_a_damaged_batch(
+    damaged: bytes, cause: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = ReadOptions.of({"kraft.bootstrap.servers": "localhost:1"})
+    records = at(0, b"a", b"b") + damaged + at(4, b"c")
+    left: list[Endpoint] = []
+
+    rows = read_response(options, of(records, reader=READER), Offset(0), EVERYTHING, leave_reader=left.append)
+    delivered, next_offset = drained(rows)
+
+    assert next_offset == len(delivered), "the rest is fetched again from the first row that is missing"
+    assert delivered in ([], [b"a", b"b"])
+    assert left == [READER]
+    (warning,) = caplog.records
+    assert warning.getMessage().startswith(f"node {READER} sent a damaged batch, another node is asked: {cause[:5]}")
 
 
 @pytest.mark.parametrize(

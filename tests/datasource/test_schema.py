@@ -13,10 +13,12 @@ from pyspark.sql.types import (
     MapType,
     StringType,
     StructType,
+    TimestampNTZType,
     TimestampType,
 )
 
 from datasource.columns import read_schema
+from datasource.option_values import ReadColumns
 from datasource.options import ReadOptions
 from datasource.schema import check_written_columns, read_columns
 
@@ -104,5 +106,63 @@ def test_columns_of_a_record_are_taken(schema: StructType) -> None:
 def test_other_columns_are_refused_by_name(schema: StructType, message: str) -> None:
     with pytest.raises(ValueError, match="column") as refusal:
         check_written_columns(schema)
+
+    assert str(refusal.value) == message
+
+
+OF_A_READ = columns(includeHeaders="true")
+
+
+@pytest.mark.parametrize("fate", [ReadColumns.DROP, ReadColumns.KEEP_TIMESTAMPS])
+def test_columns_of_a_read_are_taken_when_the_option_says_what_becomes_of_them(fate: ReadColumns) -> None:
+    check_written_columns(OF_A_READ, fate)
+
+
+@pytest.mark.parametrize(
+    ("schema", "fate", "message"),
+    [
+        pytest.param(
+            OF_A_READ,
+            ReadColumns.REFUSE,
+            "column offset is of a read, and the log gives each record its own; expected value, key or headers: drop "
+            "the column, or set the option readColumns to drop or keepTimestamps",
+            id="refused",
+        ),
+        pytest.param(
+            struct_of(value=TEXT, offset=TEXT, timestamp=TEXT),
+            ReadColumns.KEEP_TIMESTAMPS,
+            "column timestamp has type string; expected timestamp",
+            id="type of the timestamp",
+        ),
+        pytest.param(
+            struct_of(value=TEXT, timestamp=TimestampNTZType()),
+            ReadColumns.KEEP_TIMESTAMPS,
+            "column timestamp has type timestamp_ntz; expected timestamp",
+            id="time without a zone",
+        ),
+        pytest.param(
+            struct_of(value=TEXT),
+            ReadColumns.KEEP_TIMESTAMPS,
+            "column timestamp is missing, whose times readColumns=keepTimestamps keeps",
+            id="no timestamp",
+        ),
+        pytest.param(
+            columns(includeControlRecords="true"),
+            ReadColumns.DROP,
+            "column control marks the protocol's own records, which are not copied: select the rows where it is null, "
+            "and drop it",
+            id="control records",
+        ),
+        pytest.param(
+            struct_of(value=TEXT, topic=TEXT),
+            ReadColumns.DROP,
+            "column topic has no place in a record; expected value, key or headers",
+            id="a column of no read",
+        ),
+    ],
+)
+def test_copy_is_refused_by_the_column(schema: StructType, fate: ReadColumns, message: str) -> None:
+    with pytest.raises(ValueError, match="column") as refusal:
+        check_written_columns(schema, fate)
 
     assert str(refusal.value) == message

@@ -37,6 +37,7 @@ def edges(ranges: list[LogRange]) -> list[tuple[int, int | None]]:
     return [(part.start_offset, part.end_offset) for part in ranges]
 
 
+@pytest.mark.kafka_suite(31)
 @pytest.mark.parametrize(
     ("start", "end", "read", "expected"),
     [
@@ -58,6 +59,7 @@ def test_range_is_split_as_the_options_say(
     assert edges(pieces(start, end, read)) == expected
 
 
+@pytest.mark.kafka_suite(31)
 @given(
     start=st.integers(0, 50),
     size=st.integers(1, 300),

@@ -9,39 +9,15 @@ import pytest
 
 from datasource import writing
 from datasource.batch_writer import KraftBatchWriter
+from datasource.collecting import collect_rows
 from datasource.options import WriteOptions
 from datasource.stream_writer import KraftStreamWriter
 from datasource.task_rows import Query
-from datasource.writing import WriteConflictError, collect_rows
-from raft.client.results import Appended
-from raft.errors import ErrorCode, RequestError
-from raft.records.header import read_header
-from raft.types import BatchHeader
-from raft.writers import Accepted, Refused, WriterTable
-from raft.writers.keys import WriteKey
+from datasource.write_errors import WriteConflictError
+from raft.client import WriteKey
+from tests.datasource.leader_in_memory import LeaderInMemory
 
 SERVERS = {"kraft.bootstrap.servers": "localhost:1"}
-
-
-class LeaderInMemory:
-    """A client whose leader commits at once what its table of writers accepts."""
-
-    def __init__(self) -> None:
-        self.table = WriterTable()
-        self.log: list[BatchHeader] = []
-
-    def supports_keyed_writes(self) -> bool:
-        return True
-
-    def append(self, batch: bytes) -> Appended:
-        header = read_header(batch)
-        verdict = self.table.judge(header)
-        if isinstance(verdict, Refused):
-            raise RequestError(verdict.error, f"{ErrorCode(verdict.error).name}: {verdict.message}")
-        if isinstance(verdict, Accepted):
-            self.table.appended(header)
-            self.log.append(header)
-        return Appended(base_offset=header.base_offset)
 
 
 @pytest.fixture
@@ -52,17 +28,18 @@ def leader(monkeypatch: pytest.MonkeyPatch) -> LeaderInMemory:
 
 
 def write_batch(*values: str, **options: str) -> None:
-    task = collect_rows([pa.RecordBatch.from_pydict({"value": list(values)})], 1 << 20, None)
-    KraftBatchWriter(WriteOptions.of(SERVERS | options)).commit([task])
+    written = WriteOptions.of(SERVERS | options)
+    rows = [pa.RecordBatch.from_pydict({"value": list(values)})]
+    task = collect_rows(rows, written, written.key or WriteKey("none", 0), partition_id=0)
+    KraftBatchWriter(written).commit([task])
 
 
 def write_stream(*values: str, **options: str) -> None:
-    task = collect_rows(
-        [pa.RecordBatch.from_pydict({"value": list(values)})],
-        1 << 20,
-        Query(query_id="a query", checkpoint_location=None),
-    )
-    KraftStreamWriter(WriteOptions.of(SERVERS | options)).commit([task], 7)
+    written = WriteOptions.of(SERVERS | options)
+    query = Query(query_id="a query", checkpoint_location=None)
+    rows = [pa.RecordBatch.from_pydict({"value": list(values)})]
+    task = collect_rows(rows, written, WriteKey("a query", 7), partition_id=0, query=query)
+    KraftStreamWriter(written).commit([task], 7)
 
 
 @pytest.mark.rule("CLIENT-11")
@@ -91,7 +68,7 @@ def test_error_of_a_batch_write_of_other_rows_names_its_key_and_what_to_do(
     producer_id = WriteKey("app", 7).producer_id
     assert str(refusal.value).startswith(
         "the write with txnAppId=app and txnVersion=7 is in the log with other rows (DUPLICATE_RESOURCE: "
-        f"version 7 of producer id {producer_id} was written at offset 0 with record count 2; the batch that came has "
+        f"version 7 of producer id {producer_id} was written at offset 11 with record count 2; the batch that came has "
         f"{difference}); nothing was written. txnAppId and txnVersion identify one write: use another txnAppId for"
     )
     assert "set failOnWriteConflict to false" in str(refusal.value)

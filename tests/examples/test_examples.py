@@ -17,13 +17,25 @@ from tests.processes.endings import left_behind
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
 
 
-def run(arguments: list[str], cwd: Path) -> str:
-    """Run a Python program to its end; return what it printed."""
+OF_SPARK = re.compile(
+    r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d [A-Z]+ |WARNING: Using incubator modules|Using Spark's default log4j|"
+    r"Setting default log level|To adjust logging level|\s*(\[Stage .*)?$"
+)
+"""The beginnings of the lines that Spark prints on standard error."""
+
+
+def run(arguments: list[str], cwd: Path, *, has_faults: bool = False) -> str:
+    """Run a Python program to its end; return what it printed.
+
+    Without faults it prints nothing on standard error but what Spark prints.
+    """
     env = os.environ | {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(ROOT), "TMPDIR": str(cwd)}
     command = [sys.executable, *arguments]
     ended = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, f"{ended.stdout}\n{ended.stderr}"
     assert "Traceback" not in ended.stderr, ended.stderr
+    if not has_faults:
+        assert [line for line in ended.stderr.splitlines() if not OF_SPARK.match(line)] == []
     assert not left_behind(cwd), "a voter outlived the program that started it"
     return ended.stdout
 
@@ -41,6 +53,7 @@ def working_in(folder: Path) -> list[psutil.Process]:
             "sink_from_msgpack", [r"orders\| +12\| +604800000", r"audit\| +3\| +NULL"], id="sink_from_msgpack"
         ),
         pytest.param("backfill_range", [r"5000 rows in 4 tasks", r"2000\|6999\|5000"], id="backfill_range"),
+        pytest.param("lag_plot", [r"(?m)^ +0\.0 s +1500 #+$", r"(?m)^ +[0-9.]+ s +0$"], id="lag_plot"),
         pytest.param(
             "three_hosts", [r"topic-2\tcreated\ntopic-1\tdeleted", r"Leader", r"HighWatermark: +4"], id="three_hosts"
         ),
@@ -54,7 +67,7 @@ def test_example_prints_what_it_promises_when_run(example: str, expected: list[s
 
 
 def test_demo_loses_and_doubles_nothing_when_its_leaders_are_killed(tmp_path: Path) -> None:
-    printed = run(["-m", "examples.demo"], tmp_path)
+    printed = run(["-m", "examples.demo"], tmp_path, has_faults=True)
 
     assert not working_in(tmp_path), "a process outlived the demo"
     changes = re.search(r"^changes in +(\d+)", printed, re.MULTILINE)

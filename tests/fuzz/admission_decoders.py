@@ -20,7 +20,13 @@ from raft.records.scanner import Scanner
 from raft.records.section import section_of
 from raft.types import FIRST_KEYED_PRODUCER_ID, Offset
 from tests.fuzz.decoder import Decoder, MemoryBound, Sample
-from tests.fuzz.record_decoders import MAX_DECOMPRESSED_BYTES, plain_batches, rich_batches, sealed_mostly
+from tests.fuzz.record_decoders import (
+    MAX_DECOMPRESSED_BYTES,
+    plain_batches,
+    rich_batches,
+    sealed_mostly,
+    transactional_batches,
+)
 from tests.records.samples import RICH
 
 EVERYTHING = Offset(2**63 - 1)
@@ -70,7 +76,7 @@ class Admission:
 def _samples() -> Iterator[Sample]:
     admission = Admission(CompiledScanner(LIBRARY), PythonScanner(), CompiledKernel(KERNEL_LIBRARY))
     keyed = build_batch(RICH[:3], producer_id=FIRST_KEYED_PRODUCER_ID + 7, producer_epoch=0, base_sequence=3)
-    for name, batch in (*plain_batches(), *rich_batches(), ("of a keyed write", keyed)):
+    for name, batch in (*plain_batches(), *rich_batches(), *transactional_batches(), ("of a keyed write", keyed)):
         yield Sample(name=name, content=batch, decode=admission)
 
 

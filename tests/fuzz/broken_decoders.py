@@ -7,6 +7,8 @@ import os
 import signal
 from collections.abc import Callable
 
+import pyarrow as pa
+
 from tests.fuzz.decoder import Decoder, MemoryBound, Sample
 
 KEPT: list[object] = []
@@ -37,6 +39,11 @@ def _allocate_too_much(content: bytes) -> None:
         bytearray(1 << 20)
 
 
+def _allocate_in_arrow(content: bytes) -> None:
+    if _is_mutated(content):
+        pa.allocate_buffer(64 << 20)
+
+
 def _allocate_outside_python(content: bytes) -> None:
     if _is_mutated(content):
         KEPT.append(mmap.mmap(-1, 1 << 30))
@@ -64,6 +71,7 @@ def _table(name: str, decode: Callable[[bytes], object]) -> tuple[Decoder, ...]:
 RAISES = _table("raises", _raise_another_error)
 PANICS = _table("panics", _raise_a_base_exception)
 OVERALLOCATES = _table("overallocates", _allocate_too_much)
+OVERALLOCATES_IN_ARROW = _table("overallocates in Arrow", _allocate_in_arrow)
 OVERALLOCATES_OUTSIDE_PYTHON = _table("overallocates outside Python", _allocate_outside_python)
 CRASHES = _table("crashes", _crash)
 HANGS = _table("hangs", _loop)

@@ -12,15 +12,18 @@ from datasource.columns import decode
 from datasource.columns.compiled import LIBRARY, CompiledKernel
 from datasource.columns.fallback import PythonKernel
 from datasource.columns.kernel import Kernel
+from raft.client import AbortedFilter, AbortedTransaction
 from raft.errors import CorruptBatchError, DecodeError
 from raft.records.batch import build_batch
 from raft.records.compression import Compression
+from raft.records.control_key import write_control_key
+from raft.records.header import read_header, with_base_offset_and_epoch
 from raft.records.record import Record
-from raft.types import Epoch, Offset
+from raft.types import FIRST_PART_PRODUCER_ID, ControlType, Epoch, Offset
 from tests.columns.batches import NOW_MS
 from tests.fuzz import kafka_bytes
 from tests.fuzz.decoder import Decoder, MemoryBound, Sample
-from tests.fuzz.record_decoders import MAX_DECOMPRESSED_BYTES, leader_change
+from tests.fuzz.record_decoders import MAX_DECOMPRESSED_BYTES, commit_of_write, leader_change
 from tests.node.harness.batches import sealed
 from tests.records.librdkafka_batches import CAUGHT
 
@@ -45,6 +48,7 @@ class Query:
     end_offset: int = EVERYTHING
     headers: bool = False
     control: bool = False
+    aborted: tuple[AbortedTransaction, ...] = ()
 
     def ask(self, data: bytes, kernel: Kernel) -> list[pa.RecordBatch] | DecodeError | CorruptBatchError:
         """Return the rows that a kernel decodes, or its error."""
@@ -55,6 +59,7 @@ class Query:
                 end_offset=self.end_offset,
                 headers=self.headers,
                 control=self.control,
+                aborted=AbortedFilter(self.aborted) if self.aborted else None,
                 max_decompressed_bytes=MAX_DECOMPRESSED_BYTES,
                 kernel=kernel,
             )
@@ -111,6 +116,42 @@ def _responses() -> Iterator[tuple[str, bytes]]:
     yield "compressed and not", plain[0] + build_batch(records, base_offset=Offset(12), compression=Compression.LZ4)
 
 
+def _of_transactions() -> bytes:
+    """Return a response with records of two aborted transactions, of a committed one, and of a write."""
+    part = FIRST_PART_PRODUCER_ID + 5
+    batches = (
+        _transactional(17, Record(value=b"aborted")),
+        _transactional(part, Record(value=b"of a part"), Record(value=b"of a part")),
+        _marker(ControlType.ABORT, 17),
+        _transactional(17, Record(value=b"committed", key=b"k")),
+        commit_of_write(),
+        _marker(ControlType.COMMIT, part),
+        _marker(ControlType.COMMIT, 17),
+        _transactional(17, Record(value=b"aborted", headers=(("trace", b"x"),))),
+    )
+    placed, offset = [], 0
+    for batch in batches:
+        placed.append(with_base_offset_and_epoch(batch, Offset(offset), Epoch(1)))
+        offset += read_header(batch).record_count
+    return b"".join(placed)
+
+
+def _transactional(producer_id: int, *records: Record) -> bytes:
+    return build_batch(records, producer_id=producer_id, producer_epoch=0, base_sequence=3, is_transactional=True)
+
+
+def _marker(end: ControlType, producer_id: int) -> bytes:
+    record = Record(key=write_control_key(end), value=bytes(6))
+    return build_batch([record], producer_id=producer_id, producer_epoch=0, is_control=True, is_transactional=True)
+
+
+_ABORTED = (
+    AbortedTransaction(17, Offset(0)),
+    AbortedTransaction(17, Offset(8)),
+    AbortedTransaction(99, Offset(1)),
+    AbortedTransaction(FIRST_PART_PRODUCER_ID + 6, Offset(1)),
+)
+
 _QUERIES = (
     Query(),
     Query(headers=True),
@@ -124,6 +165,10 @@ def _samples() -> Iterator[Sample]:
     for name, data in _responses():
         for query in _QUERIES:
             yield Sample(name=f"{name}, {query}", content=data, decode=BothKernels(compiled, python, query))
+    for query in (Query(aborted=_ABORTED), Query(aborted=_ABORTED, control=True, headers=True), Query(start_offset=4)):
+        yield Sample(
+            name=f"of transactions, {query}", content=_of_transactions(), decode=BothKernels(compiled, python, query)
+        )
 
 
 def sealed_throughout(random: Random, data: bytes) -> bytes:

@@ -24,7 +24,7 @@ from pyspark.sql.types import (
 )
 
 from datasource.offsets import Beginning, Reached, read_offset
-from datasource.options import Place
+from datasource.option_values import Place
 from kraft_spark.unpacking import unpack
 from raft.client import LogPlace
 from raft.errors import ConfigError

@@ -18,12 +18,14 @@ class PeakMemory:
     """The peak memory inside of a `with` block.
 
     Attributes:
-        size_bytes: known after the block.
+        python_bytes: of Python and numpy; known after the block.
+        arrow_bytes: of Arrow; likewise.
     """
 
     def __init__(self) -> None:
         self._arrow = pa.default_memory_pool()
-        self.size_bytes = 0
+        self.python_bytes = 0
+        self.arrow_bytes = 0
 
     def __enter__(self) -> Self:
         self._arrow_before = self._arrow.bytes_allocated()
@@ -34,8 +36,8 @@ class PeakMemory:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.size_bytes = tracemalloc.get_traced_memory()[1]
+        self.python_bytes = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         arrow_maximum = self._arrow.max_memory()
         if arrow_maximum > self._arrow_maximum_before:
-            self.size_bytes += arrow_maximum - self._arrow_before
+            self.arrow_bytes = arrow_maximum - self._arrow_before

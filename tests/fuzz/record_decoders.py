@@ -9,15 +9,27 @@ from random import Random
 from raft.errors import DecodeError, RequestError
 from raft.records.batch import build_batch, read_records
 from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression, compress, decompress
-from raft.records.control import leader_change_batch, read_control_records
+from raft.records.control import leader_change_batch, read_control_records, write_commit_batch
 from raft.records.control_json import control_record_to_json
 from raft.records.control_key import write_control_key
+from raft.records.control_values import read_control_value, write_control_value
 from raft.records.header import HEADER, MAX_CONTROL_BYTES, check_crc, read_header
 from raft.records.produced import read_produced_batch
 from raft.records.record import Record
 from raft.records.split import split_batches, split_good_prefix
 from raft.storage.spans import skip_to, take_until
-from raft.types import ControlType, Epoch, NodeId, Offset
+from raft.types import (
+    FIRST_KEYED_PRODUCER_ID,
+    FIRST_PART_PRODUCER_ID,
+    ControlType,
+    ControlValue,
+    Epoch,
+    NodeId,
+    Offset,
+    TransactionalId,
+    WriteCommit,
+    WritePart,
+)
 from tests.fuzz import kafka_bytes
 from tests.fuzz.decoder import Decoder, MemoryBound, Sample
 from tests.node.harness.batches import sealed
@@ -37,6 +49,16 @@ _BOUND = MemoryBound(fixed_bytes=(64 << 10) + 2 * MAX_CONTROL_BYTES, per_byte=_P
 """A codec's buffer and a copy of its content, for the larger one of both limits."""
 
 _STRICT_BOUND = MemoryBound(fixed_bytes=(64 << 10) + 2 * DEFAULT_MAX_DECOMPRESSED_BYTES, per_byte=_PER_BYTE)
+
+_VALUE_BOUND = MemoryBound(fixed_bytes=64 << 10, per_byte=_PER_BYTE)
+
+WRITE_COMMIT = WriteCommit(
+    parts=tuple(
+        WritePart(producer_id=FIRST_PART_PRODUCER_ID + number, record_count=number + 1, content_checksum=number << 60)
+        for number in range(3)
+    )
+)
+TRANSACTIONAL_ID = TransactionalId(name="orders", timeout_ms=60_000, previous=(17, 2))
 
 
 def leader_change(base_offset: int) -> bytes:
@@ -59,6 +81,28 @@ def _end_of_transaction(compression: Compression) -> bytes:
     return build_batch(
         markers, is_control=True, is_transactional=True, producer_id=5, producer_epoch=0, compression=compression
     )
+
+
+def commit_of_write() -> bytes:
+    """Return the batch by which a client commits a multipart write."""
+    return write_commit_batch(
+        WRITE_COMMIT, producer_id=FIRST_KEYED_PRODUCER_ID + 5, producer_epoch=0, base_sequence=3, timestamp_ms=5
+    )
+
+
+def _of_transactional_id() -> bytes:
+    key = write_control_key(ControlType.TRANSACTIONAL_ID)
+    record = Record(key=key, value=write_control_value(TRANSACTIONAL_ID))
+    return build_batch([record], is_control=True, producer_id=17, producer_epoch=3)
+
+
+def transactional_batches() -> Iterator[tuple[str, bytes]]:
+    """Yield batches of open transactions, by name."""
+    for name, producer_id in (("of a transaction", 17), ("of a part", FIRST_PART_PRODUCER_ID + 5)):
+        yield (
+            name,
+            build_batch(_RECORDS, producer_id=producer_id, producer_epoch=0, base_sequence=3, is_transactional=True),
+        )
 
 
 def plain_batches() -> Iterator[tuple[str, bytes]]:
@@ -101,6 +145,14 @@ def read_batch(data: bytes) -> None:
             control_record_to_json(control_record)
 
 
+def read_value(content: bytes, *, control_type: ControlType) -> ControlValue:
+    """Read the value of a control record of this project, write it and read it again."""
+    value = read_control_value(control_type, content)
+    assert value is not None, "a value of this project"
+    assert read_control_value(control_type, write_control_value(value)) == value, "it changes when it is written"
+    return value
+
+
 def read_run(data: bytes) -> None:
     """Read several batches in a row, with their checksums as a follower, and by their headers alone."""
     prefix = split_good_prefix(data)
@@ -117,7 +169,8 @@ def sealed_mostly(random: Random, data: bytes) -> bytes:
 
 
 def _batch_samples() -> Iterator[Sample]:
-    for name, batch in (*plain_batches(), *rich_batches(), *control_batches()):
+    of_ours = (("commit of a write", commit_of_write()), ("transactional id", _of_transactional_id()))
+    for name, batch in (*plain_batches(), *rich_batches(), *transactional_batches(), *control_batches(), *of_ours):
         yield Sample(name=name, content=batch, decode=read_batch)
 
 
@@ -127,6 +180,19 @@ def _produced_samples() -> Iterator[Sample]:
         for kind, is_refused in ((plain_batches, False), (rich_batches, is_strict), (control_batches, True)):
             for name, batch in kind():
                 yield Sample(name=f"{name}, strict={is_strict}", content=batch, decode=decode, is_refused=is_refused)
+        for name, batch in (*transactional_batches(), ("commit of a write", commit_of_write())):
+            yield Sample(name=f"{name}, strict={is_strict}", content=batch, decode=decode, is_refused=is_strict)
+
+
+def _value_samples() -> Iterator[Sample]:
+    values: tuple[tuple[ControlType, ControlValue], ...] = (
+        (ControlType.WRITE_COMMIT, WRITE_COMMIT),
+        (ControlType.TRANSACTIONAL_ID, TRANSACTIONAL_ID),
+        (ControlType.TRANSACTIONAL_ID, TransactionalId(name="ordérs", timeout_ms=1, previous=None)),
+    )
+    for control_type, value in values:
+        decode = partial(read_value, control_type=control_type)
+        yield Sample(name=control_type.name, content=write_control_value(value), decode=decode)
 
 
 def _run_samples() -> Iterator[Sample]:
@@ -162,6 +228,7 @@ RECORD_DECODERS = (
         repair=sealed_mostly,
         share=4,
     ),
+    Decoder(name="control values", samples=tuple(_value_samples()), refusals=(DecodeError,), bound=_VALUE_BOUND),
     Decoder(name="runs of batches", samples=tuple(_run_samples()), refusals=(DecodeError,), bound=_BOUND),
     Decoder(
         name="produced batches",

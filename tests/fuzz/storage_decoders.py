@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from crc32c import crc32c
 
 from raft.errors import ConfigError, DecodeError, StorageError
 from raft.records.batch import build_batch
 from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
+from raft.records.control_key import write_control_key
 from raft.records.record import Record
 from raft.records.split import split_batches
+from raft.storage.aborted_transactions import aborted_in
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, read_epochs
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
@@ -21,7 +23,26 @@ from raft.storage.meta_properties import META_PROPERTIES_NAME, claim_directory
 from raft.storage.partition_metadata import PARTITION_METADATA_NAME, claim_partition
 from raft.storage.producer_snapshot import decode_producer_snapshot, encode_producer_snapshot
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
-from raft.types import FIRST_KEYED_PRODUCER_ID, ElectionState, Epoch, NodeId, Offset, ReplicaKey, Uuid
+from raft.storage.transactions_section import read_transactions, write_transactions
+from raft.transactions import (
+    AbortedTransaction,
+    CommitImage,
+    OpenTransaction,
+    ProducerStateImage,
+    TransactionalProducer,
+    TransactionsImage,
+)
+from raft.types import (
+    FIRST_KEYED_PRODUCER_ID,
+    FIRST_PART_PRODUCER_ID,
+    ControlType,
+    ElectionState,
+    Epoch,
+    NodeId,
+    Offset,
+    ReplicaKey,
+    Uuid,
+)
 from raft.writers import TableImage, Written
 from tests.fuzz import kafka_bytes
 from tests.fuzz.decoder import Decoder, MemoryBound, Sample
@@ -152,12 +173,13 @@ class LogDirectory:
         while offset < log.end_offset:
             data = log.read(offset, max_bytes=1000, end_offset=log.end_offset)
             offset = split_batches(data)[-1].header.end_offset
+        aborted_in(log, log.start_offset, log.end_offset)
         log.find_offset_by_timestamp(1_700_000_000_000, log.end_offset)
         log.find_largest_timestamp(log.end_offset)
 
 
 def log_files() -> dict[str, bytes]:
-    """Return the files of a log of two segments, the first one large enough for its indexes to have entries."""
+    """Return the files of a log of two segments, whose indexes have entries, also that of aborted transactions."""
     files = _files({})
     recovery_point = RecoveryPoint(files, RECOVERY_POINT_NAME, topic=TOPIC, partition=0)
     log = Log.open(files, DIRECTORY, LogConfig(segment_bytes=6000), recovery_point)
@@ -168,8 +190,38 @@ def log_files() -> dict[str, bytes]:
             records = [Record(value=b"v" * 2500, timestamp_ms=1_700_000_000_000 + offset)]
             payload = build_batch(records, base_offset=Offset(offset), epoch=Epoch(2))
         log.append(split_batches(payload))
+    log.append([*split_batches(_transactional_batch(6)), *split_batches(_abort_marker(7))], [_ABORTED])
     log.close()
     return {f"{DIRECTORY}/{name}": files.read(f"{DIRECTORY}/{name}") for name in files.names_in(DIRECTORY)}
+
+
+_ABORTED = AbortedTransaction(
+    producer_id=17, first_offset=Offset(6), last_offset=Offset(7), last_stable_offset=Offset(8)
+)
+
+
+def _transactional_batch(base_offset: int) -> bytes:
+    return build_batch(
+        [Record(value=b"of a transaction")],
+        base_offset=Offset(base_offset),
+        epoch=Epoch(2),
+        producer_id=_ABORTED.producer_id,
+        producer_epoch=0,
+        base_sequence=0,
+        is_transactional=True,
+    )
+
+
+def _abort_marker(base_offset: int) -> bytes:
+    return build_batch(
+        [Record(key=write_control_key(ControlType.ABORT), value=bytes(6))],
+        base_offset=Offset(base_offset),
+        epoch=Epoch(2),
+        producer_id=_ABORTED.producer_id,
+        producer_epoch=0,
+        is_control=True,
+        is_transactional=True,
+    )
 
 
 def _election_states() -> Iterator[Sample]:
@@ -192,7 +244,7 @@ def read_high_watermark(content: bytes) -> Offset:
     return HighWatermarkCheckpoint(files, HIGH_WATERMARK_NAME, topic=TOPIC, partition=0).offset
 
 
-def read_producer_snapshot(content: bytes) -> TableImage:
+def read_producer_snapshot(content: bytes) -> ProducerStateImage:
     """Read a producer snapshot, write it and read it again."""
     image = decode_producer_snapshot(content, end_offset=SNAPSHOT_END)
     again = decode_producer_snapshot(encode_producer_snapshot(image), end_offset=SNAPSHOT_END)
@@ -200,24 +252,63 @@ def read_producer_snapshot(content: bytes) -> TableImage:
     return image
 
 
-def a_producer_snapshot() -> bytes:
-    """Return a snapshot of an idempotent producer with two batches, and of a keyed writer."""
+def read_transactions_section(content: bytes) -> TransactionsImage:
+    """Read the transactions of a producer snapshot, write them and read them again."""
+    image, end = read_transactions(content, 0, SNAPSHOT_END)
+    assert end <= len(content), "more bytes than there are"
+    again = write_transactions(image)
+    assert read_transactions(again, 0, SNAPSHOT_END) == (image, len(again)), "it changes when it is written and read"
+    return image
 
-    def written(base_offset: int, sequence: int, checksum: int | None) -> Written:
-        return Written(
-            epoch=3,
-            sequence=sequence,
-            record_count=2,
-            base_offset=Offset(base_offset),
-            end_offset=Offset(base_offset + 2),
-            log_time_ms=1_700_000_000_000,
-            content_checksum=checksum,
-        )
 
-    histories = {17: (written(0, 0, None), written(2, 2, None)), FIRST_KEYED_PRODUCER_ID + 5: (written(4, 0, 99),)}
-    return encode_producer_snapshot(
-        TableImage(end_offset=SNAPSHOT_END, log_time_ms=1_700_000_000_000, first_log_time_ms=1, histories=histories)
+def _written(base_offset: int, sequence: int, checksum: int | None) -> Written:
+    return Written(
+        epoch=3,
+        sequence=sequence,
+        record_count=2,
+        base_offset=Offset(base_offset),
+        end_offset=Offset(base_offset + 2),
+        log_time_ms=1_700_000_000_000,
+        content_checksum=checksum,
     )
+
+
+def some_transactions() -> TransactionsImage:
+    """Return an open transaction of Kafka's producer and one of a part, two transactional ids, and a commit."""
+    of_kafka = OpenTransaction(
+        producer_id=17,
+        producer_epoch=3,
+        first_offset=Offset(2),
+        last_offset=Offset(4),
+        first_timestamp_ms=1_700_000_000_000,
+        last_timestamp_ms=1_700_000_000_001,
+        record_count=3,
+        content_checksum=0,
+    )
+    part = OpenTransaction(
+        producer_id=FIRST_PART_PRODUCER_ID + 9,
+        producer_epoch=0,
+        first_offset=Offset(6),
+        last_offset=Offset(7),
+        record_count=2,
+        content_checksum=7,
+        history=(_written(6, 0, 7),),
+    )
+    producer = TransactionalProducer(
+        name="orders", producer_id=17, producer_epoch=3, timeout_ms=60_000, previous=(17, 2), used_at=Offset(5)
+    )
+    ended = replace(producer, name="ordérs", producer_id=18, previous=None, last_end=ControlType.ABORT)
+    commit = CommitImage(offset=Offset(8), first_offset=Offset(6), missing=(part.producer_id,))
+    return TransactionsImage(transactions=(of_kafka, part), producers=(producer, ended), commits=(commit,))
+
+
+def a_producer_snapshot() -> bytes:
+    """Return a snapshot of an idempotent producer with two batches, a keyed writer, and some transactions."""
+    histories = {17: (_written(0, 0, None), _written(2, 2, None)), FIRST_KEYED_PRODUCER_ID + 5: (_written(4, 0, 99),)}
+    writers = TableImage(
+        end_offset=SNAPSHOT_END, log_time_ms=1_700_000_000_000, first_log_time_ms=1, histories=histories
+    )
+    return encode_producer_snapshot(ProducerStateImage(writers=writers, transactions=some_transactions()))
 
 
 def seal_producer_snapshot(content: bytes) -> bytes:
@@ -269,6 +360,18 @@ STORAGE_DECODERS = (
         bound=_BOUND,
         repair=lambda _dice, content: seal_producer_snapshot(content),
         share=2,
+    ),
+    Decoder(
+        name="transactions sections",
+        samples=(
+            Sample(
+                name="of every kind",
+                content=write_transactions(some_transactions()),
+                decode=read_transactions_section,
+            ),
+        ),
+        refusals=(DecodeError, struct.error),
+        bound=_BOUND,
     ),
     Decoder(
         name="log directories",

@@ -6,6 +6,7 @@ Mutated samples are short, so the fixed part of a bound covers most of their mem
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterator
 
 import pytest
@@ -79,6 +80,31 @@ def many_properties() -> bytes:
     return b"version=1\n" + b"".join(b"%x=\n" % key for key in range(SIZE_BYTES // 6))
 
 
+def smallest_parts() -> bytes:
+    """A WRITE_COMMIT of as many parts as fit; a part has no smaller form."""
+    count = SIZE_BYTES // 24
+    return struct.pack(">hi", 0, count) + struct.pack(">qqQ", 0, 1, 0) * count
+
+
+def nameless_producers() -> bytes:
+    """A section of transactions with as many transactional ids without a name as fit."""
+    count = SIZE_BYTES // 35
+    producer = struct.pack(">qhiqhbqh", 0, 0, 0, -1, -1, -1, 0, 0)
+    return struct.pack(">ii", 0, count) + producer * count + struct.pack(">i", 0)
+
+
+def smallest_transactions() -> bytes:
+    """A section of transactions with as many open ones of one record as fit."""
+    count = SIZE_BYTES // 59
+    return struct.pack(">i", count) + struct.pack(">qhqqqqqQb", 0, 0, 0, 0, 0, 0, 1, 0, 0) * count + bytes(8)
+
+
+def missing_markers() -> bytes:
+    """A section of transactions with a commit without as many of its markers as fit."""
+    count = SIZE_BYTES // 8
+    return struct.pack(">iiiqqi", 0, 0, 1, 0, 0, count) + bytes(8 * count)
+
+
 def dense_inputs() -> Iterator[tuple[str, Trial]]:
     """Yield all inputs, with their names."""
     yield "unknown tags", trial("messages", "VoteRequest v2", unknown_tags())
@@ -87,6 +113,10 @@ def dense_inputs() -> Iterator[tuple[str, Trial]]:
     yield "records", trial("batches", "ours, none", smallest_records())
     yield "headers", trial("batches", "ours, none", build_batch([RECORD_OF_EMPTY_HEADERS]))
     yield "batches", trial("runs of batches", "plain", small_batches())
+    yield "parts of a write", trial("control values", "WRITE_COMMIT", smallest_parts())
+    yield "open transactions", trial("transactions sections", "", smallest_transactions())
+    yield "transactional ids", trial("transactions sections", "", nameless_producers())
+    yield "missing markers", trial("transactions sections", "", missing_markers())
     yield "records in columns", trial("columns", "one batch", smallest_records())
     yield "batches in columns", trial("columns", "one batch", small_batches())
     for headers in ("headers=False", "headers=True"):

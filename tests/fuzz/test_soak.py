@@ -26,6 +26,7 @@ def soak_broken(name: str) -> Report:
         pytest.param("RAISES", "KeyError: 'an unknown tag'", id="another error"),
         pytest.param("PANICS", "_PanicError", id="a BaseException"),
         pytest.param("OVERALLOCATES", "the bound is", id="memory"),
+        pytest.param("OVERALLOCATES_IN_ARROW", "the bound is", id="memory of Arrow"),
         pytest.param(
             "OVERALLOCATES_OUTSIDE_PYTHON",
             "OSError: [Errno 12]",

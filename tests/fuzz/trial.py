@@ -32,17 +32,26 @@ class Trial:
     content: bytes
 
     def run(self) -> Verdict:
-        """Decode the input.
+        """Decode the input; once more if it took more memory than its bound.
+
+        msgpack interns the keys of maps. When Python's table of interned strings is full, Python makes a larger one, of
+        megabytes, at whatever input that happens. So the second decoding counts for Python's memory.
 
         Raises:
             ViolationError: the decoder raised an undeclared error, or took more memory than its bound.
         """
+        bound_bytes = self.decoder.bound.of(len(self.content))
         with PeakMemory() as peak:
             verdict = self._decode()
-        bound_bytes = self.decoder.bound.of(len(self.content))
-        if peak.size_bytes > bound_bytes:
+        size_bytes = peak.python_bytes + peak.arrow_bytes
+        if size_bytes > bound_bytes:
+            with PeakMemory() as again:
+                self._decode()
+            # Arrow's maximum shows the first decoding only.
+            size_bytes = again.python_bytes + peak.arrow_bytes
+        if size_bytes > bound_bytes:
             raise ViolationError(
-                f"{self}: {peak.size_bytes} bytes of memory for {len(self.content)} bytes of input, "
+                f"{self}: {size_bytes} bytes of memory for {len(self.content)} bytes of input, "
                 f"the bound is {bound_bytes}"
             )
         return verdict

@@ -29,6 +29,7 @@ from raft.wire.messages.end_quorum_epoch import EndQuorumEpochRequest, EndQuorum
 from raft.wire.messages.fetch import FetchRequest, FetchResponse
 from raft.wire.messages.fetch_snapshot import FetchSnapshotResponse
 from raft.wire.messages.vote import VoteRequest, VoteResponse
+from raft.writers import WriteId, WriteKey, is_reserved
 from tests.codec.everything import Everything
 from tests.codec.samples import sample
 from tests.fuzz import kafka_bytes
@@ -99,6 +100,21 @@ def read_stream(stream: bytes) -> object:
     reader = FrameReader(MAX_FRAME_BYTES)
     half = len(stream) // 2
     return [frame for piece in (stream[:half], stream[half:]) for frame in reader.receive(piece)]
+
+
+def read_transactional_id(content: bytes) -> WriteId:
+    """Read a transactional id as a leader does: that of a multipart write names the write, with this text only.
+
+    Raises:
+        ValueError: it is not one of a multipart write.
+    """
+    name = content.decode(errors="replace")
+    write = WriteId.parse(name)
+    if write is None:
+        raise ValueError(f"{name!r} is not the transactional id of a write")
+    assert write.transactional_id == name, "another text for the same write"
+    assert is_reserved(name), "a producer could have the transactional id of a write"
+    return write
 
 
 def _message_samples(read: Callable[..., Message]) -> Iterator[Sample]:
@@ -176,5 +192,18 @@ WIRE_DECODERS = (
     ),
     Decoder(name="requests", samples=tuple(_requests()), refusals=(DecodeError,), bound=_BOUND, share=4),
     Decoder(name="responses", samples=tuple(_responses()), refusals=(DecodeError,), bound=_BOUND, share=4),
+    Decoder(
+        name="transactional ids",
+        samples=(
+            Sample(
+                name="of a write",
+                content=WriteKey("a query", 1 << 40).write_id.transactional_id.encode(),
+                decode=read_transactional_id,
+            ),
+        ),
+        refusals=(ValueError,),
+        bound=_BOUND,
+        words=(b"kraft-write", b":", b"0", b"-1", b"+1", b"1_0", b"\xd9\xa3", b"9" * 5000, b"\n", b" "),
+    ),
     Decoder(name="streams of frames", samples=tuple(_streams()), refusals=(DecodeError,), bound=_BOUND),
 )

@@ -30,6 +30,8 @@ _NICENESS = 19
 _DESCRIPTORS = 8_000
 _CONNECT_S = 5.0
 _ALL_BEGIN_S = 2.5
+_KINDS_AT_FULL_RATE = 20
+"""More kinds at the same time pause for longer, so that all together keep the rate of so many."""
 
 
 class Attacker:
@@ -43,6 +45,7 @@ class Attacker:
     def __init__(self, attacks: Sequence[Attack], dice: Random) -> None:
         self._attacks = attacks
         self._dice = dice
+        self._pause_factor = max(1.0, len(attacks) / _KINDS_AT_FULL_RATE)
         self._open: set[Connection] = set()
         self.tally = Tally()
 
@@ -64,7 +67,7 @@ class Attacker:
         await asyncio.sleep(self._dice.uniform(0, _ALL_BEGIN_S))
         while True:
             await self._once(attack)
-            await asyncio.sleep(attack.pause_s * self._dice.uniform(0.5, 1.5))
+            await asyncio.sleep(attack.pause_s * self._pause_factor * self._dice.uniform(0.5, 1.5))
 
     async def _once(self, attack: Attack) -> None:
         self.tally.rounds[type(attack).__name__] += 1

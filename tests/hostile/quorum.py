@@ -20,6 +20,9 @@ QUEUED_MAX_REQUEST_BYTES = 16 << 20
 MAX_CONNECTIONS = 500
 """Fewer connections than the neighbour opens to each node."""
 
+LONGEST_TRANSACTION_MS = 6_000
+"""Short, so that the transactions that the neighbour leaves open end together in the run."""
+
 _HONEST_API_TIMEOUT_MS = 20_000
 _PEAK = re.compile(r"VmHWM:\s+(\d+) kB")
 _ROLE_CHANGE = re.compile(r"node \d+ epoch \d+: \w+ -> \w+")
@@ -85,6 +88,7 @@ def running_quorum(folder: Path) -> Quorum:
             {
                 "queued.max.request.bytes": str(QUEUED_MAX_REQUEST_BYTES),
                 "max.connections": str(MAX_CONNECTIONS),
+                "transaction.max.timeout.ms": str(LONGEST_TRANSACTION_MS),
             },
         )
     )

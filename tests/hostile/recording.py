@@ -43,10 +43,10 @@ def recorded_session(settings: ClientSettings) -> list[bytes]:
         client.fetch(appended.base_offset, max_bytes=1000, max_wait_ms=0)
         client.fetch(Offset(0), max_bytes=1000, max_wait_ms=0)
         client.log_start_offset()
-        client.high_watermark()
+        client.last_stable_offset()
         client.find_offset(1)
         client.end_of_epoch(client.epoch)
         client.plan_batch(Offset(0), Epoch(0))
         client.describe_quorum()
-        client.supports_keyed_writes()
+        client.feature_level()
         return client.sent

@@ -23,6 +23,7 @@ class MainClass(StrEnum):
     CONSOLE_PRODUCER = "org.apache.kafka.tools.ConsoleProducer"  # kafka-console-producer
     CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"  # kafka-console-consumer
     PRODUCER_PERFORMANCE = "org.apache.kafka.tools.ProducerPerformance"  # kafka-producer-perf-test
+    TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"  # kafka-transactions
     STORAGE = "kafka.tools.StorageTool"  # kafka-storage
     SERVER = "kafka.Kafka"  # kafka-server-start
     RAFT_SERVER = "kafka.tools.TestRaftServer"  # test-kraft-server-start
@@ -52,6 +53,15 @@ class Kafka:
             AssertionError: its exit code is not 0.
         """
         return self.run(main_class, *arguments, stdin=stdin, within_s=within_s).require_success()
+
+    def run_source(self, source: Path, *arguments: str, within_s: float = 60) -> str:
+        """Run a program of one Java file, with Kafka's clients; return its standard output.
+
+        Raises:
+            AssertionError: its exit code is not 0.
+        """
+        command = ["java", *SMALL_JVM, *_logging("warn"), "-cp", f"{self._jars}/*", str(source), *arguments]
+        return run_to_end(source.name, command, within_s=within_s).require_success()
 
     def server(
         self, config_file: Path, *, log_file: Path, log_level: str = "info", jvm: Sequence[str] = SMALL_JVM
@@ -103,11 +113,17 @@ class Kafka:
             "java",
             *jvm,
             *self._archived,
-            f"-Dorg.slf4j.simpleLogger.defaultLogLevel={log_level}",
-            "-Dorg.slf4j.simpleLogger.showDateTime=true",
-            "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+            *_logging(log_level),
             "-cp",
             f"{self._jars}/*",
             main_class,
             *arguments,
         ]
+
+
+def _logging(log_level: str) -> list[str]:
+    return [
+        f"-Dorg.slf4j.simpleLogger.defaultLogLevel={log_level}",
+        "-Dorg.slf4j.simpleLogger.showDateTime=true",
+        "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+    ]

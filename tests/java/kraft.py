@@ -25,4 +25,4 @@ def kraft_quorum(folder: Path, voters: int = 3, settings: Mapping[str, str] | No
 def end_offset(quorum: LocalQuorum | NodeQuorum) -> Offset:
     """Return the offset of the next record, while no client appends."""
     with quorum.client() as client:
-        return client.high_watermark()
+        return client.last_stable_offset()

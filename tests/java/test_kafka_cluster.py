@@ -54,7 +54,7 @@ def read_log(client: Client, start_offset: Offset | None = None) -> list[Batch]:
     """Return all committed records, fetched a few at a time."""
     batches: list[Batch] = []
     offset = client.log_start_offset() if start_offset is None else start_offset
-    while offset < client.high_watermark():
+    while offset < client.last_stable_offset():
         batches += split_batches(client.fetch(offset, max_bytes=1000).records)
         offset = batches[-1].header.end_offset
     return batches
@@ -62,9 +62,9 @@ def read_log(client: Client, start_offset: Offset | None = None) -> list[Batch]:
 
 def test_observer_follows_a_cluster_and_is_listed(plain_cluster: KafkaCluster, kafka: Kafka, tmp_path: Path) -> None:
     with kraft_observer(tmp_path, plain_cluster.controller) as observer, client_of(plain_cluster.controller) as client:
-        observer.wait_for_end(client.high_watermark())
+        observer.wait_for_end(client.last_stable_offset())
         plain_cluster.create_topics("while-followed", partitions=3)
-        observer.wait_for_end(client.high_watermark())
+        observer.wait_for_end(client.last_stable_offset())
 
         rows = read_replication(
             kafka.output(
@@ -90,9 +90,9 @@ def test_observer_loads_a_snapshot_and_follows_from_its_end(cluster: KafkaCluste
     snapshot = cluster.latest_snapshot()
     assert snapshot is not None
     with kraft_observer(tmp_path, cluster.controller) as observer, client_of(cluster.controller) as client:
-        observer.wait_for_end(client.high_watermark())
+        observer.wait_for_end(client.last_stable_offset())
         cluster.create_topics("behind-the-snapshot")
-        observer.wait_for_end(client.high_watermark())
+        observer.wait_for_end(client.last_stable_offset())
         (loaded,) = observer.snapshots()
         kept = observer.batches()
         leaders = read_log(client, kept[0].header.base_offset)
@@ -105,11 +105,11 @@ def test_observer_loads_a_snapshot_and_follows_from_its_end(cluster: KafkaCluste
 def test_observer_continues_after_its_snapshot_when_it_is_restarted(cluster: KafkaCluster, tmp_path: Path) -> None:
     with client_of(cluster.controller) as client:
         with kraft_observer(tmp_path, cluster.controller) as observer:
-            observer.wait_for_end(client.high_watermark())
+            observer.wait_for_end(client.last_stable_offset())
             observer.kill()
         cluster.create_topics("while-the-observer-was-down")
         with kraft_observer(tmp_path, cluster.controller) as observer:
-            observer.wait_for_end(client.high_watermark())
+            observer.wait_for_end(client.last_stable_offset())
             kept = observer.batches()
         leaders = read_log(client, kept[0].header.base_offset)
 
@@ -135,7 +135,7 @@ def test_node_that_is_configured_as_a_voter_of_a_cluster_stops_before_it_votes(
 def test_client_reads_the_metadata_whichever_server_it_asks_first(cluster: KafkaCluster, server: str) -> None:
     with client_of(getattr(cluster, server)) as client:
         batches = read_log(client)
-        end = client.high_watermark()
+        end = client.last_stable_offset()
         described = client.describe_quorum()
         newest = batches[-1].header
         found = client.find_offset(newest.max_timestamp_ms)
@@ -153,7 +153,7 @@ def test_client_reads_the_metadata_whichever_server_it_asks_first(cluster: Kafka
 
 def test_client_does_not_write_to_a_cluster(cluster: KafkaCluster) -> None:
     with client_of(cluster.controller) as client:
-        assert not client.supports_keyed_writes()
+        assert client.feature_level() == 0
         with pytest.raises(
             ConfigError, match=f"cluster {CLUSTER_ID} is an Apache Kafka cluster: its metadata can be read"
         ):
@@ -166,14 +166,14 @@ def test_client_reads_the_metadata_and_writes_nothing_when_it_asks_our_observer_
 ) -> None:
     with client_of(plain_cluster.controller) as client:
         expected = read_log(client)
-        end = client.high_watermark()
+        end = client.last_stable_offset()
     with kraft_observer(tmp_path, plain_cluster.controller) as observer:
         observer.wait_for_end(end)
         servers = [observer.endpoint] if is_alone else [observer.endpoint, plain_cluster.controller]
         with client_of(*servers) as client:
             assert read_log(client)[: len(expected)] == expected
             assert client.describe_quorum().leader_id == CONTROLLER_ID
-            assert not client.supports_keyed_writes()
+            assert client.feature_level() == 0
             with pytest.raises(ConfigError, match=f"cluster {CLUSTER_ID} is an Apache Kafka cluster"):
                 client.append(b"")
 
@@ -215,13 +215,13 @@ def test_spark_streams_the_raw_records_of_a_cluster(spark: SparkSession, cluster
 @pytest.mark.spark
 def test_spark_writes_nothing_to_a_cluster(spark: SparkSession, cluster: KafkaCluster) -> None:
     with client_of(cluster.controller) as client:
-        before = client.high_watermark()
+        before = client.last_stable_offset()
         rows = spark.createDataFrame([("v",)], "value string")
 
         with pytest.raises(Exception, match="is not a quorum of kraft-spark"):
             rows.write.format("kraft").option("kraft.bootstrap.servers", str(cluster.controller)).mode("append").save()
 
-        assert client.high_watermark() == before
+        assert client.last_stable_offset() == before
 
 
 def test_log_without_its_beginning_is_read_and_followed_from_its_start_offset(
@@ -237,7 +237,7 @@ def test_log_without_its_beginning_is_read_and_followed_from_its_start_offset(
         with pytest.raises(OffsetOutOfRangeError, match=f"offset 0 is out of range: the log holds {log_start} to "):
             client.fetch(Offset(0))
         with kraft_observer(tmp_path, cluster.controller) as observer:
-            observer.wait_for_end(client.high_watermark())
+            observer.wait_for_end(client.last_stable_offset())
             kept = observer.batches()
 
     assert batches[0].header.base_offset == log_start
@@ -246,7 +246,7 @@ def test_log_without_its_beginning_is_read_and_followed_from_its_start_offset(
 
 def test_dump_log_reads_the_log_of_the_observer(cluster: KafkaCluster, kafka: Kafka, tmp_path: Path) -> None:
     with kraft_observer(tmp_path, cluster.controller) as observer, client_of(cluster.controller) as client:
-        observer.wait_for_end(client.high_watermark())
+        observer.wait_for_end(client.last_stable_offset())
         (snapshot,) = observer.snapshots()
         (segment,) = observer.segments()
 

@@ -1,4 +1,4 @@
-"""Consumer groups and transactions are not supported: the call of every client ends with an error that says so."""
+"""Consumer groups, and transactions beside Java nodes, are not supported: each call ends with an error that says so."""
 
 from __future__ import annotations
 
@@ -57,15 +57,24 @@ def test_librdkafka_reports_an_error_when_it_commits_and_when_it_requests_its_of
     assert {refused.value.args[0].code() for refused in (commit, committed)} == {KafkaError._UNSUPPORTED_FEATURE}
 
 
-def test_librdkafka_reports_an_error_when_it_begins_a_transaction(quorum: LocalQuorum) -> None:
-    producer = Producer({"bootstrap.servers": quorum.bootstrap_servers, "transactional.id": "a transaction"})
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalQuorum]:
+    """A quorum in which Java nodes could take part."""
+    with LocalQuorum.start(
+        tmp_path_factory.mktemp("strict"), voters=1, settings={"raft.records.strict": "true"}
+    ) as running:
+        yield running
+
+
+def test_librdkafka_reports_an_error_when_it_begins_a_transaction(strict: LocalQuorum) -> None:
+    producer = Producer({"bootstrap.servers": strict.bootstrap_servers, "transactional.id": "a transaction"})
 
     with pytest.raises(KafkaException) as refused:
         producer.init_transactions(LONGEST_S)
 
     error = refused.value.args[0]
     assert error.fatal()
-    assert "does not support transactions: remove transactional.id" in error.str()
+    assert "refuses transactions, because raft.records.strict is set" in error.str()
 
 
 async def aiokafka_subscribes(servers: str) -> None:
@@ -104,10 +113,10 @@ async def aiokafka_begins_a_transaction(servers: str) -> None:
         pytest.param(aiokafka_begins_a_transaction, "ClusterAuthorizationFailedError", id="transaction"),
     ],
 )
-def test_aiokafka_reports_an_error(quorum: LocalQuorum, call: object, words: str) -> None:
+def test_aiokafka_reports_an_error(strict: LocalQuorum, call: object, words: str) -> None:
     async def run() -> None:
         async with asyncio.timeout(LONGEST_S):
-            await call(quorum.bootstrap_servers)  # type: ignore[operator]
+            await call(strict.bootstrap_servers)  # type: ignore[operator]
 
     with pytest.raises(AioKafkaError, match=words):
         asyncio.run(run())
@@ -131,13 +140,13 @@ def test_java_consumer_reports_an_error_when_it_subscribes(kafka: Kafka, quorum:
     assert "Processed a total of 0 messages" in finished.errors
 
 
-def test_java_producer_reports_an_error_when_it_begins_a_transaction(kafka: Kafka, quorum: LocalQuorum) -> None:
+def test_java_producer_reports_an_error_when_it_begins_a_transaction(kafka: Kafka, strict: LocalQuorum) -> None:
     finished = kafka.run(
         MainClass.PRODUCER_PERFORMANCE,
-        *("--bootstrap-server", quorum.bootstrap_servers, "--topic", TOPIC),
+        *("--bootstrap-server", strict.bootstrap_servers, "--topic", TOPIC),
         *("--num-records", "1", "--record-size", "1", "--throughput", "-1"),
         *("--transactional-id", "a-transaction", "--transaction-duration-ms", "1000"),
     )
 
     assert finished.exit_code == 1
-    assert "does not support transactions: remove transactional.id" in finished.errors
+    assert "refuses transactions, because raft.records.strict is set" in finished.errors

@@ -1,14 +1,18 @@
-"""Arrow columns to msgpack, without Spark: nested columns, parts of columns, and what has no form."""
+"""Arrow columns to msgpack, without Spark: nested columns, parts of columns, and the form of each type."""
 
 from __future__ import annotations
 
-import datetime
+import decimal
 from typing import Any
 
 import msgpack
+import numpy as np
 import pyarrow as pa
 import pytest
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import VariantType
 
+from kraft_spark.msgpack.errors import SchemaError, UnpackableValueError
 from kraft_spark.packing import pack
 
 MOMENT = pa.timestamp("us", tz="Asia/Tokyo")
@@ -62,6 +66,14 @@ def test_struct_without_fields_is_an_empty_map() -> None:
     assert unpacked(pack(pa.array([{}, None], pa.struct([])))) == [{}, None]
 
 
+VARIANT = to_arrow_type(VariantType())
+
+
+@pytest.mark.parametrize("arrow_type", [NESTED, VARIANT, pa.month_day_nano_interval(), pa.null(), pa.string()], ids=str)
+def test_column_without_rows_is_packed_to_binary(arrow_type: pa.DataType) -> None:
+    assert pack(pa.array([], arrow_type)).equals(pa.array([], pa.binary()))
+
+
 @pytest.mark.parametrize(
     ("micros", "timestamp"),
     [
@@ -76,42 +88,138 @@ def test_timestamp_is_packed_at_any_distance_from_1970(micros: int, timestamp: m
 
 
 @pytest.mark.parametrize(
-    "day", [pytest.param(datetime.date.min, id="first"), pytest.param(datetime.date.max, id="last")]
+    ("day", "text"),
+    [
+        pytest.param(-719_162, "0001-01-01", id="first of Python"),
+        pytest.param(2_932_896, "9999-12-31", id="last of Python"),
+        pytest.param(-719_163, "0000-12-31", id="year 0"),
+        pytest.param(-719_529, "-0001-12-31", id="before year 0"),
+        pytest.param(2_932_897, "+10000-01-01", id="year 10000"),
+        pytest.param(-(2**31), "-5877641-06-23", id="first of Spark"),
+        pytest.param(2**31 - 1, "+5881580-07-11", id="last of Spark"),
+    ],
 )
-def test_date_is_packed_when_it_has_four_digits_for_its_year(day: datetime.date) -> None:
-    assert unpacked(pack(pa.array([day, None], pa.date32()))) == [day.isoformat(), None]
+def test_date_is_text_with_a_sign_before_years_that_have_not_four_digits(day: int, text: str) -> None:
+    days = pa.array([day, None, 0], pa.int32()).cast(pa.date32())
+
+    assert unpacked(pack(days)) == [text, None, "1970-01-01"]
 
 
-@pytest.mark.parametrize("day", [-719_163, 2_932_897], ids=["year 0", "year 10000"])
-def test_date_is_refused_when_it_has_not(day: int) -> None:
-    days = pa.array([{"d": 0}, {"d": day}], pa.struct([("d", pa.int32())]))
+@pytest.mark.parametrize(
+    ("values", "arrow_type", "expected"),
+    [
+        pytest.param(
+            [5, None, -1],
+            pa.timestamp("us"),
+            ["1970-01-01T00:00:00.000005", None, "1969-12-31T23:59:59.999999"],
+            id="no zone",
+        ),
+        pytest.param(
+            [0, 2**63 - 1],
+            pa.timestamp("us"),
+            ["1970-01-01T00:00:00", "+294247-01-10T04:00:54.775807"],
+            id="no zone, far ahead",
+        ),
+        pytest.param(
+            [0, 36_000_000_000_000, 1, 86_399_999_999_999],
+            pa.time64("ns"),
+            ["00:00:00", "10:00:00", "00:00:00.000000001", "23:59:59.999999999"],
+            id="times",
+        ),
+        pytest.param(
+            [93_784_500_000, None, -1], pa.duration("us"), [93_784_500_000, None, -1], id="interval day to second"
+        ),
+        pytest.param(
+            [(14, 25, 7_500_000_000), None, (-1, 0, -1_000)],
+            pa.month_day_nano_interval(),
+            [[14, 25, 7_500_000], None, [-1, 0, -1]],
+            id="calendar interval",
+        ),
+        pytest.param(
+            [decimal.Decimal("12.50"), None, decimal.Decimal("-1E-18")],
+            pa.decimal128(38, 18),
+            ["12.500000000000000000", None, "-1E-18"],
+            id="decimal",
+        ),
+        pytest.param([1.5, None, float("inf")], pa.float32(), [1.5, None, float("inf")], id="float"),
+        pytest.param([True, None, False], pa.bool_(), [True, None, False], id="boolean"),
+        pytest.param(["a", None], pa.large_string(), ["a", None], id="large strings"),
+        pytest.param([b"a", None], pa.large_binary(), [b"a", None], id="large binaries"),
+        pytest.param(
+            [[([1], "a"), ([], "b")], None, []],
+            pa.map_(pa.list_(pa.int32()), pa.string()),
+            [[[[1], "a"], [[], "b"]], None, []],
+            id="arrays as keys",
+        ),
+        pytest.param(
+            [[({"x": 1}, None)]],
+            pa.map_(pa.struct([("x", pa.int8())]), pa.int8()),
+            [[[{"x": 1}, None]]],
+            id="structs as keys",
+        ),
+        pytest.param(
+            [[((1, 2, 3_000), "a")]],
+            pa.map_(pa.month_day_nano_interval(), pa.string()),
+            [[[[1, 2, 3], "a"]]],
+            id="intervals as keys",
+        ),
+        pytest.param(
+            [{"srid": 4326, "wkb": b"1"}],
+            pa.struct([("srid", pa.int32()), ("wkb", pa.binary())]),
+            [{"srid": 4326, "wkb": b"1"}],
+            id="geometry",
+        ),
+    ],
+)
+def test_value_has_the_form_of_the_document(values: list[Any], arrow_type: pa.DataType, expected: list[Any]) -> None:
+    assert unpacked(pack(pa.array(values, arrow_type))) == expected
 
-    with pytest.raises(ValueError, match=f"^the date {day} days from 1970 has no form in msgpack, expected a year"):
-        pack(days.cast(pa.struct([("d", pa.date32())])))
+
+@pytest.mark.parametrize("number", [0, 31, 32, 255, 256, 65_535, 65_536], ids=str)
+def test_length_takes_the_fewest_bytes(number: int) -> None:
+    text, items = "x" * number, [None] * number
+    entries = dict.fromkeys(range(number))
+
+    assert pack(pa.array([text]))[0].as_py() == msgpack.packb(text)
+    assert pack(pa.array([text.encode()]))[0].as_py() == msgpack.packb(text.encode())
+    assert pack(pa.array([items], pa.list_(pa.null())))[0].as_py() == msgpack.packb(items)
+    assert pack(pa.array([list(entries.items())], pa.map_(pa.int32(), pa.null())))[0].as_py() == msgpack.packb(entries)
+
+
+@pytest.mark.parametrize("bits", range(64))
+def test_integer_takes_the_fewest_bytes(bits: int) -> None:
+    numbers = [sign * ((1 << bits) + more) for sign in (1, -1) for more in (-1, 0, 1)]
+    numbers = [number for number in numbers if -(2**63) <= number < 2**63]
+
+    assert pack(pa.array(numbers, pa.int64())).to_pylist() == [msgpack.packb(number) for number in numbers]
 
 
 @pytest.mark.parametrize(
     ("arrow_type", "message"),
     [
-        pytest.param(pa.duration("us"), "interval day to second has no form in msgpack", id="interval"),
         pytest.param(
-            pa.struct([("moment", pa.timestamp("us"))]), "moment: timestamp_ntz has no form in msgpack", id="no zone"
-        ),
-        pytest.param(
-            pa.struct([("x", pa.list_(pa.struct([("y", pa.time64("ns"))])))]),
-            r"x: y: time\(6\) has no form in msgpack",
+            pa.struct([("x", pa.list_(pa.struct([("y", pa.uint8())])))]),
+            "x: y: uint8 has no form in msgpack",
             id="nested",
         ),
+        pytest.param(pa.large_list(pa.int32()), "large_list<item: int32> has no form in msgpack", id="not of Spark"),
         pytest.param(
-            pa.map_(pa.list_(pa.int32()), pa.int32()),
-            "array<int> has no form in msgpack as the key of a map",
-            id="key",
+            pa.struct([("x", pa.int32()), ("x", pa.string())]), "two fields have the name x", id="equal names"
         ),
-        pytest.param(pa.struct([("x", pa.int32()), ("x", pa.string())]), "two fields have the name", id="equal names"),
     ],
 )
 def test_type_that_has_no_form_is_refused_by_name_even_of_an_empty_column(
     arrow_type: pa.DataType, message: str
 ) -> None:
-    with pytest.raises(ValueError, match=f"^{message}"):
+    with pytest.raises(SchemaError, match=f"^{message}"):
         pack(pa.array([], arrow_type))
+
+
+def test_rows_of_more_than_two_gibibytes_are_refused_with_what_limits_them() -> None:
+    size = (1 << 31) + 10
+    # The pages of these zeros are never touched.
+    buffers = [None, pa.py_buffer(np.array([0, size])), pa.py_buffer(np.zeros(size, np.uint8))]
+    column = pa.Array.from_buffers(pa.large_binary(), 1, buffers)
+
+    with pytest.raises(UnpackableValueError, match=r"expected less than 2 GiB, which spark\.sql.*maxRecordsPerBatch"):
+        pack(column)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import psutil
 import pytest
 from pyspark.sql import SparkSession
 
 from kraft_spark import QuorumService
+from kraft_spark.quorum_status import QuorumStatus
 from kraft_spark.spark_application import SparkApplication
 from raft.client import Client, ClientSettings
 from raft.errors import ConfigError
@@ -129,3 +132,84 @@ def test_quorum_is_refused_when_its_application_is_over(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigError, match="needs a SparkSession that is not stopped"):
         QuorumService.start(stopped, data_dir=tmp_path)  # type: ignore[arg-type]  # what a session is like after stop()
+
+
+def test_description_shows_each_voter_and_follows_the_leader(spark: SparkSession, tmp_path: Path) -> None:
+    with QuorumService.start(spark, voters=3, data_dir=tmp_path, settings=QUICK) as quorum:
+        with client_of(quorum) as client:
+            client.append(batch_of(b"one", b"two"))
+        described = eventually(lambda: _described_whole(quorum), "the leader has heard from each follower")
+        leader, *followers = described.nodes
+        shown = repr(quorum)
+        markup = ElementTree.fromstring(quorum._repr_html_())
+        os.kill(quorum.pids[leader.node_id], signal.SIGKILL)
+        later = eventually(lambda: _leader_after(quorum, described), "another epoch has a leader")
+
+    assert (described.cluster_id, described.problem) == (quorum.cluster_id, None)
+    assert described.bootstrap_servers == quorum.bootstrap_servers
+    assert (leader.node_id, leader.status, leader.lag) == (described.leader_id, "Leader", 0)
+    assert described.high_watermark is not None
+    assert leader.log_end_offset is not None
+    assert 3 <= described.high_watermark <= leader.log_end_offset
+    assert [follower.status for follower in followers] == ["Follower", "Follower"]
+    assert all(follower.pid is not None and follower.lag is not None for follower in followers)
+    assert {node.endpoint for node in described.nodes} == {*quorum.bootstrap_servers.split(",")}
+    assert later.leader_epoch is not None
+    assert f"LeaderEpoch: {later.leader_epoch}\n" in repr(later)
+    assert shown.startswith("<QuorumService 3 of 3 voters running ")
+    assert quorum.bootstrap_servers in shown
+    assert [row[2].text for row in markup.iter("tr")][1:] == quorum.bootstrap_servers.split(",")
+
+
+def _described_whole(quorum: QuorumService) -> QuorumStatus | None:
+    """The status when the leader knows how far each voter is."""
+    found = quorum.describe()
+    is_whole = len(found.nodes) == 3 and all(node.lag is not None for node in found.nodes)
+    return found if is_whole else None
+
+
+def _leader_after(quorum: QuorumService, before: QuorumStatus) -> QuorumStatus | None:
+    """The status when there is a leader of a later epoch."""
+    found = quorum.describe()
+    return found if (found.leader_epoch or 0) > (before.leader_epoch or 0) else None
+
+
+def test_description_and_representation_tell_of_a_quorum_without_a_leader(spark: SparkSession, tmp_path: Path) -> None:
+    with QuorumService.start(spark, voters=2, data_dir=tmp_path, settings=QUICK) as quorum:
+        pids = quorum.pids
+        for pid in pids.values():
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            began_s = time.monotonic()
+            described = quorum.describe(timeout_ms=300)
+            described_s = time.monotonic() - began_s
+            shown, markup = repr(quorum), quorum._repr_html_()
+            shown_s = time.monotonic() - began_s - described_s
+        finally:
+            for pid in pids.values():
+                os.kill(pid, signal.SIGCONT)
+
+    assert not described.has_leader
+    assert described.problem
+    assert described.problem in repr(described)
+    assert [(node.node_id, node.status, node.pid) for node in described.nodes] == [
+        (1, None, pids[1]),
+        (2, None, pids[2]),
+    ]
+    assert described_s < 5
+    assert shown_s < 0.2, "no request is sent"
+    assert shown.startswith("<QuorumService 2 of 2 voters running ")
+    assert "2 of 2 voters running" in markup
+
+
+def test_stopped_quorum_is_described_and_shown_as_stopped(spark: SparkSession, tmp_path: Path) -> None:
+    quorum = QuorumService.start(spark, voters=1, data_dir=tmp_path, settings=QUICK)
+
+    quorum.stop()
+
+    described = quorum.describe()
+    assert (described.leader_id, described.problem) == (None, "the service is stopped")
+    assert [node.pid for node in described.nodes] == [None]
+    assert repr(quorum).startswith("<QuorumService stopped ")
+    assert "not running" in quorum._repr_html_()
+    assert "QuorumService, stopped" in quorum._repr_html_()

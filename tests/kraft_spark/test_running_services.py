@@ -9,8 +9,8 @@ import pytest
 from kraft_spark.running_services import RunningServices, StartArguments
 from raft.errors import ConfigError
 
-SAME = StartArguments(voters=3, base_port=None, settings={})
-OTHER = StartArguments(voters=1, base_port=None, settings={})
+SAME = StartArguments(voters=3, base_port=None, settings={}, listen="loopback")
+OTHER = StartArguments(voters=1, base_port=None, settings={}, listen="loopback")
 
 
 class Starts:

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import math
+import re
 from typing import Any
 
 import msgpack
 import pyarrow as pa
 import pytest
-from pyspark.sql.types import ArrayType, DataType, IntegerType, MapType, StringType, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DateType,
+    DoubleType,
+    IntegerType,
+    MapType,
+    StringType,
+    StructType,
+)
 
+from kraft_spark.msgpack.errors import MalformedValueError, SchemaError
 from kraft_spark.unpacking import unpack
+
+dt = datetime.datetime
 
 
 def x(data_type: DataType | str, *, is_nullable: bool = True) -> StructType:
@@ -61,12 +75,64 @@ NOT_THESE = {
         x("timestamp"),
         "x: found another extension than a timestamp",
     ),
-    "null key": (msgpack.packb({"x": {None: 1}}), x(INTS_BY_NAME), "x: found no value, expected one"),
-    "null element": (msgpack.packb({"x": [1, None]}), x(LISTS), "x: found no value, expected one"),
+    "null key": (msgpack.packb({"x": {None: 1}}), x(INTS_BY_NAME), "x: entry 0: found no value, expected one"),
+    "null element": (msgpack.packb({"x": [1, None]}), x(LISTS), "x: element 1: found no value, expected one"),
     "missing": (msgpack.packb({}), x("integer", is_nullable=False), "x: found no value, expected one"),
     "null": (msgpack.packb({"x": None}), x("integer", is_nullable=False), "x: found no value, expected one"),
-    "deep inside": (msgpack.packb({"x": [{"x": "a"}]}), x(ArrayType(x("integer"))), "x: x: found a str"),
-    "something for nothing": (msgpack.packb({"x": 0}), x("void"), "x: found an integer"),
+    "deep inside": (
+        msgpack.packb({"x": [{"x": "a"}]}),
+        x(ArrayType(x("integer"))),
+        "x: element 0: x: found a str, expected int",
+    ),
+    "something for nothing": (msgpack.packb({"x": 0}), x("void"), "x: found an integer, expected void"),
+    "date with a time": (msgpack.packb({"x": "2026-11-21T01:02:03"}), x("date"), "x: Invalid isoformat string"),
+    "date too far ahead": (msgpack.packb({"x": "+9999999-01-01"}), x("date"), "x: +9999999-01-01 does not fit into a"),
+    "zone": (
+        msgpack.packb({"x": "2026-11-21T01:02:03Z"}),
+        x("timestamp_ntz"),
+        "x: 2026-11-21T01:02:03Z is no date with",
+    ),
+    "instant": (
+        msgpack.packb({"x": msgpack.Timestamp(1)}),
+        x("timestamp_ntz"),
+        "x: found a timestamp, expected timest",
+    ),
+    "no time": (msgpack.packb({"x": "25:00:00"}), x("time(6)"), "x: hour must be in 0..23"),
+    "part of a day": (
+        msgpack.packb({"x": 1}),
+        x("interval day"),
+        "x: 1 does not fit into interval day, expected a mult",
+    ),
+    "part of a year": (
+        msgpack.packb({"x": 13}),
+        x("interval year"),
+        "x: 13 does not fit into interval year, expected a",
+    ),
+    "months too many": (msgpack.packb({"x": 2**31}), x("interval month"), f"x: {2**31} does not fit into 32 bits"),
+    "interval of floats": (
+        msgpack.packb({"x": [1, 2, 3.0]}),
+        x("interval"),
+        "x: expected the integers months, days and",
+    ),
+    "interval too long": (msgpack.packb({"x": [0, 0, 2**62]}), x("interval"), f"x: {2**62} microseconds do not fit"),
+    "text too long": (msgpack.packb({"x": "abcd "}), x("varchar(3)"), "x: 4 characters do not fit into varchar(3)"),
+    "map for pairs": (
+        msgpack.packb({"x": {1: 2}}),
+        x(MapType(LISTS, IntegerType())),
+        "x: found a map, expected map<ar",
+    ),
+    "no pair": (
+        msgpack.packb({"x": [[[1], 2, 3]]}),
+        x(MapType(LISTS, IntegerType())),
+        "x: entry 0 is no array of a key",
+    ),
+    "map in variant": (
+        msgpack.packb({"x": {1: 2}}),
+        x("variant"),
+        "x: found an integer as the key of a map, expected a",
+    ),
+    "extension in variant": (msgpack.packb({"x": msgpack.ExtType(5, b"")}), x("variant"), "x: found another extension"),
+    "variant too deep": (b"\x81\xa1x" + b"\x91" * 600 + b"\xc0", x("variant"), "x: nested deeper than 500 levels"),
 }
 
 
@@ -134,3 +200,107 @@ def test_keys_that_become_equal_are_one_key_with_the_last_value() -> None:
     assert unpack_all([msgpack.packb({"x": times})], schema) == [
         {"x": [(datetime.datetime(1970, 1, 1, 0, 0, 1, tzinfo=datetime.UTC), "late")]}
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "data_type", "expected"),
+    [
+        pytest.param("2026-11-21T01:02:03.4567899", "timestamp_ntz", dt(2026, 11, 21, 1, 2, 3, 456789), id="no zone"),
+        pytest.param("2026-11-21 01:02:03", "timestamp_ntz", dt(2026, 11, 21, 1, 2, 3), id="space"),
+        pytest.param("20261121", "date", datetime.date(2026, 11, 21), id="basic form of ISO 8601"),
+        pytest.param("12:13:14.1234567", "time(6)", datetime.time(12, 13, 14, 123456), id="time"),
+        pytest.param("12:13:14.1239", "time(3)", "12:13:14.123000000", id="time to be cast"),
+        pytest.param(-93_784_500_000, "interval day to second", datetime.timedelta(seconds=-93784.5), id="interval"),
+        pytest.param(2 * 86_400_000_000, "interval day", datetime.timedelta(days=2), id="interval of days"),
+        pytest.param(-14, "interval year to month", -14, id="months to be cast"),
+        pytest.param(24, "interval year", 2, id="years to be cast"),
+        pytest.param([1, -2, 3], "interval", "1 months -2 days 3 microseconds", id="calendar interval to be cast"),
+        pytest.param("ab  ", "char(3)", "ab ", id="char"),
+        pytest.param("ab   ", "varchar(3)", "ab ", id="varchar"),
+        pytest.param([[[1], 2], [[1], 3]], MapType(LISTS, IntegerType()), [([1], 3)], id="equal keys in pairs"),
+        pytest.param(None, "void", None, id="void"),
+    ],
+)
+def test_value_is_unpacked_to_the_type_in_the_schema(
+    value: object, data_type: DataType | str, expected: object
+) -> None:
+    assert unpack_all([msgpack.packb({"x": value})], x(data_type)) == [{"x": expected}]
+
+
+def test_date_beyond_those_of_python_is_unpacked() -> None:
+    texts = ["-5877641-06-23", "+5881580-07-11", "0000-12-31"]
+
+    days = unpack(pa.array([msgpack.packb(text) for text in texts]), DateType(), is_permissive=False)
+
+    assert days.cast(pa.int32()).to_pylist() == [-(2**31), 2**31 - 1, -719_163]
+
+
+def test_nan_is_one_key_of_a_map() -> None:
+    packed = b"\x82" + 2 * (b"\xcb\x7f\xf8" + bytes(6) + b"\x01")
+    [entries] = unpack_all([packed], MapType(DoubleType(), IntegerType()))
+
+    assert len(entries) == 1
+    assert math.isnan(entries[0][0])
+
+
+CORRUPT = (
+    StructType()
+    .add("x", "integer", False)
+    .add("bad", "binary")
+    .add("inner", StructType().add("y", "integer", False).add("z", "string"))
+    .add("list", ArrayType(IntegerType()))
+)
+
+
+@pytest.mark.parametrize(
+    ("packed", "expected"),
+    [
+        pytest.param(msgpack.packb({"x": 1, "bad": b"never read"}), (1, False, None, None), id="good"),
+        pytest.param(msgpack.packb({"x": "no", "list": [1]}), (None, True, None, [1]), id="a field"),
+        pytest.param(msgpack.packb({"list": [1]}), (None, True, None, [1]), id="no value"),
+        pytest.param(
+            msgpack.packb({"x": 1, "inner": {"y": "no", "z": "z"}}), (1, True, {"y": None, "z": "z"}, None), id="inside"
+        ),
+        pytest.param(msgpack.packb({"x": 1, "list": [1, "no"]}), (1, True, None, None), id="an element"),
+        pytest.param(msgpack.packb([1]), (None, True, None, None), id="no map"),
+        pytest.param(b"\xc1", (None, True, None, None), id="no msgpack"),
+        pytest.param(b"", (None, True, None, None), id="empty"),
+    ],
+)
+def test_field_for_corrupt_records_has_the_bytes_and_other_fields_are_kept(
+    packed: bytes, expected: tuple[object, bool, object, object]
+) -> None:
+    good = msgpack.packb({"x": 7})
+    column = pa.array([good, packed, None], pa.binary())
+
+    first, row, nothing = unpack(column, CORRUPT, is_permissive=True, corrupt_record="bad").to_pylist()
+
+    value, is_corrupt, inner, elements = expected
+    assert row == {"x": value, "bad": packed if is_corrupt else None, "inner": inner, "list": elements}
+    assert first == {"x": 7, "bad": None, "inner": None, "list": None}
+    assert nothing is None
+
+
+def test_malformed_row_is_named_by_its_place_in_the_batch() -> None:
+    packed = [msgpack.packb(1), None, msgpack.packb("a")]
+
+    with pytest.raises(MalformedValueError, match=r"found a str, expected int \(row 3 of 3 in its batch\)$"):
+        unpack_all(packed, IntegerType())
+
+
+@pytest.mark.parametrize("is_permissive", [False, True])
+@pytest.mark.parametrize(
+    "column", [pa.array(["a"]), pa.array([5]), pa.array([{"x": b"\xc0"}])], ids=["str", "int", "row"]
+)
+def test_column_that_is_not_binary_is_refused(column: pa.Array, is_permissive: bool) -> None:
+    with pytest.raises(
+        SchemaError, match=r"^found a column of the type .*, expected binary: from_msgpack reads bytes$"
+    ):
+        unpack(column, IntegerType(), is_permissive=is_permissive)
+
+
+def test_message_has_the_beginning_of_a_long_value() -> None:
+    with pytest.raises(MalformedValueError) as refusal:
+        unpack_all([msgpack.packb({"x": "9" * 100_000})], x("decimal(10,2)"))
+
+    assert re.search(r"in msgpack: x: 9{497}\.\.\. \(row 1 of 1 in its batch\)$", str(refusal.value))

@@ -132,7 +132,7 @@ def test_service_warns_where_the_source_will_not_be_found(tmp_path: Path, other_
 
     with Application("tests.kraft_spark.warned_application", tmp_path, environment=environment) as application:
         said = [application.line() for _ in range(3)]
-        assert application.wait() == 0
+        assert application.wait() == 0, application.errors
     place, warning, nothing_more = said
     assert re.search(r"warned_application\.py:\d+$", place)
     assert f"workers run python3, the Python {sys.version_info.major}." in warning

@@ -11,6 +11,7 @@ import pytest
 from raft.config import NodeConfig, read_properties
 from raft.errors import ConfigError
 from raft.local.layout import Layout
+from raft.local.listening import LOOPBACK, ListenAddress
 from raft.local.voter_properties import check_properties, voter_properties
 from raft.properties import format_properties
 from raft.types import NodeId
@@ -63,6 +64,30 @@ def test_voters_listen_for_each_other_apart_from_their_clients(tmp_path: Path) -
     assert for_clients.listener.port == layout.ports[ONE]
     assert {voter: endpoint.port for voter, endpoint in for_clients.voters.items()} == layout.ports
     assert config.verify_voter_addresses
+
+
+def test_voters_listen_for_clients_alone_on_the_address_that_is_asked_for(tmp_path: Path) -> None:
+    layout = Layout.of(tmp_path, voters=2, base_port=None, listen=ListenAddress("127.0.0.2", "driver.example"))
+
+    config = NodeConfig.from_properties(voter_properties(layout, ONE, {}))
+
+    (for_clients,) = config.client_listeners
+    assert config.listener.host == HOST
+    assert (for_clients.listener.host, for_clients.listener.port) == ("127.0.0.2", layout.ports[ONE])
+    assert {endpoint.host for endpoint in for_clients.voters.values()} == {"driver.example"}
+    assert layout.bootstrap_servers == ",".join(f"driver.example:{port}" for port in layout.ports.values())
+    assert Layout.of(tmp_path, voters=2, base_port=None).listen == LOOPBACK, "the address is not stored"
+
+
+def test_ports_that_are_taken_on_the_new_address_are_replaced(tmp_path: Path) -> None:
+    first = Layout.of(tmp_path, voters=1, base_port=None)
+
+    with socket.create_server(("127.0.0.2", first.ports[ONE])):
+        on_loopback = Layout.of(tmp_path, voters=1, base_port=None)
+        second = Layout.of(tmp_path, voters=1, base_port=None, listen=ListenAddress("127.0.0.2", "127.0.0.2"))
+
+    assert on_loopback == first
+    assert second.ports[ONE] != first.ports[ONE]
 
 
 def test_another_number_of_voters_is_refused(tmp_path: Path) -> None:

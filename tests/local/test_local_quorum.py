@@ -211,7 +211,7 @@ def test_quorum_without_a_leader_says_what_its_voters_said(tmp_path: Path, monke
     with pytest.raises(QuorumUnavailableError) as refused:
         LocalQuorum.start(tmp_path, voters=2, settings={"controller.quorum.election.timeout.ms": 60_000})
 
-    said = r"no leader within 0\.5 s; last lines of the voters' logs: voter 1: .*; voter 2: .*"
+    said = r"no leader within 0\.5 s: .*; last lines of the voters' logs: voter 1: .*; voter 2: .*"
     assert re.fullmatch(said, str(refused.value))
     assert set(psutil.Process().children()) <= children, "none is left behind"
     assert_is_free(tmp_path)

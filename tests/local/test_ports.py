@@ -13,6 +13,8 @@ from raft.local import ports
 from raft.local.ports import free_ports, is_free
 from tests.node.harness.properties import HOST
 
+OTHER_HOST = "127.0.0.2"
+
 
 def test_free_ports_differ_and_so_do_those_that_follow_them() -> None:
     found = sorted(free_ports(50, in_a_row=3))
@@ -26,6 +28,28 @@ def test_port_with_a_listener_is_not_free_and_not_returned(monkeypatch: pytest.M
     with closing(socket.create_server((HOST, first + 1))):
         assert not is_free(first + 1)
         assert sorted(free_ports(2)) == [first, first + 2]
+
+
+def test_port_is_free_on_the_hosts_that_have_no_listener_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    (port,) = free_ports(1, hosts={HOST, OTHER_HOST})
+    monkeypatch.setattr(ports, "_PORTS", range(port, port + 1))
+    with closing(socket.create_server((OTHER_HOST, port))):
+        assert is_free(port)
+        assert not is_free(port, host=OTHER_HOST)
+        with pytest.raises(ConfigError, match=f"^fewer than 1 free ports on {HOST} and {OTHER_HOST} from {port} to "):
+            free_ports(1, hosts={HOST, OTHER_HOST})
+
+
+@pytest.mark.parametrize(
+    ("host", "problem"),
+    [
+        pytest.param("198.51.100.1", "expected an address of this machine", id="of another machine"),
+        pytest.param("no-such-host.invalid", ".*; expected an address of this machine", id="unknown"),
+    ],
+)
+def test_host_that_is_not_of_this_machine_is_refused(host: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=f"^cannot listen on {host}: {problem}$"):
+        is_free(9093, host=host)
 
 
 def test_too_few_free_ports_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

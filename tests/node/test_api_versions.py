@@ -20,12 +20,18 @@ SERVED = {
     (18, 0, 4),
     (22, 0, 6),
     (23, 2, 4),
+    (24, 0, 3),
+    (26, 0, 5),
+    (27, 1, 2),
     (52, 0, 2),
     (53, 0, 1),
     (54, 0, 1),
     (55, 0, 2),
     (59, 0, 1),
     (60, 0, 2),
+    (61, 0, 0),
+    (65, 0, 0),
+    (66, 0, 1),
     (82, 0, 0),
 }
 """Key, lowest and highest version."""
@@ -45,7 +51,17 @@ def test_node_names_what_it_serves(alone: NodesInProcess, version: int) -> None:
 
 @pytest.mark.parametrize(
     ("version", "features"),
-    [(0, ()), (3, ()), (4, (SupportedFeature(name="kraft.spark.version", min_version=0, max_version=1),))],
+    [
+        (0, ()),
+        (3, ()),
+        (
+            4,
+            (
+                SupportedFeature(name="kraft.spark.version", min_version=0, max_version=2),
+                SupportedFeature(name="transaction.version", min_version=0, max_version=2),
+            ),
+        ),
+    ],
 )
 def test_node_names_its_feature_only_to_clients_that_can_read_it(
     alone: NodesInProcess, version: int, features: tuple[SupportedFeature, ...]

@@ -55,7 +55,7 @@ def test_plan_has_the_bounds_and_the_records_before_both_positions(written: Pair
         plan = plan_of(wire, BatchPlanRequest(start_offset=2))
 
     assert plan == BatchPlan(
-        log_start_offset=0, high_watermark=4, start=place(written, 2, ONE), end=place(written, 4, TWO)
+        log_start_offset=0, last_stable_offset=4, start=place(written, 2, ONE), end=place(written, 4, TWO)
     )
 
 
@@ -76,6 +76,48 @@ def test_plan_keeps_to_the_limits(written: Pair, asked: BatchPlanRequest, end: i
         assert plan_of(wire, asked).end.offset == end
 
 
+ONE_BYTES = len(ONE)
+TWO_BYTES = len(TWO)
+
+
+@pytest.mark.parametrize(
+    ("asked", "end", "size_bytes"),
+    [
+        pytest.param(BatchPlanRequest(start_offset=1, max_bytes=1), 2, ONE_BYTES, id="less than a record batch"),
+        pytest.param(
+            BatchPlanRequest(start_offset=1, max_bytes=ONE_BYTES + TWO_BYTES - 1), 2, ONE_BYTES, id="a byte too few"
+        ),
+        pytest.param(
+            BatchPlanRequest(start_offset=1, max_bytes=ONE_BYTES + TWO_BYTES),
+            4,
+            ONE_BYTES + TWO_BYTES,
+            id="all that is committed",
+        ),
+        pytest.param(
+            BatchPlanRequest(start_offset=1, max_bytes=1 << 20, max_records=2),
+            3,
+            ONE_BYTES + TWO_BYTES,
+            id="fewer records, in the middle of a batch",
+        ),
+        pytest.param(
+            BatchPlanRequest(start_offset=1, max_bytes=ONE_BYTES, max_records=2), 2, ONE_BYTES, id="fewer bytes"
+        ),
+        pytest.param(BatchPlanRequest(start_offset=3, max_bytes=1), 4, TWO_BYTES, id="the rest of a batch"),
+        pytest.param(BatchPlanRequest(start_offset=4, max_bytes=1), 4, 0, id="nothing is left"),
+    ],
+)
+def test_plan_keeps_to_the_limit_of_bytes(written: Pair, asked: BatchPlanRequest, end: int, size_bytes: int) -> None:
+    with written.wire() as wire:
+        plan = plan_of(wire, asked)
+
+    assert (plan.end.offset, plan.size_bytes) == (end, size_bytes)
+
+
+def test_plan_has_no_size_when_bytes_are_not_limited(written: Pair) -> None:
+    with written.wire() as wire:
+        assert plan_of(wire, BatchPlanRequest(start_offset=1)).size_bytes == -1
+
+
 def test_no_record_precedes_the_start_of_the_log(written: Pair) -> None:
     with written.wire() as wire:
         assert plan_of(wire, BatchPlanRequest(start_offset=0)).start == LogPlace(offset=0, epoch=0)
@@ -85,7 +127,7 @@ def test_plan_that_starts_past_what_is_committed_has_bounds_only(written: Pair) 
     with written.wire() as wire:
         plan = plan_of(wire, BatchPlanRequest(start_offset=5))
 
-    assert plan == BatchPlan(log_start_offset=0, high_watermark=4)
+    assert plan == BatchPlan(log_start_offset=0, last_stable_offset=4)
 
 
 def test_node_plans_no_batch_without_a_request_or_for_several_partitions(written: Pair) -> None:

@@ -9,6 +9,7 @@ from raft.wire.apis import FIND_COORDINATOR, JOIN_GROUP
 from raft.wire.messages.find_coordinator import GROUP, TRANSACTION, FindCoordinatorRequest, FindCoordinatorResponse
 from raft.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from tests.node.harness.loop import NodesInProcess
+from tests.node.harness.properties import voters_properties
 
 SHARE = 2
 FIRST_WITH_TYPE = 1
@@ -53,17 +54,37 @@ def test_node_names_itself_as_coordinator_of_a_group(alone: NodesInProcess, vers
 @pytest.mark.parametrize(
     ("key_type", "error", "words"),
     [
-        (TRANSACTION, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "does not support transactions: remove transactional.id"),
+        (TRANSACTION, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "refuses transactions, because raft.records.strict"),
         (SHARE, ErrorCode.INVALID_REQUEST, "key type 2 is not supported"),
     ],
 )
 def test_other_coordinators_are_refused_in_words(
-    alone: NodesInProcess, version: int, key_type: int, error: ErrorCode, words: str
+    strict_about_records: NodesInProcess, version: int, key_type: int, error: ErrorCode, words: str
 ) -> None:
-    ((key, node_id, host, port, code, message),) = find(alone, version, "mine", key_type=key_type)
+    ((key, node_id, host, port, code, message),) = find(strict_about_records, version, "mine", key_type=key_type)
 
     assert (key, node_id, host, port, code) == ("mine", -1, "", -1, error)
     assert words in (message or "")
+
+
+@pytest.mark.parametrize("version", [version for version in FIND_COORDINATOR.versions if version >= FIRST_WITH_TYPE])
+def test_leader_is_the_coordinator_of_transactions(three: NodesInProcess, version: int) -> None:
+    leader = three.wait_for_leader()
+    there = three.endpoint(leader)
+
+    found = find(three, version, "mine", key_type=TRANSACTION)
+
+    assert found == [("mine", leader, there.host, there.port, ErrorCode.NONE, None)]
+
+
+def test_coordinator_of_transactions_is_not_available_while_no_leader_is_known(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with NodesInProcess(voters_properties(tmp_path_factory.mktemp("no leader"))) as nodes:
+        nodes.start(1)
+        found = find(nodes, 4, "mine", key_type=TRANSACTION)
+
+    assert found == [("mine", -1, "", -1, ErrorCode.COORDINATOR_NOT_AVAILABLE, None)]
 
 
 def test_response_has_each_of_several_keys_once(alone: NodesInProcess) -> None:

@@ -42,16 +42,6 @@ def test_every_node_hands_out_producer_ids(three: NodesInProcess, version: int, 
     assert len(set(ids)) == len(ids)
 
 
-@pytest.mark.parametrize("version", [*INIT_PRODUCER_ID.versions])
-@pytest.mark.rule("CLIENT-7")
-def test_transactional_producer_gets_no_id(alone: NodesInProcess, version: int) -> None:
-    request = InitProducerIdRequest(transactional_id="mine", transaction_timeout_ms=1000)
-    with alone.wire(1) as wire:
-        response = wire.ask(request, version, InitProducerIdResponse)
-
-    assert (response.error_code, response.producer_id, response.producer_epoch) == (ErrorCode.INVALID_REQUEST, -1, -1)
-
-
 @pytest.mark.rule("CLIENT-8")
 def test_repeated_batch_gets_its_first_offset(alone: NodesInProcess) -> None:
     with alone.wire(1) as wire:

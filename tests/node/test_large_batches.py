@@ -41,11 +41,11 @@ def test_batch_larger_than_all_limits_reaches_followers_clients_and_spark(tmp_pa
         assert leader == 1, "only one has the log"
         eventually(lambda: (follower.core.high_watermark or 0) >= 1, "the follower has it")
         with nodes.client() as client:
-            records = client.fetch(Offset(0), max_bytes=1, max_wait_ms=0).records
+            fetched = client.fetch(Offset(0), max_bytes=1, max_wait_ms=0)
 
-    (read,) = split_batches(records)
+    (read,) = split_batches(fetched.records)
     options = ReadOptions.of({"kraft.bootstrap.servers": "localhost:1"})
-    (rows,) = read_response(options, records, Offset(0), Offset(1))
+    (rows,) = read_response(options, fetched, Offset(0), Offset(1))
     assert read.payload == batch
     assert [record.value == VALUE for record in read_records(read.payload)] == [True]
     assert rows.column("value")[0].as_py() == VALUE

@@ -161,7 +161,7 @@ def test_client_works_with_nothing_but_the_listeners_for_clients(trio: NodesInPr
     with Client(settings) as client:
         appended = client.append(batch_of(b"x"))
 
-        assert client.high_watermark() > appended.base_offset
+        assert client.last_stable_offset() > appended.base_offset
         assert {endpoint.port for endpoint in client._driver.transports} <= {
             for_clients(trio, node_id).port for node_id in trio.running
         }

@@ -34,7 +34,7 @@ def test_memory_stays_flat_over_a_million_records(tmp_path: Path) -> None:
         after_bytes = _usual_bytes(process, client, RECORDS // 2)
 
         assert after_bytes < 1.2 * before_bytes
-        assert client.high_watermark() == WARM_UP + RECORDS + 1
+        assert client.last_stable_offset() == WARM_UP + RECORDS + 1
         assert _read(client) > (WARM_UP + RECORDS) * 100
 
 
@@ -58,7 +58,7 @@ def _append(client: Client, records: int) -> None:
 
 def _read(client: Client) -> int:
     """Read all that is committed; return its size in bytes."""
-    offset, end, size_bytes = Offset(0), client.high_watermark(), 0
+    offset, end, size_bytes = Offset(0), client.last_stable_offset(), 0
     while offset < end:
         records = client.fetch(offset, max_bytes=1 << 20).records
         size_bytes += len(records)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from raft.core import messages as core
@@ -12,7 +14,7 @@ from raft.wire.messages.describe_cluster import DescribeClusterRequest, Describe
 from raft.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseTopic
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.pair import Pair
-from tests.node.harness.properties import CLUSTER_ID, TOPIC
+from tests.node.harness.properties import CLUSTER_ID, TOPIC, voters_properties
 from tests.node.harness.requests import OTHER_TOPIC_ID, TOPIC_ID
 
 FIRST_BY_ID = 12
@@ -122,6 +124,25 @@ def test_response_has_each_of_several_topics(three: NodesInProcess) -> None:
     response = metadata(three, asked, METADATA.versions.highest)
 
     assert [topic.name for topic in response.topics] == ["other", TOPIC]
+
+
+@pytest.mark.rule("READ-4")
+def test_node_names_its_own_rack_and_no_other(tmp_path: Path) -> None:
+    configurations = voters_properties(tmp_path, voters=3, broker__rack="zone-a")
+    with NodesInProcess(configurations) as nodes:
+        nodes.start(2)
+
+        brokers = {
+            version: metadata(nodes, None, version, of_node=2).brokers for version in METADATA.versions if version
+        }
+        with nodes.wire(2) as wire:
+            request = DescribeClusterRequest(include_cluster_authorized_operations=False)
+            cluster = wire.ask(request, DESCRIBE_CLUSTER.versions.highest, DescribeClusterResponse)
+
+    racks = {1: None, 2: "zone-a", 3: None}
+    for named in brokers.values():
+        assert {broker.node_id: broker.rack for broker in named} == racks
+    assert {broker.broker_id: broker.rack for broker in cluster.brokers} == racks
 
 
 def test_node_responds_without_a_leader_when_it_knows_none(following: Pair) -> None:

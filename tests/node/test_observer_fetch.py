@@ -47,9 +47,9 @@ def _filled_pair(directory: Path) -> Iterator[Pair]:
         yield pair
 
 
-def fetch_of(replica_id: int, pair: Pair) -> FetchRequest:
+def fetch_of(replica_id: int, pair: Pair, *, max_bytes: int = RESPONSE_BYTES) -> FetchRequest:
     request = fetch_request(
-        pair.log_end - BATCHES, epoch=pair.epoch, last_fetched_epoch=pair.epoch, max_bytes=RESPONSE_BYTES
+        pair.log_end - BATCHES, epoch=pair.epoch, last_fetched_epoch=pair.epoch, max_bytes=max_bytes
     )
     return replace(request, replica_id=replica_id)
 
@@ -69,15 +69,22 @@ def budgeted_bytes(pair: Pair) -> int:
     return pair.nodes.thread.look(lambda: pair.nodes.running[US]._context.responses._taken_bytes)
 
 
-def test_observers_fetch_waits_while_another_observer_does_not_read(filled: Pair) -> None:
+@pytest.mark.parametrize(
+    ("max_bytes", "batches"),
+    [
+        pytest.param(RESPONSE_BYTES, RESPONSE_BYTES // BATCH_BYTES - 1, id="of all that fits"),
+        pytest.param(1, 1, id="of a batch that is larger than it allows"),
+    ],
+)
+def test_observers_fetch_waits_while_another_observer_does_not_read(filled: Pair, max_bytes: int, batches: int) -> None:
     with filled.wire() as wire:
         with unread_response(filled):
-            wire.send(fetch_of(9, filled), 12)
+            wire.send(fetch_of(9, filled, max_bytes=max_bytes), 12)
             is_silent_before = wire.is_silent(for_s=0.2)
         records = fetched(wire.receive(FetchResponse)).records
 
     assert is_silent_before
-    assert len(batches_in(records)) == RESPONSE_BYTES // BATCH_BYTES - 1
+    assert len(batches_in(records)) == batches
     eventually(lambda: budgeted_bytes(filled) == 0, "the responses are released")
 
 

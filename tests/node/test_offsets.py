@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from raft.core.messages import FetchResponse
 from raft.errors import ErrorCode
+from raft.node.inbound import MAX_UNDER_WAY
 from raft.wire.apis import LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH
-from raft.wire.messages.list_offsets import ListOffsetsResponse, ListOffsetsResponsePartition
+from raft.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse, ListOffsetsResponsePartition
 from raft.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochResponse,
     OffsetForLeaderEpochResponsePartition,
@@ -25,6 +29,7 @@ from tests.node.harness.requests import (
     listed,
     produce_request,
 )
+from tests.node.harness.waiting import eventually
 from tests.node.harness.wire import Wire
 
 LATEST = -1
@@ -195,3 +200,79 @@ def test_other_topics_have_no_epochs(alone: NodesInProcess, version: int, topic:
         end = epoch_end(wire.ask(request, version, OffsetForLeaderEpochResponse))
 
     assert (end.partition, end.error_code) == (partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+# Linearizable reads
+
+
+def linearizable(*, timeout_ms: int = 0) -> ListOffsetsRequest:
+    return list_offsets_request(LATEST, is_linearizable=True, timeout_ms=timeout_ms)
+
+
+@pytest.mark.rule("READ-1", "READ-2")
+def test_linearizable_end_waits_for_a_fetch_that_follows_a_response_on_its_connection(tmp_path: Path) -> None:
+    with leading_pair(tmp_path) as pair, pair.wire() as client, pair.wire() as follower:
+        end = pair.commit()
+        client.send(linearizable(), NEWEST)
+        assert client.is_silent(for_s=0.1)
+        pair.follow(end, wire=follower)
+        pair.follow(end)
+        assert client.is_silent(for_s=0.1), "these fetches may have been sent before the request"
+
+        pair.follow(end, wire=follower)
+
+        found = listed(client.receive(ListOffsetsResponse))
+    assert (found.error_code, found.offset) == (ErrorCode.NONE, end)
+
+
+@pytest.mark.rule("READ-2")
+def test_parked_fetch_of_the_other_voter_is_answered_when_a_linearizable_read_is_requested(tmp_path: Path) -> None:
+    with leading_pair(tmp_path) as pair, pair.wire() as client, ThreadPoolExecutor(1) as pool:
+        parked = pool.submit(pair.follow, pair.commit(), max_wait_ms=20_000)
+        eventually(lambda: pair.parked_fetches == 1, "a parked fetch")
+
+        client.send(linearizable(), NEWEST)
+
+        assert isinstance(parked.result(timeout=10), FetchResponse)
+
+
+@pytest.mark.rule("READ-3")
+def test_linearizable_read_ends_at_its_timeout_when_the_other_voter_does_not_fetch(tmp_path: Path) -> None:
+    with leading_pair(tmp_path) as pair, pair.wire() as client:
+        pair.commit()
+
+        found = listed(client.ask(linearizable(timeout_ms=100), NEWEST, ListOffsetsResponse))
+
+    assert (found.error_code, found.offset) == (ErrorCode.REQUEST_TIMED_OUT, -1)
+
+
+@pytest.mark.rule("READ-3")
+def test_linearizable_reads_of_a_connection_are_bounded(tmp_path: Path) -> None:
+    with leading_pair(tmp_path) as pair, pair.wire() as client:
+        pair.commit()
+        for _ in range(3 * MAX_UNDER_WAY):
+            client.send(linearizable(timeout_ms=60_000), NEWEST)
+        eventually(lambda: pair.pending_reads >= MAX_UNDER_WAY, "as many as a connection may have")
+
+        assert client.is_silent(for_s=0.1)
+        assert pair.pending_reads == MAX_UNDER_WAY
+
+
+@pytest.mark.rule("READ-3")
+def test_linearizable_reads_of_a_connection_that_is_gone_are_forgotten(tmp_path: Path) -> None:
+    with leading_pair(tmp_path) as pair:
+        pair.commit()
+        with pair.wire() as client:
+            for _ in range(10):
+                client.send(linearizable(timeout_ms=60_000), NEWEST)
+            eventually(lambda: pair.pending_reads == 10, "all of them wait")
+
+        eventually(lambda: pair.pending_reads == 0, "none waits")
+
+
+@pytest.mark.rule("READ-1")
+def test_version_without_tagged_fields_is_not_linearizable(timed: Pair) -> None:
+    with timed.wire() as wire:
+        found = listed(wire.ask(linearizable(), 5, ListOffsetsResponse))
+
+    assert (found.error_code, found.offset) == (ErrorCode.NONE, 4)

@@ -95,7 +95,9 @@ def _damaged() -> bytes:
         pytest.param(resealed(GOOD, record_count=0), ErrorCode.INVALID_RECORD, "0 records", id="no records"),
         pytest.param(resealed(GOOD, record_count=2), ErrorCode.INVALID_RECORD, "2 records for 1", id="wrong count"),
         pytest.param(resealed(GOOD, attributes=0x20), ErrorCode.INVALID_RECORD, "control", id="control flag"),
-        pytest.param(resealed(GOOD, attributes=0x10), ErrorCode.INVALID_TXN_STATE, "transaction", id="transactional"),
+        pytest.param(
+            resealed(GOOD, attributes=0x10), ErrorCode.INVALID_RECORD, "without a producer", id="transactional"
+        ),
     ],
 )
 @pytest.mark.parametrize("version", [3, NEWEST])
@@ -154,7 +156,7 @@ def test_other_topic_or_partition_is_refused(
 
 @pytest.mark.parametrize("version", [3, NEWEST])
 @pytest.mark.rule("CLIENT-6")
-def test_transaction_is_refused(alone: NodesInProcess, version: int) -> None:
+def test_batch_in_a_transaction_must_be_transactional(alone: NodesInProcess, version: int) -> None:
     with alone.wire(1) as wire:
         request = produce_request(GOOD, transactional_id="mine")
         refused = produced(wire.ask(request, version, ProduceResponse))

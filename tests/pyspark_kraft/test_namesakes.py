@@ -84,7 +84,9 @@ def test_task_rows_are_the_same_after_a_pickle_that_needs_no_path(folder: Path) 
     program = (
         "import pickle, pyspark_kraft\n"
         "from datasource.task_rows import TaskRows\n"
-        "rows = TaskRows(rows=b'x', row_count=1, size_bytes=2, query=None)\n"
+        "from raft.types import WritePart\n"
+        "part = WritePart(producer_id=7, record_count=1, content_checksum=2)\n"
+        "rows = TaskRows(rows=b'x', part=part, row_count=1, query=None)\n"
         "data = pickle.dumps(rows)\n"
         "assert pickle.loads(data) == rows\n"
         "assert b'pyspark_kraft' in data[:40], data\n"

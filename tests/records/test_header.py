@@ -131,7 +131,7 @@ def test_header_has_a_content_checksum_when_the_batch_is_an_exactly_once_write()
     "batch",
     [
         pytest.param(build_batch(RICH), id="no producer"),
-        pytest.param(build_batch(RICH, producer_id=2**62 - 1, producer_epoch=3, base_sequence=9), id="idempotent"),
+        pytest.param(build_batch(RICH, producer_id=2**61 - 1, producer_epoch=3, base_sequence=9), id="idempotent"),
         pytest.param(keyed(Compression.ZSTD), id="compressed"),
         pytest.param(with_field(keyed(), HEADER.size, ">b", 0x7F), id="malformed records"),
         pytest.param(with_field(keyed(), 57, ">i", 2**31 - 1), id="more records than there are"),

@@ -51,7 +51,7 @@ def test_leader_takes_batch_when_a_client_sends_it_with_any_codec(codec: Compres
         pytest.param(with_field(BATCH, 57, ">i", 0), ErrorCode.INVALID_RECORD, id="zero records"),
         pytest.param(with_field(BATCH, 23, ">i", 9), ErrorCode.INVALID_RECORD, id="offsets without records"),
         pytest.param(with_field(BATCH, 43, ">q", 7), ErrorCode.INVALID_RECORD, id="producer id without epoch"),
-        pytest.param(with_field(BATCH, 21, ">h", 0x10), ErrorCode.INVALID_TXN_STATE, id="transactional"),
+        pytest.param(with_field(BATCH, 21, ">h", 0x10), ErrorCode.INVALID_RECORD, id="transactional"),
     ],
 )
 @pytest.mark.rule("CLIENT-6")

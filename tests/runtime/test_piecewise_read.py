@@ -7,6 +7,7 @@ from collections.abc import Callable
 from raft.core.effects import ReadRange
 from raft.runtime.job_queue import JobQueue
 from raft.runtime.piecewise_read import PiecewiseRead
+from raft.storage.log import Log
 from raft.types import Epoch, Offset, OffsetAndEpoch
 from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import batches, open_log
@@ -30,7 +31,7 @@ def test_read_returns_all_pieces_together_and_other_jobs_come_between() -> None:
     posted: list[Callable[[], None]] = []
     jobs = JobQueue(post=posted.append, failed=lambda error: None, wake=lambda: None)
 
-    def evaluate(records: bytes) -> bytes:
+    def evaluate(records: bytes, _log: Log) -> bytes:
         assert between, "a job that was queued after the read is done before the read ends"
         return records
 
@@ -47,7 +48,7 @@ def test_read_returns_no_records_when_a_snapshot_has_replaced_them() -> None:
     found: list[bytes] = []
     posted: list[Callable[[], None]] = []
     jobs = JobQueue(post=posted.append, failed=lambda error: None, wake=lambda: None)
-    PiecewiseRead(log, jobs, EVERYTHING, lambda records: records, found.append).read_next()
+    PiecewiseRead(log, jobs, EVERYTHING, lambda records, _log: records, found.append).read_next()
 
     log.restart_at(OffsetAndEpoch(offset=Offset(3), epoch=Epoch(1)))
     run(jobs, posted)

@@ -93,7 +93,7 @@ def test_search_and_client_read_come_after_appends_that_are_ordered_later() -> N
 
     replica.disk.search(lambda log: log.end_offset, ends.append)
     replica.disk.append(TWO)
-    found = replica.payloads_read(lambda read, done: replica.disk.read_in_pieces(read, lambda data: data, done))
+    found = replica.payloads_read(lambda read, done: replica.disk.read_in_pieces(read, lambda data, _log: data, done))
 
     assert ends == [2]
     assert found == [b"".join(batch.payload for batch in TWO)]

@@ -53,6 +53,8 @@ _HALF_ROUNDS: Mapping[Fault, tuple[int | None, ...]] = {
 }
 """The options for the mean time between two faults of a kind, in halves of `TimeoutPlan.round_ms`; None for never."""
 
+_HALF_ROUNDS_OF_SUSPENSIONS = (None, None, 2)
+
 
 def draw_plan(seed: int) -> Plan:
     """Return the plan of a seed."""
@@ -60,7 +62,7 @@ def draw_plan(seed: int) -> Plan:
     nodes, observers = dice.pick((3, 3, 3, 3, 3, 5, 5, 5, 4, 1)), dice.pick((0, 0, 1, 1, 2))
     voters = tuple(NodeId(number) for number in range(1, nodes + 1))
     timeouts = _draw_timeouts(dice, seed)
-    network, faults, wire = _draw_network(dice), _draw_faults(dice, timeouts), _draw_wire(dice, voters)
+    network, faults, wire = _draw_network(dice), _draw_faults(dice, seed, timeouts), _draw_wire(dice, voters)
     if dice.chance(_FAULTLESS_PERCENT):
         network, faults = RELIABLE_NETWORK, _only_by_request(faults)
     return Plan(
@@ -140,9 +142,10 @@ def _draw_clocks(seed: int) -> ClockPlan:
     )
 
 
-def _draw_faults(dice: Dice, timeouts: TimeoutPlan) -> FaultPlan:
+def _draw_faults(dice: Dice, seed: int, timeouts: TimeoutPlan) -> FaultPlan:
     round_ms = timeouts.round_ms
     half_rounds = {fault: dice.pick(options) for fault, options in _HALF_ROUNDS.items()}
+    half_rounds[Fault.SUSPENSION] = Dice(seed, "suspension").pick(_HALF_ROUNDS_OF_SUSPENSIONS)
     return FaultPlan(
         every_ms={fault: drawn * round_ms // 2 for fault, drawn in half_rounds.items() if drawn is not None},
         down_ms=dice.pick(((0, 50), (0, round_ms // 2), (round_ms // 4, round_ms))),
@@ -159,8 +162,9 @@ def _only_by_request(faults: FaultPlan) -> FaultPlan:
 def _draw_clients(dice: Dice, seed: int) -> ClientPlan:
     of_time = Dice(seed, "log time")
     of_sessions = Dice(seed, "sessions")
+    of_transactions = Dice(seed, "transactions")
     newest_kept = of_time.pick((0, 0, NEWEST_WRITERS_KEPT))
-    return ClientPlan(
+    plan = ClientPlan(
         producers=dice.pick((1, 1, 2, 3)),
         window=dice.pick((1, 2, 5)),
         keyed_writers=dice.pick((1, 1, 2)),
@@ -168,9 +172,15 @@ def _draw_clients(dice: Dice, seed: int) -> ClientPlan:
         pause_ms=dice.pick(((0, 50), (20, 200), (100, 600))),
         patience_ms=dice.pick((200, 600, 1500)),
         timeout_ms=dice.pick(((100, 1000), (1000, 3000))),
+        multipart_writers=of_transactions.pick((0, 1, 1)),
+        transactional_producers=of_transactions.pick((0, 0, 1, 1, 2)),
+        transaction_timeout_ms=of_transactions.pick((300, 1_500, 4_000)),
         stream_readers=of_sessions.pick((1, 1, 2)),
         api_timeout_ms=of_sessions.pick((800, 3_000, 60_000)),
         retry_ms=of_sessions.pick((5, 50)),
+        end_readers=of_sessions.pick((0, 1, 1, 2)),
         newest_kept=newest_kept,
         clocks_jump_at_ms=of_time.draw(_LATEST_JUMP_MS) if newest_kept else None,
     )
+    # A producer whose transactions end before it finds the leader would never commit one.
+    return replace(plan, transaction_timeout_ms=max(plan.transaction_timeout_ms, 2 * plan.patience_ms))

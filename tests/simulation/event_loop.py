@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Hashable
 
 from raft.runtime.scheduler import Action
 from tests.simulation.broken import ProcessEndedError
@@ -10,6 +11,8 @@ from tests.simulation.clock import Clock
 from tests.simulation.dice import Dice
 from tests.simulation.plan import ClockPlan
 from tests.simulation.timeline import Rank, Timeline
+
+_RANKS = 1 << 30
 
 
 class SimulatedTimer:
@@ -50,6 +53,7 @@ class EventLoop:
         self._plan = plan
         self._dice = dice
         self._ready: deque[Action] = deque()
+        self._arrived: list[tuple[Hashable, Action]] = []
         self._timers: set[SimulatedTimer] = set()
         self._is_running = False
         self._is_over = False
@@ -58,7 +62,7 @@ class EventLoop:
     @property
     def is_idle(self) -> bool:
         """Whether a new action would run at once."""
-        return not (self._ready or self._is_running or self._is_stalled)
+        return not (self._ready or self._arrived or self._is_running or self._is_stalled)
 
     def now_ms(self) -> int:
         """See `Scheduler.now_ms`."""
@@ -74,6 +78,15 @@ class EventLoop:
         if self._is_due and self._dice.chance(self._plan.busy_percent):
             self.stall(self._timeline.now_ms + self._dice.between(self._plan.busy_ms))
         self._run()
+
+    def arrive(self, connection: Hashable, action: Action) -> None:
+        """Run what handles data of a connection. After a stall the connections are served in a random order, as their
+        data is found in the buffers of sockets that are all readable.
+        """
+        if self._is_stalled:
+            self._arrived.append((connection, action))
+        else:
+            self.soon(action)
 
     def post(self, action: Action) -> None:
         """See `Scheduler.post`."""
@@ -106,6 +119,7 @@ class EventLoop:
         """Run no action any more."""
         self._is_over = True
         self._ready.clear()
+        self._arrived.clear()
         self._timers.clear()
 
     @property
@@ -129,9 +143,16 @@ class EventLoop:
         if timer.action is not None:
             self.soon(timer.action)
 
+    def _take_arrived(self) -> None:
+        ranks = {connection: self._dice.draw(_RANKS) for connection, _ in self._arrived}
+        self._ready.extend(action for _, action in sorted(self._arrived, key=lambda arrived: ranks[arrived[0]]))
+        self._arrived.clear()
+
     def _run(self) -> None:
         if self._is_running:
             return
+        if self._arrived and not self._is_stalled:
+            self._take_arrived()
         self._is_running = True
         try:
             while self._ready and not (self._is_over or self._is_stalled):

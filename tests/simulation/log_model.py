@@ -8,18 +8,31 @@ from dataclasses import dataclass
 from itertools import islice
 from zlib import crc32
 
-from raft.records.header import with_base_offset_and_epoch
-from raft.types import Batch, BatchHeader, Epoch, EpochStart, Offset
+from raft.records.header import CHECKED_FROM, with_base_offset_and_epoch
+from raft.types import Batch, BatchHeader, Epoch, EpochStart, Offset, TransactionalId
+from raft.writers.written import content_of
 
 WriteId = tuple[int, int, int]
 """Identifies a write: producer id, producer epoch, base sequence."""
 
 
 def write_id_of(header: BatchHeader) -> WriteId | None:
-    """Return the id of a write; None for a batch without producer fields."""
-    if header.producer_id is None:
+    """Return the id of a write; None for a batch without one, and for the batches and control records of transactions.
+
+    The commit of a multipart write has the id of the write.
+    """
+    is_of_transaction = header.is_transactional or isinstance(header.control_value, TransactionalId)
+    if header.producer_id is None or is_of_transaction:
         return None
     return header.producer_id, header.producer_epoch, header.base_sequence
+
+
+def is_same_write(first: Batch | Entry, second: Batch | Entry) -> bool:
+    """Whether two batches of one write have the same records; timestamps do not count if there is a checksum."""
+    contents = content_of(first.header), content_of(second.header)
+    if contents[0][1] is not None:
+        return contents[0] == contents[1]
+    return first.payload[CHECKED_FROM:] == second.payload[CHECKED_FROM:]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

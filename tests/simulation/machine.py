@@ -16,8 +16,8 @@ from raft.storage.directory import ReplicaDirectory
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
+from raft.transactions import ProducerState
 from raft.types import ElectionState, Epoch, NodeId, Offset
-from raft.writers import WriterTable
 from tests.memory_files.files import Call, PowerCutError
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.clock import Clock
@@ -28,7 +28,7 @@ from tests.simulation.lossy_disk import LossyDisk
 from tests.simulation.marks import Interruption, Mark
 from tests.simulation.plan import without_delays
 from tests.simulation.process import Process
-from tests.simulation.starting import DIRECTORY, TOPIC, core_config, empty_writer_table, open_directory, view_of
+from tests.simulation.starting import DIRECTORY, TOPIC, core_config, empty_producer_state, open_directory, view_of
 from tests.simulation.watched import WatchedCore
 from tests.simulation.watched_directory import DirectoryListener, WatchedDirectory
 from tests.simulation.written_log import WrittenLog
@@ -45,7 +45,7 @@ class Machine:
         written: the log on that disk.
         stored: the durable election state.
         incarnation: how many times it was started.
-        writers: the core's table of writers.
+        producers: the core's tables of writers and transactions.
         process: the running process; None while the machine is down.
         draw: the random numbers of the core.
         crash_draw: decides how many unflushed bytes a power cut leaves; None to lose all of them.
@@ -58,7 +58,7 @@ class Machine:
         self.written = WrittenLog(self.files, DIRECTORY)
         self.stored = ElectionState(epoch=Epoch(0))
         self.incarnation = 0
-        self.writers = empty_writer_table(environment.plan)
+        self.producers = empty_producer_state(environment.plan)
         self.process: Process | None = None
         self._environment = environment
         self._dice = Dice(environment.plan.seed, f"machine {node_id}")
@@ -133,19 +133,19 @@ class Machine:
             self.node_id,
             self._environment.plan,
             entropy=self._dice.bytes(_ENTROPY_BYTES),
-            writers=self.empty_writer_table(),
+            producers=self.empty_producer_state(),
         )
 
-    def empty_writer_table(self) -> WriterTable:
-        """Return a table of writers as at the start of the node."""
-        return empty_writer_table(self._environment.plan)
+    def empty_producer_state(self) -> ProducerState:
+        """Return the tables of writers and transactions as at the start of the node."""
+        return empty_producer_state(self._environment.plan)
 
     def start(self) -> None:
         """Start the node from its disk; do nothing if it runs."""
         if self.process is not None:
             return
         self.incarnation += 1
-        self.writers = self.empty_writer_table()
+        self.producers = self.empty_producer_state()
         try:
             directory = self._open_directory()
         except PowerCutError:
@@ -279,7 +279,7 @@ class Machine:
             self.node_id,
             self._environment.plan,
             entropy=self._dice.bytes(_ENTROPY_BYTES),
-            writers=self.writers,
+            producers=self.producers,
         )
         self._mark(Mark.UNFLUSHED_LOST, directory.log.end_offset < written_end)
         self._mark(Mark.UNFLUSHED_KEPT, directory.log.end_offset > durable_end)
@@ -292,7 +292,7 @@ class Machine:
             core_config(directory, self.node_id, environment.plan),
             stored=directory.election_state,
             log=view_of(directory.log),
-            writers=self.writers,
+            producers=self.producers,
             known_committed=directory.committed_offset,
             draw=self.draw,
         )

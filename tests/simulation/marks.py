@@ -75,12 +75,27 @@ class Mark(StrEnum):
     OLD_PEER_CANNOT_PRE_VOTE = "a node skipped pre-votes because a peer does not support them"
     ONE_WAY_PARTITION = "a link was cut in one direction"
     SHORT_LEADERSHIP = "a new leader was cut off at once"
+    SUSPENDED_LEADER_WENT_ON = "a suspended leader went on after another one had committed records"
     FOLLOWER_SERVED_READ = "a follower served a fetch of a client"
     DEPOSED_LEADER_REFUSED_READ = "a deposed leader refused a fetch of a client"
     LOG_AHEAD_OF_STORED_EPOCH = (
         "a node started with a log of a higher epoch than its election state, and adopted that epoch"
     )
     LOST_DISK_REPORTED = "a leader reported that a voter had lost records"
+    TRANSACTION_COMMITTED = "a transaction of a producer was committed"
+    TRANSACTION_ABORTED = "a transaction of a producer was aborted"
+    TRANSACTION_TIMED_OUT = "a transaction of a producer was aborted after its timeout"
+    PRODUCER_FENCED = "a producer with an older epoch was fenced"
+    MULTIPART_WRITE_COMMITTED = "a write in parts was committed"
+    PART_ABORTED = "a part was aborted"
+    PART_TIMED_OUT = "a part was aborted after its timeout"
+    COMMIT_ENDED_BY_SUCCESSOR = "a leader wrote the markers of a commit that an earlier leader had appended"
+    WRITE_COMMIT_TRUNCATED = "the commit of a write in parts was truncated"
+    TRANSACTION_MARKER_TRUNCATED = "the marker of a transaction was truncated"
+    STABLE_OFFSET_HELD = "an open transaction held the last stable offset below the high watermark"
+    LATEST_CONFIRMED = "a leader answered where its log ends, after a majority had confirmed it"
+    LATEST_REFUSED = "a node that did not lead, or led no more, refused to answer where its log ends"
+    LATEST_NOT_CONFIRMED = "a leader was not confirmed in time when it was asked where its log ends"
 
 
 NOT_TOLERATED_MARKS = frozenset((Mark.LOG_AHEAD_OF_STORED_EPOCH,))

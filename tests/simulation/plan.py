@@ -140,8 +140,12 @@ class ClientPlan:
         producers: the number of idempotent producers.
         window: how many batches each of them may have in flight.
         keyed_writers: the number of writers of exactly-once keys, with one write in flight each.
+        multipart_writers: the number of writers whose tasks append parts.
+        transactional_producers: the number of producers with a transactional id.
+        transaction_timeout_ms: longest duration of a transaction, at the nodes and for these producers.
         readers: the number of readers that fetch like Kafka's consumers.
         stream_readers: the number of readers that fetch like this project's source.
+        end_readers: the number of readers that only ask where the log ends.
         pause_ms: the pause between two writes of a writer.
         patience_ms: how long a client waits for a response before it goes to another node.
         timeout_ms: the timeout of an append at the node.
@@ -154,8 +158,12 @@ class ClientPlan:
     producers: int
     window: int
     keyed_writers: int
+    multipart_writers: int
+    transactional_producers: int
+    transaction_timeout_ms: int
     readers: int
     stream_readers: int
+    end_readers: int
     pause_ms: Bounds
     patience_ms: int
     timeout_ms: Bounds

@@ -56,6 +56,8 @@ class PostOffice:
         # Many get no response. Only the newest matter, because the senders have timed out the others.
         self._round_trips: deque[RoundTrip] = deque(maxlen=_KEPT_ROUND_TRIPS)
         self._half_open: set[Connection] = set()
+        # By the connection, and the machine that it leads to.
+        self._callers: dict[tuple[Connection, NodeId], Caller] = {}
         self._misdirected: dict[NodeId, Machine] = {}
         self._refusing: set[tuple[NodeId, NodeId]] = set()
 
@@ -93,7 +95,10 @@ class PostOffice:
             process=sender,
         )
         self._round_trips.append(round_trip)
-        if Connection(one, order.node_id, ConnectionKind.of(order.request)) in self._half_open:
+        connection = Connection(one, order.node_id, ConnectionKind.of(order.request))
+        if receiver is not None:
+            round_trip.caller = self._caller_on(connection, receiver.node_id)
+        if connection in self._half_open:
             self._marks.count(Mark.SENT_ON_HALF_OPEN_CONNECTION)
         elif receiver is None:
             self._marks.count(Mark.SENT_TO_DEAD_ADDRESS)
@@ -109,15 +114,15 @@ class PostOffice:
 
     def disconnect(self, sender: Process, node_id: NodeId) -> None:
         """Close the connections of a node to another one: the requests on them fail."""
-        self._drop_half_open(sender.machine.node_id, node_id)
+        self._close_connections(sender.machine.node_id, node_id)
         for round_trip in self._open_round_trips():
             if round_trip.process is sender and round_trip.receiver == node_id:
                 self.fail(round_trip)
 
     def reset(self, one: NodeId, other: NodeId) -> None:
         """Reset the connections between two nodes: the requests on them fail."""
-        self._drop_half_open(one, other)
-        self._drop_half_open(other, one)
+        self._close_connections(one, other)
+        self._close_connections(other, one)
         for round_trip in self._open_round_trips():
             if {round_trip.sender, round_trip.receiver} == {one, other}:
                 self._marks.count(Mark.CONNECTION_RESET)
@@ -128,8 +133,13 @@ class PostOffice:
         self._half_open.add(connection)
 
     def forget_connections(self, node_id: NodeId) -> None:
-        """Drop the connections of a node whose process has ended."""
+        """Drop the connections from and to a node whose process has ended."""
         self._half_open = {lost for lost in self._half_open if lost.sender != node_id}
+        self._callers = {
+            (connection, receiver): caller
+            for (connection, receiver), caller in self._callers.items()
+            if node_id not in (connection.sender, receiver)
+        }
 
     def misdirect(self, meant: NodeId, found: Machine) -> None:
         """Make the address of a node lead to another machine."""
@@ -234,8 +244,9 @@ class PostOffice:
         received = decode_request(round_trip.frame)
         assert isinstance(received, ReceivedRequest), "a version that is served"
         round_trip.waiting = PostedRequest(self, round_trip, process, received)
-        caller = Caller(endpoint_of(receiver.node_id), None, str(round_trip.sender))
-        process.receive(caller, received, round_trip.waiting)
+        # A late copy comes from a connection that is closed by now, and so has not received any response.
+        caller, round_trip.caller = round_trip.caller, None
+        process.receive(caller or _caller(round_trip.sender, receiver.node_id), received, round_trip.waiting)
 
     def _fail_unreachable(self, round_trip: RoundTrip) -> None:
         """Refuse the connection because no node listens there, or leave the sender without a response."""
@@ -263,7 +274,19 @@ class PostOffice:
             message = Message(round_trip.sender, waiting.process.machine.node_id)
             self._network.carry(message, lambda: waiting.process.soon(waiting.abandon))
 
-    def _drop_half_open(self, sender: NodeId, receiver: NodeId) -> None:
+    def _caller_on(self, connection: Connection, receiver: NodeId) -> Caller:
+        """Return the sender of the requests on a connection, which is opened if there is none."""
+        key = (connection, receiver)
+        if key not in self._callers:
+            self._callers[key] = _caller(connection.sender, receiver)
+        return self._callers[key]
+
+    def _close_connections(self, sender: NodeId, receiver: NodeId) -> None:
+        self._callers = {
+            key: caller
+            for key, caller in self._callers.items()
+            if (key[0].sender, key[0].receiver) != (sender, receiver)
+        }
         for kind in ConnectionKind:
             lost = Connection(sender, receiver, kind)
             if lost in self._half_open:
@@ -276,6 +299,10 @@ class PostOffice:
     def _read_response(self, request: object, frame: bytes, version: int) -> IncomingResponse:
         api = api_of(request)  # type: ignore[arg-type]  # nodes send no other requests
         return response_from_wire(decode_response(frame, api, version)[1])
+
+
+def _caller(sender: Address, receiver: NodeId) -> Caller:
+    return Caller(endpoint_of(receiver), None, str(sender))
 
 
 def _with_records(response: FetchResponse, records: Sequence[Sequence[bytes | None]]) -> FetchResponse:

@@ -16,7 +16,8 @@ from raft.runtime.requests.context import Context
 from raft.runtime.requests.handlers import handle
 from raft.runtime.respond import Respond
 from raft.runtime.response_budget import ResponseBudget
-from raft.types import NodeId
+from raft.storage.aborted_transactions import aborted_in
+from raft.types import NodeId, Offset
 from raft.wire.frames import ReceivedRequest
 from tests.simulation.admission_worker import AdmissionWorker
 from tests.simulation.clock import Clock
@@ -136,6 +137,13 @@ class Process:
         return self.core.log_model
 
     @property
+    def aborted(self) -> list[tuple[int, Offset, Offset]]:
+        """Producer id, first offset and offset of the marker of each transaction in the index of aborted ones."""
+        log = self._directory.log
+        everything = aborted_in(log, log.start_offset, Offset(log.end_offset + 1))
+        return [(each.producer_id, each.first_offset, each.last_offset) for each in everything]
+
+    @property
     def is_idle(self) -> bool:
         """Whether it would handle an event at once."""
         return self._loop.is_idle and self.engine.is_idle
@@ -153,7 +161,8 @@ class Process:
 
     def receive(self, caller: Caller, request: ReceivedRequest, respond: Respond) -> None:
         """Pass a request to its handler."""
-        self.soon(lambda: handle(self.context, caller, request, respond))
+        if not self.is_over:
+            self._loop.arrive(caller, lambda: handle(self.context, caller, request, respond))
 
     def soon(self, action: Callable[[], object]) -> None:
         """Run an action on the event loop."""

@@ -10,6 +10,7 @@ from raft.types import Epoch
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.dice import Dice
 from tests.simulation.machine import Machine
+from tests.simulation.transaction_history import TransactionHistory
 from tests.simulation.world import World
 
 _ROUNDS = 6
@@ -17,6 +18,9 @@ _ROUNDS = 6
 
 _LONGEST_DISK_MS = 5_000
 """The longest flush and the longest shutdown that may be in progress."""
+
+_TRANSACTIONS = 2
+"""Producers have the time of so many transactions more: one whose transaction timed out may begin another one."""
 
 _CHECK_EVERY_MS = 25
 
@@ -85,9 +89,12 @@ class RecoveryPhase:
         """Wait until the present nodes have recovered; return their leader."""
         timeline = self._world.timeline
         began_ms = timeline.now_ms
-        allowed_ms = _ROUNDS * self._world.plan.timeouts.round_ms + _LONGEST_DISK_MS
+        plan = self._world.plan
+        allowed_ms = _ROUNDS * plan.timeouts.round_ms + _LONGEST_DISK_MS
+        for_transactions_ms = _TRANSACTIONS * plan.clients.transaction_timeout_ms
         while problem := self._problem(present):
-            if timeline.now_ms - began_ms > allowed_ms:
+            more_ms = for_transactions_ms if self._has_transactions() else 0
+            if timeline.now_ms - began_ms > allowed_ms + more_ms:
                 raise BrokenInvariantError(
                     "QuorumRecovers", ("TEST-13",), f"after {allowed_ms} ms without faults {problem}"
                 )
@@ -142,12 +149,12 @@ class RecoveryPhase:
     def _check_writer_expiry(self) -> None:
         """Check that all writers but the last expire at the same record, or none where the newest are kept."""
         world = self._world
-        before = len(world.machines[0].core.writers_image().histories)
+        before = len(world.machines[0].core.producers_image().writers.histories)
         expected = before + 1 if world.plan.clients.newest_kept else 1
         world.expire_writers()
         self._wait_until_recovered(world.machines)
         for machine in world.machines:
-            kept = machine.core.writers_image().histories
+            kept = machine.core.producers_image().writers.histories
             if len(kept) != expected:
                 detail = f"{machine} has {len(kept)} writers, expected {expected}: {before} old ones and a new one"
                 raise BrokenInvariantError("WritersExpire", ("CLIENT-13",), detail)
@@ -197,11 +204,21 @@ class RecoveryPhase:
         return None
 
     def _problem_of_clients(self) -> str | None:
+        if open_transactions := self._open_transactions():
+            return f"transactions of {open_transactions} are open"
         unsettled = [writer.name for writer in self._world.writers if writer.has_unsettled]
         if unsettled:
             return f"writes of {unsettled} are not settled"
         behind = [reader.name for reader in self._world.readers if reader.end_offset < self._world.committed.end_offset]
         return f"{behind} have not read everything" if behind else None
+
+    def _has_transactions(self) -> bool:
+        """Whether a transaction is open, or a producer has not settled one."""
+        return bool(self._open_transactions()) or any(writer.has_unsettled for writer in self._world.writers)
+
+    def _open_transactions(self) -> list[int]:
+        """The producer ids of the transactions that are open in the committed log."""
+        return [*TransactionHistory(self._world.committed.model.entries).open]
 
 
 def _epoch_of(machine: Machine) -> Epoch:

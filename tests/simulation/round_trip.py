@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from raft.codec import Message as WireMessage
 from raft.core.events import Failure
 from raft.core.messages import OutgoingRequest
+from raft.runtime.caller import Caller
 from raft.runtime.response_budget import Permit
 from raft.wire.frames import ReceivedRequest, encode_response
 from tests.simulation.message import Address
@@ -34,11 +35,13 @@ class RoundTrip:
     Attributes:
         is_open: whether the sender has got neither a response nor a failure.
         waiting: the request at the receiver; None until it was delivered.
+        caller: the sender as the receiver knows it by their connection; None for a connection of this request alone.
     """
 
     __slots__ = (
         "_on_failure",
         "_on_response",
+        "caller",
         "frame",
         "is_open",
         "process",
@@ -66,6 +69,7 @@ class RoundTrip:
         self.process = process
         self.is_open = True
         self.waiting: PostedRequest | None = None
+        self.caller: Caller | None = None
         self._on_response = on_response
         self._on_failure = on_failure
 

@@ -12,6 +12,7 @@ from raft.core.voter_set import VoterSet
 from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
 from raft.storage.files import Files
 from raft.storage.log import Log, LogConfig
+from raft.transactions import ProducerState
 from raft.types import Endpoint, NodeId, ReplicaKey, Uuid
 from raft.wire.mapping.partition import TopicPartition
 from raft.writers import WriterExpiry, WriterTable
@@ -42,19 +43,19 @@ def endpoint_of(node_id: NodeId) -> Endpoint:
 
 
 def open_directory(
-    kind: type[AnyDirectory], files: Files, node_id: NodeId, plan: Plan, *, entropy: bytes, writers: WriterTable
+    kind: type[AnyDirectory], files: Files, node_id: NodeId, plan: Plan, *, entropy: bytes, producers: ProducerState
 ) -> AnyDirectory:
     """Open and recover a node's directory; see `ReplicaDirectory.open`."""
     identity = ReplicaIdentity(
         topic=TOPIC, topic_id=TOPIC_ID, node_id=node_id, cluster_id=CLUSTER_ID, voters=plan.voters
     )
     config = LogConfig(segment_bytes=plan.disk.segment_bytes, tail_bytes=plan.disk.tail_bytes)
-    return kind.open(files, identity, entropy=entropy, config=config, writers=writers)
+    return kind.open(files, identity, entropy=entropy, config=config, producers=producers)
 
 
-def empty_writer_table(plan: Plan) -> WriterTable:
-    """Return the table of writers with which a node starts."""
-    return WriterTable(expiry=WriterExpiry(newest_kept=plan.clients.newest_kept))
+def empty_producer_state(plan: Plan) -> ProducerState:
+    """Return the tables of writers and transactions with which a node starts."""
+    return ProducerState(WriterTable(expiry=WriterExpiry(newest_kept=plan.clients.newest_kept)))
 
 
 def core_config(directory: ReplicaDirectory, node_id: NodeId, plan: Plan) -> CoreConfig:
@@ -72,6 +73,7 @@ def core_config(directory: ReplicaDirectory, node_id: NodeId, plan: Plan) -> Cor
         request_timeout_ms=timeouts.request_ms,
         election_backoff_max_ms=timeouts.backoff_max_ms,
         fetch_max_bytes=plan.fetch_max_bytes,
+        transaction_max_timeout_ms=plan.clients.transaction_timeout_ms,
     )
 
 

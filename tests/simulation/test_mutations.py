@@ -15,6 +15,11 @@ from tests.simulation.invariants.commitment import LeadersAreComplete
 from tests.simulation.invariants.elections import ElectedByMajority, OneVotePerEpoch
 from tests.simulation.invariants.observer import Invariant
 from tests.simulation.invariants.reads import ReadsAreCommitted
+from tests.simulation.invariants.transactions import (
+    LastStableOffsetIsCorrect,
+    MultipartWritesAreWhole,
+    TransactionsAreAtomic,
+)
 from tests.simulation.invariants.writes import AppendResponsesAreCorrect
 from tests.simulation.mutations.catalogue import MUTATIONS
 from tests.simulation.mutations.clients import core_serves_records_above_the_high_watermark
@@ -34,13 +39,13 @@ _SLOWER_INVARIANTS = (
     ),
     pytest.param(
         append_acknowledged_before_it_is_committed,
-        {AppendResponsesAreCorrect, WriteOutcomesAreCorrect},
+        {AppendResponsesAreCorrect, WriteOutcomesAreCorrect, MultipartWritesAreWhole, TransactionsAreAtomic},
         "HistoryIsLinearizable",
         id="HistoryIsLinearizable",
     ),
     pytest.param(
         core_serves_records_above_the_high_watermark,
-        {ReadsAreCommitted},
+        {ReadsAreCommitted, LastStableOffsetIsCorrect},
         "ReadersFollowCommittedLog",
         id="ReadersFollowCommittedLog",
     ),

@@ -25,7 +25,8 @@ from tests.simulation.run import Outcome, carry_out
 from tests.simulation.starting import DIRECTORY
 from tests.simulation.world import World
 
-_SEEDS = range(14)
+_SEEDS = (*range(14), 26)
+"""The last one is decided by a voter that has lost its disk."""
 
 _EXPECTED_FAILURES = {
     # A voter without its disk elects a candidate that lacks records, or leads an epoch again with another log; or its

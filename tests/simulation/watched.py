@@ -9,17 +9,27 @@ from raft.core import RaftCore
 from raft.core.effects import (
     AppendBatches,
     AppendLeaderChange,
+    ControlBatch,
     Effect,
     ReadRange,
     SendRequest,
     SendResponse,
     TruncateLog,
 )
-from raft.core.events import AppendRequested, AppendsRequested, Event, RequestReceived
-from raft.records.control import leader_change_batch
+from raft.core.events import (
+    AppendRequested,
+    AppendsRequested,
+    Event,
+    ProducerInitRequested,
+    ReadIndexRequested,
+    RequestReceived,
+    TransactionEndRequested,
+)
+from raft.records.control import leader_change_batch, leaders_control_batch
 from raft.records.header import read_header
 from raft.runtime.engine import Engine, OnResponse
 from raft.runtime.replica_disk import ReplicaDisk
+from raft.storage.log import Log
 from raft.types import Batch
 from tests.simulation.broken import ProcessEndedError
 from tests.simulation.event_loop import EventLoop
@@ -66,14 +76,14 @@ class WatchedCore(RaftCore):
     @property
     def waiting_requests(self) -> int:
         """How many requests it holds back."""
-        return len(self._state.parked) + len(self._state.appends)
+        return len(self._state.parked) + len(self._state.appends) + len(self._state.reads)
 
     def handle(self, event: Event, now_ms: int) -> list[Effect]:
         """See `RaftCore.handle`."""
         match event:
             case RequestReceived():
                 self.requests[event.request_id] = event.request
-            case AppendRequested():
+            case AppendRequested() | ProducerInitRequested() | TransactionEndRequested() | ReadIndexRequested():
                 self.requests[event.request_id] = event
             case AppendsRequested():
                 self.requests.update((append.request_id, append) for append in event.appends)
@@ -111,12 +121,18 @@ class WatchedCore(RaftCore):
                     assert not appended, "a step that truncates after it has appended is not supported"
                     truncated += self.log_model.truncate(end_offset)
                 case AppendBatches(batches=batches):
-                    appended += [self.log_model.append(batch) for batch in batches]
+                    appended += [self.log_model.append(self._with_bytes(batch)) for batch in batches]
                 case AppendLeaderChange():
                     appended.append(self.log_model.append(self._leader_change(effect)))
                 case _:
                     pass
         return truncated, appended
+
+    def _with_bytes(self, batch: Batch | ControlBatch) -> Batch:
+        if isinstance(batch, Batch):
+            return batch
+        payload = leaders_control_batch(batch.header, timestamp_ms=self._loop.wall_ms)
+        return Batch(header=read_header(payload), payload=payload)
 
     def _leader_change(self, effect: AppendLeaderChange) -> Batch:
         payload = leader_change_batch(
@@ -168,6 +184,16 @@ class WatchedEngine(Engine):
         """Whether it would handle an event at once."""
         return not (self._events or self._effects or self._is_storing)
 
+    @property
+    def timer_due_ms(self) -> int | None:
+        """When its timer fires; None without one."""
+        return None if self._timer is None else self._timer_due_ms
+
+    def _advance(self) -> None:
+        super()._advance()
+        if self.is_idle and not self._is_ended:
+            self._watch.engine_waits(self._machine)
+
     def carry_out(self, effect: Effect) -> None:
         """See `Engine.carry_out`."""
         if self.is_fatal is not None and self.is_fatal(effect):
@@ -212,16 +238,18 @@ class WatchedDisk(ReplicaDisk):
 
         super().read(read, on_read)
 
-    def read_in_pieces(self, read: ReadRange, look: Callable[[bytes], Found], done: Callable[[Found], None]) -> None:
+    def read_in_pieces(
+        self, read: ReadRange, parse: Callable[[bytes, Log], Found], done: Callable[[Found], None]
+    ) -> None:
         """See `Disk.read_in_pieces`."""
         found: list[bytes] = []
 
-        def look_and_keep(records: bytes) -> Found:
+        def parse_and_keep(records: bytes, log: Log) -> Found:
             found.append(records)
-            return look(records)
+            return parse(records, log)
 
         def on_read(result: Found) -> None:
             self.engine.was_read(read, found[0])
             done(result)
 
-        super().read_in_pieces(read, look_and_keep, on_read)
+        super().read_in_pieces(read, parse_and_keep, on_read)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from raft.storage.directory import ReplicaDirectory
+from raft.transactions import AbortedTransaction
 from raft.types import Batch, ElectionState, Offset
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.log_model import Entry
@@ -52,10 +53,10 @@ class WatchedDirectory(ReplicaDirectory):
         self._written = written
         self._listener = listener
 
-    def append(self, batches: Sequence[Batch]) -> bool:
+    def append(self, batches: Sequence[Batch], aborted: Sequence[AbortedTransaction] = ()) -> bool:
         """See `ReplicaDirectory.append`."""
         self._listener.append_begun([self._written.append(batch) for batch in batches])
-        has_rolled = super().append(batches)
+        has_rolled = super().append(batches, aborted)
         self._listener.append_done()
         return has_rolled
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from raft.client.settings import ClientSettings
+from raft.client.settings import ClientSettings, ReadFrom
 from raft.types import NodeId
 from tests.simulation.clients.caller import Caller
+from tests.simulation.clients.end_reader import EndReader
 from tests.simulation.clients.keyed_writer import KeyedWriter
 from tests.simulation.clients.late_writer import LateWriter
+from tests.simulation.clients.multipart_writer import MultipartWriter
 from tests.simulation.clients.our_client import OurClient
 from tests.simulation.clients.producer import Producer
 from tests.simulation.clients.reader import Reader
 from tests.simulation.clients.stream_reader import StreamReader
+from tests.simulation.clients.transactional_producer import TransactionalProducer
 from tests.simulation.clients.writer import Writer, WriterWorld
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.dice import Dice
@@ -34,7 +37,11 @@ from tests.simulation.run_log import RunLog
 from tests.simulation.run_logger import RunLogger
 from tests.simulation.starting import endpoint_of
 from tests.simulation.timeline import Timeline
+from tests.simulation.transaction_marks import TransactionMarkObserver
 from tests.simulation.versions import Versions
+
+_EXECUTORS = 2
+"""Tasks of a multipart writer at the same time."""
 
 
 class World:
@@ -91,7 +98,7 @@ class World:
         """Start machines, clients and faults."""
         for machine in self.machines:
             self.timeline.after(self._downtimes.between((0, 100)), machine.start)
-        clients: list[Writer | Reader | StreamReader] = [*self.writers, *self.readers]
+        clients: list[Writer | Reader | StreamReader | EndReader] = [*self.writers, *self.readers]
         for client in clients:
             self.timeline.after(self._downtimes.between((0, 500)), client.begin)
         for nemesis in self._nemeses:
@@ -125,6 +132,7 @@ class World:
             self.fingerprint,
             RunLogger(self.run_log),
             MarkObserver(self.marks, self.machines, self.committed),
+            TransactionMarkObserver(self.marks),
             *all_invariants(self.plan, self.machines, self.committed),
         ]
 
@@ -139,7 +147,9 @@ class World:
 
     def _log_clock_jump(self) -> None:
         self.run_log.add("world", "makes the clocks of its clients jump")
-        has_written = any(machine.process and machine.core.writers_image().histories for machine in self.machines)
+        has_written = any(
+            machine.process and machine.core.producers_image().writers.histories for machine in self.machines
+        )
         self.marks.count(Mark.CLIENT_CLOCKS_JUMPED, has_written)
 
     def _on_down(self, machine: Machine) -> None:
@@ -161,11 +171,18 @@ class World:
         for number in range(plan.keyed_writers):
             name = f"query {number}"
             writers.append(KeyedWriter(name, self._client(), self._writer_world(name)))
+        for number in range(plan.multipart_writers):
+            name = f"sink {number}"
+            executors = [self._client() for _ in range(_EXECUTORS)]
+            writers.append(MultipartWriter(name, self._client(), executors, self._writer_world(name)))
+        for number in range(plan.transactional_producers):
+            name = f"transactions {number}"
+            writers.append(TransactionalProducer(name, self._caller(name), self._writer_world(name)))
         return writers
 
-    def _make_readers(self) -> list[Reader | StreamReader]:
+    def _make_readers(self) -> list[Reader | StreamReader | EndReader]:
         plan = self.plan.clients
-        readers: list[Reader | StreamReader] = []
+        readers: list[Reader | StreamReader | EndReader] = []
         for number in range(plan.readers):
             name = f"reader {number}"
             readers.append(
@@ -174,7 +191,18 @@ class World:
         for number in range(plan.stream_readers):
             name = f"stream {number}"
             readers.append(
-                StreamReader(name, self._client(), timeline=self.timeline, dice=self._dice(name), watch=self._watch)
+                StreamReader(
+                    name,
+                    self._client(read_from=self._dice(f"nodes of {name}").pick((ReadFrom.LEADER, ReadFrom.ANY))),
+                    timeline=self.timeline,
+                    dice=self._dice(name),
+                    watch=self._watch,
+                )
+            )
+        for number in range(plan.end_readers):
+            name = f"end {number}"
+            readers.append(
+                EndReader(name, self._client_asking, timeline=self.timeline, dice=self._dice(name), watch=self._watch)
             )
         return readers
 
@@ -188,14 +216,20 @@ class World:
         dice = self._dice(f"way of {name}")
         return Caller(self._new_address(), [machine.node_id for machine in self.machines], self.post_office, dice)
 
-    def _client(self) -> OurClient:
+    def _client_asking(self, number: int) -> OurClient:
+        """Return a client that asks the node with this number first."""
+        first = number % len(self.machines)
+        return self._client([*self.machines[first:], *self.machines[:first]])
+
+    def _client(self, bootstrap: Sequence[Machine] = (), *, read_from: ReadFrom = ReadFrom.LEADER) -> OurClient:
         plan = self.plan.clients
         settings = ClientSettings(
-            bootstrap_servers=tuple(endpoint_of(machine.node_id) for machine in self.machines),
+            bootstrap_servers=tuple(endpoint_of(machine.node_id) for machine in bootstrap or self.machines),
             api_timeout_ms=plan.api_timeout_ms,
             request_timeout_ms=2 * plan.patience_ms,
             patience_ms=plan.patience_ms,
             retry_backoff_ms=plan.retry_ms,
+            read_from=read_from,
         )
         return OurClient(
             self._new_address(), settings, post_office=self.post_office, timeline=self.timeline, watch=self._watch

@@ -5,23 +5,31 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from random import Random
 from types import TracebackType
 from typing import Self
 
+from raft.client import ReadFrom
 from raft.types import Offset
 from tests.soak.clients.appender import Appender
 from tests.soak.clients.keyed_writer import KeyedWriter
+from tests.soak.clients.latest_reader import LatestReader
 from tests.soak.clients.librdkafka import LibrdkafkaProducer, LibrdkafkaReader
 from tests.soak.clients.log_reader import LogReader
+from tests.soak.clients.multipart_writer import MultipartWriter
 from tests.soak.clients.readers import FreshReader, SessionReader
 from tests.soak.clients.stream_planner import StreamPlanner
+from tests.soak.clients.transactional_producer import TransactionalProducer
 from tests.soak.quorum import LONGEST_RECOVERY_S, PATIENT_MS, Quorum
 from tests.workload.history import History
 from tests.workload.worker import Worker
 
 IMPATIENT_MS = 1_500
 """Appends time out during most faults, so that their outcome is unknown."""
+
+_KINDS = 8
+"""Writers of as many kinds, counting both twins, take turns."""
 
 _LONGEST_PAUSE_S = 0.05
 _LIBRDKAFKA_PAUSE_S = 0.01
@@ -44,10 +52,18 @@ class Crowd:
         self._writers = [self._writer(number, Random(f"{seed}-{number}")) for number in range(writer_count)]
         self._log_readers: Sequence[LogReader] = (
             SessionReader("session", history, quorum.settings(api_timeout_ms=PATIENT_MS)),
+            SessionReader("any", history, replace(quorum.settings(api_timeout_ms=PATIENT_MS), read_from=ReadFrom.ANY)),
             LibrdkafkaReader("librdkafka", history, quorum.endpoints),
         )
         self._fresh_reader = FreshReader(
             "fresh", history, quorum.settings(api_timeout_ms=IMPATIENT_MS), Random(f"{seed}-fresh")
+        )
+        self._latest_reader = LatestReader(
+            "latest",
+            history,
+            quorum.settings(api_timeout_ms=IMPATIENT_MS),
+            Random(f"{seed}-latest"),
+            longest_pause_s=_LONGEST_PAUSE_S,
         )
         options = {
             "kraft.bootstrap.servers": ",".join(map(str, quorum.endpoints)),
@@ -80,7 +96,7 @@ class Crowd:
         Raises:
             AssertionError: one does not end.
         """
-        _stop([*self._writers, self._fresh_reader, self._stream_planner])
+        _stop([*self._writers, self._latest_reader, self._fresh_reader, self._stream_planner])
 
     def read_to(self, last_offset: Offset) -> None:
         """Wait until the readers of the whole log have read the record at this offset and ended.
@@ -95,12 +111,18 @@ class Crowd:
 
     @property
     def _workers(self) -> Sequence[Worker]:
-        return [*self._writers, *self._log_readers, self._fresh_reader, self._stream_planner]
+        return [
+            *self._writers,
+            *self._log_readers,
+            self._latest_reader,
+            self._fresh_reader,
+            self._stream_planner,
+        ]
 
     def _writer(self, number: int, dice: Random) -> Worker:
         """Make one writer; the kinds take turns, and the two writers with one writer id have successive numbers."""
         endpoints, history = self._quorum.endpoints, self._history
-        match number % 5:
+        match number % _KINDS:
             case 0:
                 patient = self._quorum.settings(api_timeout_ms=PATIENT_MS)
                 return Appender(f"patient{number}", history, patient, dice, longest_pause_s=_LONGEST_PAUSE_S)
@@ -109,12 +131,17 @@ class Crowd:
                 return Appender(f"impatient{number}", history, impatient, dice, longest_pause_s=_LONGEST_PAUSE_S)
             case 2:
                 return LibrdkafkaProducer(f"librdkafka{number}", history, endpoints, pause_s=_LIBRDKAFKA_PAUSE_S)
+            case 3:
+                return TransactionalProducer(
+                    f"transactional{number}", history, endpoints, dice, longest_pause_s=_LONGEST_PAUSE_S
+                )
             case twin:
                 settings = self._quorum.settings(api_timeout_ms=2 * IMPATIENT_MS)
-                return KeyedWriter(
-                    f"twin{twin - 2}of{number // 5}",
+                kind, writer_id = (KeyedWriter, "key") if twin < 6 else (MultipartWriter, "multipart")
+                return kind(
+                    f"{writer_id}twin{twin % 2}of{number // _KINDS}",
                     history,
-                    f"key{number // 5}",
+                    f"{writer_id}{number // _KINDS}",
                     settings,
                     dice,
                     longest_pause_s=_LONGEST_PAUSE_S,

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 from tests.soak.nemesis import EndedFault
 from tests.workload import checks
-from tests.workload.history import History, LoggedValue
+from tests.workload.history import History
 from tests.workload.replica import Replica
+from tests.workload.transaction_checks import attempts_of
+from tests.workload.transaction_checks import ended as transaction_ends
+from tests.workload.visible_log import VisibleLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +23,10 @@ class Figures:
         acknowledged: values that were acknowledged.
         unknown, unknown_in_log: values that were not acknowledged; how many of these are in the log.
         batches: in the log, control batches included.
+        committed, aborted: transactions in the log, parts of multipart writes included.
         reads, sessions: responses to readers, and in how many sessions.
+        other_reads: responses of nodes that did not lead.
+        looks: last stable offsets that a leader had confirmed.
         stalest_ms: the longest time since the acknowledgement of a record that a read did not see.
         slowest_recovery_s: the longest time from the end of a fault until appends succeeded again.
         faults: how many of each kind.
@@ -31,30 +37,44 @@ class Figures:
     unknown: int
     unknown_in_log: int
     batches: int
+    committed: int
+    aborted: int
     reads: int
     sessions: int
+    other_reads: int
+    looks: int
     stalest_ms: float
     slowest_recovery_s: float
     faults: Mapping[str, int]
 
     @classmethod
-    def of(
-        cls, history: History, ended: Sequence[EndedFault], *, replica: Replica, log: Sequence[LoggedValue]
-    ) -> Figures:
-        """Count; `log` has the data records of the replica."""
-        writes = checks.writes_of(history.appends)
-        logged = {value for _, value in log}
+    def of(cls, history: History, ended: Sequence[EndedFault], *, replica: Replica, visible: VisibleLog) -> Figures:
+        """Count; `visible` is what readers see of the replica."""
+        writes = checks.writes_of(history.all_appends)
+        logged = {value for _, value in visible.records}
         unknown = [write for write in writes if write.acknowledged_ns is None]
         kinds = [fault.kind for fault in ended]
+        committed = sum(transaction.is_committed for transaction in visible.transactions)
+        staleness = checks.staleness_ms(
+            history.reads,
+            writes,
+            visible.records,
+            transactions=visible.transactions,
+            ended=transaction_ends(attempts_of(history.transactions), visible.transactions),
+        )
         return cls(
             leader_changes=replica.leader_changes,
             acknowledged=len(writes) - len(unknown),
             unknown=len(unknown),
             unknown_in_log=sum(write.value in logged for write in unknown),
             batches=len(replica.batches),
+            committed=committed,
+            aborted=len(visible.transactions) - committed,
             reads=len(history.reads),
             sessions=len({read.session for read in history.reads}),
-            stalest_ms=max((late_ms for late_ms, _ in checks.staleness_ms(history.reads, writes, log)), default=0.0),
+            other_reads=sum(read.is_of_reader for read in history.reads),
+            looks=sum(read.is_latest for read in history.reads),
+            stalest_ms=max((late_ms for late_ms, _ in staleness), default=0.0),
             slowest_recovery_s=max((fault.recovery_s for fault in ended), default=0.0),
             faults={kind: kinds.count(kind) for kind in sorted(set(kinds))},
         )
@@ -64,7 +84,9 @@ class Figures:
             (f"{self.leader_changes}", "leader changes"),
             (f"{self.acknowledged}", f"appends acknowledged, in {self.batches} batches"),
             (f"{self.unknown}", f"appends of unknown outcome, {self.unknown_in_log} of them in the log"),
-            (f"{self.reads}", f"reads, in {self.sessions} sessions"),
+            (f"{self.committed}", f"transactions and parts committed, {self.aborted} aborted"),
+            (f"{self.reads}", f"reads, in {self.sessions} sessions, {self.other_reads} of nodes that did not lead"),
+            (f"{self.looks}", "ends of the log that a leader had confirmed"),
             (f"{self.stalest_ms:.0f} ms", "longest time that a session did not see an acknowledged record"),
             (f"{self.slowest_recovery_s:.1f} s", "longest time from the end of a fault until appends succeeded"),
             (f"{sum(self.faults.values())}", "faults:"),

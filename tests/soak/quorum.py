@@ -12,6 +12,7 @@ from raft.client import ClientSettings
 from raft.errors import QuorumUnavailableError
 from tests.network.network import Network
 from tests.node.harness.properties import SHORT_TIMEOUTS, Properties, quorum_properties
+from tests.node.harness.waiting import eventually
 from tests.processes.node_quorum import NodeQuorum
 
 FETCH_TIMEOUT_MS = 700
@@ -21,6 +22,9 @@ LONGEST_RECOVERY_S = 30.0
 
 PATIENT_MS = int(LONGEST_RECOVERY_S * 1000)
 """An API timeout that is longer than every fault."""
+
+LONGEST_TRANSACTION_MS = 10_000
+"""`transaction.max.timeout.ms`: so long is a reader held by a transaction that was left open."""
 
 _SEGMENT_BYTES = 8 << 20
 """The smallest valid size, so that a long run has several segments."""
@@ -55,6 +59,19 @@ class Quorum(NodeQuorum):
     def settings(self, *, api_timeout_ms: int = PATIENT_MS, request_timeout_ms: int = 1_500) -> ClientSettings:
         return super().settings(api_timeout_ms=api_timeout_ms, request_timeout_ms=request_timeout_ms)
 
+    def wait_for_transactions(self) -> None:
+        """Wait until no transaction is open; no client may begin one meanwhile.
+
+        Raises:
+            AssertionError: one is open for longer than the longest timeout.
+        """
+        with self.client() as client:
+            eventually(
+                lambda: client.last_stable_offset() == client.describe_quorum().high_watermark,
+                "no open transaction",
+                within_s=LONGEST_TRANSACTION_MS / 1000 + LONGEST_RECOVERY_S,
+            )
+
     def complaints(self) -> Iterator[str]:
         """Say which errors the nodes have reported, and which epochs had two leaders."""
         yield from self.reported_errors()
@@ -78,6 +95,7 @@ def running_quorum(folder: Path) -> Iterator[Quorum]:
         settings = SHORT_TIMEOUTS | {
             "controller.quorum.fetch.timeout.ms": str(FETCH_TIMEOUT_MS),
             "metadata.log.segment.bytes": str(_SEGMENT_BYTES),
+            "transaction.max.timeout.ms": str(LONGEST_TRANSACTION_MS),
         }
         configurations = quorum_properties(folder, 3, settings, advertise=network.open)
         with Quorum(network, folder, configurations).start() as quorum:

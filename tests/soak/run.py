@@ -14,8 +14,10 @@ from tests.soak.figures import Figures
 from tests.soak.nemesis import EndedFault, Nemesis
 from tests.soak.quorum import CHECK_QUORUM_MS, Quorum, running_quorum
 from tests.workload.history import History
+from tests.workload.plan_checks import overfull
 from tests.workload.replica import Replica, differences
 from tests.workload.verdict import Verdict, judge
+from tests.workload.visible_log import VisibleLog
 
 STALE_ALLOWED_MS = 3 * CHECK_QUORUM_MS
 """A leader that was replaced resigns when no majority has fetched within the check-quorum timeout. When it is
@@ -82,11 +84,19 @@ def run(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Outcome:
     complaints += quorum.complaints()
     # All logs are equal, unless the run ended early. Then the newest one has every committed record.
     newest = max(replicas.values(), key=lambda replica: replica.end)
-    log = newest.records()
-    verdict = judge(history, log, stale_allowed_ms=STALE_ALLOWED_MS, complaints=complaints)
+    visible = VisibleLog.of(newest.batches)
+    complaints += visible.complaints
+    complaints += overfull(history.plans, visible.records, newest.batches)
+    verdict = judge(
+        history,
+        visible.records,
+        transactions=visible.transactions,
+        stale_allowed_ms=STALE_ALLOWED_MS,
+        complaints=complaints,
+    )
     if not verdict.is_fine:
         history.save(folder / _HISTORY)
-    return Outcome(figures=Figures.of(history, ended, replica=newest, log=log), verdict=verdict)
+    return Outcome(figures=Figures.of(history, ended, replica=newest, visible=visible), verdict=verdict)
 
 
 def _run_under_faults(plan: Plan, quorum: Quorum, history: History, note: Callable[[EndedFault], None]) -> None:
@@ -101,13 +111,14 @@ def _run_under_faults(plan: Plan, quorum: Quorum, history: History, note: Callab
         )
         nemesis.inject_faults(plan.duration_s)
         crowd.stop_writing()
+        quorum.wait_for_transactions()
         quorum.settle()
         crowd.read_to(_last_offset(quorum))
 
 
 def _last_offset(quorum: Quorum) -> Offset:
-    """Return the offset of the last data record; no client may write meanwhile."""
-    return Replica.read(quorum.nodes[1].log_dir).records()[-1][0]
+    """Return the offset of the last record that readers see; no client may write meanwhile."""
+    return VisibleLog.of(Replica.read(quorum.nodes[1].log_dir).batches).records[-1][0]
 
 
 def _line(fault: EndedFault, history: History, quorum: Quorum) -> str:

@@ -14,7 +14,7 @@ from tests.soak import __main__ as command
 from tests.soak.faults import FAULTS
 from tests.soak.figures import Figures
 from tests.soak.run import Outcome, Plan, run
-from tests.workload.history import Append, History, Read
+from tests.workload.history import Append, History, Read, Transaction
 from tests.workload.verdict import Verdict
 
 SHORT = Plan(seed=7, duration_s=0, longest_fault_s=1.6)
@@ -24,8 +24,12 @@ FIGURES = Figures(
     unknown=5,
     unknown_in_log=2,
     batches=200,
+    committed=20,
+    aborted=7,
     reads=30,
     sessions=4,
+    other_reads=6,
+    looks=9,
     stalest_ms=12.3,
     slowest_recovery_s=0.4,
     faults={"all killed": 2, "link cut": 1},
@@ -42,6 +46,10 @@ def test_quorum_of_processes_loses_nothing_under_every_kind_of_fault(tmp_path: P
     assert outcome.figures.faults == dict.fromkeys(FAULTS, 1)
     assert outcome.figures.leader_changes >= 3
     assert outcome.figures.acknowledged >= 1000
+    assert outcome.figures.committed >= 100
+    assert outcome.figures.aborted >= 20
+    assert outcome.figures.other_reads >= 20
+    assert outcome.figures.looks >= 100
     assert len(faults) == len(FAULTS)
     assert not left_behind(tmp_path)
 
@@ -81,9 +89,20 @@ def test_command_prints_figures_and_verdict_and_keeps_the_files_of_a_run_that_fa
         folder.rmdir()
 
 
-def test_history_is_saved_as_a_line_for_each_append_and_read(tmp_path: Path) -> None:
+def test_history_is_saved_as_a_line_for_each_append_transaction_and_read(tmp_path: Path) -> None:
     history = History()
     history.appended(Append(client="a", value=b"a-0", invoked_ns=1, acknowledged_ns=2, offset=Offset(3)))
+    history.transacted(
+        Transaction(
+            client="t",
+            values=(b"t-0", b"t-1"),
+            task_sizes=(1, 1),
+            begun_ns=2,
+            wants_commit=True,
+            acknowledged_ns=7,
+            timeout_ms=9,
+        )
+    )
     history.read(
         Read(
             session="r",
@@ -97,7 +116,9 @@ def test_history_is_saved_as_a_line_for_each_append_and_read(tmp_path: Path) -> 
 
     history.save(tmp_path / "history.jsonl")
 
-    append, read = map(json.loads, (tmp_path / "history.jsonl").read_text().splitlines())
+    append, transaction, read = map(json.loads, (tmp_path / "history.jsonl").read_text().splitlines())
     assert append == {"client": "a", "value": "a-0", "invoked_ns": 1, "acknowledged_ns": 2, "offset": 3}
+    assert transaction["values"] == ["t-0", "t-1"]
+    assert transaction["acknowledged_ns"] == 7
     assert read["records"] == [[3, "a-0"]]
     assert read["high_watermark"] is None

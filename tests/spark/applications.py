@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import psutil
 
@@ -20,10 +21,18 @@ class Application(PipedProcess):
         module: the program.
         arguments: of its command line.
         environment: see `PipedProcess`.
+        enter: put before its command, such as a command that enters a network namespace.
     """
 
-    def __init__(self, module: str, *arguments: object, environment: Mapping[str, str] | None = None) -> None:
-        super().__init__(module, [sys.executable, "-m", module, *map(str, arguments)], environment=environment)
+    def __init__(
+        self,
+        module: str,
+        *arguments: object,
+        environment: Mapping[str, str] | None = None,
+        enter: Sequence[str] = (),
+    ) -> None:
+        command = [*enter, sys.executable, "-m", module, *map(str, arguments)]
+        super().__init__(module, command, environment=environment)
         # If two threads wait for one process, the later one gets a wrong exit code and keeps it.
         self._waiting = threading.Lock()
 
@@ -39,6 +48,8 @@ class Application(PipedProcess):
         descendants = psutil.Process(self.pid).children(recursive=True) if self.is_running else []
         self._started.kill()
         for process in descendants:
-            process.kill()
+            # It may have ended since, because its parent did.
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
         psutil.wait_procs(descendants)
         self.wait()

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from raft.local import LocalQuorum
 from tests.spark.frames import Frames
+from tests.spark.lone_log import LoneLog
 from tests.spark.session import put_shared_session_last
 from tests.spark.session import spark as spark
 
@@ -44,3 +45,10 @@ def lone_voter(tmp_path: Path) -> Iterator[LocalQuorum]:
 @pytest.fixture
 def lone_frames(spark: SparkSession, lone_voter: LocalQuorum) -> Frames:
     return Frames(spark, lone_voter.bootstrap_servers)
+
+
+@pytest.fixture
+def lone_log(tmp_path: Path) -> Iterator[LoneLog]:
+    """A log for one test, which makes it lose records."""
+    with LoneLog(tmp_path / "lone-log") as log:
+        yield log

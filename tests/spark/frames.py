@@ -42,7 +42,7 @@ class Frames:
     def end(self) -> int:
         """Return the high watermark of the leader."""
         with self.client() as client:
-            return client.high_watermark()
+            return client.last_stable_offset()
 
     def log(self, start_offset: int = 0) -> list[tuple[int, str | None]]:
         """Return offset and value of every data record, in the order of the log."""

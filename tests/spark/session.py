@@ -21,6 +21,11 @@ def make_session(folder: Path) -> SparkSession:
     """
     # Spark reads PYSPARK_PYTHON, the program of its workers, when the JVM starts.
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    # Defaults of options: an empty file, which tests of tables fill (`tests.spark.defaults`).
+    folder.mkdir(parents=True, exist_ok=True)
+    defaults = folder / "kraft.properties"
+    defaults.touch()
+    os.environ["KRAFT_CONFIG"] = str(defaults)
     spark: SparkSession = (
         SparkSession.builder.appName("tests")
         .master("local[2, 3]")

@@ -25,11 +25,20 @@ class Delivered:
     Args:
         stream: a stream with a column `value`.
         checkpoint: where the query keeps its state.
+        before_batch: called with the number of each micro-batch, which is planned and not read yet.
         on_batch: called with the number of each micro-batch, after its rows are kept.
     """
 
-    def __init__(self, stream: DataFrame, checkpoint: Path, *, on_batch: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self,
+        stream: DataFrame,
+        checkpoint: Path,
+        *,
+        before_batch: Callable[[int], None] | None = None,
+        on_batch: Callable[[int], None] | None = None,
+    ) -> None:
         self.batches: dict[int, list[str | None]] = {}
+        self._before_batch = before_batch
         self._on_batch = on_batch
         self._writer = (
             stream.selectExpr("offset", "cast(value as string) value")
@@ -46,11 +55,15 @@ class Delivered:
         """Start a query that runs until it is stopped."""
         return self._writer.start()
 
-    def run(self, **trigger: Any) -> None:
-        """Run a query to its end; by default that is the end of the log when the query starts."""
-        run_to_end(self._writer.trigger(**(trigger or {"availableNow": True})).start())
+    def run(self, **trigger: Any) -> StreamingQuery:
+        """Run a query to its end; by default that is the end of the log when the query starts. Returns the query."""
+        query = self._writer.trigger(**(trigger or {"availableNow": True})).start()
+        run_to_end(query)
+        return query
 
     def _keep(self, rows: DataFrame, number: int) -> None:
+        if self._before_batch is not None:
+            self._before_batch(number)
         self.batches[number] = [value for _, value in sorted(tuple(row) for row in rows.collect())]
         if self._on_batch is not None:
             self._on_batch(number)

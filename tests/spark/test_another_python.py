@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.spark.applications import Application
+from tests.troubleshooting.messages import NOT_FOUND
 
 pytestmark = pytest.mark.spark
 
@@ -21,4 +22,4 @@ def test_source_is_not_found_when_the_workers_run_a_python_without_it(tmp_path: 
     with Application("tests.spark.bare_application", environment=environment) as application:
         said = application.line()
         assert application.wait() == 0
-    assert "[DATA_SOURCE_NOT_FOUND] Failed to find the data source: kraft" in said
+    assert NOT_FOUND in said

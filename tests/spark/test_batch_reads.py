@@ -20,6 +20,7 @@ pytestmark = pytest.mark.spark
 HEADERS = "array<struct<key:string,value:binary>>"
 
 
+@pytest.mark.kafka_suite(28, 29)
 def test_batch_has_the_rows_that_were_written_when_values_are_of_every_kind(
     frames: Frames, spark: SparkSession
 ) -> None:
@@ -51,6 +52,7 @@ def test_batch_has_the_rows_that_were_written_when_values_are_of_every_kind(
     assert (count, is_recent, epoch >= 1) == (1, True, True)
 
 
+@pytest.mark.kafka_suite(31)
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -84,6 +86,7 @@ def hundred(spark: SparkSession, quorum: LocalQuorum) -> tuple[int, list[str]]:
     return start, values
 
 
+@pytest.mark.kafka_suite(35, 36)
 def test_latest_is_evaluated_at_each_run_when_one_dataframe_is_read_again(frames: Frames) -> None:
     start = frames.end()
     frames.write(frames.values(["first"]))
@@ -102,6 +105,23 @@ def test_latest_is_evaluated_at_each_run_when_one_dataframe_is_read_again(frames
     assert seen(twice) == ["first", "first", "second", "second"]
     assert seen(read.alias("a").join(read.alias("b"), "value")) == ["first", "second"]
     assert seen(frames.spark.sql(f"select value from {view} where value > 'a'")) == ["first", "second"]
+
+
+@pytest.mark.kafka_suite(31, 35)
+def test_tasks_of_a_dataframe_that_is_read_again_have_the_rows_that_were_written_since(frames: Frames) -> None:
+    start = frames.end()
+    frames.write(frames.values(numbered("row", 21)).coalesce(1))
+    read = frames.read(startingOffsets=start, minPartitions=6).selectExpr("cast(value as string) value")
+    rows = read.rdd
+
+    def seen() -> list[list[str]]:
+        return [[row.value for row in task] for task in rows.glom().collect()]
+
+    assert [len(task) for task in seen()] == [3, 4, 3, 4, 3, 4]
+    frames.write(frames.values(numbered("row", 10, start=21)).coalesce(1))
+
+    assert [len(task) for task in seen()] == [3, 4, 3, 4, 3, 14]
+    assert [value for task in seen() for value in task] == numbered("row", 31)
 
 
 def test_control_records_are_rows_when_the_option_includes_them(frames: Frames) -> None:

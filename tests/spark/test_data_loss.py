@@ -22,6 +22,7 @@ def fill(quorum: LocalQuorum, spark: SparkSession, values: list[str]) -> Frames:
     return frames
 
 
+@pytest.mark.kafka_suite(21)
 def test_shorter_log_is_named_and_read_from_its_end_if_data_may_be_lost(spark: SparkSession, tmp_path: Path) -> None:
     data_dir, checkpoint = tmp_path / "quorum", tmp_path / "checkpoint"
     with LocalQuorum.start(data_dir, voters=1) as quorum:
@@ -46,6 +47,7 @@ def test_shorter_log_is_named_and_read_from_its_end_if_data_may_be_lost(spark: S
     assert tolerant.values == numbered("new", 7), "each once, from the end of the log when the loss was detected"
 
 
+@pytest.mark.kafka_suite(21)
 def test_log_with_other_epochs_is_named_and_read_from_where_it_diverges_if_data_may_be_lost(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -71,6 +73,7 @@ def test_log_with_other_epochs_is_named_and_read_from_where_it_diverges_if_data_
     assert tolerant.values == numbered("new", 7)
 
 
+@pytest.mark.kafka_suite(21)
 def test_longer_log_of_the_same_epoch_is_named_and_read_from_the_checkpoint_if_data_may_be_lost(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -96,6 +99,7 @@ def test_longer_log_of_the_same_epoch_is_named_and_read_from_the_checkpoint_if_d
     assert tolerant.values == [*numbered("new", 4, start=5), *numbered("later", 2)]
 
 
+@pytest.mark.kafka_suite(21)
 def test_log_of_lower_epochs_is_named_and_read_from_its_start_if_data_may_be_lost(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -148,6 +152,7 @@ def test_planned_batch_is_not_read_from_another_cluster(
     assert elsewhere.values == []
 
 
+@pytest.mark.kafka_suite(21)
 @pytest.mark.parametrize("fail_on_data_loss", [True, False])
 def test_checkpoint_of_another_cluster_is_rejected_naming_both(
     frames: Frames, lone_frames: Frames, lone_voter: LocalQuorum, tmp_path: Path, fail_on_data_loss: bool

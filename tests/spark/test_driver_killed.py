@@ -18,6 +18,7 @@ FILES = 6
 KILLED_AT_WRITE = 3
 
 
+@pytest.mark.kafka_suite(44)
 def test_every_row_is_written_once_when_the_driver_is_killed_and_another_continues(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

@@ -59,6 +59,7 @@ def test_records_are_read_with_every_codec(frames: Frames) -> None:
     assert {tuple(map(tuple, row.headers)) for row in rows} == {(("by", b"librdkafka"), ("by", None))}
 
 
+@pytest.mark.kafka_suite(2, 3, 4)
 def test_timestamps_choose_where_a_batch_starts_and_ends(frames: Frames) -> None:
     start = frames.end()
     values = numbered("timed", 10)

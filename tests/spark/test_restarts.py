@@ -21,6 +21,7 @@ FILES_A_TIME = 3
 ROWS_A_FILE = 4
 
 
+@pytest.mark.kafka_suite(44, 45)
 def test_streams_continue_when_voters_are_killed_and_restarted(spark: SparkSession, tmp_path: Path) -> None:
     source, expected = Input(tmp_path / "input"), []
 

@@ -20,6 +20,7 @@ from tests.spark.streams import Checkpoint, Input, into_log, run_to_end
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.kafka_suite(44)
 def test_micro_batches_are_written_once_under_their_keys_when_one_is_replayed(
     spark: SparkSession, lone_voter: LocalQuorum, tmp_path: Path
 ) -> None:
@@ -56,6 +57,7 @@ def writers_in(frames: Frames) -> list[tuple[int, int, int]]:
     return found
 
 
+@pytest.mark.kafka_suite(44)
 def test_writes_are_done_once_when_their_responses_are_lost(spark: SparkSession, tmp_path: Path) -> None:
     source = Input(tmp_path / "input")
     for number in range(3):
@@ -72,6 +74,7 @@ def test_writes_are_done_once_when_their_responses_are_lost(spark: SparkSession,
         assert frames.log_values() == [*expected, "by a batch"]
 
 
+@pytest.mark.kafka_suite(44)
 def test_write_in_foreach_batch_is_done_once_for_each_key(frames: Frames, spark: SparkSession, tmp_path: Path) -> None:
     start = frames.end()
     source, path = Input(tmp_path / "input"), tmp_path / "checkpoint"
@@ -124,6 +127,7 @@ def test_rows_of_many_tasks_keep_the_order_of_the_tasks(frames: Frames, spark: S
     assert frames.end() == start + 400, "no rows append nothing"
 
 
+@pytest.mark.kafka_suite(44)
 def test_rows_are_written_once_when_tasks_fail_after_their_write(
     frames: Frames, spark: SparkSession, tmp_path: Path
 ) -> None:

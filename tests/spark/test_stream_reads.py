@@ -18,6 +18,7 @@ from tests.spark.streams import Checkpoint, Delivered, wait_until
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.kafka_suite(1)
 def test_stream_loses_and_doubles_no_row_when_it_is_restarted(frames: Frames, tmp_path: Path) -> None:
     delivered = Delivered(frames.stream(startingOffsets="earliest"), tmp_path)
     frames.write(frames.values(numbered("before", 3)).coalesce(1))
@@ -33,6 +34,7 @@ def test_stream_loses_and_doubles_no_row_when_it_is_restarted(frames: Frames, tm
     assert [len(delivered.batches[number]) for number in (1, 2, 3)] == [5, 5, 5]
 
 
+@pytest.mark.kafka_suite(20)
 def test_checkpoint_has_offsets_in_their_format_and_gets_none_when_nothing_is_new(
     lone_frames: Frames, lone_voter: LocalQuorum, tmp_path: Path
 ) -> None:
@@ -60,6 +62,7 @@ def test_checkpoint_has_offsets_in_their_format_and_gets_none_when_nothing_is_ne
     assert delivered.batches == {0: numbered("row", 3), 1: numbered("row", 2, start=3), 2: []}
 
 
+@pytest.mark.kafka_suite(1, 8)
 def test_stream_from_latest_starts_without_rows_and_continues_there(frames: Frames, tmp_path: Path) -> None:
     frames.write(frames.values(["too early"]))
     end = frames.end()
@@ -75,6 +78,7 @@ def test_stream_from_latest_starts_without_rows_and_continues_there(frames: Fram
     assert delivered.batches == {0: [], 1: ["while stopped"]}
 
 
+@pytest.mark.kafka_suite(8)
 @pytest.mark.parametrize("has_data", [False, True], ids=["without data", "with data"])
 def test_first_batch_from_latest_reads_the_same_when_it_is_replayed(
     frames: Frames, tmp_path: Path, has_data: bool
@@ -99,6 +103,7 @@ def test_first_batch_from_latest_reads_the_same_when_it_is_replayed(
     assert replayed.batches == {0: values if has_data else [], 1: ["later"]}
 
 
+@pytest.mark.kafka_suite(11, 15, 31)
 def test_batches_have_exactly_the_size_of_the_option(frames: Frames, tmp_path: Path) -> None:
     start = frames.end()
     values = numbered("limited", 15)
@@ -135,6 +140,7 @@ def test_batches_have_as_many_rows_as_the_limit_when_control_records_are_between
     assert {number: len(values) for number, values in delivered.batches.items()} == {0: 4, 1: 4, 2: 4}
 
 
+@pytest.mark.kafka_suite(11)
 def test_once_reads_everything_with_any_limit(frames: Frames, tmp_path: Path) -> None:
     start = frames.end()
     frames.write(frames.values(numbered("once", 5)).coalesce(1))
@@ -145,6 +151,7 @@ def test_once_reads_everything_with_any_limit(frames: Frames, tmp_path: Path) ->
     assert delivered.batches == {0: numbered("once", 5)}
 
 
+@pytest.mark.kafka_suite(12)
 def test_limit_may_be_the_largest_number(frames: Frames, tmp_path: Path) -> None:
     start = frames.end()
     frames.write(frames.values(["one"]))
@@ -155,6 +162,7 @@ def test_limit_may_be_the_largest_number(frames: Frames, tmp_path: Path) -> None
     assert delivered.batches == {0: ["one"]}
 
 
+@pytest.mark.kafka_suite(24)
 def test_two_streams_and_a_union_of_two_read_one_log_at_once(frames: Frames, tmp_path: Path) -> None:
     start = frames.end()
     whole = Delivered(frames.stream(startingOffsets=start), tmp_path / "whole")
@@ -176,11 +184,12 @@ def test_two_streams_and_a_union_of_two_read_one_log_at_once(frames: Frames, tmp
     assert Counter(doubled.values) == Counter([*values, *values[5:]])
 
 
+@pytest.mark.kafka_suite(9)
 def test_checkpoint_of_a_later_version_is_rejected_naming_both_versions(frames: Frames, tmp_path: Path) -> None:
     delivered = Delivered(frames.stream(), tmp_path)
     delivered.run()
     checkpoint = Checkpoint(tmp_path)
-    checkpoint.write_offset(0, json.dumps(json.loads(checkpoint.offset(0)) | {"version": 3}))
+    checkpoint.write_offset(0, json.dumps(json.loads(checkpoint.offset(0)) | {"version": 4}))
 
-    with pytest.raises(StreamingQueryException, match="offset has version 3, expected at most 2"):
+    with pytest.raises(StreamingQueryException, match="offset has version 4, expected at most 3"):
         delivered.run()

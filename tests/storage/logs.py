@@ -10,6 +10,7 @@ from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import Record
 from raft.records.split import split_batches
+from raft.storage.data_records import end_of_data
 from raft.storage.files import Files
 from raft.storage.index import OFFSET_ENTRY, TIME_ENTRY
 from raft.storage.log import Log, LogConfig
@@ -77,6 +78,16 @@ def content(log: Log) -> list[Batch]:
 def last_epoch(log: Log) -> Epoch:
     """Return the epoch of the last record, as a node learns it when it starts."""
     return LogView(start=log.start, end_offset=log.end_offset, epochs=log.epochs).last_epoch
+
+
+def found_end_of_data(log: Log, *, start_offset: Offset, max_records: int, end_offset: Offset) -> Offset:
+    """Return what `end_of_data` returns after its last piece."""
+    pieces = end_of_data(log, start_offset=start_offset, max_records=max_records, end_offset=end_offset)
+    while True:
+        try:
+            next(pieces)
+        except StopIteration as end:
+            return Offset(end.value)
 
 
 def dice(seed: object) -> Draw:

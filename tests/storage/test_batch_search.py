@@ -59,6 +59,18 @@ def test_batch_is_found_when_the_upper_half_of_its_offset_differs() -> None:
     assert search(data, min_offset=low) == FoundBatch(position=1, base_offset=Offset(1 << 32))
 
 
+@pytest.mark.parametrize("left_bytes", [0, 1, 60, WINDOW_BYTES, WINDOW_BYTES + 10])
+def test_search_ends_when_the_segment_is_shorter_than_it_was(left_bytes: int) -> None:
+    data = bytes(left_bytes)
+
+    def read(start: int, size_bytes: int) -> bytes:
+        return data[start : start + size_bytes]
+
+    found = BatchSearch(min_offset=Offset(5)).find(read, 0, 3 * WINDOW_BYTES)
+
+    assert found is None
+
+
 def test_search_ends_when_there_are_plausible_headers_everywhere() -> None:
     # 60 headers, each of which claims the 64 MiB after it: all of their checksums would be 4 GiB.
     size_bytes = 64 << 20

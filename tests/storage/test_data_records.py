@@ -12,11 +12,10 @@ from raft.records.header import CHECKED_FROM, HEADER, MAGIC_AT, read_header
 from raft.records.split import split_batches
 from raft.records.stored_header import read_stored_header
 from raft.storage import data_records
-from raft.storage.data_records import end_of_data
 from raft.storage.log import Log
 from raft.types import Batch, Epoch, NodeId, Offset
 from tests.memory_files.files import MemoryFiles
-from tests.storage.logs import batch, batches, open_log
+from tests.storage.logs import batch, batches, found_end_of_data, open_log
 
 epochs = st.lists(st.tuples(st.integers(1, 2), st.lists(st.integers(1, 4), max_size=3)), min_size=1, max_size=6)
 """Of each epoch: how many control batches begin it, and how many records each data batch has."""
@@ -59,7 +58,7 @@ def test_data_records_are_counted_from_any_offset(parts: list[tuple[int, list[in
     end = data.draw(st.integers(start + 1, len(is_data)), label="end")
     most = data.draw(st.integers(1, len(is_data) + 1), label="most")
 
-    found = end_of_data(log, start_offset=Offset(start), max_records=most, end_offset=Offset(end))
+    found = found_end_of_data(log, start_offset=Offset(start), max_records=most, end_offset=Offset(end))
 
     assert found == counted(is_data, start=start, most=most, end=end)
 
@@ -69,7 +68,8 @@ def test_count_ends_early_after_many_epochs(monkeypatch: pytest.MonkeyPatch) -> 
     log, _ = log_of([(1, [2])] * 5)
 
     ends = [
-        end_of_data(log, start_offset=Offset(start), max_records=100, end_offset=log.end_offset) for start in (0, 9)
+        found_end_of_data(log, start_offset=Offset(start), max_records=100, end_offset=log.end_offset)
+        for start in (0, 9)
     ]
 
     assert ends == [9, 15]

@@ -10,8 +10,8 @@ from raft.storage.disk import DiskFiles
 from raft.storage.files import DirectoryLockedError, Files
 from raft.storage.log import LogConfig
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
+from raft.transactions import ProducerState
 from raft.types import ElectionState, Epoch, NodeId, Offset, ReplicaKey, Uuid
-from raft.writers import WriterTable
 from tests.memory_files.files import Call, MemoryFiles
 from tests.storage.logs import batch, batches, content, crash_at_every_call
 
@@ -34,9 +34,9 @@ def opened(
     who: ReplicaIdentity | None = None,
     *,
     config: LogConfig | None = None,
-    writers: WriterTable | None = None,
+    producers: ProducerState | None = None,
 ) -> ReplicaDirectory:
-    return ReplicaDirectory.open(files, who or identity(), entropy=bytes(range(16)), config=config, writers=writers)
+    return ReplicaDirectory.open(files, who or identity(), entropy=bytes(range(16)), config=config, producers=producers)
 
 
 def recovery_point(files: Files) -> Offset:

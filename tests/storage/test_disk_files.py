@@ -65,6 +65,17 @@ def test_read_returns_what_is_left_when_the_file_became_shorter_meanwhile(tmp_pa
     file.close()
 
 
+def test_read_continues_after_a_short_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = DiskFiles(tmp_path).create("data")
+    file.append(b"hello world")
+    read = os.pread
+    # Linux reads at most 2 GiB in a call, and file systems of a network may read less.
+    monkeypatch.setattr(os, "pread", lambda descriptor, size, position: read(descriptor, min(size, 3), position))
+
+    assert (file.read(0, 11), file.read(4, 5), file.read(8, 100)) == (b"hello world", b"o wor", b"rld")
+    file.close()
+
+
 def test_root_is_made_with_the_folders_above_when_missing(tmp_path: Path) -> None:
     files = DiskFiles(tmp_path / "a" / "b")
 

@@ -103,7 +103,13 @@ def test_time_index_keeps_the_entries_before_a_truncation() -> None:
 )
 def test_entry_is_due_after_more_than_the_interval(gone_by: int, entries: int) -> None:
     files = MemoryFiles()
-    indexes = SegmentIndexes(files, offset_index_name="0.index", time_index_name="0.timeindex", base_offset=Offset(0))
+    indexes = SegmentIndexes(
+        files,
+        offset_index_name="0.index",
+        time_index_name="0.timeindex",
+        aborted_index_name="0.txnindex",
+        base_offset=Offset(0),
+    )
     indexes.attach()
 
     indexes.note(batch(0, timestamps_ms=[5]).header, 0)

@@ -13,11 +13,14 @@ from raft.records.header import read_header
 from raft.records.record import Record
 from raft.storage.log import LogConfig
 from raft.storage.producer_snapshot import decode_producer_snapshot, encode_producer_snapshot
+from raft.storage.written_entry import write_written
+from raft.transactions import AbortedTransaction, ProducerState, ProducerStateImage
 from raft.types import FIRST_KEYED_PRODUCER_ID, Batch, BatchHeader, Epoch, Offset, OffsetAndEpoch
-from raft.writers import TableImage, WriterTable, Written
+from raft.writers import TableImage, Written
 from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import crash_at_every_call
 from tests.storage.test_directory import PARTITION, opened
+from tests.transactions.headers import OTHER_PART, PART, data, part, write_commit
 
 KEYED_WRITER = FIRST_KEYED_PRODUCER_ID + 7
 SMALL = LogConfig(segment_bytes=400)
@@ -35,8 +38,8 @@ def written(base_offset: int, *, sequence: int = 0, records: int = 1, checksum: 
     )
 
 
-def image(end_offset: int = 20) -> TableImage:
-    return TableImage(
+def image(end_offset: int = 20) -> ProducerStateImage:
+    writers = TableImage(
         end_offset=Offset(end_offset),
         log_time_ms=1234,
         first_log_time_ms=12,
@@ -45,6 +48,7 @@ def image(end_offset: int = 20) -> TableImage:
             KEYED_WRITER: (written(9, checksum=(1 << 64) - 1),),
         },
     )
+    return ProducerStateImage(writers=writers)
 
 
 @pytest.mark.rule("LOG-22")
@@ -67,6 +71,37 @@ def sealed(body: bytes) -> bytes:
     return struct.pack(">hI", 1, crc32c(body)) + body
 
 
+@pytest.mark.rule("LOG-22")
+def test_write_of_more_records_than_an_int32_counts_is_in_the_snapshot() -> None:
+    state = ProducerState()
+    state.appended(data(PART, 0))
+    state.appended(write_commit(part(PART, records=(1 << 31) - 1), part(OTHER_PART, records=1), at=1))
+    image = state.image(Offset(2))
+
+    assert decode_producer_snapshot(encode_producer_snapshot(image), end_offset=Offset(2)) == image
+
+
+def test_snapshot_of_version_1_is_read_with_its_shorter_entries() -> None:
+    entry = struct.pack(">qhiqiqiq", 5, 2, 0, 1, 0, 1001, -1, -1)
+    batch = struct.pack(">b", 1) + struct.pack(">hiiqqqbQ", 2, 0, 1, 1, 2, 1001, 0, 0)
+    content = sealed(struct.pack(">i", 1) + entry + struct.pack(">4shqq", b"KSPK", 1, 5, 4) + batch)
+
+    assert decode_producer_snapshot(content, end_offset=Offset(20)).writers.histories == {5: (written(1),)}
+
+
+def of_producers(*producers: tuple[int, int]) -> bytes:
+    """A snapshot without transactions, with these producer ids, and so many batches of each."""
+    entries = b"".join(struct.pack(">qhiqiqiq", each, 2, 0, 1, 0, 1001, -1, -1) for each, _batches in producers)
+    histories = (struct.pack(">b", batches) + write_written(written(1)) * batches for _id, batches in producers)
+    return sealed(
+        struct.pack(">i", len(producers))
+        + entries
+        + struct.pack(">4shqq", b"KSPK", 2, 5, 4)
+        + b"".join(histories)
+        + bytes(12)
+    )
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -76,14 +111,32 @@ def sealed(body: bytes) -> bytes:
         pytest.param(sealed(struct.pack(">i", 5)), "with 5 producers in 10 bytes", id="count"),
         pytest.param(sealed(struct.pack(">i", -1)), "with -1 producers", id="negative count"),
         pytest.param(sealed(struct.pack(">i", 0)), "of Kafka, without the part", id="Kafka's own"),
-        pytest.param(sealed(struct.pack(">i4sh", 0, b"KSPK", 2) + bytes(16)), "second part has version 2", id="ours"),
+        pytest.param(sealed(struct.pack(">i4sh", 0, b"KSPK", 3) + bytes(16)), "second part has version 3", id="ours"),
         pytest.param(sealed(struct.pack(">i4shqq", 0, b"KSPK", 1, -1, -1) + b"?"), "1 bytes behind", id="more"),
         pytest.param(sealed(struct.pack(">i4sh", 0, b"KSPK", 1)), "incomplete", id="ours incomplete"),
+        pytest.param(of_producers((5, 0)), "with 0 batches of producer id 5", id="producer without batches"),
+        pytest.param(of_producers((6, 1), (5, -1)), "with -1 batches of producer id 5", id="negative batches"),
+        pytest.param(of_producers((5, 1), (6, 1), (5, 2)), "with 2 batches of producer id 5", id="producer twice"),
     ],
 )
 def test_snapshot_is_refused_with_the_reason(content: bytes, reason: str) -> None:
     with pytest.raises(DecodeError, match=reason):
         decode_producer_snapshot(content, end_offset=Offset(20))
+
+
+def test_snapshot_is_read_when_each_producer_has_batches() -> None:
+    found = decode_producer_snapshot(of_producers((5, 1), (6, 2)), end_offset=Offset(20))
+
+    assert found.writers.histories == {5: (written(1),), 6: (written(1),) * 2}
+
+
+@pytest.mark.rule("LOG-22")
+def test_snapshot_is_refused_when_it_ends_early_with_a_good_checksum() -> None:
+    body = encode_producer_snapshot(image())[6:]
+
+    for size_bytes in range(len(body)):
+        with pytest.raises(DecodeError):
+            decode_producer_snapshot(sealed(body[:size_bytes]), end_offset=Offset(20))
 
 
 def test_snapshot_is_refused_when_a_batch_is_past_its_end() -> None:
@@ -106,8 +159,8 @@ def produce(offset: int, *, producer_id: int = 5, sequence: int | None = None) -
     return Batch(header=read_header(payload), payload=payload)
 
 
-def table_of(headers: list[BatchHeader]) -> WriterTable:
-    table = WriterTable()
+def table_of(headers: list[BatchHeader]) -> ProducerState:
+    table = ProducerState()
     for header in headers:
         table.appended(header)
     return table
@@ -115,8 +168,8 @@ def table_of(headers: list[BatchHeader]) -> WriterTable:
 
 def run(files: MemoryFiles, batches: list[Batch], *, committed: int = 12) -> None:
     """Append one batch after the other, with a snapshot wherever a segment was begun."""
-    table = WriterTable()
-    directory = opened(files, config=SMALL, writers=table)
+    table = ProducerState()
+    directory = opened(files, config=SMALL, producers=table)
     for batch in batches:
         table.appended(batch.header)
         if directory.append([batch]):
@@ -141,13 +194,13 @@ def test_table_is_that_of_the_log_when_a_start_begins_with_a_snapshot() -> None:
     assert len(snapshots(files)) == 2, "the newest two are kept"
     counted: list[Offset] = []
 
-    class Counting(WriterTable):
-        def appended(self, header: BatchHeader) -> None:
+    class Counting(ProducerState):
+        def appended(self, header: BatchHeader) -> AbortedTransaction | None:
             counted.append(header.base_offset)
-            super().appended(header)
+            return super().appended(header)
 
     table = Counting()
-    opened(files, config=SMALL, writers=table).close()
+    opened(files, config=SMALL, producers=table).close()
 
     assert table.image(Offset(12)) == table_of([batch.header for batch in WRITTEN]).image(Offset(12))
     assert counted == [offset for offset in range(12) if offset >= int(snapshots(files)[-1][:20])]
@@ -160,9 +213,9 @@ def test_damaged_snapshot_is_skipped_with_a_warning(damaged: int, caplog: pytest
     run(files, WRITTEN)
     for name in snapshots(files)[-damaged:]:
         files.flip_bit(f"{PARTITION}/{name}", 20)
-    table = WriterTable()
+    table = ProducerState()
 
-    opened(files, config=SMALL, writers=table).close()
+    opened(files, config=SMALL, producers=table).close()
 
     assert table.image(Offset(12)) == table_of([batch.header for batch in WRITTEN]).image(Offset(12))
     assert len(caplog.records) == damaged
@@ -174,8 +227,8 @@ def test_snapshot_above_a_truncation_is_removed_before_the_offsets_are_written_a
     files = MemoryFiles()
     run(files, WRITTEN)
     last = int(snapshots(files)[-1][:20])
-    table = WriterTable()
-    directory = opened(files, config=SMALL, writers=table)
+    table = ProducerState()
+    directory = opened(files, config=SMALL, producers=table)
 
     directory.truncate(Offset(last - 1))
 
@@ -189,8 +242,8 @@ def test_batches_that_may_be_truncated_can_be_undone_though_a_snapshot_includes_
     files = MemoryFiles()
     run(files, WRITTEN, committed=5)
     assert int(snapshots(files)[0][:20]) > 5
-    table = WriterTable()
-    directory = opened(files, config=SMALL, writers=table)
+    table = ProducerState()
+    directory = opened(files, config=SMALL, producers=table)
 
     directory.truncate(Offset(5))
     table.truncated(Offset(5))
@@ -208,9 +261,9 @@ def test_snapshot_past_the_end_of_the_log_is_gone_after_a_start() -> None:
     log = next(name for name in reversed(files.names_in(PARTITION)) if name.endswith(".log"))
     last = int(log[:20])
     files.lose(f"{PARTITION}/{log}")
-    table = WriterTable()
+    table = ProducerState()
 
-    directory = opened(files, config=SMALL, writers=table)
+    directory = opened(files, config=SMALL, producers=table)
 
     assert directory.log.end_offset == last
     assert table.image(Offset(last)) == table_of([batch.header for batch in WRITTEN[:last]]).image(Offset(last))
@@ -225,9 +278,9 @@ def test_table_forgets_committed_batches_that_an_operator_truncated() -> None:
     last = max(int(name[:20]) for name in files.names_in(PARTITION) if name.endswith(".log"))
     assert int(snapshots(files)[-1][:20]) > last, "the newest snapshot counts in what is cut"
     files.lose(f"{PARTITION}/{last:020d}.log")
-    table = WriterTable()
+    table = ProducerState()
 
-    directory = opened(files, config=SMALL, writers=table)
+    directory = opened(files, config=SMALL, producers=table)
 
     assert directory.log.end_offset == directory.committed_offset == last
     assert table.image(Offset(last)) == table_of([batch.header for batch in WRITTEN[:last]]).image(Offset(last))
@@ -250,8 +303,8 @@ def test_table_is_that_of_the_log_when_the_power_fails_at_any_call() -> None:
     other = [*WRITTEN[:5], *(produce(offset, producer_id=6, sequence=offset - 5) for offset in range(5, 12))]
 
     def truncate_and_go_on(files: MemoryFiles) -> None:
-        table = WriterTable()
-        directory = opened(files, config=SMALL, writers=table)
+        table = ProducerState()
+        directory = opened(files, config=SMALL, producers=table)
         directory.truncate(Offset(5))
         directory.close()
         run_on = table_of([batch.header for batch in WRITTEN[:5]])
@@ -266,8 +319,8 @@ def test_table_is_that_of_the_log_when_the_power_fails_at_any_call() -> None:
         directory.close()
 
     for case, files in crash_at_every_call(lambda files: run(files, WRITTEN, committed=5), truncate_and_go_on):
-        table = WriterTable()
-        directory = opened(files, config=SMALL, writers=table)
+        table = ProducerState()
+        directory = opened(files, config=SMALL, producers=table)
         end = directory.log.end_offset
         logs = [batches[:end] for batches in (WRITTEN, other)]
         images = [table_of([batch.header for batch in batches]).image(end) for batches in logs]

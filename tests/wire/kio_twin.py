@@ -19,6 +19,9 @@ from raft.codec import Message
 from raft.types import ZERO_UUID, Uuid
 from raft.uuids import uuid_bytes
 
+_OLD_VERSIONS = "v3andbelow"
+"""Kafka names fields by the versions that have them where later versions have others."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -61,8 +64,9 @@ def kio_decode(twin_class: Any, encoded: bytes) -> Any:
 
 
 def _plain(name: str) -> str:
-    """A field's name without the underscores and units in which the two differ."""
-    return name.replace("_", "").removesuffix("ms")
+    """A field's name without the underscores, versions and units in which the two differ."""
+    plain = name.replace("_", "").removesuffix("ms")
+    return plain.removeprefix(_OLD_VERSIONS).removesuffix(_OLD_VERSIONS)
 
 
 def _convert(value: Any, metadata: Any, hint: Any) -> Any:

@@ -21,12 +21,18 @@ def test_table_has_the_apis_and_versions_of_kafka_4_3() -> None:
         ("ApiVersions", 18): "0-4",
         ("InitProducerId", 22): "0-6",
         ("OffsetForLeaderEpoch", 23): "2-4",
+        ("AddPartitionsToTxn", 24): "0-3",
+        ("EndTxn", 26): "0-5",
+        ("WriteTxnMarkers", 27): "1-2",
         ("Vote", 52): "0-2",
         ("BeginQuorumEpoch", 53): "0-1",
         ("EndQuorumEpoch", 54): "0-1",
         ("DescribeQuorum", 55): "0-2",
         ("FetchSnapshot", 59): "0-1",
         ("DescribeCluster", 60): "0-2",
+        ("DescribeProducers", 61): "0",
+        ("DescribeTransactions", 65): "0",
+        ("ListTransactions", 66): "0-1",
         ("UpdateRaftVoter", 82): "0",
     }
 

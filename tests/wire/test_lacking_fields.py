@@ -44,6 +44,7 @@ REFUSED = {
     "InitProducerIdRequest.keep_prepared_txn",
     "InitProducerIdResponse.ongoing_txn_producer_id",
     "InitProducerIdResponse.ongoing_txn_producer_epoch",
+    "ListTransactionsRequest.duration_filter",
     "VoteRequest.topics.partitions.pre_vote",
     "VoteResponse.node_endpoints",
     "BeginQuorumEpochResponse.node_endpoints",

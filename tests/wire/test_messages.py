@@ -14,10 +14,13 @@ KNOWN_TO_KIO = {
     # kio knows only the error codes of its time, and keeps times as datetime: it ends in the year 9999, and rounds
     # milliseconds by way of a float.
     "error_code": st.integers(-1, 133),
-    # Only this project has these fields (CLIENT-15); with their defaults they are left out, and the bytes are Kafka's.
+    "partition_error_code": st.integers(-1, 133),
+    # Only this project has these fields; with their defaults they are left out, and the bytes are Kafka's.
     "batch_plan_request": st.just(BatchPlanRequest()),
     "batch_plan": st.just(BatchPlan()),
+    "is_linearizable": st.just(False),
     "log_append_time_ms": st.integers(0, 253_402_300_799).map(lambda seconds: seconds * 1000),
+    "transaction_start_time_ms": st.integers(0, 253_402_300_799).map(lambda seconds: seconds * 1000),
 }
 
 

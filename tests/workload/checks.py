@@ -17,8 +17,10 @@ from itertools import pairwise
 
 from raft.types import Offset
 from tests.workload.history import Append, LoggedValue, Read
+from tests.workload.visible_log import LoggedTransaction
 
 _MILLISECOND_NS = 1_000_000
+_NEVER_ENDED = 1 << 63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,35 +146,68 @@ def reads_that_go_back(reads: Iterable[Read]) -> Iterator[str]:
 
 
 def staleness_ms(
-    reads: Iterable[Read], writes: Iterable[Write], log: Sequence[LoggedValue]
+    reads: Iterable[Read],
+    writes: Iterable[Write],
+    log: Sequence[LoggedValue],
+    *,
+    transactions: Iterable[LoggedTransaction] = (),
+    ended: Iterable[tuple[Offset, int]] = (),
 ) -> Iterator[tuple[float, Read]]:
-    """Yield each read that missed an acknowledged record, and how long ago that was acknowledged when it was sent."""
+    """Yield each read that missed an acknowledged record, and for how long it was known that it had to see it.
+
+    A record behind an open transaction cannot be seen. So a last stable offset at which a transaction begins is old
+    only once anything is acknowledged that is not before the end marker of this transaction.
+
+    Args:
+        reads: the reads; those without a high watermark do not count.
+        writes: the writes.
+        log: the data records that readers may see.
+        transactions: those of the log.
+        ended: offset of the marker, and time of its acknowledgement, of transactions whose end was acknowledged.
+    """
     places = _places(log)
     acknowledged = sorted(
-        (places[write.value], write.acknowledged_ns)
-        for write in writes
-        if write.acknowledged_ns is not None and write.value in places
+        (
+            *ended,
+            *(
+                (places[write.value], write.acknowledged_ns)
+                for write in writes
+                if write.acknowledged_ns is not None and write.value in places
+            ),
+        )
     )
     offsets = [offset for offset, _ in acknowledged]
     # By position: the earliest acknowledgement of this offset and all later ones.
     first_ns = [acknowledged_ns for _, acknowledged_ns in acknowledged]
     for at in range(len(first_ns) - 2, -1, -1):
         first_ns[at] = min(first_ns[at], first_ns[at + 1])
+    end_offsets = {transaction.first_offset: transaction.end_offset for transaction in transactions}
     for read in reads:
-        at = len(offsets) if read.high_watermark is None else bisect_left(offsets, read.high_watermark)
+        shown = read.high_watermark
+        if shown is None:
+            continue
+        missed = Offset((end_offsets[shown] or _NEVER_ENDED) - 1) if shown in end_offsets else shown
+        at = bisect_left(offsets, missed)
         if at < len(offsets) and first_ns[at] < read.invoked_ns:
             yield (read.invoked_ns - first_ns[at]) / _MILLISECOND_NS, read
 
 
-def too_stale(
-    reads: Iterable[Read], writes: Iterable[Write], log: Sequence[LoggedValue], *, allowed_ms: float
-) -> Iterator[str]:
-    """No read, of a new session either, misses a record that was acknowledged longer ago than is allowed."""
-    for late_ms, read in staleness_ms(reads, writes, log):
-        if late_ms > allowed_ms:
+def too_stale(staleness: Iterable[tuple[float, Read]], *, allowed_ms: float) -> Iterator[str]:
+    """No read, of a new session either, misses a record that was acknowledged longer ago than is allowed.
+
+    A last stable offset that a leader has confirmed misses none that was acknowledged before it was asked for (READ-1).
+
+    Args:
+        staleness: see `staleness_ms`.
+        allowed_ms: for a leader that has not noticed yet that it was replaced.
+    """
+    for late_ms, read in staleness:
+        expected_ms = 0 if read.is_latest else allowed_ms
+        if late_ms > expected_ms:
+            what = "was told that the log ends at" if read.is_latest else "saw high watermark"
             yield (
-                f"{read.session} saw high watermark {read.high_watermark} {late_ms:.0f} ms after a record above it was "
-                f"acknowledged; expected at most {allowed_ms:.0f} ms"
+                f"{read.session} {what} {read.high_watermark} {late_ms:.0f} ms after a record above it was "
+                f"acknowledged; expected at most {expected_ms:.0f} ms"
             )
 
 

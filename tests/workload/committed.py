@@ -10,7 +10,7 @@ from tests.node.harness.batches import batches_in, records_of
 def read_all(client: Client) -> list[Record]:
     """Return every committed data record, in order."""
     records: list[Record] = []
-    offset, end = client.log_start_offset(), client.high_watermark()
+    offset, end = client.log_start_offset(), client.last_stable_offset()
     while offset < end:
         batches = batches_in(client.fetch(offset, max_bytes=1 << 20).records)
         records += records_of(batches)

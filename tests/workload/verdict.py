@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from tests.workload import checks
 from tests.workload.history import History, LoggedValue
+from tests.workload.transaction_checks import attempts_of, disordered, ended, seen_too_early, torn
+from tests.workload.visible_log import LoggedTransaction
 
 _SHOWN = 20
 
@@ -44,17 +46,27 @@ class Verdict:
 
 
 def judge(
-    history: History, log: Sequence[LoggedValue], *, stale_allowed_ms: float = 0, complaints: Iterable[str] = ()
+    history: History,
+    log: Sequence[LoggedValue],
+    *,
+    transactions: Sequence[LoggedTransaction] = (),
+    stale_allowed_ms: float = 0,
+    complaints: Iterable[str] = (),
 ) -> Verdict:
     """Compare what clients saw with the final log.
 
     Args:
         history: what the clients saw.
-        log: its data records, in order.
+        log: the data records that readers may see, in order.
+        transactions: those of the log; see `VisibleLog`.
         stale_allowed_ms: for how long a session may miss a record that was acknowledged to another client.
         complaints: what is known to be wrong already.
     """
-    writes = checks.writes_of(history.appends)
+    writes = checks.writes_of(history.all_appends)
+    attempts = attempts_of(history.transactions)
+    staleness = checks.staleness_ms(
+        history.reads, writes, log, transactions=transactions, ended=ended(attempts, transactions)
+    )
     return Verdict(
         lost=[*checks.lost(writes, log)],
         doubled=[*checks.doubled(log)],
@@ -67,6 +79,9 @@ def judge(
             *checks.out_of_order(history.appends),
             *checks.unfaithful_reads(history.reads, log),
             *checks.reads_that_go_back(history.reads),
-            *checks.too_stale(history.reads, writes, log, allowed_ms=stale_allowed_ms),
+            *checks.too_stale(staleness, allowed_ms=stale_allowed_ms),
+            *torn(attempts, log),
+            *disordered(attempts, log),
+            *seen_too_early(attempts, transactions, history.reads),
         ],
     )

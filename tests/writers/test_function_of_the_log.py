@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from raft.errors import ErrorCode
 from raft.storage.producer_snapshot import decode_producer_snapshot, encode_producer_snapshot
+from raft.transactions import ProducerStateImage
 from raft.types import FIRST_KEYED_PRODUCER_ID, BatchHeader, Offset
 from raft.writers import Accepted, Refused, Repeated, Verdict, WriterExpiry, WriterTable
 from tests.writers.headers import KEYED_WRITER, produced
@@ -160,7 +161,8 @@ class TableAgainstLog(RuleBasedStateMachine):
         for header in self.log[:cut]:
             self.table.appended(header)
         end = self.log[cut - 1].end_offset if cut else Offset(0)
-        image = decode_producer_snapshot(encode_producer_snapshot(self.table.image(end)), end_offset=end)
+        written = encode_producer_snapshot(ProducerStateImage(writers=self.table.image(end)))
+        image = decode_producer_snapshot(written, end_offset=end).writers
         self.table = WriterTable(max_producers=MAX_PRODUCERS, expiry=EXPIRY)
         self.table.restore(image)
         self.table.committed(end)

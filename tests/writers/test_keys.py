@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raft.types import FIRST_KEYED_PRODUCER_ID
-from raft.writers.keys import MAX_VERSION, WriteKey, version_of
+from raft.types import FIRST_KEYED_PRODUCER_ID, FIRST_PART_PRODUCER_ID
+from raft.writers.keys import MAX_VERSION, PARTS_OF_A_WRITE, WriteId, WriteKey, is_reserved, tag_of, version_of
 
 
 @given(st.integers(0, MAX_VERSION))
@@ -63,3 +63,57 @@ def test_version_is_in_epoch_and_sequence(version: int, producer_epoch: int, bas
 def test_version_out_of_range_is_refused_and_named(version: int) -> None:
     with pytest.raises(ValueError, match=f"write version {version}: expected 0 to {MAX_VERSION}"):
         WriteKey("a query", version)
+
+
+LAST_PRODUCER_ID = (1 << 63) - 1
+
+write_ids = st.builds(WriteId, st.integers(FIRST_KEYED_PRODUCER_ID, LAST_PRODUCER_ID), st.integers(0, MAX_VERSION))
+
+
+@pytest.mark.rule("TXN-6")
+@given(write_ids)
+def test_write_is_found_again_by_the_transactional_id_of_its_parts(write: WriteId) -> None:
+    assert WriteId.parse(write.transactional_id) == write
+    assert is_reserved(write.transactional_id)
+
+
+def test_transactional_id_of_a_write_is_for_ever_what_it_was_when_it_was_first_sent() -> None:
+    write = WriteKey("a", 3).write_id
+
+    assert write.transactional_id == f"kraft-write:{(1 << 62) + (0xCA978112CA1BBDCA >> 2)}:3"
+
+
+@pytest.mark.rule("TXN-6")
+@pytest.mark.parametrize(
+    "transactional_id",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("orders", id="of a producer of Kafka"),
+        pytest.param("kraft-write", id="no numbers"),
+        pytest.param(f"kraft-write:{FIRST_KEYED_PRODUCER_ID}", id="no version"),
+        pytest.param(f"kraft-write:{FIRST_KEYED_PRODUCER_ID}:3:4", id="one number too many"),
+        pytest.param(f"kraft-write:{FIRST_KEYED_PRODUCER_ID}:", id="empty version"),
+        pytest.param(f"kraft-write:{FIRST_KEYED_PRODUCER_ID}:-1", id="negative version"),
+        pytest.param("kraft-write:" + "9" * 5000 + ":1", id="producer id of too many digits"),
+        pytest.param(f"kraft-write:{FIRST_KEYED_PRODUCER_ID}:" + "9" * 5000, id="version of too many digits"),
+        pytest.param(f"kraft-write:0{FIRST_KEYED_PRODUCER_ID}:3", id="producer id with a zero in front"),
+        pytest.param(f"kraft-write:{FIRST_KEYED_PRODUCER_ID}:03", id="version with a zero in front"),
+        pytest.param(f"kraft-write:{FIRST_KEYED_PRODUCER_ID}:\u0663", id="digits of another script"),
+        pytest.param(f"kraft-write:{FIRST_KEYED_PRODUCER_ID}:{MAX_VERSION + 1}", id="version too large"),
+        pytest.param(f"kraft-write:{FIRST_KEYED_PRODUCER_ID - 1}:3", id="producer id of a part"),
+        pytest.param(f"kraft-write:{LAST_PRODUCER_ID + 1}:3", id="producer id too large"),
+        pytest.param(f"kraft-writes:{FIRST_KEYED_PRODUCER_ID}:3", id="another prefix"),
+    ],
+)
+def test_transactional_id_that_no_write_has_is_not_one_of_a_write(transactional_id: str) -> None:
+    assert WriteId.parse(transactional_id) is None
+
+
+@pytest.mark.rule("TXN-6")
+@given(write_ids, st.integers(0, PARTS_OF_A_WRITE - 1))
+def test_producer_id_of_a_part_has_the_tag_of_its_write(write: WriteId, number: int) -> None:
+    producer_id = write.part_producer_id(number)
+
+    assert FIRST_PART_PRODUCER_ID <= producer_id < FIRST_KEYED_PRODUCER_ID
+    assert tag_of(producer_id) == write.tag
+    assert producer_id % PARTS_OF_A_WRITE == number

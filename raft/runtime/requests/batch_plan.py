@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 from raft.storage.data_records import end_of_data
 from raft.storage.log import Log
+from raft.storage.sizes import end_of_bytes
 from raft.types import Offset
 from raft.wire.messages.offset_for_leader_epoch import BatchPlan, BatchPlanRequest, LogPlace
 
 
-def plan_batch(log: Log, request: BatchPlanRequest, high_watermark: Offset) -> BatchPlan:
-    """Plan a batch. Runs as a job of the disk.
+def plan_batch(log: Log, request: BatchPlanRequest, last_stable_offset: Offset) -> Generator[None, None, BatchPlan]:
+    """Plan a batch. Runs as a job of the disk, in pieces: it yields between them.
 
     Args:
         log: the log of this node.
-        request: where the batch starts, and how many records it may hold.
-        high_watermark: everything below is committed.
+        request: where the batch starts, and how many records and bytes it may hold.
+        last_stable_offset: everything below is committed, and no transaction is open there.
 
     Returns:
         The bounds of the committed log; also the start and the end of the batch, if the start is within the bounds.
     """
-    bounds = BatchPlan(log_start_offset=log.start_offset, high_watermark=high_watermark)
-    if not log.start_offset <= request.start_offset <= high_watermark:
+    bounds = BatchPlan(log_start_offset=log.start_offset, last_stable_offset=last_stable_offset)
+    if not log.start_offset <= request.start_offset <= last_stable_offset:
         return bounds
     start = Offset(request.start_offset)
     # If the end is before the start, the batch is empty.
-    end = max(start, high_watermark if request.end_offset < 0 else Offset(min(request.end_offset, high_watermark)))
+    end = max(
+        start, last_stable_offset if request.end_offset < 0 else Offset(min(request.end_offset, last_stable_offset))
+    )
     if request.max_records > 0 and start < end:
-        end = end_of_data(log, start_offset=start, max_records=request.max_records, end_offset=end)
+        end = yield from end_of_data(log, start_offset=start, max_records=request.max_records, end_offset=end)
+        if start < log.start_offset:
+            # A snapshot has replaced the log between two pieces.
+            return BatchPlan(log_start_offset=log.start_offset, last_stable_offset=last_stable_offset)
+    size_bytes = -1
+    if request.max_bytes > 0:
+        end, size_bytes = end_of_bytes(log, start_offset=start, max_bytes=request.max_bytes, end_offset=end)
     return BatchPlan(
         log_start_offset=bounds.log_start_offset,
-        high_watermark=bounds.high_watermark,
+        last_stable_offset=bounds.last_stable_offset,
         start=_place(log, start),
         end=_place(log, end),
+        size_bytes=size_bytes,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from raft.config import NodeConfig
@@ -14,6 +14,7 @@ from raft.runtime.caller import Caller
 from raft.runtime.disk import Disk
 from raft.runtime.engine import Engine
 from raft.runtime.fault_log import FaultLog
+from raft.runtime.list_pace import ListPace
 from raft.runtime.requests.relay import Relay
 from raft.runtime.response_budget import ResponseBudget
 from raft.runtime.scheduler import Scheduler
@@ -42,6 +43,7 @@ class Context:
         scheduler: tells the time, and runs actions later.
         admissions: checks appends.
         responses: bounds the bytes of fetch responses to clients.
+        lists: bounds how often all transactions are listed.
         relay: sends DescribeQuorum requests to the leader.
         refusals: logs refused requests.
         voter_addresses: the addresses of the voters; None accepts requests in a voter's name from any address.
@@ -60,6 +62,7 @@ class Context:
     refusals: FaultLog
     voter_addresses: VoterAddresses | None
     draw: Draw
+    lists: ListPace = field(default_factory=ListPace)
 
     @property
     def node_id(self) -> NodeId:

@@ -1,12 +1,12 @@
-"""FindCoordinator and JoinGroup: this quorum supports neither consumer groups nor transactions (CLIENT-14).
+"""FindCoordinator and JoinGroup: the leader coordinates transactions; there are no consumer groups (CLIENT-14).
 
-A client that finds no coordinator retries, in some clients for ever. So each request gets a response that ends the
-client's call, chosen by how the clients handle it:
+A client that finds no coordinator retries, in some clients for ever. So a request that cannot be served gets a response
+that ends the client's call, chosen by how the clients handle it:
 
     consumer groups    This node is named as coordinator. The requests that follow are not supported, which librdkafka,
                        Java and aiokafka report at once; but aiokafka retries JoinGroup for ever unless it is refused.
-    transactions       CLUSTER_AUTHORIZATION_FAILED is the only error that is fatal to librdkafka and whose message the
-                       Java producer shows.
+    transactions       Where they are refused (`raft.records.strict`), CLUSTER_AUTHORIZATION_FAILED is the only error
+                       that is fatal to librdkafka and whose message the Java producer shows.
 """
 
 from __future__ import annotations
@@ -64,11 +64,31 @@ def _coordinator(context: Context, caller: Caller, key: str, key_type: int) -> C
             error_code=ErrorCode.NONE,
             error_message=None,
         )
+    if key_type == TRANSACTION and not context.config.records_strict:
+        return _leader(context, caller, key)
     if key_type == TRANSACTION:
-        error, message = (
-            ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
-            "this quorum does not support transactions: remove transactional.id from the producer's configuration",
+        error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        message = (
+            "this quorum refuses transactions, because raft.records.strict is set for its Java nodes: remove "
+            "transactional.id from the producer's configuration"
         )
     else:
-        error, message = ErrorCode.INVALID_REQUEST, f"key type {key_type} is not supported: expected {GROUP}, a group"
+        error = ErrorCode.INVALID_REQUEST
+        message = f"key type {key_type} is not supported: expected {GROUP}, a group, or {TRANSACTION}, a transaction"
     return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message=message)
+
+
+def _leader(context: Context, caller: Caller, key: str) -> Coordinator:
+    leader_id = context.serving_leader
+    endpoint = context.nodes(caller).get(leader_id) if leader_id is not None else None
+    if leader_id is None or endpoint is None:
+        error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message=None)
+    return Coordinator(
+        key=key,
+        node_id=leader_id,
+        host=endpoint.host,
+        port=endpoint.port,
+        error_code=ErrorCode.NONE,
+        error_message=None,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from raft.core.effects import ReadRange, SendResponse
 from raft.core.events import RequestReceived
@@ -12,7 +13,10 @@ from raft.runtime.caller import Caller
 from raft.runtime.requests.context import Context
 from raft.runtime.respond import Respond
 from raft.runtime.response_budget import Permit
+from raft.storage.aborted_transactions import aborted_among
+from raft.storage.log import Log
 from raft.storage.spans import skip_to
+from raft.transactions import AbortedTransaction
 from raft.types import Offset
 from raft.wire.mapping.fetches import (
     FIRST_BY_TOPIC_ID,
@@ -101,6 +105,20 @@ def _unknown(
     )
 
 
+class _Found(NamedTuple):
+    """What was read.
+
+    Fields:
+        records: whole batches.
+        is_everything: whether they are all that can be read, but fewer than `min_bytes`.
+        aborted: the aborted transactions among them, for a client that reads committed ones only.
+    """
+
+    records: bytes
+    is_everything: bool = False
+    aborted: tuple[AbortedTransaction, ...] = ()
+
+
 class _ClientFetch:
     """The Fetch of one client. It is submitted again while it has found less than `min_bytes` and has time left."""
 
@@ -143,54 +161,61 @@ class _ClientFetch:
         if read is None:
             self._send_response(response, b"")
             return
-        committed_bytes = self._context.engine.core.committed_bytes
+        readable_bytes = self._context.engine.core.readable_bytes(read_committed=self._core_request.read_committed)
 
-        def on_read(result: tuple[bytes, bool]) -> None:
-            self._on_read(response, *result, committed_bytes)
+        def on_read(found: _Found) -> None:
+            self._on_read(response, found, readable_bytes)
 
-        # Committed records stay in the log, so the read may wait until there is memory for the response.
+        # Committed records stay in the log, so the read may wait until there is memory for the response. The first
+        # batch is returned even if it is larger than the client allows.
         self._permit = self._context.responses.ask(
-            read.max_bytes,
-            lambda: self._context.disk.read_in_pieces(read, lambda records: self._parse(records, read), on_read),
+            self._context.config.message_max_bytes,
+            lambda: self._context.disk.read_in_pieces(
+                read, lambda records, log: self._parse(records, log, read), on_read
+            ),
         )
 
-    def _on_read(self, response: FetchResponse, records: bytes, is_everything: bool, committed_bytes: int) -> None:
+    def _on_read(self, response: FetchResponse, found: _Found, readable_bytes: int) -> None:
         assert self._permit is not None, "a read has a permit"
         responses = self._context.responses
-        responses.shrink(self._permit, len(records))
-        if self._is_forgotten or self._submit_again(records, is_everything, committed_bytes):
+        responses.shrink(self._permit, len(found.records))
+        if self._is_forgotten or self._submit_again(found, readable_bytes):
             responses.release(self._permit)
             self._permit = None
         else:
-            self._send_response(response, records)
+            self._send_response(response, found.records, found.aborted)
 
-    def _parse(self, records: bytes, read: ReadRange) -> tuple[bytes, bool]:
-        """Return the records, and whether they are all that is committed but fewer than `min_bytes`."""
-        if not records or len(records) >= self._min_bytes:
-            return records, False
+    def _parse(self, records: bytes, log: Log, read: ReadRange) -> _Found:
+        """Find out whether the records are all that there are, and which of them are of aborted transactions."""
         try:
-            return records, skip_to(records, Offset(read.end_offset - 1)) < len(records)
+            is_everything = 0 < len(records) < self._min_bytes and (
+                skip_to(records, Offset(read.end_offset - 1)) < len(records)
+            )
+            aborted = aborted_among(log, read.start_offset, records) if self._core_request.read_committed else ()
         except DecodeError:
-            return records, False  # The records are damaged on this disk; the client finds that by the checksum.
+            return _Found(records)  # The records are damaged on this disk; the client finds that by the checksum.
+        return _Found(records, is_everything, tuple(aborted))
 
-    def _submit_again(self, records: bytes, is_everything: bool, committed_bytes: int) -> bool:
+    def _submit_again(self, found: _Found, readable_bytes: int) -> bool:
         """Submit the request again if more records may come in time; return whether that was done."""
         left_ms = self._deadline_ms - self._context.scheduler.now_ms()
-        if not records:
+        if not found.records:
             # A snapshot has replaced the records. The core responds with the error.
             self._core_request = replace(self._core_request, max_wait_ms=max(left_ms, 0))
-        elif is_everything and left_ms > 0:
-            missing_bytes = self._min_bytes - len(records)
+        elif found.is_everything and left_ms > 0:
+            missing_bytes = self._min_bytes - len(found.records)
             self._core_request = replace(
-                self._core_request, max_wait_ms=left_ms, wait_until_bytes=committed_bytes + missing_bytes
+                self._core_request, max_wait_ms=left_ms, wait_until_bytes=readable_bytes + missing_bytes
             )
         else:
             return False
         self.submit()
         return True
 
-    def _send_response(self, response: FetchResponse, records: bytes) -> None:
-        partition = fetch_partition_to_wire(response, records, self._version)
+    def _send_response(
+        self, response: FetchResponse, records: bytes, aborted: tuple[AbortedTransaction, ...] = ()
+    ) -> None:
+        partition = fetch_partition_to_wire(response, records, self._version, aborted)
         reachable = replace(response.leader, endpoints=self._context.leader_endpoints(self._caller))
         endpoints = fetch_endpoints_to_wire(reachable, self._version)
         self._respond(_response(self._context, self._request, self._version, partition, endpoints), self._permit)

@@ -11,13 +11,15 @@ from raft.runtime.requests.allowed import is_allowed
 from raft.runtime.requests.context import Context
 from raft.runtime.requests.coordinators import find_coordinator, join_group
 from raft.runtime.requests.describe_quorum import describe_quorum, relayed
+from raft.runtime.requests.describe_transactions import describe_producers, describe_transactions, list_transactions
 from raft.runtime.requests.fetch import client_fetch
 from raft.runtime.requests.fetch_snapshot import fetch_snapshot
 from raft.runtime.requests.metadata import describe_cluster, metadata
 from raft.runtime.requests.offsets import list_offsets, offset_for_leader_epoch
-from raft.runtime.requests.produce import init_producer_id, produce
+from raft.runtime.requests.produce import produce
 from raft.runtime.requests.relay import is_relayed
 from raft.runtime.requests.replica_fetch import replica_fetch
+from raft.runtime.requests.transactions import add_partitions_to_txn, end_txn, init_producer_id, write_txn_markers
 from raft.runtime.requests.update_raft_voter import update_raft_voter
 from raft.runtime.requests.versions import api_versions
 from raft.runtime.respond import Respond
@@ -27,6 +29,11 @@ from raft.wire.mapping.replica_messages import request_from_wire, response_to_wi
 from raft.wire.messages.api_versions import ApiVersionsRequest
 from raft.wire.messages.describe_cluster import DescribeClusterRequest
 from raft.wire.messages.describe_quorum import DescribeQuorumRequest
+from raft.wire.messages.describe_transactions import (
+    DescribeProducersRequest,
+    DescribeTransactionsRequest,
+    ListTransactionsRequest,
+)
 from raft.wire.messages.fetch import FetchRequest
 from raft.wire.messages.fetch_snapshot import FetchSnapshotRequest
 from raft.wire.messages.find_coordinator import FindCoordinatorRequest
@@ -36,7 +43,9 @@ from raft.wire.messages.list_offsets import ListOffsetsRequest
 from raft.wire.messages.metadata import MetadataRequest
 from raft.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from raft.wire.messages.produce import ProduceRequest
+from raft.wire.messages.transactions import AddPartitionsToTxnRequest, EndTxnRequest
 from raft.wire.messages.update_raft_voter import UpdateRaftVoterRequest
+from raft.wire.messages.write_txn_markers import WriteTxnMarkersRequest
 
 
 def handle(context: Context, caller: Caller, received: ReceivedRequest, respond: Respond) -> None:
@@ -50,11 +59,21 @@ def handle(context: Context, caller: Caller, received: ReceivedRequest, respond:
         case FetchRequest() if fetching_replica(message, version) is None:
             client_fetch(context, caller, message, version, respond)
         case FetchRequest():
-            replica_fetch(context, message, version, respond)
+            replica_fetch(context, caller, message, version, respond)
         case ListOffsetsRequest():
             list_offsets(context, message, version, respond)
         case OffsetForLeaderEpochRequest():
             offset_for_leader_epoch(context, message, respond)
+        case InitProducerIdRequest():
+            init_producer_id(context, message, version, respond)
+        case EndTxnRequest():
+            end_txn(context, message, version, respond)
+        case WriteTxnMarkersRequest():
+            write_txn_markers(context, message, respond)
+        case ListTransactionsRequest():
+            list_transactions(context, message, respond)
+        case DescribeProducersRequest():
+            describe_producers(context, message, respond)
         case DescribeQuorumRequest() if context.known_leader is not None and not is_relayed(received.header):
             context.relay.ask(
                 context.known_leader,
@@ -86,8 +105,10 @@ def _immediate_response(context: Context, caller: Caller, message: Message, vers
             return find_coordinator(context, caller, message, version)
         case JoinGroupRequest():
             return join_group()
-        case InitProducerIdRequest():
-            return init_producer_id(context, message)
+        case AddPartitionsToTxnRequest():
+            return add_partitions_to_txn(context, message, version)
+        case DescribeTransactionsRequest():
+            return describe_transactions(context, message)
         case UpdateRaftVoterRequest():
             return update_raft_voter(context, message)
         case FetchSnapshotRequest():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from raft.errors import ErrorCode
 from raft.runtime.caller import Caller
 from raft.runtime.requests.context import Context
-from raft.types import ZERO_UUID
+from raft.types import ZERO_UUID, NodeId
 from raft.wire.mapping.partition import INDEX, or_minus_one
 from raft.wire.messages.describe_cluster import (
     DescribeClusterBroker,
@@ -34,7 +34,9 @@ def metadata(context: Context, caller: Caller, request: MetadataRequest, version
     )
     return MetadataResponse(
         brokers=tuple(
-            MetadataResponseBroker(node_id=node_id, host=endpoint.host, port=endpoint.port)
+            MetadataResponseBroker(
+                node_id=node_id, host=endpoint.host, port=endpoint.port, rack=_rack_of(context, node_id)
+            )
             for node_id, endpoint in sorted(context.nodes(caller).items())
         ),
         cluster_id=context.cluster_id,
@@ -59,6 +61,11 @@ def _topic(context: Context, requested: MetadataRequestTopic, version: int) -> M
     return MetadataResponseTopic(
         error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=requested.name, topic_id=ZERO_UUID, partitions=()
     )
+
+
+def _rack_of(context: Context, node_id: NodeId) -> str | None:
+    """Return the rack of this node; None for other nodes, whose racks it does not know."""
+    return context.config.rack if node_id == context.node_id else None
 
 
 def _our_topic(context: Context) -> MetadataResponseTopic:
@@ -88,7 +95,9 @@ def describe_cluster(context: Context, caller: Caller, request: DescribeClusterR
         cluster_id=context.cluster_id,
         controller_id=or_minus_one(context.serving_leader),
         brokers=tuple(
-            DescribeClusterBroker(broker_id=node_id, host=endpoint.host, port=endpoint.port)
+            DescribeClusterBroker(
+                broker_id=node_id, host=endpoint.host, port=endpoint.port, rack=_rack_of(context, node_id)
+            )
             for node_id, endpoint in sorted(context.nodes(caller).items())
         ),
     )

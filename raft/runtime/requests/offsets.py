@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 
+from raft.core.effects import SendResponse
+from raft.core.events import ReadIndexRequested
+from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode
 from raft.runtime.requests.batch_plan import plan_batch
 from raft.runtime.requests.context import Context
+from raft.runtime.requests.fetch import LONGEST_WAIT_MS
 from raft.runtime.respond import Respond
 from raft.storage.log import Log
 from raft.storage.timestamps import TimestampOffset
 from raft.types import Epoch, Offset
+from raft.wire.mapping.fetches import READ_COMMITTED
 from raft.wire.messages.list_offsets import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
@@ -39,7 +44,44 @@ _UNKNOWN = -1
 
 
 def list_offsets(context: Context, request: ListOffsetsRequest, version: int, respond: Respond) -> None:
-    """Handle ListOffsets on the leader. Offsets that the core knows are read now; times are searched on the disk."""
+    """Handle ListOffsets on the leader. Offsets that the core knows are read now; times are searched on the disk.
+
+    A linearizable request waits until a majority has confirmed this leader (READ-1).
+    """
+    if not request.is_linearizable or not context.is_leader:
+        _list_offsets(context, request, version, respond)
+        return
+
+    def on_response(effect: SendResponse) -> None:
+        response = effect.response
+        assert isinstance(response, AppendResponse), "the response to a linearizable read"
+        if response.error == ErrorCode.NONE:
+            _list_offsets(context, request, version, respond)
+        else:
+            respond(_refused(request, response.error))
+
+    request_id = context.engine.expect_response(on_response)
+    respond.when_gone(lambda: context.engine.abandon(request_id))
+    timeout_ms = min(request.timeout_ms, LONGEST_WAIT_MS) if request.timeout_ms > 0 else LONGEST_WAIT_MS
+    context.engine.submit(ReadIndexRequested(request_id=request_id, timeout_ms=timeout_ms))
+
+
+def _refused(request: ListOffsetsRequest, error: int) -> ListOffsetsResponse:
+    return ListOffsetsResponse(
+        topics=tuple(
+            ListOffsetsResponseTopic(
+                name=topic.name,
+                partitions=tuple(
+                    ListOffsetsResponsePartition(partition_index=partition.partition_index, error_code=error)
+                    for partition in topic.partitions
+                ),
+            )
+            for topic in request.topics
+        )
+    )
+
+
+def _list_offsets(context: Context, request: ListOffsetsRequest, version: int, respond: Respond) -> None:
     count_of = Counter(
         (topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions
     )
@@ -52,6 +94,7 @@ def list_offsets(context: Context, request: ListOffsetsRequest, version: int, re
                     topic.name,
                     partition,
                     version,
+                    read_committed=request.isolation_level == READ_COMMITTED,
                     is_repeated=count_of[topic.name, partition.partition_index] > 1,
                 )
                 for partition in topic.partitions
@@ -75,7 +118,13 @@ _Finder = Callable[[Log], ListOffsetsResponsePartition]
 
 
 def _offset_finder(
-    context: Context, topic: str, requested: ListOffsetsRequestPartition, version: int, *, is_repeated: bool
+    context: Context,
+    topic: str,
+    requested: ListOffsetsRequestPartition,
+    version: int,
+    *,
+    read_committed: bool,
+    is_repeated: bool,
 ) -> _Finder:
     """Return the function that finds the response for one partition. It runs as a job of the disk."""
 
@@ -95,18 +144,18 @@ def _offset_finder(
     view = context.engine.core.log
     if requested.timestamp in (EARLIEST_TIMESTAMP, _EARLIEST_LOCAL):
         return known(offset=view.start_offset, epoch=view.epoch_at(Offset(view.start_offset + 1)))
-    high_watermark = context.high_watermark
-    if high_watermark is None:
+    end_offset = context.engine.core.last_stable_offset if read_committed else context.high_watermark
+    if end_offset is None:
         # A lower offset than that of the leader before would move "latest" backwards (CLIENT-4).
         knows_code = version >= _FIRST_WITH_OFFSET_NOT_AVAILABLE
         return known(error=ErrorCode.OFFSET_NOT_AVAILABLE if knows_code else ErrorCode.LEADER_NOT_AVAILABLE)
     if requested.timestamp == LATEST_TIMESTAMP:
-        return known(offset=high_watermark, epoch=context.epoch)
+        return known(offset=end_offset, epoch=context.epoch)
     if requested.timestamp == _LATEST_TIERED:
         return known()
     if requested.timestamp == _LARGEST_TIMESTAMP:
-        return lambda log: _found(requested, version, log.find_largest_timestamp(high_watermark))
-    return lambda log: _found(requested, version, log.find_offset_by_timestamp(requested.timestamp, high_watermark))
+        return lambda log: _found(requested, version, log.find_largest_timestamp(end_offset))
+    return lambda log: _found(requested, version, log.find_offset_by_timestamp(requested.timestamp, end_offset))
 
 
 def _found(
@@ -148,8 +197,8 @@ def offset_for_leader_epoch(context: Context, request: OffsetForLeaderEpochReque
         )
     )
     partitions = [partition for topic in request.topics for partition in topic.partitions]
-    high_watermark = context.high_watermark
-    if len(partitions) != 1 or partitions[0].batch_plan_request.start_offset < 0 or high_watermark is None:
+    last_stable_offset = context.engine.core.last_stable_offset
+    if len(partitions) != 1 or partitions[0].batch_plan_request.start_offset < 0 or last_stable_offset is None:
         respond(response)
         return
     (topic,) = (topic for topic in response.topics if topic.partitions)
@@ -158,12 +207,12 @@ def offset_for_leader_epoch(context: Context, request: OffsetForLeaderEpochReque
         respond(response)
         return
 
-    def find(log: Log) -> OffsetForLeaderEpochResponse:
-        plan = plan_batch(log, partitions[0].batch_plan_request, high_watermark)
+    def find(log: Log) -> Generator[None, None, OffsetForLeaderEpochResponse]:
+        plan = yield from plan_batch(log, partitions[0].batch_plan_request, last_stable_offset)
         planned = replace(topic, partitions=(replace(partition, batch_plan=plan),))
         return replace(response, topics=(planned,))
 
-    context.disk.search(find, respond)
+    context.disk.search_in_pieces(find, respond)
 
 
 def _epoch_end(

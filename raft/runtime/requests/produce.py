@@ -1,4 +1,4 @@
-"""Produce and InitProducerId: appends of clients (rules CLIENT-6..8)."""
+"""Produce: appends of clients (rules CLIENT-6, CLIENT-8, TXN-5, TXN-6)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from raft.runtime.requests.context import Context
 from raft.runtime.respond import Respond
 from raft.types import Batch, BatchHeader, LeaderAndEpoch
 from raft.wire.mapping.partition import or_minus_one
-from raft.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from raft.wire.messages.nodes import BrokerEndpoint, LeaderIdAndEpoch
 from raft.wire.messages.produce import (
     ProduceRequest,
@@ -29,7 +28,6 @@ from raft.wire.messages.produce import (
 
 _FIRST_BY_TOPIC_ID = 13
 _FIRST_WITH_LEADER = 10
-_PRODUCER_IDS = 1 << 61
 _QUICK_BYTES = 256 << 10
 """Batches of up to this size are checked on the event loop, which takes a fraction of a millisecond."""
 
@@ -120,7 +118,7 @@ def _check(context: Context, request: ProduceRequest, version: int) -> list[_Che
         for partition_at, partition in enumerate(topic.partition_data):
             outcome: Batch | ProduceResponsePartition | None
             try:
-                outcome = _validate(context, request, topic, partition, version)
+                outcome = _validate(context, topic, partition, version)
             except RequestError as error:
                 outcome = _refusal(partition.index, error)
             checked.append(_Checked(place=(topic_at, partition_at), partition=partition.index, outcome=outcome))
@@ -150,7 +148,6 @@ def _begin(
 
 def _validate(
     context: Context,
-    request: ProduceRequest,
     topic: ProduceRequestTopic,
     partition: ProduceRequestPartition,
     version: int,
@@ -165,8 +162,6 @@ def _validate(
     if not is_ours or partition.index != 0:
         code = ErrorCode.UNKNOWN_TOPIC_ID if by_id and not is_ours else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         raise RequestError(code, "this node does not host that topic or partition")
-    if request.transactional_id is not None:
-        raise RequestError(ErrorCode.INVALID_TXN_STATE, "this quorum does not support transactions")
     if not context.is_leader:
         # The batch is refused in any case, so validating it would only cost CPU.
         return None
@@ -214,7 +209,14 @@ def _append(
 
     request_id = context.engine.expect_response(on_core_response)
     timeout_ms = max(request.timeout_ms, 0)
-    context.engine.submit(AppendRequested(request_id=request_id, batch=batch, timeout_ms=timeout_ms))
+    context.engine.submit(
+        AppendRequested(
+            request_id=request_id,
+            batch=batch,
+            timeout_ms=timeout_ms,
+            transactional_id=request.transactional_id,
+        )
+    )
 
 
 def _response_adder(
@@ -246,10 +248,3 @@ def _response_adder(
         )
 
     return add
-
-
-def init_producer_id(context: Context, request: InitProducerIdRequest) -> InitProducerIdResponse:
-    """Handle InitProducerId, on every node: producer ids are random, not counted (CLIENT-7)."""
-    if request.transactional_id is not None:
-        return InitProducerIdResponse(error_code=ErrorCode.INVALID_REQUEST, producer_epoch=-1)
-    return InitProducerIdResponse(error_code=ErrorCode.NONE, producer_id=context.draw(_PRODUCER_IDS), producer_epoch=0)

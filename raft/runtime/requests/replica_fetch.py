@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from raft.core.effects import SendResponse
 from raft.core.events import RequestReceived
-from raft.core.messages import AppendResponse, FetchRequest, Response, UnknownPartitionRequest
+from raft.core.messages import AppendResponse, FetchRequest, FetchResponse, Response, UnknownPartitionRequest
+from raft.runtime.caller import Caller
 from raft.runtime.requests.context import Context
 from raft.runtime.requests.fetch import LONGEST_WAIT_MS
 from raft.runtime.respond import Respond
@@ -20,11 +21,12 @@ from raft.wire.mapping.replica_messages import request_from_wire, response_to_wi
 from raft.wire.messages import fetch as wire
 
 
-def replica_fetch(context: Context, message: wire.FetchRequest, version: int, respond: Respond) -> None:
+def replica_fetch(context: Context, caller: Caller, message: wire.FetchRequest, version: int, respond: Respond) -> None:
     """Handle the Fetch of a voter or an observer.
 
     Args:
         context: this node.
+        caller: the replica.
         message: the request.
         version: its version.
         respond: takes the response.
@@ -39,8 +41,9 @@ def replica_fetch(context: Context, message: wire.FetchRequest, version: int, re
             request,
             max_wait_ms=min(request.max_wait_ms, LONGEST_WAIT_MS),
             max_bytes=min(request.max_bytes, max_bytes),
+            read_round=caller.read_round,
         )
-    _ReplicaFetch(context, message, version, respond, request, needs_permit=needs_permit).submit()
+    _ReplicaFetch(context, caller, message, version, respond, request, needs_permit=needs_permit).submit()
 
 
 class _ReplicaFetch:
@@ -49,6 +52,7 @@ class _ReplicaFetch:
     def __init__(
         self,
         context: Context,
+        caller: Caller,
         message: wire.FetchRequest,
         version: int,
         respond: Respond,
@@ -57,6 +61,7 @@ class _ReplicaFetch:
         needs_permit: bool,
     ) -> None:
         self._context = context
+        self._caller = caller
         self._message = message
         self._version = version
         self._respond = respond
@@ -93,9 +98,11 @@ class _ReplicaFetch:
             return
         if self._needs_permit and self._permit is None:
             budget = self._context.responses
-            self._permit = budget.take(read.max_bytes)
+            # The first batch is returned even if it is larger than the observer allows.
+            size_bytes = max(read.max_bytes, self._context.config.message_max_bytes)
+            self._permit = budget.take(size_bytes)
             if self._permit is None:
-                self._permit = budget.ask(read.max_bytes, self._submit_again)
+                self._permit = budget.ask(size_bytes, self._submit_again)
                 return
         self._is_reading = True
         self._context.disk.read(read, lambda records: self._on_read(response, records))
@@ -109,6 +116,8 @@ class _ReplicaFetch:
     def _send_response(self, response: Response, records: bytes) -> None:
         if self._permit is not None:
             self._context.responses.shrink(self._permit, len(records))
+        if isinstance(response, FetchResponse):
+            self._caller.read_round = response.read_round
         self._respond(
             response_to_wire(self._message, response, records, self._context.ours, self._version), self._permit
         )

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from raft.errors import ErrorCode
 from raft.wire.apis import APIS
-from raft.wire.features import FEATURE_LEVELS, FEATURE_NAME
-from raft.wire.messages.api_versions import ApiVersion, ApiVersionsResponse, SupportedFeature
+from raft.wire.features import FEATURE_LEVELS, FEATURE_NAME, TRANSACTION_FEATURE, TRANSACTION_LEVEL
+from raft.wire.messages.api_versions import ApiVersion, ApiVersionsResponse, FinalizedFeature, SupportedFeature
 
 _FIRST_WITH_LEVEL_ZERO = 4
 """Older Java clients fail on a feature whose range starts at 0 (KAFKA-17011)."""
 
 
+_FEATURES_EPOCH = 0
+"""The levels never change while a quorum runs."""
+
+_TRANSACTIONS = FinalizedFeature(
+    name=TRANSACTION_FEATURE, max_version_level=TRANSACTION_LEVEL, min_version_level=TRANSACTION_LEVEL
+)
+
+
 def api_versions(version: int) -> ApiVersionsResponse:
     """Handle ApiVersions."""
     lowest, highest = FEATURE_LEVELS
-    feature = SupportedFeature(name=FEATURE_NAME, min_version=lowest, max_version=highest)
-    return _response(ErrorCode.NONE, (feature,) if version >= _FIRST_WITH_LEVEL_ZERO else ())
+    features = (
+        SupportedFeature(name=FEATURE_NAME, min_version=lowest, max_version=highest),
+        SupportedFeature(name=TRANSACTION_FEATURE, min_version=0, max_version=TRANSACTION_LEVEL),
+    )
+    return _response(ErrorCode.NONE, features if version >= _FIRST_WITH_LEVEL_ZERO else ())
 
 
 def unsupported_api_versions() -> ApiVersionsResponse:
@@ -33,4 +44,6 @@ def _response(error: ErrorCode, features: tuple[SupportedFeature, ...]) -> ApiVe
             for key, api in sorted(APIS.items())
         ),
         supported_features=features,
+        finalized_features_epoch=_FEATURES_EPOCH,
+        finalized_features=(_TRANSACTIONS,),
     )

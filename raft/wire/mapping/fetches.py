@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from raft.core import messages as core
 from raft.records.split import split_good_prefix
+from raft.transactions import AbortedTransaction
 from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch
 from raft.wire.mapping.elections import leader_and_epoch
 from raft.wire.mapping.partition import (
@@ -20,6 +23,9 @@ from raft.wire.mapping.partition import (
 from raft.wire.messages import fetch
 from raft.wire.messages.fetch_snapshot import SnapshotId
 from raft.wire.messages.nodes import BrokerEndpoint, LeaderIdAndEpoch
+
+READ_COMMITTED = 1
+"""Isolation level of a client that reads no open or aborted transactions."""
 
 FIRST_BY_TOPIC_ID = 13
 FIRST_OF_REPLICAS = 12
@@ -85,6 +91,7 @@ def client_fetch_from_wire(
         max_bytes=min(message.max_bytes, partition.partition_max_bytes),
         epoch=epoch_or_none(partition.current_leader_epoch),
         last_fetched_epoch=epoch_or_none(partition.last_fetched_epoch),
+        read_committed=message.isolation_level == READ_COMMITTED,
     )
 
 
@@ -113,18 +120,17 @@ def fetch_request_to_wire(request: core.FetchRequest, ours: TopicPartition, vers
     )
 
 
-def fetch_partition_to_wire(response: core.FetchResponse, records: bytes, version: int) -> fetch.FetchResponsePartition:
-    """Write the response for our partition. Records are empty bytes, never null (FETCH-10).
-
-    The last stable offset is the high watermark, because there are no transactions.
-    """
+def fetch_partition_to_wire(
+    response: core.FetchResponse, records: bytes, version: int, aborted: Iterable[AbortedTransaction] = ()
+) -> fetch.FetchResponsePartition:
+    """Write the response for our partition. Records are empty bytes, never null (FETCH-10)."""
     has_leader = version >= FIRST_OF_REPLICAS
     diverging = response.diverging if has_leader else None
     return fetch.FetchResponsePartition(
         partition_index=INDEX,
         error_code=response.error,
         high_watermark=or_minus_one(response.high_watermark),
-        last_stable_offset=or_minus_one(response.high_watermark),
+        last_stable_offset=or_minus_one(response.last_stable_offset),
         log_start_offset=response.log_start_offset,
         diverging_epoch=fetch.EpochEndOffset(epoch=diverging.epoch, end_offset=diverging.offset)
         if diverging
@@ -134,6 +140,10 @@ def fetch_partition_to_wire(response: core.FetchResponse, records: bytes, versio
         )
         if has_leader
         else LeaderIdAndEpoch(),
+        aborted_transactions=tuple(
+            fetch.AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
+            for each in sorted(aborted, key=lambda each: each.first_offset)
+        ),
         records=records,
     )
 

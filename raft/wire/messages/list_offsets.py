@@ -1,12 +1,19 @@
-"""ListOffsets: the first, the last, or the offset at a timestamp (rules CLIENT-4, CLIENT-5)."""
+"""ListOffsets: the first, the last, or the offset at a timestamp (rules CLIENT-4, CLIENT-5).
 
-from raft.codec import INT8, INT16, INT32, INT64, STRING, Message, array, field, message, struct
+This project's clients add a tagged field to the request, by which the last offset becomes linearizable (rule READ-1).
+Apache Kafka's programs skip a tag that they do not know, and never send it.
+"""
+
+from raft.codec import BOOL, INT8, INT16, INT32, INT64, STRING, Message, array, field, message, struct
 
 LATEST_TIMESTAMP = -1
 """Requests the end offset of the readable records."""
 
 EARLIEST_TIMESTAMP = -2
 """Requests the first offset."""
+
+LINEARIZABLE_TAG = 10_000
+"""The tag of our field, far above those of Apache Kafka, which begin at 0."""
 
 
 @struct
@@ -34,6 +41,7 @@ class ListOffsetsRequest(Message):
     isolation_level: int = field(INT8, versions="2+", default=0)
     topics: tuple[ListOffsetsRequestTopic, ...] = field(array(ListOffsetsRequestTopic))
     timeout_ms: int = field(INT32, versions="10+", default=0, ignorable=True)
+    is_linearizable: bool = field(BOOL, versions="6+", tag=LINEARIZABLE_TAG, default=False, ignorable=True)
 
 
 @struct

@@ -15,12 +15,13 @@ class BatchPlanRequest(Message):
     """The start of a batch, and how many records it may hold.
 
     `start_offset` is -1 where no plan is requested. `max_records` counts data records, -1 for any number; `end_offset`
-    is the latest end allowed, -1 for any.
+    is the latest end allowed, -1 for any. `max_bytes` limits the size of the batches as they are stored, -1 for none.
     """
 
     start_offset: int = field(INT64, default=-1)
     max_records: int = field(INT64, default=-1)
     end_offset: int = field(INT64, default=-1)
+    max_bytes: int = field(INT64, versions="4+", tag=0, default=-1, ignorable=True)
 
 
 @struct
@@ -37,12 +38,16 @@ class LogPlace(Message):
 
 @struct
 class BatchPlan(Message):
-    """The bounds of the committed log, and the start and the end of a batch; high watermark -1 means no plan."""
+    """The bounds of what can be read, and the start and the end of a batch; last stable offset -1 means no plan.
+
+    `size_bytes` is the size of the batch if the request limits it; -1 otherwise, and from older nodes.
+    """
 
     log_start_offset: int = field(INT64, default=-1)
-    high_watermark: int = field(INT64, default=-1)
+    last_stable_offset: int = field(INT64, default=-1)
     start: LogPlace = field(LogPlace, default=LogPlace())
     end: LogPlace = field(LogPlace, default=LogPlace())
+    size_bytes: int = field(INT64, versions="4+", tag=0, default=-1, ignorable=True)
 
 
 @struct

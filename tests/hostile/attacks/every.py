@@ -19,7 +19,17 @@ from tests.hostile.attacks.frames import (
 from tests.hostile.attacks.lists import LongLists
 from tests.hostile.attacks.noise import MutatedRecordings, OtherProtocols, RandomBytes, RepeatedSession
 from tests.hostile.attacks.readers import TimeSearches, UnreadFetches, UnreadObserverFetches
+from tests.hostile.attacks.reads import AbsurdPlans, LinearizableReads
 from tests.hostile.attacks.small_requests import RelayedRequests, UnknownObservers
+from tests.hostile.attacks.transactions import (
+    AbortedTransactions,
+    AbsurdTransactionalIds,
+    ForgedControlRecords,
+    Listings,
+    NewTransactionalIds,
+    OpenTransactions,
+    WrongEpochs,
+)
 from tests.hostile.attacks.voters import ForgedVoters
 
 ATTACKS: Mapping[str, type[Attack]] = {
@@ -44,6 +54,15 @@ ATTACKS: Mapping[str, type[Attack]] = {
         UnknownObservers,
         RelayedRequests,
         ForgedVoters,
+        AbsurdTransactionalIds,
+        NewTransactionalIds,
+        WrongEpochs,
+        OpenTransactions,
+        AbortedTransactions,
+        ForgedControlRecords,
+        Listings,
+        LinearizableReads,
+        AbsurdPlans,
         MutatedRecordings,
         RepeatedSession,
         RandomBytes,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from raft.core import messages as core
@@ -52,20 +52,32 @@ class Pair:
         """The node's high watermark."""
         return self.nodes.running[US].core.high_watermark
 
+    @property
+    def parked_fetches(self) -> int:
+        """How many fetches the node holds."""
+        return len(self.nodes.running[US].core._state.parked)
+
+    @property
+    def pending_reads(self) -> int:
+        """How many linearizable reads wait in the node."""
+        return len(self.nodes.running[US].core._state.reads)
+
     def wire(self) -> Wire:
         """A connection to the node."""
         return self.nodes.wire(US)
 
-    def ask(self, request: core.Request) -> core.Response:
-        """Send the node a request as the other voter."""
+    def ask(self, request: core.Request, wire: Wire | None = None) -> core.Response:
+        """Send the node a request as the other voter, on a connection of its own or on this one."""
         api = api_of(request)
         version = api.versions.highest
-        with self.wire() as wire:
-            answer = response_from_wire(wire.ask(request_to_wire(request, OURS, version), version, api.response))
+        with nullcontext(wire) if wire is not None else self.wire() as used:
+            answer = response_from_wire(used.ask(request_to_wire(request, OURS, version), version, api.response))
         assert not isinstance(answer, core.FetchSnapshotResponse), "the test requests no snapshot"
         return answer
 
-    def follow(self, offset: int, *, epoch: int | None = None, max_wait_ms: int = 0) -> core.Response:
+    def follow(
+        self, offset: int, *, epoch: int | None = None, max_wait_ms: int = 0, wire: Wire | None = None
+    ) -> core.Response:
         """Fetch as the other voter: all below the offset is on its disk."""
         log = self.nodes.running[US].core.log
         return self.ask(
@@ -77,7 +89,8 @@ class Pair:
                 last_fetched_epoch=log.epoch_at(Offset(offset)),
                 max_wait_ms=max_wait_ms,
                 max_bytes=1 << 20,
-            )
+            ),
+            wire,
         )
 
     def announce_itself(self, *, epoch: int) -> None:

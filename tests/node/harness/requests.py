@@ -73,14 +73,23 @@ def fetched(response: fetch.FetchResponse) -> fetch.FetchResponsePartition:
 
 
 def list_offsets_request(
-    timestamp: int, *, epoch: int = -1, topic: str = TOPIC, partition: int = 0
+    timestamp: int,
+    *,
+    epoch: int = -1,
+    topic: str = TOPIC,
+    partition: int = 0,
+    is_linearizable: bool = False,
+    timeout_ms: int = 0,
 ) -> list_offsets.ListOffsetsRequest:
     """Find an offset by its timestamp, or a special one."""
     part = list_offsets.ListOffsetsRequestPartition(
         partition_index=partition, current_leader_epoch=epoch, timestamp=timestamp
     )
     return list_offsets.ListOffsetsRequest(
-        replica_id=-1, topics=(list_offsets.ListOffsetsRequestTopic(name=topic, partitions=(part,)),)
+        replica_id=-1,
+        topics=(list_offsets.ListOffsetsRequestTopic(name=topic, partitions=(part,)),),
+        is_linearizable=is_linearizable,
+        timeout_ms=timeout_ms,
     )
 
 

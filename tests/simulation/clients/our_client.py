@@ -97,7 +97,7 @@ class OurClient:
         watch: Observer,
     ) -> None:
         self.address = address
-        self.session = Session(settings)
+        self.session = Session(settings, turn=-address)
         self._timeline = timeline
         self._post_office = post_office
         self._watch = watch

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from raft.client import AbortedFilter, AbortedTransaction
 from raft.codec import Message
 from raft.errors import ErrorCode
 from raft.records.split import split_batches
 from raft.types import NodeId, Offset
+from raft.wire.mapping.fetches import READ_COMMITTED
+from raft.wire.messages.fetch import AbortedTransaction as AbortedOnWire
 from raft.wire.messages.fetch import (
     FetchRequest,
     FetchRequestPartition,
@@ -58,6 +63,7 @@ class Reader:
         self._epoch = _UNKNOWN
         self._leader_id = _UNKNOWN
         self._request_number = 0
+        self._isolation_level = self._dice.draw(2)
 
     @property
     def end_offset(self) -> Offset:
@@ -87,6 +93,7 @@ class Reader:
             max_wait_ms=self._dice.between(_MAX_WAIT_MS),
             min_bytes=self._dice.draw(2) * max_bytes,
             max_bytes=max_bytes,
+            isolation_level=self._isolation_level,
             topics=(FetchRequestTopic(topic=TOPIC, topic_id=TOPIC_ID, partitions=(partition,)),),
         )
 
@@ -105,7 +112,7 @@ class Reader:
         if not is_old:
             self._epoch = partition.current_leader.leader_epoch
             if partition.records and partition.error_code == ErrorCode.NONE:
-                self._take(partition.records)
+                self._take(partition.records, partition.aborted_transactions or ())
         self._choose(partition, former_id, is_old=is_old)
         self._request_number += 1
         self._timeline.after(0 if partition.records else self._dice.between(_PAUSE_MS), self.begin)
@@ -121,7 +128,12 @@ class Reader:
         else:
             self._caller.set_leader(None)
 
-    def _take(self, records: bytes) -> None:
-        for batch in split_batches(records):
+    def _take(self, records: bytes, aborted: Sequence[AbortedOnWire]) -> None:
+        start, batches = self.log.end_offset, split_batches(records)
+        for batch in batches:
             self.log.append(batch)
         self._watch.records_read(self.name, self.log)
+        if self._isolation_level == READ_COMMITTED:
+            dropped = AbortedFilter(AbortedTransaction(each.producer_id, Offset(each.first_offset)) for each in aborted)
+            seen = [batch for batch in batches if not dropped.drops(batch.header) and not batch.header.is_control]
+            self._watch.records_seen(self.name, start, self.log.end_offset, seen)

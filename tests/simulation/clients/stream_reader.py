@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raft.client import calls
+from raft.client import AbortedFilter, calls
 from raft.client.results import BatchPlan, Fetched, FoundOffset
 from raft.errors import OffsetOutOfRangeError, RaftError
 from raft.records.split import split_batches
@@ -45,6 +45,7 @@ class StreamReader:
         self._watch = watch
         self._position = Offset(0)
         self._planned_end = Offset(0)
+        self._max_records: int | None = None
 
     @property
     def end_offset(self) -> Offset:
@@ -66,9 +67,11 @@ class StreamReader:
             self._watch.offset_found(self.name, timestamp, found)
             self._pause()
 
+        self._watch.offset_requested(self.name, timestamp)
         self._client.call(on_found, self._on_error, calls.find_offset, timestamp)
 
     def _plan(self) -> None:
+        self._max_records = 1 + self._dice.draw(_MAX_RECORDS) if self._dice.draw(2) else None
         last = self.log.entry_holding(Offset(self._position - 1)) if self._position else None
         self._client.call(
             self._on_plan,
@@ -76,7 +79,7 @@ class StreamReader:
             calls.plan_batch,
             start_offset=self._position,
             epoch=Epoch(0) if last is None else last.header.epoch,
-            max_records=1 + self._dice.draw(_MAX_RECORDS) if self._dice.draw(2) else None,
+            max_records=self._max_records,
         )
 
     def _on_plan(self, plan: BatchPlan) -> None:
@@ -85,6 +88,10 @@ class StreamReader:
             self._pause()
             return
         self._planned_end = plan.end.offset
+        if self._max_records is not None:
+            self._watch.rows_planned(
+                self.name, self._position, self._planned_end, plan.last_stable_offset, self._max_records
+            )
         self._fetch()
 
     def _fetch(self) -> None:
@@ -98,12 +105,17 @@ class StreamReader:
         )
 
     def _on_fetched(self, fetched: Fetched) -> None:
-        new = [batch for batch in split_batches(fetched.records) if batch.header.base_offset >= self.log.end_offset]
+        batches, aborted = split_batches(fetched.records), AbortedFilter(fetched.aborted)
+        seen = [batch for batch in batches if not aborted.drops(batch.header) and not batch.header.is_control]
+        new = [batch for batch in batches if batch.header.base_offset >= self.log.end_offset]
         for batch in new:
             self.log.append(batch)
         if new:
             self._watch.records_read(self.name, self.log)
-        self._position = max(self._position, min(self.log.end_offset, self._planned_end))
+        start, self._position = self._position, max(self._position, min(self.log.end_offset, self._planned_end))
+        if batches:
+            end = min(batches[-1].header.end_offset, self._planned_end)
+            self._watch.records_seen(self.name, start, max(start, end), seen)
         if self._position < self._planned_end:
             self._fetch()
         else:

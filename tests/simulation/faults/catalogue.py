@@ -12,11 +12,13 @@ from tests.simulation.faults.not_tolerated import LostDisks, StaleElectionStates
 from tests.simulation.faults.operators import Resignations, Shutdowns
 from tests.simulation.faults.partitions import FlappingLinks, Partitions
 from tests.simulation.faults.successions import Successions
+from tests.simulation.faults.suspensions import Suspensions
 
 NEMESES: tuple[type[Nemesis], ...] = (
     Crashes,
     Blackouts,
     Stalls,
+    Suspensions,
     ClockJumps,
     Shutdowns,
     Resignations,

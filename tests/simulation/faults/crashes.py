@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from raft.core.effects import AppendLeaderChange, Effect, StoreElectionState, TruncateLog
+from raft.core.effects import AppendLeaderChange, Effect, FlushLog, StoreElectionState, TruncateLog
 from tests.memory_files.files import Call
 from tests.simulation.faults.kinds import Fault
 from tests.simulation.faults.nemesis import Nemesis
 
 _DISK_CALLS = 40
 _DISK_CALLS_OF_START = 12
-_TRUNCATE_CALLS = 12
+_TRUNCATE_CALLS = 4
 _EFFECTS = 8
-_RARE_EFFECTS = (StoreElectionState, AppendLeaderChange, TruncateLog)
+_RARE_EFFECTS = (StoreElectionState, AppendLeaderChange, TruncateLog, FlushLog)
 
 
 class Crashes(Nemesis):

@@ -14,6 +14,7 @@ class Fault(StrEnum):
     CRASH = "a machine crashes, perhaps within a step"
     BLACKOUT = "all machines lose their power"
     STALL = "a process stalls"
+    SUSPENSION = "a leader is suspended until another one has committed records"
     CLOCK_JUMP = "a clock jumps ahead"
     SHUTDOWN = "an operator shuts a node down"
     RESIGNATION = "an operator makes a leader resign"

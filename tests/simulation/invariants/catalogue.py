@@ -8,6 +8,7 @@ from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.clients import (
     BatchPlansAreCorrect,
     FoundOffsetsAreCorrect,
+    LatestIsLinearizable,
     SessionEpochNeverFalls,
     WriteOutcomesAreCorrect,
 )
@@ -27,7 +28,7 @@ from tests.simulation.invariants.elections import (
     OneLeaderPerEpoch,
     OneVotePerEpoch,
 )
-from tests.simulation.invariants.engines import EngineAndCoreHoldSameRequests, ReadsFindRecords
+from tests.simulation.invariants.engines import EngineAndCoreHoldSameRequests, ReadsFindRecords, TimerIsNotLate
 from tests.simulation.invariants.histories import (
     HistoryIsLinearizable,
     OnlyRequestedWritesAreCommitted,
@@ -48,6 +49,15 @@ from tests.simulation.invariants.timers import (
     HighWatermarkIsSentInTime,
     LeaderWithoutMajorityResigns,
     OnlyFetchesResetFetchTimeout,
+)
+from tests.simulation.invariants.transactions import (
+    AbortedIndexMatchesLog,
+    LastStableOffsetIsCorrect,
+    MultipartWritesAreWhole,
+    PlannedBatchesHaveTheirRows,
+    ReadersSeeCommittedTransactions,
+    TransactionsAreAtomic,
+    TransactionTableMatchesLog,
 )
 from tests.simulation.invariants.writes import AppendResponsesAreCorrect, WriterTableMatchesLog, WrittenOnce
 from tests.simulation.machine import Machine
@@ -81,17 +91,23 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
         EpochCheckpointMatchesLog(),
         WrittenOnce(),
         WriterTableMatchesLog(),
+        TransactionTableMatchesLog(),
+        AbortedIndexMatchesLog(),
         HighWatermarkNeverFalls(),
         CommitNeedsRecordOfOwnEpoch(),
         CommittedIsDurable(machines),
         OnlyRequestedWritesAreCommitted(committed),
         WritersKeepTheirOrder(committed),
+        MultipartWritesAreWhole(committed),
+        TransactionsAreAtomic(committed),
         CommittedNeverChanges(committed),
+        LastStableOffsetIsCorrect(committed),
         CheckpointIsCommitted(committed),
         LeadersAreComplete(committed, machines),
         AppendResponsesAreCorrect(committed),
         HistoryIsLinearizable(),
         EngineAndCoreHoldSameRequests(),
+        TimerIsNotLate(),
         ReadsFindRecords(),
         ReadsAreCommitted(committed),
         ReadOffsetsStayValid(),
@@ -100,4 +116,7 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
         WriteOutcomesAreCorrect(committed),
         BatchPlansAreCorrect(committed),
         FoundOffsetsAreCorrect(committed),
+        LatestIsLinearizable(committed),
+        ReadersSeeCommittedTransactions(committed),
+        PlannedBatchesHaveTheirRows(committed),
     ]

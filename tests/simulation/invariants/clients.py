@@ -11,7 +11,8 @@ from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
 from raft.writers.keys import version_of
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.observer import Invariant
-from tests.simulation.log_model import write_id_of
+from tests.simulation.log_model import is_same_write, write_id_of
+from tests.simulation.transaction_history import TransactionHistory
 
 _CHECKSUM = slice(CHECKED_FROM - 4, CHECKED_FROM)
 """The position of a batch's checksum: before the bytes that it covers."""
@@ -46,7 +47,7 @@ class WriteOutcomesAreCorrect(Invariant):
         entry = self._committed.find(write_id)
         if entry is None:
             self.fail(f"{client} received {error_name(response.error)} for {write_id}, which is not committed")
-        is_same = entry.payload[CHECKED_FROM:] == batch.payload[CHECKED_FROM:]
+        is_same = is_same_write(entry, batch)
         if response.error == ErrorCode.NONE:
             self.require(
                 is_same, "%s: %s was acknowledged, but other records are committed under its id", client, write_id
@@ -89,25 +90,24 @@ class BatchPlansAreCorrect(Invariant):
         self._ends: dict[str, Offset] = {}
 
     def batch_planned(self, reader: str, start_offset: Offset, plan: BatchPlan) -> None:
-        high_watermark, before = plan.high_watermark, self._ends.get(reader, Offset(0))
+        stable, before = plan.last_stable_offset, self._ends.get(reader, Offset(0))
         self.require(
-            before <= high_watermark <= self._committed.end_offset,
-            "%s received the high watermark %s, after %s; committed is %s",
+            before <= stable <= self._committed.end_offset,
+            "%s received the last stable offset %s, after %s; committed is %s",
             reader,
-            high_watermark,
+            stable,
             before,
             self._committed.end_offset,
         )
-        self._ends[reader] = high_watermark
+        self._ends[reader] = stable
         if plan.start is None or plan.end is None:
             self.fail(f"{reader} requested a batch from {start_offset}, and received {plan}")
-        is_within = plan.start.offset == start_offset <= plan.end.offset <= high_watermark
+        is_within = plan.start.offset == start_offset <= plan.end.offset <= stable
         self.require(is_within, "%s requested a batch from %s, and received %s", reader, start_offset, plan)
         epoch_end = plan.epoch_end
-        is_committed = epoch_end is None or epoch_end.offset <= high_watermark
-        self.require(
-            is_committed, "%s received the epoch end %s, above the high watermark %s", reader, epoch_end, high_watermark
-        )
+        committed = self._committed.end_offset
+        is_committed = epoch_end is None or epoch_end.offset <= committed
+        self.require(is_committed, "%s received the epoch end %s, committed is %s", reader, epoch_end, committed)
         if epoch_end is not None and epoch_end.epoch == plan.start.epoch:
             is_reached = epoch_end.offset >= start_offset
             self.require(
@@ -123,6 +123,28 @@ class BatchPlansAreCorrect(Invariant):
             epoch, checksum = entry.header.epoch, int.from_bytes(entry.payload[_CHECKSUM], "big")
             is_same = (place.epoch, place.checksum) == (epoch, checksum)
             self.require(is_same, "%s received %s, committed is %s", reader, place, entry.header)
+
+
+class LatestIsLinearizable(Invariant):
+    """The latest offset that a client receives is at least the last stable offset at the time of the question."""
+
+    rules = ("READ-1", "READ-2")
+
+    def __init__(self, committed: CommittedLog) -> None:
+        self._committed = committed
+        self._stable: dict[str, Offset] = {}
+
+    def offset_requested(self, reader: str, timestamp: int) -> None:
+        if timestamp == LATEST_TIMESTAMP:
+            history = TransactionHistory(self._committed.model.entries)
+            self._stable[reader] = history.last_stable_offset(self._committed.end_offset)
+
+    def offset_found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
+        if timestamp == LATEST_TIMESTAMP and found is not None:
+            stable = self._stable[reader]
+            is_new = found.offset >= stable
+            detail = "%s received the latest offset %s, but records up to %s were stable when it asked"
+            self.require(is_new, detail, reader, found.offset, stable)
 
 
 class FoundOffsetsAreCorrect(Invariant):

@@ -22,6 +22,20 @@ class EngineAndCoreHoldSameRequests(Invariant):
         self.require(held == awaited, "%s: the core holds %s requests, the engine %s", step.machine, held, awaited)
 
 
+class TimerIsNotLate(Invariant):
+    """While an engine waits, its timer fires at the core's deadline or before it."""
+
+    rules = ("TIMER-1",)
+
+    def engine_waits(self, machine: Machine) -> None:
+        process = machine.process
+        if process is None:
+            return
+        deadline_ms, due_ms = process.core.deadline_ms, process.engine.timer_due_ms
+        is_late = deadline_ms is not None and (due_ms is None or due_ms > deadline_ms)
+        self.require(not is_late, "%s: the timer fires at %s, the deadline is %s", machine, due_ms, deadline_ms)
+
+
 class ReadsFindRecords(Invariant):
     """When the core orders a read, there are records to read."""
 

@@ -46,7 +46,7 @@ class HistoryIsLinearizable(Invariant):
 
 
 class OnlyRequestedWritesAreCommitted(Invariant):
-    """Every committed write was requested by a client."""
+    """Every committed write was requested by a client. For transactions see `invariants.transactions`."""
 
     rules = ("TEST-8",)
 
@@ -62,7 +62,7 @@ class OnlyRequestedWritesAreCommitted(Invariant):
     def high_watermark_moved(self, step: Step) -> None:
         for entry in newly_committed(step, self._committed):
             write_id = write_id_of(entry.header)
-            is_known = write_id in self._requested or entry.header.is_control
+            is_known = write_id in self._requested or entry.header.is_control or entry.header.is_transactional
             self.require(is_known, "%s commits %s, which no client requested", step.machine, entry.header)
 
 
@@ -78,7 +78,7 @@ class WritersKeepTheirOrder(Invariant):
     def high_watermark_moved(self, step: Step) -> None:
         for entry in newly_committed(step, self._committed):
             header = entry.header
-            if header.producer_id is not None:
+            if header.producer_id is not None and write_id_of(header) is not None:
                 self._check(step, header, header.producer_id)
 
     def _check(self, step: Step, header: BatchHeader, producer_id: int) -> None:

@@ -7,17 +7,27 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from raft.client.results import BatchPlan, FoundOffset
 from raft.core.effects import Effect, SendRequest, SendResponse
-from raft.core.events import AppendRequested
+from raft.core.events import AppendRequested, ProducerInitRequested, ReadIndexRequested, TransactionEndRequested
 from raft.core.messages import AppendResponse, ClientFetchRequest, Request, UnknownPartitionRequest
 from raft.types import Batch, Epoch, Offset
+from raft.writers import WriteId
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.log_model import Entry, LogModel
 from tests.simulation.step import Step
 
 if TYPE_CHECKING:
+    from tests.simulation.clients.transactional_producer import Transaction
     from tests.simulation.machine import Machine
 
-CoreRequest = Request | UnknownPartitionRequest | ClientFetchRequest | AppendRequested
+CoreRequest = (
+    Request
+    | UnknownPartitionRequest
+    | ClientFetchRequest
+    | AppendRequested
+    | ProducerInitRequested
+    | TransactionEndRequested
+    | ReadIndexRequested
+)
 """A request as a core receives it."""
 
 
@@ -57,6 +67,9 @@ class Observer:
     def checkpoints_written(self, machine: Machine) -> None:
         """Called when the checkpoints of a log are durable."""
 
+    def engine_waits(self, machine: Machine) -> None:
+        """Called when an engine has done all that it had to do, and waits for an event or for its timer."""
+
     def effect_begun(self, machine: Machine, effect: Effect) -> None:
         """Called before an engine carries out an effect."""
 
@@ -72,14 +85,34 @@ class Observer:
     def write_settled(self, client: str, batch: Batch, response: AppendResponse) -> None:
         """Called when a client has received the final outcome of a write."""
 
+    def multipart_requested(self, client: str, write: WriteId, tasks: Sequence[tuple[bytes, ...]]) -> None:
+        """Called when a client begins a write that it may append in parts, with the rows of each task."""
+
+    def transaction_begun(self, client: str, transaction: Transaction) -> None:
+        """Called when a producer begins a transaction, whose fields change with its later requests."""
+
+    def transaction_ended(self, client: str, transaction: Transaction) -> None:
+        """Called when a producer has received the response that its transaction has ended as requested."""
+
     def batch_planned(self, reader: str, start_offset: Offset, plan: BatchPlan) -> None:
         """Called when a client has received the plan of a batch that starts at an offset."""
+
+    def offset_requested(self, reader: str, timestamp: int) -> None:
+        """Called when a client begins to ask for the offset of a timestamp."""
 
     def offset_found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
         """Called when a client has received the offset of a timestamp."""
 
     def session_stepped(self, client: str, epoch: Epoch) -> None:
         """Called after each step of a client's session, with the highest leader epoch that the session knows."""
+
+    def rows_planned(
+        self, reader: str, start_offset: Offset, end_offset: Offset, stable: Offset, max_records: int
+    ) -> None:
+        """Called when a client has received the plan of a batch with at most `max_records` data records."""
+
+    def records_seen(self, reader: str, start_offset: Offset, end_offset: Offset, seen: Sequence[Batch]) -> None:
+        """Called when a client that reads committed transactions has left out what is aborted, up to an offset."""
 
     def records_read(self, reader: str, log: LogModel) -> None:
         """Called when a client has read more records; `log` holds all that it has read."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from raft.core.effects import SendResponse
-from raft.core.events import AppendRequested
 from raft.core.messages import (
-    ClientFetchRequest,
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    FetchRequest,
     Request,
     RequestRefused,
-    UnknownPartitionRequest,
     VoteRequest,
     VoteResponse,
 )
@@ -66,7 +66,7 @@ class ForeignRequestsAreRefused(Invariant):
         self.require(epoch < FOREIGN_EPOCH, "%s adopted epoch %s of a foreign request", step.machine, epoch)
 
     def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
-        if isinstance(request, UnknownPartitionRequest | ClientFetchRequest | AppendRequested):
+        if not isinstance(request, VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest):
             return
         if is_forged(request):
             is_refused = order.response.error == ErrorCode.INVALID_REQUEST

@@ -8,6 +8,8 @@ from raft.client.results import BatchPlan, FoundOffset
 from raft.core.effects import Effect, SendRequest, SendResponse
 from raft.core.messages import AppendResponse
 from raft.types import Batch, Epoch, Offset
+from raft.writers import WriteId
+from tests.simulation.clients.transactional_producer import Transaction
 from tests.simulation.invariants.observer import CoreRequest, Observer
 from tests.simulation.log_model import Entry, LogModel
 from tests.simulation.machine import Machine
@@ -44,12 +46,19 @@ class Watch(Observer):
         self._for_file_append_begun = overriding("file_append_begun")
         self._for_log_flushed = overriding("log_flushed")
         self._for_checkpoints_written = overriding("checkpoints_written")
+        self._for_engine_waits = overriding("engine_waits")
         self._for_effect_begun = overriding("effect_begun")
         self._for_request_sent = overriding("request_sent")
         self._for_response_sent = overriding("response_sent")
         self._for_write_requested = overriding("write_requested")
         self._for_write_settled = overriding("write_settled")
+        self._for_multipart_requested = overriding("multipart_requested")
+        self._for_transaction_begun = overriding("transaction_begun")
+        self._for_transaction_ended = overriding("transaction_ended")
+        self._for_rows_planned = overriding("rows_planned")
+        self._for_records_seen = overriding("records_seen")
         self._for_batch_planned = overriding("batch_planned")
+        self._for_offset_requested = overriding("offset_requested")
         self._for_offset_found = overriding("offset_found")
         self._for_session_stepped = overriding("session_stepped")
         self._for_records_read = overriding("records_read")
@@ -107,6 +116,10 @@ class Watch(Observer):
         for call in self._for_checkpoints_written:
             call(machine)
 
+    def engine_waits(self, machine: Machine) -> None:
+        for call in self._for_engine_waits:
+            call(machine)
+
     def effect_begun(self, machine: Machine, effect: Effect) -> None:
         for call in self._for_effect_begun:
             call(machine, effect)
@@ -127,9 +140,35 @@ class Watch(Observer):
         for call in self._for_write_settled:
             call(client, batch, response)
 
+    def multipart_requested(self, client: str, write: WriteId, tasks: Sequence[tuple[bytes, ...]]) -> None:
+        for call in self._for_multipart_requested:
+            call(client, write, tasks)
+
+    def transaction_begun(self, client: str, transaction: Transaction) -> None:
+        for call in self._for_transaction_begun:
+            call(client, transaction)
+
+    def transaction_ended(self, client: str, transaction: Transaction) -> None:
+        for call in self._for_transaction_ended:
+            call(client, transaction)
+
+    def rows_planned(
+        self, reader: str, start_offset: Offset, end_offset: Offset, stable: Offset, max_records: int
+    ) -> None:
+        for call in self._for_rows_planned:
+            call(reader, start_offset, end_offset, stable, max_records)
+
+    def records_seen(self, reader: str, start_offset: Offset, end_offset: Offset, seen: Sequence[Batch]) -> None:
+        for call in self._for_records_seen:
+            call(reader, start_offset, end_offset, seen)
+
     def batch_planned(self, reader: str, start_offset: Offset, plan: BatchPlan) -> None:
         for call in self._for_batch_planned:
             call(reader, start_offset, plan)
+
+    def offset_requested(self, reader: str, timestamp: int) -> None:
+        for call in self._for_offset_requested:
+            call(reader, timestamp)
 
     def offset_found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
         for call in self._for_offset_found:

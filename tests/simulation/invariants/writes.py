@@ -6,15 +6,15 @@ from raft.core.effects import SendResponse
 from raft.core.events import AppendRequested
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode, error_name
-from raft.records.header import CHECKED_FROM
-from raft.types import FIRST_KEYED_PRODUCER_ID, Batch, BatchHeader, Offset
+from raft.types import FIRST_KEYED_PRODUCER_ID, Batch, BatchHeader, Offset, WriteCommit
 from raft.writers import WriterTable
 from raft.writers.keys import version_of
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.observer import CoreRequest, Invariant
-from tests.simulation.log_model import LogModel, write_id_of
+from tests.simulation.log_model import LogModel, is_same_write, write_id_of
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
+from tests.simulation.transaction_history import TransactionHistory
 
 _CHECK_EVERY = 64
 """A table of writers is compared with its log once in so many appends of all nodes."""
@@ -41,13 +41,13 @@ class WrittenOnce(Invariant):
 class AppendResponsesAreCorrect(Invariant):
     """The response to an append is correct: an acknowledged one is committed, a refused one is superseded."""
 
-    rules = ("HW-6", "TEST-8", "CLIENT-6", "CLIENT-8", "CLIENT-11")
+    rules = ("HW-6", "TEST-8", "CLIENT-6", "CLIENT-8", "CLIENT-11", "TXN-11")
 
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
 
     def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
-        if not isinstance(request, AppendRequested):
+        if not isinstance(request, AppendRequested) or request.batch.header.is_transactional:
             return
         response = order.response
         assert isinstance(response, AppendResponse), "the response to an append"
@@ -61,8 +61,23 @@ class AppendResponsesAreCorrect(Invariant):
         elif response.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
             is_keyed = header.producer_id is not None and header.producer_id >= FIRST_KEYED_PRODUCER_ID
             self.require(not is_keyed, "%s requires consecutive sequences of a keyed writer: %s", machine, header)
+        elif response.error == ErrorCode.INVALID_TXN_STATE:
+            is_commit = isinstance(header.control_value, WriteCommit)
+            self.require(is_commit, "%s responds INVALID_TXN_STATE to %s", machine, header)
+            self._check_refused_parts(machine, header)
         elif response.error not in _UNKNOWN_OUTCOME:
             self.fail(f"{machine} responds {error_name(response.error)} to {header}")
+
+    def _check_refused_parts(self, machine: Machine, header: BatchHeader) -> None:
+        commit = header.control_value
+        assert isinstance(commit, WriteCommit), "checked before"
+        committed = TransactionHistory(self._committed.model.entries).open
+        counts = {
+            producer_id: sum(entry.header.record_count for entry in transaction.entries)
+            for producer_id, transaction in committed.items()
+        }
+        are_whole = all(counts.get(part.producer_id) == part.record_count for part in commit.parts)
+        self.require(not are_whole, "%s refuses %s, whose parts are committed, open and whole", machine, header)
 
     def _check_acknowledged(self, machine: Machine, batch: Batch, response: AppendResponse) -> None:
         write_id = write_id_of(batch.header)
@@ -79,7 +94,7 @@ class AppendResponsesAreCorrect(Invariant):
             response.base_offset,
             base_offset,
         )
-        is_same = entry.payload[CHECKED_FROM:] == batch.payload[CHECKED_FROM:]
+        is_same = is_same_write(entry, batch)
         self.require(is_same, "%s acknowledges %s, but other records are committed under its id", machine, write_id)
 
     def _check_other_content(self, machine: Machine, batch: Batch) -> None:
@@ -88,7 +103,7 @@ class AppendResponsesAreCorrect(Invariant):
         entry = self._committed.find(write_id)
         if entry is None:
             self.fail(f"{machine} refuses {write_id} as written with other content, but it is not committed")
-        is_other = entry.payload[CHECKED_FROM:] != batch.payload[CHECKED_FROM:]
+        is_other = not is_same_write(entry, batch)
         self.require(is_other, "%s refuses %s, but its own records are committed", machine, write_id)
 
     def _check_superseded(self, machine: Machine, header: BatchHeader) -> None:
@@ -123,10 +138,10 @@ class WriterTableMatchesLog(Invariant):
         self._compare(step.machine, step.log)
 
     def _compare(self, machine: Machine, log: LogModel) -> None:
-        fresh = machine.empty_writer_table()
+        fresh = machine.empty_producer_state().writers
         for entry in log.entries:
             fresh.appended(entry.header)
-        is_same = _content(machine.writers) == _content(fresh)
+        is_same = _content(machine.producers.writers) == _content(fresh)
         self.require(
             is_same, "%s: the table of writers differs from one built from the log up to %s", machine, log.end_offset
         )

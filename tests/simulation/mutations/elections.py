@@ -132,7 +132,7 @@ def epoch_without_leader_or_vote_forgotten_on_restart(patch: pytest.MonkeyPatch)
     patch.setattr(machine, "starting_role", start)
 
 
-@mutation(breaks=("STATE-5",), caught_by=("RoleIsStored",))
+@mutation(breaks=("STATE-5",), caught_by=("RoleIsStored", "StoredBeforeSent"))
 def followed_leader_not_stored(patch: pytest.MonkeyPatch) -> None:
     """A follower does not store its leader on the disk."""
     store = State.store_election_state

@@ -37,6 +37,7 @@ def engine_does_not_wait_for_the_election_state(patch: pytest.MonkeyPatch) -> No
         "ReadersFollowCommittedLog",
         "ReadsAreCommitted",
         "NoNodeHalts",
+        "AppendResponsesAreCorrect",
     ),
 )
 def response_sent_to_another_request(patch: pytest.MonkeyPatch) -> None:
@@ -72,10 +73,7 @@ def all_requests_dropped_with_an_abandoned_one(patch: pytest.MonkeyPatch) -> Non
     patch.setattr(Engine, "abandon", abandon_all)
 
 
-@mutation(
-    breaks=("TIMER-1",),
-    caught_by=("QuorumRecovers", "HighWatermarkIsSentInTime", "LeaderWithoutMajorityResigns", "LeadershipIsStable"),
-)
+@mutation(breaks=("TIMER-1",), caught_by=("TimerIsNotLate",))
 def timer_not_moved_to_an_earlier_deadline(patch: pytest.MonkeyPatch) -> None:
     """The engine keeps its timer when the core's deadline becomes earlier."""
     set_timer = Engine._set_timer
@@ -87,10 +85,7 @@ def timer_not_moved_to_an_earlier_deadline(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Engine, "_set_timer", set_first_timer)
 
 
-@mutation(
-    breaks=("TIMER-1",),
-    caught_by=("QuorumRecovers", "HighWatermarkIsSentInTime", "LeaderWithoutMajorityResigns", "LeadershipIsStable"),
-)
+@mutation(breaks=("TIMER-1",), caught_by=("TimerIsNotLate", "LeadershipIsStable"))
 def timer_not_rescheduled(patch: pytest.MonkeyPatch) -> None:
     """A timer that expires before a deadline that has moved is not set again."""
 

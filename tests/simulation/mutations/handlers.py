@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 
 import pytest
@@ -24,7 +24,10 @@ _Done = Callable[[AppendResponse], None]
 _Change = Callable[[AppendResponse], AppendResponse]
 
 
-@mutation(breaks=("CLIENT-2", "FETCH-29"), caught_by=("ReadsAreCommitted", "ReadersFollowCommittedLog"))
+@mutation(
+    breaks=("CLIENT-2", "FETCH-29"),
+    caught_by=("ReadsAreCommitted", "ReadersFollowCommittedLog", "LastStableOffsetIsCorrect"),
+)
 def fetch_handler_reads_above_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
     """The handler of a client's fetch reads up to the log end offset instead of the range that the core ordered."""
     on_response = _ClientFetch._on_response
@@ -75,7 +78,10 @@ def timestamp_found_above_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "find_offset_by_timestamp", lambda self, timestamp, _end: find(self, timestamp, self.end_offset))
 
 
-@mutation(breaks=("CLIENT-1",), caught_by=("FoundOffsetsAreCorrect", "BatchPlansAreCorrect", "QuorumRecovers"))
+@mutation(
+    breaks=("CLIENT-1",),
+    caught_by=("FoundOffsetsAreCorrect", "BatchPlansAreCorrect", "QuorumRecovers", "LatestIsLinearizable"),
+)
 def follower_serves_requests_for_the_leader(patch: pytest.MonkeyPatch) -> None:
     """A follower, which may lag, serves ListOffsets and OffsetForLeaderEpoch."""
     patch.setattr(Context, "leader_only_error", lambda _self, _epoch: ErrorCode.NONE)
@@ -85,7 +91,7 @@ def follower_serves_requests_for_the_leader(patch: pytest.MonkeyPatch) -> None:
 def batch_planned_above_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
     """A planned batch ends at the leader's log end offset."""
 
-    def plan_more(log: Log, request: BatchPlanRequest, _high_watermark: Offset) -> BatchPlan:
+    def plan_more(log: Log, request: BatchPlanRequest, _high_watermark: Offset) -> Generator[None, None, BatchPlan]:
         return plan_batch(log, request, log.end_offset)
 
     patch.setattr(offsets, "plan_batch", plan_more)

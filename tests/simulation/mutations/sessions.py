@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from raft.client.session import Deadline, Session
 from raft.client.steps import Operation
 from raft.errors import QuorumUnavailableError
 from raft.records.batch import build_batch, read_records
-from raft.records.header import read_header
+from raft.records.header import attributes_of, read_header
 from raft.types import Endpoint, Epoch, Offset
 from tests.simulation.clients.our_client import SimulatedTransport
 from tests.simulation.mutations.mutation import mutation
@@ -36,25 +37,29 @@ def retry_with_a_new_sequence(patch: pytest.MonkeyPatch) -> None:
     """The client retries a failed append with the next sequence number, so that the write is appended twice."""
     append = calls.append
 
-    def append_with_retry(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appended]:
+    def append_with_retry(session: Session, deadline: Deadline, batch: bytes, **named: Any) -> Operation[Appended]:
         try:
-            return (yield from append(session, deadline, batch))
+            return (yield from append(session, deadline, batch, **named))
         except QuorumUnavailableError:
+            if attributes_of(batch):
+                raise  # a part, or the commit of a write in parts
             renumbered = _with_next_sequence(batch)
             again = Deadline(started_ms=deadline.started_ms + deadline.timeout_ms, timeout_ms=deadline.timeout_ms)
-            return (yield from append(session, again, renumbered))
+            return (yield from append(session, again, renumbered, **named))
 
     patch.setattr(calls, "append", append_with_retry)
 
 
-@mutation(breaks=("CLIENT-6",), caught_by=("WriteOutcomesAreCorrect", "HistoryIsLinearizable"))
+@mutation(
+    breaks=("CLIENT-6",), caught_by=("WriteOutcomesAreCorrect", "HistoryIsLinearizable", "MultipartWritesAreWhole")
+)
 def append_without_a_response_reported_as_committed(patch: pytest.MonkeyPatch) -> None:
     """An append without a response in time is reported as committed."""
     append = calls.append
 
-    def append_or_assume(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appended]:
+    def append_or_assume(session: Session, deadline: Deadline, batch: bytes, **named: Any) -> Operation[Appended]:
         try:
-            return (yield from append(session, deadline, batch))
+            return (yield from append(session, deadline, batch, **named))
         except QuorumUnavailableError:
             return Appended(base_offset=Offset(0))
 
@@ -66,8 +71,8 @@ def every_append_reported_as_superseded(patch: pytest.MonkeyPatch) -> None:
     """Every append is reported as superseded by a newer one of its writer."""
     append = calls.append
 
-    def append_as_superseded(session: Session, deadline: Deadline, batch: bytes) -> Operation[Appended]:
-        return replace((yield from append(session, deadline, batch)), is_superseded=True)
+    def append_as_superseded(session: Session, deadline: Deadline, batch: bytes, **named: Any) -> Operation[Appended]:
+        return replace((yield from append(session, deadline, batch, **named)), is_superseded=True)
 
     patch.setattr(calls, "append", append_as_superseded)
 

@@ -9,8 +9,9 @@ import pytest
 
 from raft.core.state import State
 from raft.storage.producer_snapshots import ProducerSnapshots
+from raft.transactions import ProducerStateImage
 from raft.types import BatchHeader, Offset
-from raft.writers import TableImage, WriterExpiry, WriterTable, table
+from raft.writers import WriterExpiry, WriterTable, table
 from tests.simulation.mutations.mutation import mutation
 
 
@@ -19,26 +20,27 @@ def snapshot_without_the_last_writer(patch: pytest.MonkeyPatch) -> None:
     """A producer snapshot does not contain the last writer."""
     write = ProducerSnapshots.write
 
-    def write_less(snapshots: ProducerSnapshots, image: TableImage) -> None:
-        entries = sorted(image.histories.items(), key=lambda entry: entry[1][-1].base_offset)
-        write(snapshots, replace(image, histories=dict(islice(entries, max(len(entries) - 1, 0)))))
+    def write_less(snapshots: ProducerSnapshots, image: ProducerStateImage) -> None:
+        entries = sorted(image.writers.histories.items(), key=lambda entry: entry[1][-1].base_offset)
+        less = replace(image.writers, histories=dict(islice(entries, max(len(entries) - 1, 0))))
+        write(snapshots, replace(image, writers=less))
 
     patch.setattr(ProducerSnapshots, "write", write_less)
 
 
-@mutation(breaks=("LOG-22",), caught_by=("WriterTableMatchesLog",))
+@mutation(breaks=("LOG-22",), caught_by=("WriterTableMatchesLog", "TransactionTableMatchesLog"))
 def uncommitted_snapshot_loaded_on_restart(patch: pytest.MonkeyPatch) -> None:
     """A start loads the newest producer snapshot, committed or not, and cannot undo the uncommitted writes in it."""
     newest = ProducerSnapshots.newest
 
-    def newest_of_all(snapshots: ProducerSnapshots, *, at_most: Offset) -> TableImage | None:
+    def newest_of_all(snapshots: ProducerSnapshots, *, at_most: Offset) -> ProducerStateImage | None:
         del at_most
         return newest(snapshots, at_most=Offset(1 << 62))
 
     patch.setattr(ProducerSnapshots, "newest", newest_of_all)
 
 
-@mutation(breaks=("LOG-22",), caught_by=("WriterTableMatchesLog",))
+@mutation(breaks=("LOG-22",), caught_by=("WriterTableMatchesLog", "TransactionTableMatchesLog"))
 def snapshot_not_removed_by_truncation(patch: pytest.MonkeyPatch) -> None:
     """A truncation leaves snapshots of truncated offsets, and a start loads them once these are written again."""
     patch.setattr(ProducerSnapshots, "remove_after", lambda _snapshots, _end_offset: None)
@@ -80,7 +82,7 @@ def newest_writers_not_kept(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(WriterTable, "__init__", without_newest)
 
 
-@mutation(breaks=("CLIENT-13",), caught_by=("WriterTableMatchesLog",))
+@mutation(breaks=("CLIENT-13",), caught_by=("WriterTableMatchesLog", "WrittenOnce"))
 def control_batches_advance_log_time(patch: pytest.MonkeyPatch) -> None:
     """Control batches advance log time at followers, though they do not at the leader, whose core never sees them."""
     appended = WriterTable.appended

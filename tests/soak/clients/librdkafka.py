@@ -12,7 +12,7 @@ from tests.soak.clients.log_reader import LogReader
 from tests.workload.history import Append, History, LoggedValue, Read, now_ns
 from tests.workload.worker import Worker
 
-_COMMON: dict[str, object] = {
+COMMON: dict[str, object] = {
     "socket.timeout.ms": 2000,
     "reconnect.backoff.ms": 20,
     "reconnect.backoff.max.ms": 200,
@@ -21,6 +21,8 @@ _COMMON: dict[str, object] = {
     # The faults of the test close connections, which librdkafka would log.
     "log_level": 0,
 }
+"""The settings of all clients of librdkafka."""
+
 _NEVER_MS = 3_600_000
 _MOST_IN_FLIGHT = 200
 _FLUSH_S = 30.0
@@ -43,8 +45,8 @@ class LibrdkafkaProducer(Worker):
 
     def __init__(self, name: str, history: History, servers: Sequence[Endpoint], *, pause_s: float) -> None:
         super().__init__(name, history)
-        self._settings = _COMMON | {
-            "bootstrap.servers": _joined(servers),
+        self._settings = COMMON | {
+            "bootstrap.servers": joined(servers),
             "enable.idempotence": True,
             "linger.ms": 5,
             "request.timeout.ms": 1500,
@@ -90,7 +92,7 @@ class LibrdkafkaProducer(Worker):
 
 
 class LibrdkafkaReader(LogReader):
-    """Reads the whole log as a consumer without a group.
+    """Reads the committed records of the whole log as a consumer without a group.
 
     Args:
         name: see `LogReader`.
@@ -100,12 +102,13 @@ class LibrdkafkaReader(LogReader):
 
     def __init__(self, name: str, history: History, servers: Sequence[Endpoint]) -> None:
         super().__init__(name, history)
-        self._settings = _COMMON | {
-            "bootstrap.servers": _joined(servers),
+        self._settings = COMMON | {
+            "bootstrap.servers": joined(servers),
             "group.id": "none",
             "enable.auto.commit": False,
             "auto.offset.reset": "error",
             "check.crcs": True,
+            "isolation.level": "read_committed",
             "fetch.wait.max.ms": 200,
         }
 
@@ -145,5 +148,6 @@ def _logged(message: Message) -> LoggedValue:
     return Offset(offset), value
 
 
-def _joined(servers: Sequence[Endpoint]) -> str:
+def joined(servers: Sequence[Endpoint]) -> str:
+    """Return the option with these servers."""
     return ",".join(map(str, servers))

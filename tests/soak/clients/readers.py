@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from raft.client import AsyncClient, Client, ClientSettings, Fetched, calls
+from raft.client.aborted import AbortedFilter
 from raft.errors import QuorumUnavailableError
 from raft.types import Offset
 from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
@@ -25,7 +26,7 @@ _REST_S = 0.05
 
 
 class SessionReader(LogReader):
-    """Reads the whole log in one session, and requests its end now and then.
+    """Reads the whole log in one session, from the nodes that the settings name, and requests its end now and then.
 
     Args:
         name: see `LogReader`.
@@ -95,7 +96,7 @@ class FreshReader(Worker):
         shuffled = tuple(self._dice.sample(servers, len(servers)))
         with Client(replace(self._settings, bootstrap_servers=shuffled)) as client:
             invoked_ns = now_ns()
-            end_offset = client.high_watermark()
+            end_offset = client.last_stable_offset()
             self._history.read(look_of(end_offset, session=session, invoked_ns=invoked_ns))
             start_offset = Offset(max(0, end_offset - self._dice.randrange(_BACKWARDS)))
             invoked_ns = now_ns()
@@ -104,8 +105,11 @@ class FreshReader(Worker):
 
 
 def read_of(fetched: Fetched, start_offset: Offset, *, session: str, invoked_ns: int) -> Read:
-    """Return the read of a fetch whose response has just been received."""
+    """Return the read of a fetch whose response has just been received, without the records of aborted transactions."""
     batches = batches_in(fetched.records)
+    aborted = AbortedFilter(fetched.aborted)
+    kept = [batch for batch in batches if not aborted.drops(batch.header)]
+    is_of_reader = fetched.reader is not None
     return Read(
         session=session,
         invoked_ns=invoked_ns,
@@ -114,14 +118,16 @@ def read_of(fetched: Fetched, start_offset: Offset, *, session: str, invoked_ns:
         end_offset=batches[-1].header.end_offset if batches else start_offset,
         # A batch may begin before the offset that was requested.
         records=tuple(
-            (record.offset, record.value or b"") for record in records_of(batches) if record.offset >= start_offset
+            (record.offset, record.value or b"") for record in records_of(kept) if record.offset >= start_offset
         ),
-        high_watermark=fetched.high_watermark,
+        # A reader may lag behind what the session has seen of others.
+        high_watermark=None if is_of_reader else fetched.last_stable_offset,
+        is_of_reader=is_of_reader,
     )
 
 
 def look_of(end_offset: Offset, *, session: str, invoked_ns: int) -> Read:
-    """Return a read without records: the end of the log, which has just been received."""
+    """Return a read without records: the last stable offset, as a leader that is confirmed has just sent it."""
     return Read(
         session=session,
         invoked_ns=invoked_ns,
@@ -129,4 +135,5 @@ def look_of(end_offset: Offset, *, session: str, invoked_ns: int) -> Read:
         start_offset=Offset(0),
         end_offset=Offset(0),
         high_watermark=end_offset,
+        is_latest=True,
     )

@@ -1,0 +1,159 @@
+"""The defaults of options: a properties file, which the environment variable `KRAFT_CONFIG` names.
+
+    bootstrap.servers=node1:9092,node2:9092     options, some of them also by the keys of Kafka's clients
+    kraft.cluster.id=J8qFJ5vSQ_WmUo0zCbbnZg
+    maxOffsetsPerTrigger=100000
+
+A table of Spark's catalog keeps no options, and some statements of SQL cannot have any, so theirs come from here.
+Only the processes on the driver that plan reads and writes read the file. Tasks get the resulting options.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from datasource.options import (
+    BATCH_ONLY,
+    BOOTSTRAP_SERVERS,
+    CLIENT_NAMES,
+    CLUSTER_ID,
+    RACK,
+    READ_FROM,
+    READ_NAMES,
+    STREAM_ONLY,
+    WRITE_NAMES,
+    Options,
+    ReadOptions,
+    WriteOptions,
+    check_names,
+)
+from raft.config import read_properties
+from raft.errors import ConfigError
+
+Parsed = TypeVar("Parsed")
+
+VARIABLE = "KRAFT_CONFIG"
+"""Environment variable with the path of the file. Spark's JVM passes it on to the processes that plan."""
+
+_KAFKA_KEYS = {name.removeprefix("kraft."): name for name in (*CLIENT_NAMES, RACK) if name != CLUSTER_ID}
+"""The keys of Kafka's clients that are options here, with the prefix `kraft.`."""
+
+_OF_ONE_WRITE = ("txnAppId", "txnVersion")
+_REPLACED = {"startingOffsets": "startingTimestamp", "endingOffsets": "endingTimestamp"}
+"""The defaults that an option replaces beside its own, because they would be used instead of it."""
+
+STREAM_READ = frozenset((*CLIENT_NAMES, *READ_NAMES)) - {*BATCH_ONLY}
+BATCH_READ = frozenset((*CLIENT_NAMES, *READ_NAMES)) - {*STREAM_ONLY}
+WRITE = frozenset((*CLIENT_NAMES, *WRITE_NAMES))
+"""The names of the defaults that a use has; one file serves them all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefaultOptions:
+    """The options in the file; none if no file is named.
+
+    Fields:
+        source: the file in words, for messages.
+        options: values by the names of the options.
+    """
+
+    source: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of_environment(cls, environment: Mapping[str, str] = os.environ) -> DefaultOptions:
+        """Return the options in the file that the environment names.
+
+        Raises:
+            ConfigError: the file cannot be read, or an option in it is unknown, given twice or has a wrong value; says
+                which file and option, and what is expected.
+        """
+        path = environment.get(VARIABLE, "").strip()
+        if not path:
+            return cls()
+        source = f"the file {Path(path).absolute()} ({VARIABLE})"
+        try:
+            options = _named_as_options(read_properties(Path(path)))
+            for name, value in options.items():
+                _check_value(name, value)
+        except ConfigError as error:
+            raise ConfigError(f"{source} cannot be used: {error}") from error
+        return cls(source=source, options=options)
+
+    def parse(self, parser: Callable[[Options], Parsed], given: Options, use: Collection[str]) -> Parsed:
+        """Return the options of a read or a write.
+
+        Args:
+            parser: `ReadOptions.of` or `WriteOptions.of`.
+            given: the options of the user, which win.
+            use: the names of the defaults that are used: `STREAM_READ`, `BATCH_READ` or `WRITE`.
+
+        Raises:
+            ConfigError: see the parser; the error names the file too if it names an option that the file has.
+        """
+        try:
+            return parser(self.below(given, use))
+        except ConfigError as error:
+            if any(name in str(error) for name in self.options):
+                raise ConfigError(f"{error}. Options that are not given come from {self.source}") from error
+            raise
+
+    def below(self, given: Options, use: Collection[str]) -> dict[str, str]:
+        """Return the given options, and the defaults for what they leave open.
+
+        Args:
+            given: see `parse`.
+            use: see `parse`.
+        """
+        names = {name.lower() for name in given}
+        names |= {other.lower() for name, other in _REPLACED.items() if name.lower() in names}
+        defaults = {name: value for name, value in self.options.items() if name in use and name.lower() not in names}
+        if use == BATCH_READ and _value(defaults, "startingOffsets") == "latest":
+            del defaults["startingOffsets"]
+        merged = {**given, **defaults}
+        # Without the option that they belong to, these two are errors if given, but have no effect as defaults.
+        if RACK in defaults and _value(merged, READ_FROM) != "nearest":
+            del merged[RACK]
+        if "maxTriggerDelay" in defaults and _value(merged, "minOffsetsPerTrigger") is None:
+            del merged["maxTriggerDelay"]
+        return merged
+
+
+def _named_as_options(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties by the names of options."""
+    known = {name.lower(): name for name in (*CLIENT_NAMES, *READ_NAMES, *WRITE_NAMES)}
+    named: dict[str, str] = {}
+    for key, value in properties.items():
+        option = _KAFKA_KEYS.get(key) or known.get(key.lower(), key)
+        if option in named:
+            raise ConfigError(f"it has {option} twice, as {key} too: expected one of them")
+        if option in _OF_ONE_WRITE:
+            raise ConfigError(f"{option} names one write and is no default: give it to that write as an option")
+        if option not in known.values():
+            check_names({key: value})
+            raise ConfigError(f"{option} is an option of Spark for one query or table: give it there")
+        named[option] = value
+    return named
+
+
+def _check_value(name: str, value: str) -> None:
+    """Check a value in the file by itself, whatever it is used for."""
+    alone = {BOOTSTRAP_SERVERS: "unused:1", name: value}
+    if name == RACK:
+        alone[READ_FROM] = "nearest"
+    elif name == READ_FROM and value.strip().lower() == "nearest":
+        alone[RACK] = "unused"
+    elif name == "maxTriggerDelay":
+        alone["minOffsetsPerTrigger"] = "1"
+    if name in WRITE:
+        WriteOptions.of(alone)
+    else:
+        ReadOptions.of(alone)
+
+
+def _value(options: Options, name: str) -> str | None:
+    return next((value.strip().lower() for given, value in options.items() if given.lower() == name.lower()), None)

@@ -1,0 +1,145 @@
+"""The index of aborted transactions of a segment, in memory and in the file `.txnindex`.
+
+    size  field
+    2     version              int16    0
+    8     producer id          int64
+    8     first offset         int64    of the transaction
+    8     last offset          int64    of its ABORT marker, which lies in this segment
+    8     last stable offset   int64    see `AbortedTransaction`
+
+Entries are in the order of the markers. The file exists if there is an entry. Like the other indexes it is never
+flushed, because opening a log rebuilds it from the batches. In memory an entry takes 32 bytes: a client can abort many
+transactions of one record, each of which takes about 150 bytes of the log.
+
+Source: Kafka TransactionIndex, AbortedTxn.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from bisect import bisect_left
+from collections.abc import Container, Iterator, Sequence
+
+from raft.storage.files import File, Files
+from raft.transactions import AbortedTransaction
+from raft.types import Offset
+
+ABORTED_SUFFIX = ".txnindex"
+
+_ENTRY = struct.Struct(">hqqqq")
+_VERSION = 0
+
+
+class AbortedIndex:
+    """The transactions whose ABORT marker lies in one segment.
+
+    Args:
+        files: where the file is.
+        name: the `.txnindex` file.
+    """
+
+    def __init__(self, files: Files, name: str) -> None:
+        self._files = files
+        self._name = name
+        self._producer_ids = array("q")
+        self._first_offsets = array("q")
+        self._last_offsets = array("q")
+        self._stable_offsets = array("q")
+        self._file: File | None = None
+        self._is_attached = False
+
+    def __len__(self) -> int:
+        return len(self._last_offsets)
+
+    def note(self, aborted: Sequence[AbortedTransaction]) -> None:
+        """Add the transactions whose markers were written, in order."""
+        for each in aborted:
+            self._producer_ids.append(each.producer_id)
+            self._first_offsets.append(each.first_offset)
+            self._last_offsets.append(each.last_offset)
+            self._stable_offsets.append(each.last_stable_offset)
+        if self._is_attached and aborted:
+            if self._file is None:
+                self._file = self._files.create(self._name)
+            self._file.append(b"".join(map(_to_bytes, aborted)))
+
+    def overlapping(
+        self, start_offset: Offset, end_offset: Offset, producer_ids: Container[int] | None = None
+    ) -> tuple[list[AbortedTransaction], bool]:
+        """Return the transactions with records or a marker in a range.
+
+        Args:
+            start_offset: start of the range.
+            end_offset: end of the range.
+            producer_ids: only transactions of these producers; None for all.
+
+        Returns:
+            The transactions, and whether later segments can have more.
+
+        Source: Kafka TransactionIndex.collectAbortedTxns.
+        """
+        begin = bisect_left(self._last_offsets, start_offset)
+        # The last stable offset never falls from marker to marker.
+        last = bisect_left(self._stable_offsets, end_offset, lo=begin)
+        first_offsets = self._first_offsets
+        places = range(begin, min(last + 1, len(self)))
+        begun = (at for at in places if first_offsets[at] < end_offset)
+        if producer_ids is not None:
+            begun = (at for at in begun if self._producer_ids[at] in producer_ids)
+        return [self._entry(at) for at in begun], last == len(self)
+
+    def attach(self) -> None:
+        """Write the entries to the file; later ones are added to it. Does nothing if that was done."""
+        if self._is_attached:
+            return
+        self._is_attached = True
+        content = b"".join(map(_to_bytes, self._all()))
+        if not content:
+            self._files.remove(self._name)
+            return
+        if not self._files.exists(self._name) or self._files.read(self._name) != content:
+            self._file = self._files.create(self._name)
+            self._file.append(content)
+        else:
+            self._file = self._files.open(self._name)
+
+    def truncate(self, end_offset: Offset) -> None:
+        """Remove the transactions whose marker lies at `end_offset` or behind it."""
+        kept = bisect_left(self._last_offsets, end_offset)
+        if kept == len(self):
+            return
+        for column in (self._producer_ids, self._first_offsets, self._last_offsets, self._stable_offsets):
+            del column[kept:]
+        if self._is_attached:
+            self.close()
+            self.attach()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._is_attached = False
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def remove(self) -> None:
+        """Close and remove the file."""
+        self.close()
+        self._files.remove(self._name)
+
+    def _entry(self, at: int) -> AbortedTransaction:
+        return AbortedTransaction(
+            producer_id=self._producer_ids[at],
+            first_offset=Offset(self._first_offsets[at]),
+            last_offset=Offset(self._last_offsets[at]),
+            last_stable_offset=Offset(self._stable_offsets[at]),
+        )
+
+    def _all(self) -> Iterator[AbortedTransaction]:
+        return map(self._entry, range(len(self)))
+
+
+def _to_bytes(aborted: AbortedTransaction) -> bytes:
+    return _ENTRY.pack(
+        _VERSION, aborted.producer_id, aborted.first_offset, aborted.last_offset, aborted.last_stable_offset
+    )

@@ -1,0 +1,42 @@
+"""The table of transactions for one end of the log, for a producer snapshot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from raft.transactions.transaction import OpenTransaction, TransactionalProducer
+from raft.types import Offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitImage:
+    """A multipart write whose WRITE_COMMIT is in the log, and some of its COMMIT markers are not.
+
+    Fields:
+        offset: of the WRITE_COMMIT record.
+        first_offset: of the first record of all its parts.
+        missing: producer ids of the parts without a marker.
+    """
+
+    offset: Offset
+    first_offset: Offset
+    missing: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionsImage:
+    """The table of transactions. It does not change with the table.
+
+    Fields:
+        transactions: the open ones, in the order in which they began.
+        producers: those with a transactional id; the one whose last use is the oldest comes first.
+        commits: multipart writes that are committed but not ended, in the order of the log.
+    """
+
+    transactions: tuple[OpenTransaction, ...] = ()
+    producers: tuple[TransactionalProducer, ...] = ()
+    commits: tuple[CommitImage, ...] = ()
+
+
+NO_TRANSACTIONS = TransactionsImage()
+"""The table of a log without transactions."""

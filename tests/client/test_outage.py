@@ -1,0 +1,176 @@
+"""What a client says while no leader responds, and when it does not wait for one."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from raft.client.discovery import Leader
+from raft.client.outage import Outage
+from raft.client.session import Deadline, ResponseStatus, Session
+from raft.client.settings import ClientSettings
+from raft.client.steps import Operation
+from raft.codec import Message
+from raft.errors import ErrorCode, QuorumUnavailableError, QuorumUnreachableError
+from raft.types import Endpoint
+from raft.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from tests.client.table import PLACES, Late, Refused, Table, metadata, node
+
+DONE = InitProducerIdResponse(error_code=0, producer_id=3, producer_epoch=0)
+NOT_LEADER = InitProducerIdResponse(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER, producer_id=3, producer_epoch=0)
+
+
+def asking(session: Session, deadline: Deadline) -> Operation[InitProducerIdResponse]:
+    def request_to(_leader: Leader) -> Message:
+        return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
+
+    def status_of(response: InitProducerIdResponse) -> ResponseStatus:
+        return ResponseStatus(error=response.error_code)
+
+    return session.ask_leader(request_to, status_of, deadline)
+
+
+class Warned:
+    """A session of two nodes, and the warnings that it has reported, with their times."""
+
+    def __init__(self, table: Table, *, connect_timeout_ms: int | None = 10_000) -> None:
+        self.table = table
+        self.began_ms = table.now_ms
+        self.warnings: list[tuple[int, str]] = []
+        settings = ClientSettings(
+            bootstrap_servers=(PLACES[1], PLACES[2]),
+            request_timeout_ms=1_000,
+            connect_timeout_ms=connect_timeout_ms,
+        )
+        self.session = Session(settings, report=self._report)
+
+    def ask(self, timeout_ms: int = 60_000) -> InitProducerIdResponse:
+        return self.table.run(asking(self.session, self.table.deadline(timeout_ms)))
+
+    def _report(self, warning: str) -> None:
+        self.warnings.append((self.table.now_ms - self.began_ms, warning))
+
+
+def refusing() -> Table:
+    """Nodes at whose addresses connections are refused."""
+    return Table({PLACES[each]: lambda _request: Refused("Connection refused") for each in (1, 2)})
+
+
+def test_client_warns_in_the_first_seconds_and_then_every_ten() -> None:
+    warned = Warned(Table({PLACES[1]: node(knows=metadata(None))}))
+
+    with pytest.raises(QuorumUnavailableError):
+        warned.ask(timeout_ms=30_000)
+
+    times = [at_ms for at_ms, _ in warned.warnings]
+    assert len(times) == 3
+    assert 4_000 <= times[0] <= 5_000
+    assert all(10_000 <= later - earlier <= 12_000 for earlier, later in pairwise(times))
+    assert warned.warnings[0][1].startswith("no leader of the quorum has responded for 4.")
+    assert (
+        "kraft.default.api.timeout.ms=30000): node1:9091: knows no leader; node2:9092: Connection refused"
+        in (warned.warnings[0][1])
+    )
+
+
+def test_client_warns_while_a_leader_holds_its_request() -> None:
+    patient = Warned(Table({PLACES[1]: node(Late(DONE, 9_000))}))
+    settings = ClientSettings(bootstrap_servers=(PLACES[1],), request_timeout_ms=20_000)
+    patient.session = Session(settings, report=patient._report)
+
+    assert patient.ask() == DONE
+
+    (first, last) = patient.warnings
+    assert first[0] < 5_000
+    assert first[1].endswith(
+        ": node2:9092: Connection refused; node1:9091: no response yet; node3:9093: Connection refused"
+    )
+    assert last[1].startswith("a leader of the quorum has responded after 9.")
+
+
+def test_client_says_nothing_about_an_election() -> None:
+    known = [metadata(None)] * 20 + [metadata(1)]
+    warned = Warned(Table({PLACES[1]: node(NOT_LEADER, DONE, knows=[metadata(1), *known])}))
+
+    assert warned.ask() == DONE
+
+    assert warned.table.now_ms - warned.began_ms > 1_000
+    assert warned.warnings == []
+
+
+def test_each_call_begins_anew() -> None:
+    warned = Warned(Table({PLACES[1]: node(DONE, knows=metadata(None))}))
+    with pytest.raises(QuorumUnavailableError):
+        warned.ask(timeout_ms=6_000)
+    warned.table.nodes = {PLACES[1]: node(DONE)}
+
+    assert warned.ask() == DONE
+
+    assert len(warned.warnings) == 1, "the second call has not waited"
+
+
+def test_call_fails_in_seconds_when_no_node_was_ever_connected_to() -> None:
+    warned = Warned(refusing())
+
+    with pytest.raises(QuorumUnreachableError) as refusal:
+        warned.ask()
+
+    assert 10_000 <= warned.table.now_ms - warned.began_ms < 11_000
+    assert str(refusal.value) == (
+        "no node of the quorum could be connected to in 10 s: "
+        "node1:9091: Connection refused; node2:9092: Connection refused"
+    )
+
+
+def test_call_fails_in_seconds_when_the_leader_cannot_be_connected_to() -> None:
+    warned = Warned(Table({PLACES[1]: node(knows=metadata(2)), PLACES[2]: lambda _request: Refused("Host is down")}))
+
+    with pytest.raises(QuorumUnreachableError, match=r"in 10 s: node2:9092: Host is down$"):
+        warned.ask()
+
+
+def test_call_with_less_time_ends_with_the_same_error() -> None:
+    with pytest.raises(QuorumUnreachableError, match=r"in 0\.7 s: node1:9091: Connection refused; "):
+        Warned(refusing()).ask(timeout_ms=700)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pytest.param(Table({PLACES[1]: lambda _request: None}), id="one node is suspended"),
+        pytest.param(Table({PLACES[1]: node(knows=metadata(None))}), id="one node knows no leader"),
+    ],
+)
+def test_call_goes_on_when_a_node_can_be_connected_to(table: Table) -> None:
+    table.nodes[PLACES[2]] = lambda _request: Refused("Connection refused")
+    warned = Warned(table)
+
+    with pytest.raises(QuorumUnavailableError, match="no leader found within 60000 ms") as refusal:
+        warned.ask()
+
+    assert not isinstance(refusal.value, QuorumUnreachableError)
+
+
+def test_call_goes_on_when_a_leader_has_responded_before() -> None:
+    warned = Warned(Table({PLACES[1]: node(DONE)}))
+    warned.ask()
+    warned.table.nodes = refusing().nodes
+    began_ms = warned.table.now_ms
+
+    with pytest.raises(QuorumUnavailableError, match="no leader found within 60000 ms"):
+        warned.ask()
+
+    assert warned.table.now_ms - began_ms > 59_000
+
+
+def test_call_goes_on_without_a_limit() -> None:
+    with pytest.raises(QuorumUnavailableError, match="no leader found within 60000 ms"):
+        Warned(refusing(), connect_timeout_ms=None).ask()
+
+
+def test_without_an_answer_nothing_is_unreachable() -> None:
+    outage = Outage(ClientSettings(bootstrap_servers=(Endpoint("node1", 9091),), connect_timeout_ms=1), print)
+    outage.begin(0, 3_000)
+
+    outage.check(3_000)
