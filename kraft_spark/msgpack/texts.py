@@ -20,7 +20,6 @@ _CYCLE_DAYS = 146_097
 _FIRST = datetime.date.min.toordinal() - datetime.date(1970, 1, 1).toordinal()
 _LAST = datetime.date.max.toordinal() - datetime.date(1970, 1, 1).toordinal()
 _DAY_MICROS = 86_400_000_000
-_DAY_NANOS = 1_000 * _DAY_MICROS
 
 _DATE = r"([+-]?\d{4,7})-(\d\d)-(\d\d)"
 _TIME = r"(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?"

@@ -78,9 +78,7 @@ def let_lead(quorum: MixedQuorum, kind: Kind) -> Leadership:
     before = quorum.wait_for_leader()
     if quorum.kinds[before.leader_id] is kind:
         return before
-    behind = [
-        quorum.nodes[each] for each in quorum.voters if quorum.kinds[each] is not kind and each != before.leader_id
-    ]
+    behind = [quorum.nodes[each] for each in {*quorum.voters} - {*quorum.of_kind(kind), before.leader_id}]
     for node in behind:
         node.suspend()
     Workload(quorum).run(before.leader_id, 0.5)

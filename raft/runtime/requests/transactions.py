@@ -57,14 +57,9 @@ def init_producer_id(context: Context, request: InitProducerIdRequest, version: 
         return
 
     def on_response(response: AppendResponse) -> None:
-        producer = response.producer
-        respond(
-            InitProducerIdResponse(
-                error_code=_error_of(response, knows_fenced=version >= _FIRST_INIT_WITH_FENCED),
-                producer_id=producer.producer_id if producer is not None else -1,
-                producer_epoch=producer.producer_epoch if producer is not None else -1,
-            )
-        )
+        error = _error_of(response, knows_fenced=version >= _FIRST_INIT_WITH_FENCED)
+        producer_id, producer_epoch = _producer_of(response)
+        respond(InitProducerIdResponse(error_code=error, producer_id=producer_id, producer_epoch=producer_epoch))
 
     context.engine.submit(
         ProducerInitRequested(
@@ -94,9 +89,7 @@ def add_partitions_to_txn(
                 results_by_partition=tuple(
                     AddPartitionsToTxnPartitionResult(
                         partition_index=partition,
-                        partition_error_code=error
-                        if context.is_ours_by_name(topic.name, partition)
-                        else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                        partition_error_code=_partition_error(context, topic.name, partition, error),
                     )
                     for partition in topic.partitions
                 ),
@@ -121,14 +114,9 @@ def end_txn(context: Context, request: EndTxnRequest, version: int, respond: Res
     """Handle EndTxn. The response is sent when the marker is committed."""
 
     def on_response(response: AppendResponse) -> None:
-        producer = response.producer
-        respond(
-            EndTxnResponse(
-                error_code=_error_of(response, knows_fenced=version >= _FIRST_END_WITH_FENCED),
-                producer_id=producer.producer_id if producer is not None else -1,
-                producer_epoch=producer.producer_epoch if producer is not None else -1,
-            )
-        )
+        error = _error_of(response, knows_fenced=version >= _FIRST_END_WITH_FENCED)
+        producer_id, producer_epoch = _producer_of(response)
+        respond(EndTxnResponse(error_code=error, producer_id=producer_id, producer_epoch=producer_epoch))
 
     context.engine.submit(
         TransactionEndRequested(
@@ -192,9 +180,7 @@ def _marker_result(context: Context, marker: WritableTxnMarker, error: ErrorCode
                 partitions=tuple(
                     WritableTxnMarkerPartitionResult(
                         partition_index=partition,
-                        error_code=error
-                        if context.is_ours_by_name(topic.name, partition)
-                        else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                        error_code=_partition_error(context, topic.name, partition, error),
                     )
                     for partition in topic.partition_indexes
                 ),
@@ -210,6 +196,17 @@ def _expect(context: Context, on_response: Callable[[AppendResponse], None]) -> 
         on_response(effect.response)
 
     return context.engine.expect_response(on_core_response)
+
+
+def _partition_error(context: Context, topic: str, partition: int, error: ErrorCode) -> ErrorCode:
+    """Return the error of our partition, and another one for every other partition."""
+    return error if context.is_ours_by_name(topic, partition) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _producer_of(response: AppendResponse) -> tuple[int, int]:
+    """Return the producer id and epoch of a response; -1 for each if it has none."""
+    producer = response.producer
+    return (-1, -1) if producer is None else (producer.producer_id, producer.producer_epoch)
 
 
 def _error_of(response: AppendResponse, *, knows_fenced: bool) -> ErrorCode:

@@ -3,48 +3,19 @@
 from __future__ import annotations
 
 from itertools import count
-from random import Random
 
-from raft.client import Client, ClientSettings, WriteKey
+from raft.client import Client, WriteKey
 from raft.errors import QuorumUnavailableError
 from raft.types import Offset
 from tests.node.harness.batches import batch_of
-from tests.workload.history import Append, History, now_ns
-from tests.workload.worker import Worker
+from tests.soak.clients.twin_writer import TwinWriter
+from tests.workload.history import Append, now_ns
 
 _VALUES = 2
 
 
-class KeyedWriter(Worker):
-    """Does the writes of a writer id, one version after the other, each until it is acknowledged.
-
-    Two clients with one writer id do the same writes, as a Spark driver and the one that it replaced. Each write must
-    be in the log once, whichever of them did it first.
-
-    Args:
-        name: see `Worker`.
-        history: see `Worker`.
-        writer_id: of its writes; each value begins with it.
-        settings: of its client.
-        dice: decides how long it waits between two writes.
-        longest_pause_s: the longest wait between two writes.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        history: History,
-        writer_id: str,
-        settings: ClientSettings,
-        dice: Random,
-        *,
-        longest_pause_s: float,
-    ) -> None:
-        super().__init__(name, history)
-        self._writer_id = writer_id
-        self._settings = settings
-        self._dice = dice
-        self._longest_pause_s = longest_pause_s
+class KeyedWriter(TwinWriter):
+    """A twin writer of single batches: each write must be in the log once, whichever of the twins did it first."""
 
     def _run(self) -> None:
         with Client(self._settings) as client:

@@ -11,13 +11,13 @@ import pyarrow as pa
 
 from datasource.columns import encode_batch
 from datasource.parts import write_part
-from raft.client import Client, ClientSettings, WriteKey
+from raft.client import Client, WriteKey
 from raft.errors import ErrorCode, QuorumUnavailableError, RequestError
 from raft.records.control import write_commit_batch
 from raft.types import WriteCommit, WritePart
+from tests.soak.clients.twin_writer import TwinWriter
 from tests.soak.quorum import LONGEST_TRANSACTION_MS
-from tests.workload.history import History, Transaction, now_ns
-from tests.workload.worker import Worker
+from tests.workload.history import Transaction, now_ns
 
 _BATCH_BYTES = 200
 """Small, so that a part has several batches."""
@@ -44,36 +44,8 @@ _ABORTED_MEANWHILE = (ErrorCode.INVALID_TXN_STATE, ErrorCode.OUT_OF_ORDER_SEQUEN
 Tasks = Sequence[tuple[bytes, ...]]
 
 
-class MultipartWriter(Worker):
-    """Does the writes of a writer id, one version after the other, each until it is acknowledged.
-
-    Two clients with one writer id do the same writes, as a Spark driver and the one that it replaced. Each write must
-    be visible once and whole, or not at all.
-
-    Args:
-        name: see `Worker`.
-        history: see `Worker`.
-        writer_id: of its writes; each value begins with it.
-        settings: of its clients.
-        dice: decides what goes wrong, and how long it waits between two writes.
-        longest_pause_s: the longest wait between two writes.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        history: History,
-        writer_id: str,
-        settings: ClientSettings,
-        dice: Random,
-        *,
-        longest_pause_s: float,
-    ) -> None:
-        super().__init__(name, history)
-        self._writer_id = writer_id
-        self._settings = settings
-        self._dice = dice
-        self._longest_pause_s = longest_pause_s
+class MultipartWriter(TwinWriter):
+    """A twin writer of writes in parts: each must be visible once and whole, or not at all."""
 
     def _run(self) -> None:
         with Client(self._settings) as executor, Client(self._settings) as driver:
