@@ -42,17 +42,27 @@ class LoneLog:
         return self._quorum.bootstrap_servers
 
     def append(self, values: Iterable[str], *, timestamp_ms: int | None = None) -> Offset:
-        """Append each value as a record batch; return the offset of the first one.
+        """Append each value as a record batch, one after another; return the offset of the first one.
+
+        A query that runs meanwhile may read some of them in one micro-batch and the others in the next.
 
         Args:
             values: one or more.
             timestamp_ms: of each record; None for now.
         """
-        at_ms = int(time.time() * 1000) if timestamp_ms is None else timestamp_ms
         with self._quorum.client() as client:
-            batches = [build_batch([Record(value=value.encode(), timestamp_ms=at_ms)]) for value in values]
-            offsets = [client.append(batch).base_offset for batch in batches]
+            offsets = [client.append(_record_batch([value], timestamp_ms)).base_offset for value in values]
         return offsets[0]
+
+    def append_together(self, values: Iterable[str], *, timestamp_ms: int | None = None) -> Offset:
+        """Append all values as one record batch, which a query finds whole; return the offset of the first one.
+
+        Args:
+            values: one or more.
+            timestamp_ms: of each record; None for now.
+        """
+        with self._quorum.client() as client:
+            return client.append(_record_batch(values, timestamp_ms)).base_offset
 
     def replace_last(self, record: Record) -> None:
         """Write another record over the last one, in the file: no leader would append it.
@@ -99,3 +109,8 @@ class LoneLog:
     def _start(self) -> None:
         settings = {"log.message.timestamp.after.max.ms": (1 << 63) - 1}
         self._quorum = LocalQuorum.start(self._data_dir, voters=1, base_port=self._port, settings=settings)
+
+
+def _record_batch(values: Iterable[str], timestamp_ms: int | None) -> bytes:
+    at_ms = int(time.time() * 1000) if timestamp_ms is None else timestamp_ms
+    return build_batch([Record(value=value.encode(), timestamp_ms=at_ms) for value in values])

@@ -46,7 +46,7 @@ def test_batch_of_rows_beyond_the_most_waits_until_they_are_the_least(
     try:
         wait_until_idle(query, 1)
         assert sizes(delivered) == [20], "the first batch does not wait; thirteen rows are left"
-        lone_log.append(numbered("row", 19, start=33))
+        lone_log.append_together(numbered("row", 19, start=33))
         wait_until(lambda: len(delivered.batches) > 1, "the batch with enough rows", query)
         wait_until_idle(query, 2)
         assert sizes(delivered) == [20, 20], "twelve rows are left"
