@@ -1,8 +1,8 @@
-"""Avoids the 40 ms of a delayed acknowledgement in each micro-batch.
+"""Avoids the 40 ms of a delayed acknowledgement in each small task.
 
-The JVM writes the command of a task to its Python worker in several small pieces. Nagle's algorithm delays the last
-piece until the one before is acknowledged, and Linux delays an acknowledgement by up to 40 ms if the receiver sends
-nothing. When the worker restores the reader it has read the command and waits for the rest next: an acknowledgement at
+The JVM writes the command of a task to its Python worker, and then the rows. Nagle's algorithm delays a small piece
+until the one before is acknowledged, and Linux delays an acknowledgement by up to 40 ms if the receiver sends nothing.
+When the worker restores the reader or writer it has read the command and waits for the rows next: an acknowledgement at
 that moment makes the JVM send the rest at once.
 
 Linux ends its quick mode by itself, so this is called for each task. Other systems do not have the option.
@@ -15,8 +15,18 @@ from __future__ import annotations
 import os
 import socket
 from pathlib import Path
+from typing import Any
 
 _OPEN_FILES = Path("/proc/self/fd")
+
+
+class OfTask:
+    """Base class of readers and writers: a task restores the one that was made when the read or write was planned."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the pickled state. This process is the worker of a task, which waits for the JVM next."""
+        self.__dict__.update(state)
+        acknowledge_now()
 
 
 def acknowledge_now() -> None:

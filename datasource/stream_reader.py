@@ -23,7 +23,7 @@ from datasource.offsets import Beginning, Reached, log_end, read_offset
 from datasource.option_values import Place
 from datasource.options import ReadOptions
 from datasource.planning import resolve_start, split
-from datasource.quick_acks import acknowledge_now
+from datasource.quick_acks import OfTask
 from datasource.range_partition import RangePartition
 from datasource.runner import end_quietly
 from datasource.short_errors import short_errors
@@ -33,7 +33,7 @@ from raft.types import Offset
 
 
 @short_errors("prepareForTriggerAvailableNow", "latestOffset", "partitions", "read")
-class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class KraftStreamReader(OfTask, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Plans micro-batches up to the leader's high watermark, and reads them.
 
     The client handles elections and failed servers, because an error of any call ends the query.
@@ -45,11 +45,6 @@ class KraftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target: Offset | None = None
         self._log_end: dict[str, Any] | None = None
         self._delay: TriggerDelay | None = None
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the pickled state. This process is the worker of a task, which waits for the JVM next."""
-        self.__dict__.update(state)
-        acknowledge_now()
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return the start of a new query. Spark calls this several times, so the result is constant."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,9 +14,12 @@ from typing import Any, ClassVar
 import pytest
 
 from datasource import quick_acks
-from datasource.options import ReadOptions
-from datasource.quick_acks import acknowledge_now
+from datasource.batch_reader import KraftBatchReader
+from datasource.batch_writer import KraftBatchWriter
+from datasource.options import ReadOptions, WriteOptions
+from datasource.quick_acks import OfTask, acknowledge_now
 from datasource.stream_reader import KraftStreamReader
+from datasource.stream_writer import KraftStreamWriter
 
 linux_only = pytest.mark.skipif(not hasattr(socket, "TCP_QUICKACK"), reason="an option of Linux")
 
@@ -67,14 +70,26 @@ def test_nothing_happens_where_the_option_or_the_list_of_files_does_not_exist(mo
     acknowledge_now()
 
 
-@linux_only
-def test_reader_acknowledges_where_a_task_unpickles_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = ReadOptions.of({"kraft.bootstrap.servers": "localhost:1"})
-    data = pickle.dumps(KraftStreamReader(options))
-    called_in: list[int] = []
-    monkeypatch.setattr("datasource.stream_reader.acknowledge_now", lambda: called_in.append(os.getpid()))
+SERVERS = {"kraft.bootstrap.servers": "localhost:1"}
 
-    reader = pickle.loads(data)
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (KraftBatchReader, ReadOptions.of(SERVERS)),
+        (KraftStreamReader, ReadOptions.of(SERVERS)),
+        (KraftBatchWriter, WriteOptions.of(SERVERS)),
+        (KraftStreamWriter, WriteOptions.of(SERVERS)),
+    ],
+)
+def test_reader_or_writer_acknowledges_where_a_task_unpickles_it(
+    kind: Callable[[Any], OfTask], options: ReadOptions | WriteOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = pickle.dumps(kind(options))
+    called_in: list[int] = []
+    monkeypatch.setattr(quick_acks, "acknowledge_now", lambda: called_in.append(os.getpid()))
+
+    restored = pickle.loads(data)
 
     assert called_in == [os.getpid()]
-    assert vars(reader)["_options"] == options
+    assert vars(restored)["_options"] == options
