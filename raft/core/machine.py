@@ -42,7 +42,7 @@ from raft.core.moves import become_resigned, settle_election
 from raft.core.read_index import on_read_index
 from raft.core.requesting import send_requests
 from raft.core.responses import on_failure, on_response
-from raft.core.roles import Leader, Role, Unattached
+from raft.core.roles import Follower, Leader, Role, Unattached
 from raft.core.startup import foreign_state, starting_role
 from raft.core.state import State
 from raft.core.timers import check_quorum, finish_shutdown, handle_deadlines, next_deadline_ms
@@ -225,6 +225,12 @@ class RaftCore:
     def role(self) -> Role:
         """The present role."""
         return self._state.role
+
+    @property
+    def expects_readers(self) -> bool:
+        """Whether clients are expected to read the log here. A voter that follows has it for the case of a failure."""
+        state = self._state
+        return not (isinstance(state.role, Follower) and state.config.is_voter)
 
     @property
     def epoch(self) -> Epoch:

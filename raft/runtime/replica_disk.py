@@ -103,6 +103,10 @@ class ReplicaDisk:
         """See `Disk.flush`."""
         self._jobs.put(lambda: self._order_flush(flush))
 
+    def keep_in_memory(self, is_useful: bool) -> None:
+        """See `Disk.keep_in_memory`."""
+        self._directory.keep_in_memory(is_useful)
+
     def read(self, read: ReadRange, done: Callable[[bytes], None]) -> None:
         """See `Disk.read`."""
         log = self._directory.log

@@ -69,6 +69,7 @@ class ReplicaDirectory:
     def __init__(
         self,
         *,
+        files: Files,
         lock: DirectoryLock,
         owner: MetaProperties,
         election_state_file: ElectionStateFile,
@@ -78,6 +79,7 @@ class ReplicaDirectory:
         producer_snapshots: ProducerSnapshots,
         log: Log,
     ) -> None:
+        self._files = files
         self._lock = lock
         self._owner = owner
         self._election_state_file = election_state_file
@@ -160,6 +162,7 @@ class ReplicaDirectory:
                     log = open_log()
             snapshots.remove_before(start.offset)
             return cls(
+                files=files,
                 lock=lock,
                 owner=owner,
                 election_state_file=election_state_file,
@@ -205,6 +208,10 @@ class ReplicaDirectory:
         """
         self._election_state_file.write(state, kraft_version=kraft_version)
         self.election_state = state
+
+    def keep_in_memory(self, is_useful: bool) -> None:
+        """See `Files.keep_in_memory`."""
+        self._files.keep_in_memory(is_useful)
 
     def flush(self) -> Offset:
         """See `Log.flush`."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import mmap
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from raft.storage.directory_lock import OwnedLock, take_lock
 from raft.storage.files import File, refused
 
 _logger = logging.getLogger(__name__)
+
+_LEAST_DROPPED_BYTES = 1 << 20
+"""Smallest part of a file that is dropped from the page cache: each takes a system call."""
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
@@ -32,6 +36,7 @@ class DiskFiles:
 
     def __init__(self, root: Path | str) -> None:
         self._root = Path(root)
+        self._is_cache_useful = True
 
     def path_of(self, name: str) -> str:
         """See `Files.path_of`."""
@@ -55,19 +60,18 @@ class DiskFiles:
 
     def open(self, name: str) -> File:
         """See `Files.open`."""
-        return _DiskFile(self.path_of(name), os.O_RDWR)
+        return self._open(name, os.O_RDWR)
 
     def create(self, name: str) -> File:
         """See `Files.create`."""
-        path = self.path_of(name)
         try:
-            return _DiskFile(path, _NEW_FILE)
+            return self._open(name, _NEW_FILE)
         except StorageError as error:
             if not isinstance(error.__cause__, FileExistsError):
                 raise
         # The file is replaced, not emptied: it may be a symbolic link to another file, which O_EXCL does not follow.
         self.remove(name)
-        return _DiskFile(path, _NEW_FILE)
+        return self._open(name, _NEW_FILE)
 
     def read(self, name: str) -> bytes:
         """See `Files.read`."""
@@ -89,24 +93,39 @@ class DiskFiles:
         with _refusals("flush folder", self.path_of(name)):
             _sync_folder(self._root / name)
 
+    def keep_in_memory(self, is_useful: bool) -> None:
+        """See `Files.keep_in_memory`."""
+        self._is_cache_useful = is_useful
+
     def lock(self, name: str) -> OwnedLock:
         """See `Files.lock`."""
         with _refusals("lock", self.path_of(name)):
             return take_lock(self._root / name)
+
+    def _open(self, name: str, flags: int) -> _DiskFile:
+        return _DiskFile(self.path_of(name), flags, is_cache_useful=lambda: self._is_cache_useful)
 
 
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 
 
 class _DiskFile:
-    """An open file. It remembers its size, so an append is one system call."""
+    """An open file. It remembers its size, so an append is one system call.
 
-    def __init__(self, path: str, flags: int) -> None:
+    Args:
+        path: of the file.
+        flags: of the call that opens it.
+        is_cache_useful: whether flushed bytes should stay in the page cache.
+    """
+
+    def __init__(self, path: str, flags: int, *, is_cache_useful: Callable[[], bool]) -> None:
         self._path = path
+        self._is_cache_useful = is_cache_useful
         self._closed = False
         with _refusals("open", path):
             self._descriptor = os.open(path, flags | os.O_CLOEXEC, PRIVATE_FILE)
             self._size_bytes = os.fstat(self._descriptor).st_size
+        self._dropped_bytes = self._flushed_bytes = self._size_bytes
 
     @property
     def path(self) -> str:
@@ -139,10 +158,25 @@ class _DiskFile:
         with _refusals("truncate", self._path):
             os.ftruncate(self._descriptor, size_bytes)
             self._size_bytes = size_bytes
+        self._flushed_bytes = min(self._flushed_bytes, size_bytes)
+        self._dropped_bytes = min(self._dropped_bytes, size_bytes)
 
     def flush(self) -> None:
+        size_bytes = self._size_bytes
         with _refusals("flush", self._path):
+            self._drop_flushed()
             _sync_data(self._descriptor)
+        self._flushed_bytes = size_bytes
+
+    def _drop_flushed(self) -> None:
+        """Drop from the page cache what earlier flushes wrote to the disk, unless it is useful there."""
+        if self._is_cache_useful():
+            self._dropped_bytes = self._flushed_bytes
+        elif hasattr(os, "posix_fadvise") and self._flushed_bytes - self._dropped_bytes >= _LEAST_DROPPED_BYTES:
+            size_bytes = self._flushed_bytes - self._dropped_bytes
+            os.posix_fadvise(self._descriptor, self._dropped_bytes, size_bytes, os.POSIX_FADV_DONTNEED)
+            # A page is dropped as a whole, so the last one waits until it is full.
+            self._dropped_bytes = self._flushed_bytes // mmap.PAGESIZE * mmap.PAGESIZE
 
     def close(self) -> None:
         if not self._closed:

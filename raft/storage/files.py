@@ -110,6 +110,15 @@ class Files(Protocol):
         """Return when the present names in this folder are on the disk."""
         ...
 
+    def keep_in_memory(self, is_useful: bool) -> None:
+        """Say whether readers of the files are expected.
+
+        Args:
+            is_useful: if not, the operating system is told that it need not keep in its page cache what is flushed from
+                now on. Nothing else changes.
+        """
+        ...
+
     def lock(self, name: str) -> DirectoryLock:
         """Take the exclusive lock of a lock file, which is created if it does not exist.
 

@@ -66,6 +66,7 @@ class MemoryFiles:
         self._faults: list[_Fault] = []
         self._calls_until_power_cut: int | None = None
         self._is_off = False
+        self.is_cache_useful = True
         self.starts = 0
         self.calls: Counter[Call] = Counter()
 
@@ -130,6 +131,10 @@ class MemoryFiles:
         with self._naming:
             for change in self._unflushed_names.pop(name, []):
                 _apply(change, self._files_on_disk)
+
+    def keep_in_memory(self, is_useful: bool) -> None:
+        """See `Files.keep_in_memory`."""
+        self.is_cache_useful = is_useful
 
     def lock(self, name: str) -> DirectoryLock:
         """See `Files.lock`."""
