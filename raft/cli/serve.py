@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from raft.cli import garbage
+from raft.cli import memory
 from raft.cli.parent import exit_with_parent
 from raft.config import NodeConfig, parse_overrides, read_properties
 from raft.errors import ConfigError
@@ -59,7 +59,7 @@ async def _serve(config: NodeConfig) -> None:
         loop = asyncio.get_running_loop()
         # `loop.add_signal_handler` is not used, because a signal between two such handlers would kill the node.
         _on_stop_signals(lambda *_: loop.call_soon_threadsafe(stopping.on_signal))
-        garbage.settle()
+        memory.settle()
         # A process that waits for this line may send a signal at once.
         _logger.info("node %s of cluster %s listens on %s", config.node_id, node.cluster_id, config.listener)
         await node.wait_until_ended()
