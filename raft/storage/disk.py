@@ -167,16 +167,17 @@ class _DiskFile:
             self._drop_flushed()
             _sync_data(self._descriptor)
         self._flushed_bytes = size_bytes
+        if self._is_cache_useful():
+            self._dropped_bytes = size_bytes
 
     def _drop_flushed(self) -> None:
         """Drop from the page cache what earlier flushes wrote to the disk, unless it is useful there."""
-        if self._is_cache_useful():
-            self._dropped_bytes = self._flushed_bytes
-        elif hasattr(os, "posix_fadvise") and self._flushed_bytes - self._dropped_bytes >= _LEAST_DROPPED_BYTES:
-            size_bytes = self._flushed_bytes - self._dropped_bytes
-            os.posix_fadvise(self._descriptor, self._dropped_bytes, size_bytes, os.POSIX_FADV_DONTNEED)
-            # A page is dropped as a whole, so the last one waits until it is full.
-            self._dropped_bytes = self._flushed_bytes // mmap.PAGESIZE * mmap.PAGESIZE
+        size_bytes = self._flushed_bytes - self._dropped_bytes
+        if size_bytes < _LEAST_DROPPED_BYTES or self._is_cache_useful() or not hasattr(os, "posix_fadvise"):
+            return
+        os.posix_fadvise(self._descriptor, self._dropped_bytes, size_bytes, os.POSIX_FADV_DONTNEED)
+        # A page is dropped as a whole, so the last one waits until it is full.
+        self._dropped_bytes = self._flushed_bytes // mmap.PAGESIZE * mmap.PAGESIZE
 
     def close(self) -> None:
         if not self._closed:

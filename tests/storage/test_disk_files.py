@@ -1,3 +1,4 @@
+import mmap
 import os
 import re
 import stat
@@ -196,3 +197,82 @@ def test_file_is_refused_when_a_folder_has_its_name(tmp_path: Path) -> None:
 
     with pytest.raises(StorageError, match=r"cannot remove .*data"):
         DiskFiles(tmp_path).create("data")
+
+
+Advice = tuple[int, int]
+"""Offset and size of a part of a file."""
+
+
+@pytest.fixture
+def dropped(monkeypatch: pytest.MonkeyPatch) -> list[Advice]:
+    """The parts of files that were dropped from the page cache."""
+    parts: list[Advice] = []
+    monkeypatch.setattr(os, "posix_fadvise", lambda _file, offset, size, _advice: parts.append((offset, size)))
+    return parts
+
+
+only_with_advice = pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="macOS does not have the call")
+
+
+@only_with_advice
+def test_flushed_bytes_are_dropped_from_the_page_cache_while_they_are_not_useful_there(
+    tmp_path: Path, dropped: list[Advice]
+) -> None:
+    files = DiskFiles(tmp_path)
+    file = files.create("data")
+    part, page = (1 << 20) + 100, mmap.PAGESIZE
+
+    def append_and_flush() -> None:
+        file.append(bytes(part))
+        file.flush()
+
+    append_and_flush()
+    append_and_flush()
+    assert not dropped, "they are useful at first"
+
+    files.keep_in_memory(False)
+    append_and_flush()
+    assert not dropped, "what was flushed before stays"
+    append_and_flush()
+    append_and_flush()
+    # The last page of a part is not full yet, so the next part begins with it.
+    next_part = 3 * part // page * page
+    assert dropped == [(2 * part, part), (next_part, 4 * part - next_part)]
+
+    files.keep_in_memory(True)
+    append_and_flush()
+    append_and_flush()
+    assert len(dropped) == 2, "they are useful again"
+    file.close()
+
+
+@only_with_advice
+def test_little_is_not_dropped_from_the_page_cache(tmp_path: Path, dropped: list[Advice]) -> None:
+    files = DiskFiles(tmp_path)
+    files.keep_in_memory(False)
+    file = files.create("data")
+
+    for _ in range(100):
+        file.append(b"small")
+        file.flush()
+
+    assert not dropped, "each takes a system call"
+    file.close()
+
+
+@only_with_advice
+def test_truncated_bytes_are_not_dropped_from_the_page_cache(tmp_path: Path, dropped: list[Advice]) -> None:
+    files = DiskFiles(tmp_path)
+    files.keep_in_memory(False)
+    file = files.create("data")
+    file.append(bytes(2 << 20))
+    file.flush()
+
+    file.truncate(5)
+    file.flush()
+    file.append(bytes(2 << 20))
+    file.flush()
+    file.flush()
+
+    assert dropped == [(0, 5 + (2 << 20))]
+    file.close()
