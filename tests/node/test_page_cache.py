@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ BATCH_BYTES = 3 << 19
 
 
 @pytest.fixture
-def dropped_by(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
+def dropped_by(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The files of which a part was dropped from the page cache."""
     files: list[Path] = []
     advise = os.posix_fadvise
@@ -32,7 +31,7 @@ def dropped_by(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
         advise(descriptor, offset, size_bytes, advice)
 
     monkeypatch.setattr(os, "posix_fadvise", record)
-    yield files
+    return files
 
 
 def append(nodes: NodesInProcess, batches: int) -> None:
@@ -58,6 +57,7 @@ def test_only_voters_that_follow_leave_nothing_in_the_page_cache(tmp_path: Path,
     with NodesInProcess(configurations) as nodes:
         nodes.start().wait_for_leader()
         first_leader = nodes.leader()
+        assert first_leader is not None
         followers = {1, 2, 3} - {first_leader}
 
         append(nodes, 4)
