@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,10 @@ settings.register_profile(
 )
 settings.register_profile("exhaustive", max_examples=5000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "deterministic"))
+
+# A shell that starts the tests in the background makes them ignore this signal, and so every process that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The tests start hundreds of processes that live for seconds. Without compiled modules on disk, every Python process
 # would compile the product again. A JVM of Spark would spend half its time on loading classes and optimizing code that
