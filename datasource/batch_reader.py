@@ -12,14 +12,14 @@ from datasource.clients import client_for
 from datasource.option_values import Place
 from datasource.options import ReadOptions
 from datasource.planning import resolve_end, resolve_start, split
-from datasource.quick_acks import OfTask
+from datasource.quick_acks import UnpickledByTask
 from datasource.range_partition import RangePartition
 from datasource.short_errors import short_errors
 from raft.errors import ConfigError
 
 
 @short_errors("partitions", "read")
-class KraftBatchReader(OfTask, DataSourceReader):
+class KraftBatchReader(UnpickledByTask, DataSourceReader):
     """Reads committed records from a start to an end."""
 
     def __init__(self, options: ReadOptions) -> None:

@@ -10,7 +10,7 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from datasource.options import WriteOptions
-from datasource.quick_acks import OfTask
+from datasource.quick_acks import UnpickledByTask
 from datasource.short_errors import short_errors
 from datasource.task_rows import TaskRows
 from raft.client import WriteKey
@@ -22,7 +22,7 @@ _CONFLICT_REMEDY = (
 
 
 @short_errors("write", "commit", "abort")
-class KraftBatchWriter(OfTask, DataSourceArrowWriter):
+class KraftBatchWriter(UnpickledByTask, DataSourceArrowWriter):
     """Appends the rows of a DataFrame.
 
     Spark pickles it once for the tasks and the commit, so all of them have the key that is made here.

@@ -19,9 +19,8 @@ from raft.records.header import HEADER, read_header
 from raft.types import WritePart, add_checksums
 
 BATCH_BYTES = 4 << 20
-"""Size of a batch, up to which rows are collected. Each batch costs the three nodes the same time, whatever its size;
-larger ones than this make the write no faster, because the nodes work on one while the next is encoded
-(`make bench ONLY=sink,write`)."""
+"""Size of a batch, up to which rows are collected. Each batch has a fixed cost at each node, so batches of 1 MiB make
+the write slower (`make bench ONLY=sink,write`)."""
 
 _SEQUENCES = 1 << 31
 

@@ -20,8 +20,8 @@ from typing import Any
 _OPEN_FILES = Path("/proc/self/fd")
 
 
-class OfTask:
-    """Base class of readers and writers: a task restores the one that was made when the read or write was planned."""
+class UnpickledByTask:
+    """Base class of readers and writers. Spark pickles them when it plans, and each task unpickles them."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the pickled state. This process is the worker of a task, which waits for the JVM next."""

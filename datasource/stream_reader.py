@@ -23,7 +23,7 @@ from datasource.offsets import Beginning, Reached, log_end, read_offset
 from datasource.option_values import Place
 from datasource.options import ReadOptions
 from datasource.planning import resolve_start, split
-from datasource.quick_acks import OfTask
+from datasource.quick_acks import UnpickledByTask
 from datasource.range_partition import RangePartition
 from datasource.runner import end_quietly
 from datasource.short_errors import short_errors
@@ -33,7 +33,7 @@ from raft.types import Offset
 
 
 @short_errors("prepareForTriggerAvailableNow", "latestOffset", "partitions", "read")
-class KraftStreamReader(OfTask, DataSourceStreamReader, SupportsTriggerAvailableNow):
+class KraftStreamReader(UnpickledByTask, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Plans micro-batches up to the leader's high watermark, and reads them.
 
     The client handles elections and failed servers, because an error of any call ends the query.

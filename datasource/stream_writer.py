@@ -15,7 +15,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 
 from datasource.hosts import Host, for_task
 from datasource.options import WriteOptions
-from datasource.quick_acks import OfTask
+from datasource.quick_acks import UnpickledByTask
 from datasource.short_errors import short_errors
 from datasource.sink_fence import checkpoint_location
 from datasource.task_rows import Query, TaskRows
@@ -35,7 +35,7 @@ _CONFLICT_REMEDY = (
 
 
 @short_errors("write", "commit", "abort")
-class KraftStreamWriter(OfTask, DataSourceStreamArrowWriter):
+class KraftStreamWriter(UnpickledByTask, DataSourceStreamArrowWriter):
     """Appends the rows of a micro-batch."""
 
     def __init__(self, options: WriteOptions) -> None:

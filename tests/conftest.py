@@ -30,7 +30,7 @@ settings.register_profile(
 settings.register_profile("exhaustive", max_examples=5000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "deterministic"))
 
-# A shell that starts the tests in the background makes them ignore this signal, and so every process that they start.
+# A shell that starts the tests in the background makes them ignore SIGINT. The processes that they start would too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

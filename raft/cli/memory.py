@@ -4,7 +4,8 @@ A node makes no reference cycles: the objects of a request are freed by their re
 the collector would examine all young objects after every 700 allocations, and all imported modules again and again.
 
 Requests and responses of mebibytes come and go. With its defaults, malloc returns the memory of each to the operating
-system, and the next one has to get it again, page by page: a fifth of the processor time of the nodes in a large write.
+system, and the next one has to get it again, page by page. That was three tenths of the processor time of the nodes in
+a large write.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ _THRESHOLDS = (50_000, 20, 100)
 """Allocations before a collection of the youngest generation, and collections before one of the next generation."""
 
 _REUSED_BYTES = 32 << 20
-"""Memory of up to this size is kept when it is freed; the largest value that glibc accepts. Batches have 8 MiB."""
+"""Memory of up to this size is kept when it is freed; glibc accepts no larger value. A batch has up to 8 MiB."""
 
 _KEPT_BYTES = 64 << 20
-"""So much freed memory is kept at the end of the heap."""
+"""Most freed memory that is kept at the end of the heap."""
 
 # From malloc.h of glibc.
 _M_TRIM_THRESHOLD = -1
@@ -27,9 +28,10 @@ _M_MMAP_THRESHOLD = -3
 
 
 def settle() -> None:
-    """Exclude the present objects from later collections, and make these rare; keep freed memory. Called at the start.
+    """Apply the settings; called once, at the start, after the modules are imported.
 
-    Other C libraries than glibc keep their settings.
+    The present objects are excluded from later collections, and these are rare. Malloc keeps freed memory; C libraries
+    other than glibc have no such setting.
     """
     gc.collect()
     gc.freeze()

@@ -228,7 +228,7 @@ class RaftCore:
 
     @property
     def expects_readers(self) -> bool:
-        """Whether clients are expected to read the log here. A voter that follows has it for the case of a failure."""
+        """Whether clients are expected to read the log here: not from a voter that follows (LOG-23)."""
         state = self._state
         return not (isinstance(state.role, Follower) and state.config.is_voter)
 

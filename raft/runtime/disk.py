@@ -64,8 +64,8 @@ class Disk(Protocol):
         """Flush the log after all jobs that were ordered before. A newer flush may be reported in its place."""
         ...
 
-    def keep_in_memory(self, is_useful: bool) -> None:
-        """Say whether readers are expected, so that flushed records should stay in memory; see `Files`."""
+    def keep_in_page_cache(self, is_kept: bool) -> None:
+        """Decide whether flushed records stay in the page cache, for readers; see `Files`."""
         ...
 
     def read(self, read: ReadRange, done: Callable[[bytes], None]) -> None:

@@ -179,7 +179,7 @@ class Engine:
                 self._respond(effect)
             case RoleChanged():
                 self._log_role_change(effect)
-                self._disk.keep_in_memory(self.core.expects_readers)
+                self._disk.keep_in_page_cache(self.core.expects_readers)
             case ReportFault():
                 self._faults.report("node %s: %s", self.core.node_id, effect.message)
             case ShutdownFinished():

@@ -103,9 +103,9 @@ class ReplicaDisk:
         """See `Disk.flush`."""
         self._jobs.put(lambda: self._order_flush(flush))
 
-    def keep_in_memory(self, is_useful: bool) -> None:
-        """See `Disk.keep_in_memory`."""
-        self._directory.keep_in_memory(is_useful)
+    def keep_in_page_cache(self, is_kept: bool) -> None:
+        """See `Disk.keep_in_page_cache`."""
+        self._directory.keep_in_page_cache(is_kept)
 
     def read(self, read: ReadRange, done: Callable[[bytes], None]) -> None:
         """See `Disk.read`."""

@@ -209,9 +209,9 @@ class ReplicaDirectory:
         self._election_state_file.write(state, kraft_version=kraft_version)
         self.election_state = state
 
-    def keep_in_memory(self, is_useful: bool) -> None:
-        """See `Files.keep_in_memory`."""
-        self._files.keep_in_memory(is_useful)
+    def keep_in_page_cache(self, is_kept: bool) -> None:
+        """See `Files.keep_in_page_cache`."""
+        self._files.keep_in_page_cache(is_kept)
 
     def flush(self) -> Offset:
         """See `Log.flush`."""

@@ -36,7 +36,7 @@ class DiskFiles:
 
     def __init__(self, root: Path | str) -> None:
         self._root = Path(root)
-        self._is_cache_useful = True
+        self._is_kept_in_page_cache = True
 
     def path_of(self, name: str) -> str:
         """See `Files.path_of`."""
@@ -93,9 +93,9 @@ class DiskFiles:
         with _refusals("flush folder", self.path_of(name)):
             _sync_folder(self._root / name)
 
-    def keep_in_memory(self, is_useful: bool) -> None:
-        """See `Files.keep_in_memory`."""
-        self._is_cache_useful = is_useful
+    def keep_in_page_cache(self, is_kept: bool) -> None:
+        """See `Files.keep_in_page_cache`."""
+        self._is_kept_in_page_cache = is_kept
 
     def lock(self, name: str) -> OwnedLock:
         """See `Files.lock`."""
@@ -103,7 +103,7 @@ class DiskFiles:
             return take_lock(self._root / name)
 
     def _open(self, name: str, flags: int) -> _DiskFile:
-        return _DiskFile(self.path_of(name), flags, is_cache_useful=lambda: self._is_cache_useful)
+        return _DiskFile(self.path_of(name), flags, is_kept_in_page_cache=lambda: self._is_kept_in_page_cache)
 
 
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL
@@ -115,12 +115,12 @@ class _DiskFile:
     Args:
         path: of the file.
         flags: of the call that opens it.
-        is_cache_useful: whether flushed bytes should stay in the page cache.
+        is_kept_in_page_cache: whether flushed bytes stay in the page cache.
     """
 
-    def __init__(self, path: str, flags: int, *, is_cache_useful: Callable[[], bool]) -> None:
+    def __init__(self, path: str, flags: int, *, is_kept_in_page_cache: Callable[[], bool]) -> None:
         self._path = path
-        self._is_cache_useful = is_cache_useful
+        self._is_kept_in_page_cache = is_kept_in_page_cache
         self._closed = False
         with _refusals("open", path):
             self._descriptor = os.open(path, flags | os.O_CLOEXEC, PRIVATE_FILE)
@@ -167,13 +167,13 @@ class _DiskFile:
             self._drop_flushed()
             _sync_data(self._descriptor)
         self._flushed_bytes = size_bytes
-        if self._is_cache_useful():
+        if self._is_kept_in_page_cache():
             self._dropped_bytes = size_bytes
 
     def _drop_flushed(self) -> None:
-        """Drop from the page cache what earlier flushes wrote to the disk, unless it is useful there."""
+        """Drop from the page cache what earlier flushes wrote to the disk, unless it is kept."""
         size_bytes = self._flushed_bytes - self._dropped_bytes
-        if size_bytes < _LEAST_DROPPED_BYTES or self._is_cache_useful() or not hasattr(os, "posix_fadvise"):
+        if size_bytes < _LEAST_DROPPED_BYTES or self._is_kept_in_page_cache() or not hasattr(os, "posix_fadvise"):
             return
         os.posix_fadvise(self._descriptor, self._dropped_bytes, size_bytes, os.POSIX_FADV_DONTNEED)
         # A page is dropped as a whole, so the last one waits until it is full.

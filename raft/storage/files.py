@@ -110,12 +110,11 @@ class Files(Protocol):
         """Return when the present names in this folder are on the disk."""
         ...
 
-    def keep_in_memory(self, is_useful: bool) -> None:
-        """Say whether readers of the files are expected.
+    def keep_in_page_cache(self, is_kept: bool) -> None:
+        """Decide whether the page cache of the operating system keeps what is flushed from now on.
 
         Args:
-            is_useful: if not, the operating system is told that it need not keep in its page cache what is flushed from
-                now on. Nothing else changes.
+            is_kept: whether it does; at first it does.
         """
         ...
 

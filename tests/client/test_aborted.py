@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
@@ -11,41 +11,17 @@ from hypothesis import strategies as st
 
 from raft.client import AbortedFilter
 from raft.client.results import AbortedTransaction
-from raft.types import BatchHeader, ControlType, Epoch, Offset
+from raft.types import BatchHeader, Offset
+from tests.transactions import headers
+from tests.transactions.headers import abort, commit
 
 BATCH_RECORDS = 2
 
 
 def data(by: int | None, at: int, *, is_transactional: bool = True) -> BatchHeader:
     """A batch of two records; `at` is its base offset."""
-    return _header(by, at, records=BATCH_RECORDS, is_transactional=is_transactional)
-
-
-def marker(by: int, at: int, end: ControlType) -> BatchHeader:
-    return _header(by, at, control_types=(end,))
-
-
-def commit(by: int, at: int) -> BatchHeader:
-    return marker(by, at, ControlType.COMMIT)
-
-
-def abort(by: int, at: int) -> BatchHeader:
-    return marker(by, at, ControlType.ABORT)
-
-
-def _header(
-    by: int | None, at: int, *, records: int = 1, is_transactional: bool = True, control_types: tuple[int, ...] = ()
-) -> BatchHeader:
-    return BatchHeader(
-        base_offset=Offset(at),
-        last_offset=Offset(at + records - 1),
-        epoch=Epoch(1),
-        size_bytes=100,
-        record_count=records,
-        producer_id=by,
-        is_transactional=is_transactional,
-        control_types=control_types,
-    )
+    header = headers.data(by or 0, at, records=BATCH_RECORDS)
+    return replace(header, producer_id=by, is_transactional=is_transactional)
 
 
 def dropped(aborted: Sequence[tuple[int, int]], batches: Sequence[BatchHeader]) -> list[int]:

@@ -17,7 +17,7 @@ from datasource import quick_acks
 from datasource.batch_reader import KraftBatchReader
 from datasource.batch_writer import KraftBatchWriter
 from datasource.options import ReadOptions, WriteOptions
-from datasource.quick_acks import OfTask, acknowledge_now
+from datasource.quick_acks import UnpickledByTask, acknowledge_now
 from datasource.stream_reader import KraftStreamReader
 from datasource.stream_writer import KraftStreamWriter
 
@@ -83,7 +83,7 @@ SERVERS = {"kraft.bootstrap.servers": "localhost:1"}
     ],
 )
 def test_reader_or_writer_acknowledges_where_a_task_unpickles_it(
-    kind: Callable[[Any], OfTask], options: ReadOptions | WriteOptions, monkeypatch: pytest.MonkeyPatch
+    kind: Callable[[Any], UnpickledByTask], options: ReadOptions | WriteOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = pickle.dumps(kind(options))
     called_in: list[int] = []

@@ -66,7 +66,7 @@ class MemoryFiles:
         self._faults: list[_Fault] = []
         self._calls_until_power_cut: int | None = None
         self._is_off = False
-        self.is_cache_useful = True
+        self.is_kept_in_page_cache = True
         self.starts = 0
         self.calls: Counter[Call] = Counter()
 
@@ -132,9 +132,9 @@ class MemoryFiles:
             for change in self._unflushed_names.pop(name, []):
                 _apply(change, self._files_on_disk)
 
-    def keep_in_memory(self, is_useful: bool) -> None:
-        """See `Files.keep_in_memory`."""
-        self.is_cache_useful = is_useful
+    def keep_in_page_cache(self, is_kept: bool) -> None:
+        """See `Files.keep_in_page_cache`."""
+        self.is_kept_in_page_cache = is_kept
 
     def lock(self, name: str) -> DirectoryLock:
         """See `Files.lock`."""

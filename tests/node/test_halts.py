@@ -15,7 +15,7 @@ from raft.wire.messages.begin_quorum_epoch import (
 )
 from raft.wire.messages.fetch import FetchResponse
 from tests.node.harness.batches import batch_of
-from tests.node.harness.properties import CLUSTER_ID, TOPIC, node_properties, voters_properties
+from tests.node.harness.properties import CLUSTER_ID, TOPIC, bootstrap_servers, node_properties, voters_properties
 from tests.node.harness.requests import fetch_request
 from tests.node.harness.waiting import eventually
 from tests.node.harness.wire import Wire
@@ -54,7 +54,7 @@ def test_replica_logs_damaged_records_and_fetches_again(tmp_path: Path) -> None:
         tmp_path / "observer",
         node_id=7,
         port=free_ports(1)[0],
-        controller__quorum__bootstrap__servers=leader["listeners"].removeprefix("CONTROLLER://"),
+        controller__quorum__bootstrap__servers=bootstrap_servers(leader),
     )
     with (
         NodeProcess(leader, tmp_path / "leader").start() as node,

@@ -10,7 +10,7 @@ import pytest
 from raft.local.ports import free_ports
 from tests.node.harness.batches import batch_of
 from tests.node.harness.loop import NodesInProcess
-from tests.node.harness.properties import HOST, node_properties, voters_properties
+from tests.node.harness.properties import bootstrap_servers, node_properties, voters_properties
 from tests.node.harness.waiting import eventually
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="macOS does not have the call")
@@ -45,14 +45,14 @@ def nodes_of(files: list[Path], folder: Path) -> set[int]:
     return {int(file.relative_to(folder).parts[0].rpartition("-")[2]) for file in files}
 
 
+@pytest.mark.rule("LOG-23")
 def test_only_voters_that_follow_leave_nothing_in_the_page_cache(tmp_path: Path, dropped_by: list[Path]) -> None:
     configurations = voters_properties(tmp_path)
-    servers = ",".join(f"{HOST}:{each['listeners'].rpartition(':')[2]}" for each in configurations.values())
     configurations[OBSERVER] = node_properties(
         tmp_path / f"node-{OBSERVER}",
         node_id=OBSERVER,
         port=free_ports(1)[0],
-        controller__quorum__bootstrap__servers=servers,
+        controller__quorum__bootstrap__servers=bootstrap_servers(*configurations.values()),
     )
     with NodesInProcess(configurations) as nodes:
         nodes.start().wait_for_leader()

@@ -20,7 +20,7 @@ from tests.node.harness.batches import batch_of, values_in
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.pair import Pair
 from tests.node.harness.peer import Answer, friendly
-from tests.node.harness.properties import node_properties, voters_properties
+from tests.node.harness.properties import bootstrap_servers, node_properties, voters_properties
 from tests.node.harness.requests import produce_request, produced
 from tests.node.harness.waiting import eventually
 
@@ -135,7 +135,7 @@ def test_node_shuts_down_at_once_when_it_is_not_leader(tmp_path: Path, voters: i
 @pytest.mark.rule("BOOT-5", "FETCH-9")
 def test_observer_finds_the_leader_by_its_bootstrap_servers(tmp_path: Path) -> None:
     configurations = voters_properties(tmp_path)
-    servers = ",".join(properties["listeners"].removeprefix("CONTROLLER://") for properties in configurations.values())
+    servers = bootstrap_servers(*configurations.values())
     observer = node_properties(
         tmp_path / "observer", node_id=9, port=free_ports(1)[0], controller__quorum__bootstrap__servers=servers
     )
@@ -156,7 +156,7 @@ def test_node_catches_up_when_a_batch_is_larger_than_it_would_take_itself(tmp_pa
         tmp_path / "observer",
         node_id=9,
         port=free_ports(1)[0],
-        controller__quorum__bootstrap__servers=configurations[1]["listeners"].removeprefix("CONTROLLER://"),
+        controller__quorum__bootstrap__servers=bootstrap_servers(configurations[1]),
         message__max__bytes="1000",
     )
     large = b"x" * (3 << 20)

@@ -147,6 +147,7 @@ class Machine:
         self.incarnation += 1
         self.producers = self.empty_producer_state()
         try:
+            self.files.keep_in_page_cache(True)  # As in a new process.
             directory = self._open_directory()
         except PowerCutError:
             self._mark(Mark.POWER_CUT_WHILE_STARTING)

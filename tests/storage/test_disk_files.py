@@ -215,7 +215,7 @@ only_with_advice = pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="
 
 
 @only_with_advice
-def test_flushed_bytes_are_dropped_from_the_page_cache_while_they_are_not_useful_there(
+def test_flushed_bytes_are_dropped_from_the_page_cache_while_it_need_not_keep_them(
     tmp_path: Path, dropped: list[Advice]
 ) -> None:
     files = DiskFiles(tmp_path)
@@ -228,9 +228,9 @@ def test_flushed_bytes_are_dropped_from_the_page_cache_while_they_are_not_useful
 
     append_and_flush()
     append_and_flush()
-    assert not dropped, "they are useful at first"
+    assert not dropped, "they are kept at first"
 
-    files.keep_in_memory(False)
+    files.keep_in_page_cache(False)
     append_and_flush()
     assert not dropped, "what was flushed before stays"
     append_and_flush()
@@ -239,17 +239,17 @@ def test_flushed_bytes_are_dropped_from_the_page_cache_while_they_are_not_useful
     next_part = 3 * part // page * page
     assert dropped == [(2 * part, part), (next_part, 4 * part - next_part)]
 
-    files.keep_in_memory(True)
+    files.keep_in_page_cache(True)
     append_and_flush()
     append_and_flush()
-    assert len(dropped) == 2, "they are useful again"
+    assert len(dropped) == 2, "they are kept again"
     file.close()
 
 
 @only_with_advice
 def test_little_is_not_dropped_from_the_page_cache(tmp_path: Path, dropped: list[Advice]) -> None:
     files = DiskFiles(tmp_path)
-    files.keep_in_memory(False)
+    files.keep_in_page_cache(False)
     file = files.create("data")
 
     for _ in range(100):
@@ -263,7 +263,7 @@ def test_little_is_not_dropped_from_the_page_cache(tmp_path: Path, dropped: list
 @only_with_advice
 def test_truncated_bytes_are_not_dropped_from_the_page_cache(tmp_path: Path, dropped: list[Advice]) -> None:
     files = DiskFiles(tmp_path)
-    files.keep_in_memory(False)
+    files.keep_in_page_cache(False)
     file = files.create("data")
     file.append(bytes(2 << 20))
     file.flush()

@@ -103,6 +103,11 @@ def node_properties(log_dir: Path, *, node_id: int, port: int, **overrides: str)
     return controller_properties(log_dir, node_id=node_id, port=port, settings=SHORT_TIMEOUTS | _with_dots(overrides))
 
 
+def bootstrap_servers(*configurations: Properties) -> str:
+    """Return where these nodes listen, as `controller.quorum.bootstrap.servers` names it."""
+    return ",".join(properties["listeners"].removeprefix("CONTROLLER://") for properties in configurations)
+
+
 def with_client_listeners(configurations: Mapping[int, Properties]) -> dict[int, Properties]:
     """Return the configurations with a second listener, CLIENT, for each node."""
     ports = dict(zip(configurations, free_ports(len(configurations)), strict=True))

@@ -28,7 +28,12 @@ from tests.simulation.invariants.elections import (
     OneLeaderPerEpoch,
     OneVotePerEpoch,
 )
-from tests.simulation.invariants.engines import EngineAndCoreHoldSameRequests, ReadsFindRecords, TimerIsNotLate
+from tests.simulation.invariants.engines import (
+    EngineAndCoreHoldSameRequests,
+    PageCacheIsForReaders,
+    ReadsFindRecords,
+    TimerIsNotLate,
+)
 from tests.simulation.invariants.histories import (
     HistoryIsLinearizable,
     OnlyRequestedWritesAreCommitted,
@@ -109,6 +114,7 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
         EngineAndCoreHoldSameRequests(),
         TimerIsNotLate(),
         ReadsFindRecords(),
+        PageCacheIsForReaders(),
         ReadsAreCommitted(committed),
         ReadOffsetsStayValid(),
         ReadersFollowCommittedLog(committed),

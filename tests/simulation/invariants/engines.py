@@ -43,3 +43,16 @@ class ReadsFindRecords(Invariant):
 
     def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
         self.require(bool(records) or order.read is None, "%s reads no records for %s", machine, order.read)
+
+
+class PageCacheIsForReaders(Invariant):
+    """While an engine waits, its log is kept in the page cache if readers are expected, and only then."""
+
+    rules = ("LOG-23",)
+
+    def engine_waits(self, machine: Machine) -> None:
+        process = machine.process
+        if process is None:
+            return
+        expected, kept = process.core.expects_readers, machine.files.is_kept_in_page_cache
+        self.require(kept == expected, "%s: in the page cache: %s, readers expected: %s", machine, kept, expected)

@@ -127,6 +127,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     engines.leader_change_record_with_the_previous_epoch,
     engines.flush_reported_with_the_previous_number,
     engines.second_waiting_event_dropped,
+    engines.new_leader_not_kept_in_the_page_cache,
+    engines.follower_kept_in_the_page_cache,
     handlers.fetch_handler_reads_above_the_high_watermark,
     handlers.response_budget_not_released_after_a_disconnect,
     handlers.latest_offset_is_the_log_end_offset,

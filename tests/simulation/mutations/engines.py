@@ -12,6 +12,7 @@ from raft.core.events import TimePassed
 from raft.records.control import leader_change_batch
 from raft.runtime import engine
 from raft.runtime.engine import Engine
+from raft.runtime.replica_disk import ReplicaDisk
 from raft.types import Epoch
 from tests.simulation.mutations.mutation import mutation
 
@@ -150,3 +151,21 @@ def second_waiting_event_dropped(patch: pytest.MonkeyPatch) -> None:
         stored(self, done)
 
     patch.setattr(Engine, "_stored", drop_all_but_one)
+
+
+@mutation(breaks=("LOG-23",), caught_by=("PageCacheIsForReaders",))
+def new_leader_not_kept_in_the_page_cache(patch: pytest.MonkeyPatch) -> None:
+    """A voter that once followed keeps nothing in the page cache, also when it leads."""
+    keep = ReplicaDisk.keep_in_page_cache
+
+    def never_again(self: ReplicaDisk, is_kept: bool) -> None:
+        if not is_kept:
+            keep(self, is_kept)
+
+    patch.setattr(ReplicaDisk, "keep_in_page_cache", never_again)
+
+
+@mutation(breaks=("LOG-23",), caught_by=("PageCacheIsForReaders",))
+def follower_kept_in_the_page_cache(patch: pytest.MonkeyPatch) -> None:
+    """A voter that follows keeps what it has flushed in the page cache."""
+    patch.setattr(ReplicaDisk, "keep_in_page_cache", lambda *_arguments: None)
