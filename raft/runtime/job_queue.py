@@ -66,10 +66,12 @@ class JobQueue:
         Raises:
             StorageError: the disk reports an error. The jobs after the failed one are not done.
         """
+        # Taken before the urgent jobs are: the urgent jobs that were put before it are then among those. Another thread
+        # may put an append and a read of it after the last urgent job.
+        later = [self._later.popleft()] if self._later else []
         self.do_urgent()
-        if self._later:
-            self._do([self._later.popleft()])
-        return bool(self._later)
+        self._do(later)
+        return self.has_later
 
     def do_urgent(self) -> None:
         """Do all urgent jobs.

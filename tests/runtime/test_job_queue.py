@@ -59,6 +59,16 @@ def test_job_that_can_wait_is_done_each_round_when_others_keep_coming() -> None:
     assert queue.done == ["c", "A", "d", "B"]
 
 
+def test_job_that_can_wait_is_done_after_all_urgent_jobs_that_were_put_before_it_at_any_time() -> None:
+    queue = Queue()
+    queue.jobs.put(lambda: queue.put("b A"))  # as another thread may, while the last urgent job is done
+
+    while queue.jobs.do_waiting():
+        pass
+
+    assert queue.done == ["b", "A"]
+
+
 def test_queue_leaves_jobs_that_can_wait_when_only_urgent_ones_are_done() -> None:
     queue = Queue()
     queue.put("A b")

@@ -79,14 +79,14 @@ class LibrdkafkaProducer(Worker):
         assert isinstance(value, bytes), "the value that was produced"
         if error is not None:
             raise RuntimeError(f"{value!r} is not delivered: {error}")
-        assert offset is not None, "a delivered value has an offset"
         self._history.appended(
             Append(
                 client=self.name,
                 value=value,
                 invoked_ns=self._in_flight.pop(value),
                 acknowledged_ns=acknowledged_ns,
-                offset=Offset(offset),
+                # librdkafka knows no offset if a response was lost, and that of a later batch implies this one.
+                offset=None if offset is None or offset < 0 else Offset(offset),
             )
         )
 
