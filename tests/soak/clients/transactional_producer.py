@@ -81,7 +81,11 @@ class TransactionalProducer(Worker):
 
     def _transact(self, producer: Producer) -> bool:
         """Do one transaction; return whether the producer can go on."""
-        transaction = self._begin(producer)
+        transaction = self._next_transaction()
+        if not self._insist(lambda: self._produce(producer, transaction)):
+            # The producer was fenced: its last transaction took longer than its timeout.
+            self._left = transaction
+            return False
         fate = 1.0 if self._is_stopping.is_set() else self._dice.random()
         if fate < _LEAVE_OPEN:
             producer.flush(_CALL_S)
@@ -103,22 +107,23 @@ class TransactionalProducer(Worker):
         )
         return is_well
 
-    def _begin(self, producer: Producer) -> Transaction:
+    def _next_transaction(self) -> Transaction:
         first = self._value_count
         self._value_count += self._dice.randint(1, _MOST_VALUES)
         values = tuple(f"{self.name}-{number}".encode() for number in range(first, self._value_count))
-        begun_ns = now_ns()
-        producer.begin_transaction()
-        for value in values:
-            producer.produce(TOPIC, value=value, partition=0)
         return Transaction(
             client=self.name,
             values=values,
             task_sizes=(len(values),),
-            begun_ns=begun_ns,
+            begun_ns=now_ns(),
             wants_commit=False,
             timeout_ms=LONGEST_TRANSACTION_MS,
         )
+
+    def _produce(self, producer: Producer, transaction: Transaction) -> None:
+        producer.begin_transaction()
+        for value in transaction.values:
+            producer.produce(TOPIC, value=value, partition=0)
 
     def _insist(self, call: Callable[[], object]) -> bool:
         """Call until it succeeds; return False if it cannot.
