@@ -14,12 +14,13 @@ from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression
 from raft.records.header import (
     CHECKED_FROM,
     CONTROL,
+    DELETE_HORIZON,
     LENGTH_END,
     MAGIC,
     TRANSACTIONAL,
     read_header,
 )
-from raft.records.record import Record, read_records_section, write_record
+from raft.records.record import NO_TIMESTAMP_MS, Record, read_records_section, write_record
 from raft.records.section import section_of
 from raft.types import Epoch, Offset
 
@@ -62,16 +63,114 @@ def build_batch(
         for delta, record in enumerate(records)
     )
     attributes = compression | (TRANSACTIONAL if is_transactional else 0) | (CONTROL if is_control else 0)
-    checked = _CHECKED.pack(
-        attributes,
-        len(records) - 1,
-        base_timestamp_ms,
-        max(record.timestamp_ms for record in records),
-        -1 if producer_id is None else producer_id,
-        producer_epoch,
-        base_sequence,
-        len(records),
-    ) + compress(compression, section)
+    return _assemble(
+        compress(compression, section),
+        base_offset=base_offset,
+        epoch=epoch,
+        attributes=attributes,
+        last_offset_delta=len(records) - 1,
+        base_timestamp_ms=base_timestamp_ms,
+        max_timestamp_ms=max(record.timestamp_ms for record in records),
+        record_count=len(records),
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+    )
+
+
+def build_empty_batch(
+    *,
+    base_offset: Offset,
+    last_offset_delta: int,
+    epoch: Epoch,
+    timestamp_ms: int = NO_TIMESTAMP_MS,
+    producer_id: int | None = None,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+) -> bytes:
+    """Return a batch without records, which has a range of offsets nevertheless; see `raft.snapshots.state_batches`.
+
+    Source: Kafka DefaultRecordBatch.writeEmptyHeader.
+    """
+    return _assemble(
+        b"",
+        base_offset=base_offset,
+        epoch=epoch,
+        attributes=0,
+        last_offset_delta=last_offset_delta,
+        base_timestamp_ms=timestamp_ms,
+        max_timestamp_ms=timestamp_ms,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        record_count=0,
+    )
+
+
+def build_sparse_batch(
+    records: Sequence[Record],
+    *,
+    base_offset: Offset,
+    last_offset: Offset,
+    epoch: Epoch,
+    compression: Compression = Compression.NONE,
+    delete_horizon_ms: int | None = None,
+) -> bytes:
+    """Return a batch with these records at their own offsets, which may have gaps.
+
+    Args:
+        records: one or more, in the order of their offsets.
+        base_offset, last_offset: of the batch that had them; no record lies outside.
+        epoch: leader epoch.
+        compression: codec for the records.
+        delete_horizon_ms: when the tombstones among them may be removed (KIP-534); None for no such time.
+
+    Source: Kafka MemoryRecords.filterTo.
+    """
+    base_timestamp_ms = records[0].timestamp_ms if delete_horizon_ms is None else delete_horizon_ms
+    section = b"".join(
+        write_record(record, offset_delta=record.offset - base_offset, base_timestamp_ms=base_timestamp_ms)
+        for record in records
+    )
+    return _assemble(
+        compress(compression, section),
+        base_offset=base_offset,
+        epoch=epoch,
+        attributes=compression | (0 if delete_horizon_ms is None else DELETE_HORIZON),
+        last_offset_delta=last_offset - base_offset,
+        base_timestamp_ms=base_timestamp_ms,
+        max_timestamp_ms=max(record.timestamp_ms for record in records),
+        record_count=len(records),
+    )
+
+
+def _assemble(
+    section: bytes,
+    *,
+    base_offset: Offset,
+    epoch: Epoch,
+    attributes: int,
+    last_offset_delta: int,
+    base_timestamp_ms: int,
+    max_timestamp_ms: int,
+    record_count: int,
+    producer_id: int | None = None,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+) -> bytes:
+    checked = (
+        _CHECKED.pack(
+            attributes,
+            last_offset_delta,
+            base_timestamp_ms,
+            max_timestamp_ms,
+            -1 if producer_id is None else producer_id,
+            producer_epoch,
+            base_sequence,
+            record_count,
+        )
+        + section
+    )
     length = CHECKED_FROM - LENGTH_END + len(checked)
     return _UNCHECKED.pack(base_offset, length, epoch, MAGIC, crc32c(checked)) + checked
 

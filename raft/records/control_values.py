@@ -5,12 +5,13 @@
                      4     number of parts   int32
                      24    for each          int64 producer id, int64 record count, uint64 content checksum
 
-    TRANSACTIONAL_ID 2     version           int16    0
+    TRANSACTIONAL_ID 2     version           int16    0, or 1 in a snapshot
                      4     timeout           int32    milliseconds
                      8     previous id       int64    the producer id before; -1 for none
                      2     previous epoch    int16    -1 for none
                      2     length of name    int16
                            name              UTF-8
+                     1     last end          int8     from version 1 on: type of its last end marker
 
 The key of the write, or the producer id and epoch, are in the header of the batch.
 """
@@ -29,6 +30,8 @@ _VERSION = 0
 _COMMIT = struct.Struct(">hi")
 _PART = struct.Struct(">qqQ")
 _TRANSACTIONAL_ID = struct.Struct(">hiqhh")
+_LAST_END = struct.Struct(">b")
+_VERSION_WITH_LAST_END = 1
 _NONE = (-1, -1)
 
 
@@ -41,7 +44,9 @@ def write_control_value(value: ControlValue) -> bytes:
         case TransactionalId():
             name = value.name.encode()
             previous = _NONE if value.previous is None else value.previous
-            return _TRANSACTIONAL_ID.pack(_VERSION, value.timeout_ms, *previous, len(name)) + name
+            version = _VERSION if value.last_end is None else _VERSION_WITH_LAST_END
+            packed_value = _TRANSACTIONAL_ID.pack(version, value.timeout_ms, *previous, len(name)) + name
+            return packed_value if value.last_end is None else packed_value + _LAST_END.pack(value.last_end)
 
 
 def read_control_value(control_type: int, value: bytes) -> ControlValue | None:
@@ -79,5 +84,11 @@ def _read_transactional_id(value: bytes) -> TransactionalId:
     name = value[_TRANSACTIONAL_ID.size :][:size_bytes]
     if version < _VERSION or timeout_ms < 0 or size_bytes < 0 or len(name) < size_bytes:
         raise DecodeError(f"TRANSACTIONAL_ID of version {version}, {timeout_ms} ms, {size_bytes} bytes of name")
+    last_end: ControlType | None = None
+    if version >= _VERSION_WITH_LAST_END:
+        (kind,) = _LAST_END.unpack_from(value, _TRANSACTIONAL_ID.size + size_bytes)
+        if kind not in (ControlType.ABORT, ControlType.COMMIT):
+            raise DecodeError(f"TRANSACTIONAL_ID with {kind} as the type of an end marker")
+        last_end = ControlType(kind)
     previous = None if producer_id < 0 else (producer_id, epoch)
-    return TransactionalId(name=name.decode(), timeout_ms=timeout_ms, previous=previous)
+    return TransactionalId(name=name.decode(), timeout_ms=timeout_ms, previous=previous, last_end=last_end)

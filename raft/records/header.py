@@ -6,7 +6,8 @@
     12      4     partition leader epoch  int32    outside the checksum
     16      1     magic                   int8     2; older batches have no epoch and cannot be used
     17      4     checksum                uint32   CRC-32C of everything from here on (KIP-98)
-    21      2     attributes              int16    bits 0-2 compression, 3 LogAppendTime, 4 transactional, 5 control
+    21      2     attributes              int16    bits 0-2 compression, 3 LogAppendTime, 4 transactional, 5 control,
+                                                   6 the base timestamp is a delete horizon (KIP-534)
     23      4     last offset delta       int32
     27      8     base timestamp          int64    -1 for none
     35      8     max timestamp           int64    -1 for none
@@ -48,6 +49,7 @@ COMPRESSION_MASK: Final = 0x07
 LOG_APPEND_TIME: Final = 0x08
 TRANSACTIONAL: Final = 0x10
 CONTROL: Final = 0x20
+DELETE_HORIZON: Final = 0x40
 
 MAX_CONTROL_BYTES: Final = 1 << 20
 """Limit on the decompressed size of a control batch: room for thousands of voters.

@@ -17,8 +17,8 @@ from itertools import chain, islice
 from raft.epoch_cache import EpochCache
 from raft.records.stored_header import StoredHeader
 from raft.storage.aborted_transactions import aborted_in
+from raft.storage.batch_file import BatchFile
 from raft.storage.log import Log
-from raft.storage.segment import Segment
 from raft.transactions import AbortedTransaction
 from raft.types import Offset
 
@@ -62,7 +62,7 @@ def end_of_data(
 
 def _transactional_ranges(log: Log, start_offset: Offset, end_offset: Offset) -> list[tuple[Offset, Offset]]:
     ranges = []
-    for segment in log.segments_from(start_offset):
+    for segment in log.files_from(start_offset):
         if segment.base_offset >= end_offset:
             break
         found = segment.indexes.transactional_range
@@ -149,10 +149,10 @@ def _first_offset(transaction: AbortedTransaction) -> Offset:
 def _headers_between(log: Log, offset: Offset, end_offset: Offset) -> Iterator[StoredHeader]:
     """Yield the headers of the batches from the one that holds `offset` up to `end_offset`."""
 
-    def headers_of(segment: Segment) -> Iterator[StoredHeader]:
+    def headers_of(segment: BatchFile) -> Iterator[StoredHeader]:
         return segment.stored_headers(max(offset, segment.base_offset))
 
-    headers = chain.from_iterable(map(headers_of, log.segments_from(offset)))
+    headers = chain.from_iterable(map(headers_of, log.files_from(offset)))
     while (header := next(headers)).end_offset < end_offset:
         yield header
     yield header

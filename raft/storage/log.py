@@ -14,20 +14,21 @@ Source: rules LOG-5, LOG-6, LOG-10 to LOG-14, LOG-17; Kafka UnifiedLog, KafkaRaf
 from __future__ import annotations
 
 import sys
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from operator import attrgetter
 
 from raft.defaults import SEGMENT_BYTES
 from raft.epoch_cache import EpochCache
 from raft.errors import StorageError
 from raft.records.header import with_base_offset_and_epoch
 from raft.records.stored_header import StoredHeader, read_stored_header
+from raft.storage.batch_file import BatchFile
 from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, mend_epochs, write_epochs
 from raft.storage.files import Files, join
+from raft.storage.head import Head
+from raft.storage.log_files import LogFiles
 from raft.storage.recovery import Recovery
 from raft.storage.recovery_point import RecoveryPoint
 from raft.storage.segment import LOG_SUFFIX, Segment
@@ -62,7 +63,7 @@ class Log:
         config: LogConfig,
         recovery_point: RecoveryPoint,
         start: OffsetAndEpoch,
-        segments: list[Segment],
+        files_of_log: LogFiles,
         end_offset: Offset,
         epochs: EpochCache,
     ) -> None:
@@ -71,7 +72,7 @@ class Log:
         self._config = config
         self._recovery_point = recovery_point
         self._start = start
-        self._segments = segments
+        self._parts = files_of_log
         self._end_offset = end_offset
         self._epochs = epochs
         self._epochs_on_disk = epochs
@@ -89,6 +90,8 @@ class Log:
         on_batch: Callable[[BatchHeader], object] | None = None,
         *,
         start: OffsetAndEpoch = LOG_BEGIN,
+        epochs_before_start: tuple[EpochStart, ...] = (),
+        head: Head | None = None,
     ) -> Log:
         """Read the whole log, repair what a crash left, and return the log, which is on the disk up to its end.
 
@@ -99,13 +102,15 @@ class Log:
             recovery_point: of this partition.
             on_batch: called with the header of every batch, in order, so the caller need not read the log again.
             start: end of the snapshot that replaces what was before the log.
+            epochs_before_start: the epochs up to there, as far as they are known.
+            head: the records of that snapshot, if readers are to see them; None if not.
 
         Raises:
             CorruptBatchError: records that were flushed are damaged or missing; names file and byte.
             StorageError: the disk returned an error.
         """
         assert 0 < config.segment_bytes <= _LARGEST_SEGMENT_BYTES, f"segments of {config.segment_bytes} bytes"
-        epochs = EpochCache()
+        epochs = EpochCache(epochs_before_start)
         aborts = AbortedFinder()
 
         def note(header: BatchHeader) -> AbortedTransaction | None:
@@ -120,7 +125,7 @@ class Log:
             recovery_point.retreat(start.offset)
         recovery = Recovery(files, directory, start=start, recovery_point=recovery_point.offset, on_batch=note)
         segments, end_offset = recovery.open_segments()
-        log = cls(files, directory, config, recovery_point, start, segments, end_offset, epochs)
+        log = cls(files, directory, config, recovery_point, start, LogFiles(segments, head), end_offset, epochs)
         mend_epochs(files, join(directory, EPOCH_CHECKPOINT_NAME), epochs.entries)
         return log
 
@@ -133,6 +138,31 @@ class Log:
     def start_offset(self) -> Offset:
         """Offset of the first record; in an empty log, of the next record."""
         return self._start.offset
+
+    @property
+    def head(self) -> Head | None:
+        """The records of the snapshot at the start, which readers see before the first segment; None for none."""
+        return self._parts.head
+
+    @property
+    def readable_from(self) -> Offset:
+        """The first offset that a reader may ask for: 0 in front of a head, whose records have gaps between them."""
+        return self.start_offset if self.head is None else Offset(0)
+
+    @property
+    def first_offset(self) -> Offset:
+        """Offset of the first record that a reader sees; in an empty log, of the next record."""
+        return self.start_offset if self.head is None else self.head.first_offset
+
+    @property
+    def segment_bases(self) -> tuple[Offset, ...]:
+        """The offsets at which the segments begin, in order."""
+        return tuple(segment.base_offset for segment in self._parts.segments)
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of all segments."""
+        return sum(segment.size_bytes for segment in self._parts.segments)
 
     @property
     def end_offset(self) -> Offset:
@@ -152,7 +182,7 @@ class Log:
     @property
     def segment_count(self) -> int:
         """Number of segments."""
-        return len(self._segments)
+        return len(self._parts.segments)
 
     def append(self, batches: Sequence[Batch], aborted: Sequence[AbortedTransaction] = ()) -> None:
         """Write batches at the end. They can be read at once; they are on the disk after the next `flush`.
@@ -171,7 +201,7 @@ class Log:
             not_noted = deque(aborted)
             for batch in batches:
                 header = batch.header
-                if not self._segments[-1].has_room_for(
+                if not self._parts.last.has_room_for(
                     header, waiting_bytes=run_bytes, segment_bytes=self._config.segment_bytes
                 ):
                     self._write(run)
@@ -200,32 +230,68 @@ class Log:
             # before the first of them is written.
             self._recovery_point.retreat(end_offset)
             self._remove_segments_behind(end_offset)
-            self._segments[-1].truncate(end_offset)
+            self._parts.last.truncate(end_offset)
             self._tail.truncate(end_offset)
             self._end_offset = end_offset
             self._durable_end_offset = min(self._durable_end_offset, end_offset)
             self._epochs = self._epochs.truncated(end_offset)
             self._store_epochs(self._epochs)
 
-    def restart_at(self, start: OffsetAndEpoch) -> None:
+    def restart_at(self, start: OffsetAndEpoch, epochs: tuple[EpochStart, ...] = (), head: Head | None = None) -> None:
         """Remove all records and let the log begin at another offset; return when that is done on the disk.
 
         Args:
             start: end of a snapshot that is on the disk; after a crash during this call, opening the log completes it.
+            epochs: the epochs up to there, as far as they are known.
+            head: see `open`.
 
         Raises:
             StorageError: the disk returned an error, now or before.
         """
         with self._one_failure_is_final():
             self._recovery_point.retreat(start.offset)
-            for segment in reversed(self._segments):
+            for segment in reversed(self._parts.segments):
                 segment.remove()
-            self._segments = [self._new_segment(start.offset)]
+            self._parts = LogFiles([self._new_segment(start.offset)], head)
             self._tail = Tail(self._config.tail_bytes)
             self._start = start
             self._end_offset = self._durable_end_offset = start.offset
-            self._epochs = EpochCache()
+            self._epochs = EpochCache(epochs)
             self._store_epochs(self._epochs)
+
+    def roll(self) -> None:
+        """Begin a new segment at the end of the log, unless the last one is empty.
+
+        Raises:
+            StorageError: the disk returned an error, now or before.
+        """
+        with self._one_failure_is_final():
+            if self._parts.last.size_bytes:
+                self._roll()
+
+    def cut(self, start: OffsetAndEpoch, head: Head | None = None) -> None:
+        """Remove the segments before an offset: a snapshot on the disk replaces them.
+
+        After a crash during this call the segments that are left begin at the end of no snapshot, and opening the log
+        removes the rest (LOG-15). The epochs stay: readers ask for those of records in the snapshot.
+
+        Args:
+            start: where a segment begins; everything before is committed.
+            head: the records of the snapshot, if readers are to see them; None if not.
+
+        Raises:
+            StorageError: the disk returned an error, now or before.
+        """
+        assert start.offset in self.segment_bases, f"no segment begins at {start}"
+        with self._one_failure_is_final():
+            segments = self._parts.segments
+            kept = self.segment_bases.index(start.offset)
+            self._parts = LogFiles(segments[kept:], head)
+            self._start = start
+            # The oldest comes first, so that no segment is missing between two others.
+            for segment in segments[:kept]:
+                segment.remove()
+            self._files.sync_directory(self._directory)
 
     def read(self, start_offset: Offset, *, max_bytes: int, end_offset: Offset) -> bytes:
         """Return whole batches from the one that holds `start_offset` on, perhaps not all that there are.
@@ -241,7 +307,7 @@ class Log:
         Raises:
             CorruptBatchError: a file is damaged; names file and byte.
         """
-        assert start_offset >= self._start.offset, f"{start_offset} lies before the log"
+        assert start_offset >= self.readable_from, f"{start_offset} lies before the log"
         pieces = self.pieces(start_offset, max_bytes=max_bytes, end_offset=end_offset, piece_bytes=sys.maxsize)
         return next(pieces, b"")
 
@@ -258,18 +324,16 @@ class Log:
             CorruptBatchError: while iterating; see `read`.
         """
         end_offset = min(end_offset, self._end_offset)
-        if start_offset < self._start.offset or start_offset >= end_offset:
+        if start_offset < self.readable_from or start_offset >= end_offset:
             return
         recent = self._tail.read(start_offset, max_bytes=max_bytes, end_offset=end_offset)
         if recent is not None:
             yield recent
             return
-        segment = self._segment_of(start_offset)
-        span = segment.span(start_offset, max_bytes=max_bytes, end_offset=end_offset)
-        for position in span[::piece_bytes]:
-            if start_offset < self._start.offset:
-                return  # A snapshot replaced the start of the log.
-            yield segment.read_at(position, min(piece_bytes, span.stop - position))
+        start = self._start
+        pieces = self._parts.pieces(start_offset, max_bytes=max_bytes, end_offset=end_offset, piece_bytes=piece_bytes)
+        while self._start == start and (piece := next(pieces, None)):  # else a snapshot has replaced the files
+            yield piece
 
     def header_of(self, offset: Offset) -> StoredHeader:
         """Return the header of the batch that holds `offset`, without reading the rest of the batch.
@@ -279,11 +343,11 @@ class Log:
         """
         assert self._start.offset <= offset < self._end_offset, f"{offset} lies outside the log"
         recent = self._tail.header_of(offset)
-        return read_stored_header(recent) if recent is not None else self._segment_of(offset).header_of(offset)
+        return read_stored_header(recent) if recent is not None else self._parts.header_of(offset)
 
-    def segments_from(self, offset: Offset) -> list[Segment]:
-        """Return the segments from the one that holds `offset` on."""
-        return self._segments[self._segment_index(offset) :]
+    def files_from(self, offset: Offset) -> list[BatchFile]:
+        """Return the head and the segments from the one that holds `offset` on."""
+        return self._parts.files_from(offset)
 
     def flush(self) -> Offset:
         """Return when everything that was appended before the call is on the disk.
@@ -297,7 +361,7 @@ class Log:
         with self._one_failure_is_final():
             # The order of these two lines matters: see the paragraph on threads in the module's docstring.
             end_offset = self._end_offset
-            segment = self._segments[-1]
+            segment = self._parts.last
             epochs = self._epochs
             segment.flush()
             if epochs is not self._epochs_on_disk:
@@ -307,11 +371,11 @@ class Log:
 
     def find_offset_by_timestamp(self, timestamp_ms: int, end_offset: Offset) -> TimestampOffset | None:
         """Return the first record below `end_offset` whose timestamp is this or later, or None."""
-        return first_at_or_after(self._segments, timestamp_ms, end_offset)
+        return first_at_or_after(self._parts.everything, timestamp_ms, end_offset)
 
     def find_largest_timestamp(self, end_offset: Offset) -> TimestampOffset | None:
         """Return the first record with the largest timestamp below `end_offset`, or None."""
-        return first_of_largest(self._segments, end_offset)
+        return first_of_largest(self._parts.everything, end_offset)
 
     def close(self) -> None:
         """Flush and close all files. After an error the files are closed without a flush.
@@ -322,16 +386,10 @@ class Log:
         try:
             if self._failure is None:
                 self._recovery_point.advance(self.flush())
-                self._segments[-1].indexes.seal()
+                self._parts.last.indexes.seal()
         finally:
-            for segment in self._segments:
+            for segment in self._parts.segments:
                 segment.close()
-
-    def _segment_of(self, offset: Offset) -> Segment:
-        return self._segments[self._segment_index(offset)]
-
-    def _segment_index(self, offset: Offset) -> int:
-        return max(bisect_right(self._segments, offset, key=attrgetter("base_offset")) - 1, 0)
 
     def _write(self, run: Sequence[Batch]) -> None:
         next_offset, epochs = self._end_offset, self._epochs
@@ -345,7 +403,7 @@ class Log:
             pieces.append(with_base_offset_and_epoch(batch.payload, header.base_offset, header.epoch))
         if pieces:
             data = b"".join(pieces)
-            self._segments[-1].append(data, [batch.header for batch in run])
+            self._parts.last.append(data, [batch.header for batch in run])
             self._tail.append(self._end_offset, data)
             self._epochs = epochs
             # This comes last, because a flush on another thread reports everything below it.
@@ -354,21 +412,21 @@ class Log:
     def _note_aborted(self, aborted: deque[AbortedTransaction]) -> None:
         """Add the transactions whose marker is in the last segment to its index, before that is sealed."""
         noted = [aborted.popleft() for each in tuple(aborted) if each.last_offset < self._end_offset]
-        self._segments[-1].indexes.aborted.note(noted)
+        self._parts.last.indexes.aborted.note(noted)
 
     def _roll(self) -> None:
-        full = self._segments[-1]
+        full = self._parts.last
         # It must be on the disk before the next segment exists, because a flush takes the last segment only.
         full.seal()
         self._recovery_point.advance(self._end_offset)
         full.indexes.seal()
-        self._segments.append(self._new_segment(self._end_offset))
+        self._parts.segments.append(self._new_segment(self._end_offset))
 
     def _remove_segments_behind(self, end_offset: Offset) -> None:
-        if self._segments[-1].base_offset <= end_offset:
+        if self._parts.last.base_offset <= end_offset:
             return
-        while self._segments[-1].base_offset > end_offset:
-            self._segments.pop().remove()
+        while self._parts.last.base_offset > end_offset:
+            self._parts.segments.pop().remove()
         # This must be on the disk before the last segment is truncated. If a crash brought a removed segment back, the
         # log would seem to lack records in the middle, and the node would refuse to start.
         self._files.sync_directory(self._directory)

@@ -11,28 +11,20 @@ Source: Kafka LogSegment, FileRecords.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
-from raft.errors import CorruptBatchError, DecodeError
-from raft.records.header import HEADER
-from raft.records.split import walk_headers
-from raft.records.stored_header import StoredHeader, read_stored_header
 from raft.storage.aborted_index import ABORTED_SUFFIX
-from raft.storage.batch_search import BatchSearch, FoundBatch
+from raft.storage.batch_file import BatchFile
 from raft.storage.files import Files, join
-from raft.storage.segment_indexes import INDEX_INTERVAL_BYTES, SegmentIndexes
-from raft.storage.spans import PLACE_BYTES, place_at, skip_to, take_until
+from raft.storage.segment_indexes import SegmentIndexes
 from raft.types import BatchHeader, Offset
 
 LOG_SUFFIX = ".log"
 
 _LARGEST_RELATIVE_OFFSET = (1 << 31) - 1
-_WALK_BYTES = 1 << 20
-_LOCATE_BYTES = 2 * INDEX_INTERVAL_BYTES
 
 
-class Segment:
+class Segment(BatchFile):
     """An open segment.
 
     Args:
@@ -51,13 +43,18 @@ class Segment:
         self._file = files.create(self._name) if create else files.open(self._name)
         self._sealed_bytes: int | None = None
         self._sealing = threading.Lock()
-        self.indexes = SegmentIndexes(
+        self._indexes = SegmentIndexes(
             files,
             offset_index_name=f"{stem}.index",
             time_index_name=f"{stem}.timeindex",
             aborted_index_name=stem + ABORTED_SUFFIX,
             base_offset=base_offset,
         )
+
+    @property
+    def indexes(self) -> SegmentIndexes:
+        """The indexes; they grow with the segment."""
+        return self._indexes
 
     @property
     def path(self) -> str:
@@ -100,23 +97,6 @@ class Segment:
             self.indexes.note(header, position)
             position += header.size_bytes
 
-    def span(self, start_offset: Offset, *, max_bytes: int, end_offset: Offset) -> range:
-        """Return the positions of the batches that `Log.read` returns from this segment; `read_at` reads them.
-
-        Args:
-            start_offset: see `Log.read`; it is in this segment.
-            max_bytes: see `Log.read`.
-            end_offset: see `Log.read`.
-
-        Raises:
-            CorruptBatchError: the file is damaged; names file and byte.
-        """
-        start = self.locate(start_offset)
-        limit = min(start + max(max_bytes, self._batch_bytes_at(start)), self.size_bytes)
-        # All batches before an indexed batch that begins within both bounds lie within them too.
-        known = min(self.indexes.position_up_to(limit), self.indexes.position_before(end_offset))
-        return range(start, self._end_within(max(start, known), limit, end_offset))
-
     def read_at(self, position: int, size_bytes: int) -> bytes:
         """Return `size_bytes` bytes from `position` on; fewer only at the end of the file."""
         if self._sealed_bytes is None:
@@ -126,87 +106,6 @@ class Segment:
             return file.read(position, size_bytes)
         finally:
             file.close()
-
-    def locate(self, offset: Offset) -> int:
-        """Return the position of the batch that holds `offset`; the size of the segment if no batch does."""
-        position = self.indexes.position_before(offset)
-        while position < self.size_bytes:
-            window = self.read_at(position, _LOCATE_BYTES)
-            with self._damage_named(position):
-                skipped = skip_to(window, offset)
-                if skipped + PLACE_BYTES <= len(window):
-                    return position + skipped
-                # The batch lies behind the window. Without this check a file that became shorter would loop for ever.
-                if not skipped:
-                    raise DecodeError(f"{len(window)} bytes are not a batch")
-            position += skipped
-        return position
-
-    def batch_at(self, position: int) -> bytes:
-        """Return the batch that begins at `position`."""
-        return self.read_at(position, self._batch_bytes_at(position))
-
-    def header_of(self, offset: Offset) -> StoredHeader:
-        """Return the header of the batch that holds `offset`, which is in this segment.
-
-        Raises:
-            CorruptBatchError: the file is damaged; names file and byte.
-        """
-        return self.header_at(self.locate(offset))
-
-    def header_at(self, position: int) -> StoredHeader:
-        """Return the header of the batch that begins at `position`.
-
-        Raises:
-            CorruptBatchError: the file is damaged; names file and byte.
-        """
-        with self._damage_named(position):
-            return read_stored_header(self.read_at(position, HEADER.size))
-
-    def stored_headers(self, offset: Offset) -> Iterator[StoredHeader]:
-        """Yield the headers of the batches from the one that holds `offset` on, without reading the rest of them.
-
-        Raises:
-            CorruptBatchError: while iterating; the file is damaged.
-        """
-        position = self.locate(offset)
-        while position < self.size_bytes:
-            window = self.read_at(position, _LOCATE_BYTES)
-            at = 0
-            while at == 0 or at + HEADER.size <= len(window):
-                with self._damage_named(position + at):
-                    header = read_stored_header(window, at)
-                yield header
-                at += header.size_bytes
-            position += at
-
-    def walk(self, position: int = 0) -> Iterator[BatchHeader]:
-        """Yield the headers of the batches from `position` on, after a check of their checksums.
-
-        Raises:
-            CorruptBatchError: while iterating, at the first batch that is damaged or incomplete.
-        """
-        read_bytes = _WALK_BYTES
-        while position < self.size_bytes:
-            data = self.read_at(position, read_bytes)
-            start = position
-            try:
-                for header in walk_headers(data):
-                    yield header
-                    position += header.size_bytes
-            except DecodeError as error:
-                raise self._damage(position, error) from error
-            if position == start:
-                read_bytes = self._batch_bytes_at(position)
-
-    def find_whole_batch(self, search: BatchSearch, position: int) -> FoundBatch | None:
-        """Return the first whole batch from `position` on, or None.
-
-        Args:
-            search: the search, which other segments share.
-            position: where it begins.
-        """
-        return search.find(self.read_at, position, self.size_bytes)
 
     def truncate(self, end_offset: Offset) -> None:
         """Remove everything from `end_offset` on, and return when that is done on the disk.
@@ -263,38 +162,3 @@ class Segment:
         self.indexes.remove()
         self._file.close()
         self._files.remove(self._name)
-
-    def _end_within(self, position: int, limit: int, end_offset: Offset) -> int:
-        """Return the end of the last batch from `position` on that lies within both bounds; `position` if none does."""
-        while position + PLACE_BYTES <= limit:
-            window = self.read_at(position, min(_LOCATE_BYTES, limit - position))
-            if len(window) < PLACE_BYTES:
-                break  # The file became shorter.
-            with self._damage_named(position):
-                taken = take_until(window, 0, max_bytes=len(window), end_offset=end_offset)
-                if not taken:
-                    # The next batch is larger than the window, or lies outside the bounds.
-                    last_offset, taken = place_at(window, 0)
-                    if last_offset >= end_offset or position + taken > limit:
-                        break
-            position += taken
-        return position
-
-    def _batch_bytes_at(self, position: int) -> int:
-        place = self.read_at(position, PLACE_BYTES)
-        left_bytes = self.size_bytes - position
-        with self._damage_named(position):
-            _last_offset, batch_bytes = place_at(place, 0) if len(place) == PLACE_BYTES else (0, left_bytes + 1)
-            if batch_bytes > left_bytes:
-                raise DecodeError(f"batch is incomplete: {left_bytes} bytes are left")
-            return batch_bytes
-
-    @contextmanager
-    def _damage_named(self, position: int) -> Iterator[None]:
-        try:
-            yield
-        except DecodeError as error:
-            raise self._damage(position, error) from error
-
-    def _damage(self, position: int, error: DecodeError) -> CorruptBatchError:
-        return CorruptBatchError(f"{self.path} is damaged at byte {position}: {error}")

@@ -24,7 +24,7 @@ def end_of_bytes(log: Log, *, start_offset: Offset, max_bytes: int, end_offset: 
         return end_offset, 0
     whole_end = log.header_of(Offset(end_offset - 1)).end_offset
     size_bytes = 0
-    for segment in log.segments_from(start_offset):
+    for segment in log.files_from(start_offset):
         offset = max(start_offset, segment.base_offset)
         left_bytes = max_bytes - size_bytes
         if offset >= whole_end or (size_bytes and segment.header_of(offset).size_bytes > left_bytes):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from raft.errors import DecodeError
 from raft.records.load_scanner import load_scanner
 from raft.records.section import section_of
-from raft.storage.segment import Segment
+from raft.storage.batch_file import BatchFile
 from raft.types import BatchHeader, Epoch, Offset
 
 
@@ -28,7 +28,7 @@ class TimestampOffset:
     epoch: Epoch
 
 
-def first_at_or_after(segments: Sequence[Segment], timestamp_ms: int, end_offset: Offset) -> TimestampOffset | None:
+def first_at_or_after(segments: Sequence[BatchFile], timestamp_ms: int, end_offset: Offset) -> TimestampOffset | None:
     """Return the record with the lowest offset whose timestamp is `timestamp_ms` or later; None if there is none.
 
     Args:
@@ -46,14 +46,14 @@ def first_at_or_after(segments: Sequence[Segment], timestamp_ms: int, end_offset
     return None
 
 
-def first_of_largest(segments: Sequence[Segment], end_offset: Offset) -> TimestampOffset | None:
+def first_of_largest(segments: Sequence[BatchFile], end_offset: Offset) -> TimestampOffset | None:
     """Return the first record with the largest timestamp; None if no record has one.
 
     Args:
         segments: the log.
         end_offset: records from here on do not count.
     """
-    best: tuple[Segment, Offset] | None = None
+    best: tuple[BatchFile, Offset] | None = None
     largest_ms = -1
     for segment in segments:
         if segment.base_offset >= end_offset or segment.indexes.largest_timestamp_ms <= largest_ms:
@@ -69,7 +69,7 @@ def first_of_largest(segments: Sequence[Segment], end_offset: Offset) -> Timesta
     return _first_in_batch(segment, position, header, largest_ms)
 
 
-def _largest_in(segment: Segment, end_offset: Offset) -> tuple[int, Offset]:
+def _largest_in(segment: BatchFile, end_offset: Offset) -> tuple[int, Offset]:
     """Return the largest timestamp below `end_offset`, -1 for none, and an offset in the first batch that has it."""
     indexes = segment.indexes
     if indexes.offset_of_largest < end_offset:
@@ -81,7 +81,7 @@ def _largest_in(segment: Segment, end_offset: Offset) -> tuple[int, Offset]:
     return largest_ms, offset
 
 
-def _batches(segment: Segment, position: int, end_offset: Offset) -> Iterator[tuple[BatchHeader, int]]:
+def _batches(segment: BatchFile, position: int, end_offset: Offset) -> Iterator[tuple[BatchHeader, int]]:
     """Yield headers and positions of the whole batches from `position` up to `end_offset`."""
     for header in segment.walk(position):
         if header.end_offset > end_offset:
@@ -90,7 +90,7 @@ def _batches(segment: Segment, position: int, end_offset: Offset) -> Iterator[tu
         position += header.size_bytes
 
 
-def _first_in_batch(segment: Segment, position: int, header: BatchHeader, timestamp_ms: int) -> TimestampOffset:
+def _first_in_batch(segment: BatchFile, position: int, header: BatchHeader, timestamp_ms: int) -> TimestampOffset:
     # A log may have malformed records, or records that are older than the header of their batch says, because leaders
     # did not always check them. The batch as a whole is the best result then: it begins no later than the record. A
     # node must not stop for that, nor search a log of such batches to its end.

@@ -125,6 +125,7 @@ class TransactionalProducer:
             producer_epoch=header.producer_epoch,
             timeout_ms=value.timeout_ms,
             previous=value.previous,
+            last_end=value.last_end,
             used_at=header.base_offset,
         )
 

@@ -83,12 +83,12 @@ def test_index_files_are_whole_when_one_append_begins_several_segments(files: Fi
 
 
 def ranges(log: Log) -> list[tuple[Offset, Offset] | None]:
-    return [segment.indexes.transactional_range for segment in log.segments_from(log.start_offset)]
+    return [segment.indexes.transactional_range for segment in log.files_from(log.start_offset)]
 
 
 def transactional_ranges(log: Log, batches: list[Batch]) -> list[tuple[Offset, Offset] | None]:
     """From the first to the last batch of a transaction, for each segment."""
-    segments = log.segments_from(log.start_offset)
+    segments = log.files_from(log.start_offset)
     bounds = [*(segment.base_offset for segment in segments), Offset(1 << 40)]
     found: list[tuple[Offset, Offset] | None] = []
     for start, end in pairwise(bounds):

@@ -1,0 +1,157 @@
+"""The batches of a snapshot that are not records: header, epochs, writers, transactional ids and footer.
+
+An empty batch has the fields of a batch header and no record, as Kafka's log cleaner leaves one for the last sequence
+number of a producer:
+
+    an epoch          base offset: its first offset; leader epoch: its number
+    a written batch   base offset, producer id, producer epoch, base sequence: its own; last offset delta: the number of
+                      its records minus one, for the commit of a multipart write that of all its parts; timestamps: log
+                      time when it was appended
+
+The content checksum of a write is not kept. A write that is repeated after a node has loaded the snapshot is
+recognised by its key and its number of records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from raft.codec import encode
+from raft.errors import DecodeError
+from raft.records.batch import build_batch, build_empty_batch
+from raft.records.control import leaders_control_batch
+from raft.records.control_key import write_control_key
+from raft.records.control_messages import SnapshotFooterRecord, SnapshotHeaderRecord
+from raft.records.record import Record
+from raft.snapshots.state import SnapshotState
+from raft.transactions import ProducerStateImage, TransactionalProducer, TransactionsImage
+from raft.types import (
+    BatchHeader,
+    ControlType,
+    Epoch,
+    EpochStart,
+    Offset,
+    OffsetAndEpoch,
+    TransactionalId,
+)
+from raft.writers import History, TableImage, Written
+from raft.writers.expiry import NO_LOG_TIME_MS
+
+_VERSION = 0
+_FIRST_LOG_TIME_MS = 0
+"""The first log time after a snapshot: before every timestamp, because each written batch has its own in the file."""
+
+
+def state_batches(state: SnapshotState) -> Iterator[bytes]:
+    """Yield the batches before the records, the header first."""
+    writers = state.producers.writers
+    header = SnapshotHeaderRecord(version=_VERSION, last_contained_log_timestamp=writers.log_time_ms)
+    yield _control_batch(ControlType.SNAPSHOT_HEADER, encode(header, _VERSION), state.end.epoch, writers.log_time_ms)
+    for start in state.epochs:
+        yield build_empty_batch(base_offset=start.start_offset, last_offset_delta=0, epoch=start.epoch)
+    for producer_id, history in writers.histories.items():
+        for written in history:
+            yield _written_batch(producer_id, written, writers.first_log_time_ms, state.end.epoch)
+    for producer in state.producers.transactions.producers:
+        yield _transactional_id_batch(producer, state.end.epoch)
+
+
+def footer_batch(epoch: Epoch) -> bytes:
+    """Return the last batch of a snapshot of this epoch."""
+    footer = SnapshotFooterRecord(version=_VERSION)
+    return _control_batch(ControlType.SNAPSHOT_FOOTER, encode(footer, _VERSION), epoch, NO_LOG_TIME_MS)
+
+
+def read_state(end: OffsetAndEpoch, log_time_ms: int, headers: Iterable[BatchHeader]) -> SnapshotState:
+    """Return the state that the batches between the header and the records say.
+
+    Args:
+        end: end offset and epoch of the snapshot, from its name.
+        log_time_ms: from its header; `NO_LOG_TIME_MS` for none.
+        headers: the headers of these batches, in the order of the file.
+
+    Raises:
+        DecodeError: a batch does not belong into this part.
+    """
+    epochs: list[EpochStart] = []
+    histories: dict[int, History] = {}
+    producers: list[TransactionalProducer] = []
+    for header in headers:
+        if isinstance(header.control_value, TransactionalId):
+            producers.append(TransactionalProducer.of(header, header.control_value))
+        elif header.producer_id is not None:
+            written = _written(header, end.offset)
+            histories[header.producer_id] = (*histories.get(header.producer_id, ()), written)
+        else:
+            epochs.append(EpochStart(epoch=header.epoch, start_offset=header.base_offset))
+    _check_epochs(epochs, end)
+    return SnapshotState(
+        end=end,
+        epochs=tuple(epochs),
+        producers=ProducerStateImage(
+            writers=TableImage(
+                end_offset=end.offset,
+                log_time_ms=log_time_ms,
+                first_log_time_ms=NO_LOG_TIME_MS if log_time_ms == NO_LOG_TIME_MS else _FIRST_LOG_TIME_MS,
+                histories=histories,
+            ),
+            transactions=TransactionsImage(producers=tuple(producers)),
+        ),
+    )
+
+
+def _control_batch(kind: ControlType, value: bytes, epoch: Epoch, timestamp_ms: int) -> bytes:
+    record = Record(key=write_control_key(kind), value=value, timestamp_ms=timestamp_ms)
+    return build_batch([record], epoch=epoch, is_control=True)
+
+
+def _written_batch(producer_id: int, written: Written, first_log_time_ms: int, epoch: Epoch) -> bytes:
+    return build_empty_batch(
+        base_offset=written.base_offset,
+        last_offset_delta=written.record_count - 1,
+        epoch=epoch,
+        # The age of a write before the first timestamp is unknown; it counts as written at that time.
+        timestamp_ms=max(written.log_time_ms, first_log_time_ms),
+        producer_id=producer_id,
+        producer_epoch=written.epoch,
+        base_sequence=written.sequence,
+    )
+
+
+def _written(header: BatchHeader, end_offset: Offset) -> Written:
+    return Written(
+        epoch=header.producer_epoch,
+        sequence=header.base_sequence,
+        record_count=header.last_offset - header.base_offset + 1,
+        base_offset=header.base_offset,
+        # The commit of a multipart write has one record, but the record count of all its parts.
+        end_offset=min(header.end_offset, end_offset),
+        log_time_ms=header.max_timestamp_ms,
+        content_checksum=None,
+    )
+
+
+def _transactional_id_batch(producer: TransactionalProducer, epoch: Epoch) -> bytes:
+    value = TransactionalId(
+        name=producer.name, timeout_ms=producer.timeout_ms, previous=producer.previous, last_end=producer.last_end
+    )
+    header = BatchHeader(
+        base_offset=producer.used_at,
+        last_offset=producer.used_at,
+        epoch=epoch,
+        size_bytes=0,
+        record_count=1,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.producer_epoch,
+        control_types=(ControlType.TRANSACTIONAL_ID,),
+        control_value=value,
+    )
+    return leaders_control_batch(header, timestamp_ms=NO_LOG_TIME_MS)
+
+
+def _check_epochs(epochs: list[EpochStart], end: OffsetAndEpoch) -> None:
+    before = EpochStart(epoch=Epoch(-1), start_offset=Offset(-1))
+    for start in epochs:
+        if start.epoch <= before.epoch or start.start_offset <= before.start_offset or start.epoch > end.epoch:
+            raise DecodeError(f"epoch {start.epoch} at offset {start.start_offset} in a snapshot that ends at {end}")
+        before = start
