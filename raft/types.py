@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import NewType
 
 NodeId = NewType("NodeId", int)
@@ -115,6 +115,17 @@ _CHECKSUMS = 1 << 64
 def add_checksums(checksums: Iterable[int]) -> int:
     """Return the content checksum of several batches together (see `BatchHeader`)."""
     return sum(checksums) % _CHECKSUMS
+
+
+class CleanupPolicy(Enum):
+    """What becomes of old records: Kafka's `cleanup.policy`, and NONE."""
+
+    NONE = "none"
+    """Everything is kept."""
+    COMPACT = "compact"
+    """The newest record of each key is kept."""
+    DELETE = "delete"
+    """What is older than the retention is removed."""
 
 
 class ControlType(IntEnum):

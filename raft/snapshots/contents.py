@@ -30,10 +30,12 @@ class SnapshotContents:
     Fields:
         state: of the log at its end.
         index: of its records; of those of a snapshot of Kafka there is none, because they have other offsets there.
+        size_bytes: size of the file.
     """
 
     state: SnapshotState
     index: SnapshotIndex
+    size_bytes: int
 
 
 class SnapshotReader:
@@ -97,7 +99,8 @@ class SnapshotReader:
                 yield
         if records is None or not has_footer:
             raise DecodeError(f"snapshot of {self._size_bytes} bytes without a footer")
-        return SnapshotContents(state=read_state(self._end, log_time_ms, headers), index=records.index)
+        state = read_state(self._end, log_time_ms, headers)
+        return SnapshotContents(state=state, index=records.index, size_bytes=self._size_bytes)
 
     def _batches(self) -> Iterator[tuple[int, Batch]]:
         """Yield the position of each batch, and the batch."""

@@ -31,6 +31,21 @@ _ENTRY = struct.Struct(">hqqqq")
 _VERSION = 0
 
 
+def read_aborted(files: Files, name: str) -> list[AbortedTransaction]:
+    """Return the entries of a file; none if it does not exist."""
+    if not files.exists(name):
+        return []
+    return [
+        AbortedTransaction(
+            producer_id=producer_id,
+            first_offset=Offset(first_offset),
+            last_offset=Offset(last_offset),
+            last_stable_offset=Offset(stable_offset),
+        )
+        for _, producer_id, first_offset, last_offset, stable_offset in _ENTRY.iter_unpack(files.read(name))
+    ]
+
+
 class AbortedIndex:
     """The transactions whose ABORT marker lies in one segment.
 

@@ -53,6 +53,11 @@ class ProducerSnapshots:
                 _logger.warning("producer snapshot %s is ignored: %s", name, error)
         return None
 
+    def at(self, end_offset: Offset) -> ProducerStateImage | None:
+        """Return the tables with this end offset, or None."""
+        found = self.newest(at_most=end_offset)
+        return found if found is not None and found.end_offset == end_offset else None
+
     def remove_after(self, end_offset: Offset) -> None:
         """Remove the tables with batches from `end_offset` on, and return when that is done on the disk."""
         later = [found for found in self._end_offsets() if found > end_offset]

@@ -1,6 +1,8 @@
 """Snapshots: each replaces the part of the log before its end offset.
 
     <topic>-<partition>/00000000000000002865-0000000003.checkpoint         whole: end offset, epoch of the record before
+                        00000000000000002865-0000000003.checkpoint.offsets    where its records are
+                        00000000000000002865-0000000003.checkpoint.making  being made from the log of this node
                         00000000000000002865-0000000003.checkpoint.part    being downloaded
                         00000000000000002865-0000000003.checkpoint.installing    whole, about to replace the log
 
@@ -8,8 +10,7 @@ Kafka does not have the last form. While a file with this name exists, the log i
 of it. Its segments may lie before, around or behind the end of the snapshot, and nothing else tells them from the new
 log. So a start after a crash completes the installation: it removes the old log and then renames the snapshot.
 
-The nodes of this project make no snapshots. An observer downloads one from a leader of Kafka's that has removed the
-start of its log.
+A snapshot gets its final name only after it was read from its begin to its end: it is never taken torn or damaged.
 
 Source: rules LOG-14 to LOG-16; Kafka Snapshots, FileRawSnapshotWriter.
 """
@@ -17,19 +18,27 @@ Source: rules LOG-14 to LOG-16; Kafka Snapshots, FileRawSnapshotWriter.
 from __future__ import annotations
 
 import re
+from collections.abc import Generator
 
+from raft.errors import DecodeError, StorageError
+from raft.snapshots import SnapshotContents, SnapshotIndex, SnapshotReader, SnapshotState
+from raft.snapshots.offset_index import INDEX_SUFFIX
+from raft.storage.atomic_file import replace_file
 from raft.storage.files import File, Files, join
+from raft.storage.head import Head
 from raft.types import Epoch, Offset, OffsetAndEpoch
 
 PART_SUFFIX = ".part"
+MAKING_SUFFIX = ".making"
 
 _INSTALLING_SUFFIX = ".installing"
 _SNAPSHOT_FILE = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
 _INSTALLING_FILE = re.compile(_SNAPSHOT_FILE.pattern + r"\.installing")
+_INDEX_FILE = re.compile(_SNAPSHOT_FILE.pattern + r"\.offsets")
 
 
 class SnapshotFolder:
-    """The snapshots of one partition. One thread at a time uses it.
+    """The snapshots of one partition. One thread at a time uses it, but several may read whole snapshots.
 
     Args:
         files: where the folder is.
@@ -41,13 +50,96 @@ class SnapshotFolder:
         self._directory = directory
         self._part: File | None = None
 
-    def latest(self) -> OffsetAndEpoch | None:
-        """Return the newest whole snapshot, or None.
+    # Whole snapshots
+
+    def whole(self) -> list[OffsetAndEpoch]:
+        """Return the whole snapshots in the order of their offsets.
 
         A snapshot at offset 0, with which Kafka may format a cluster, replaces nothing and does not count.
         """
-        found = [snapshot for snapshot in self._snapshots(_SNAPSHOT_FILE) if snapshot.offset > 0]
-        return max(found, key=lambda snapshot: snapshot.offset, default=None)
+        found = [snapshot for snapshot in self._named(_SNAPSHOT_FILE) if snapshot.offset > 0]
+        return sorted(found, key=lambda snapshot: snapshot.offset)
+
+    def size_bytes(self, snapshot: OffsetAndEpoch) -> int:
+        """Return the size of a whole snapshot."""
+        file = self._files.open(self._name(snapshot))
+        try:
+            return file.size_bytes
+        finally:
+            file.close()
+
+    def read(self, snapshot: OffsetAndEpoch, position: int, size_bytes: int) -> bytes:
+        """Return a piece of a whole snapshot; shorter only at its end."""
+        file = self._files.open(self._name(snapshot))
+        try:
+            return file.read(position, size_bytes)
+        finally:
+            file.close()
+
+    def state(self, snapshot: OffsetAndEpoch) -> SnapshotState:
+        """Return the state in a whole snapshot.
+
+        Raises:
+            StorageError: it is damaged; names the file.
+        """
+        name = self._name(snapshot)
+        file = self._files.open(name)
+        try:
+            return SnapshotReader(snapshot, file.read, file.size_bytes).state()
+        except DecodeError as error:
+            raise StorageError(f"{self._files.path_of(name)} is damaged: {error}") from error
+        finally:
+            file.close()
+
+    def head(self, snapshot: OffsetAndEpoch) -> Head:
+        """Return the records of a whole snapshot, for readers.
+
+        Raises:
+            StorageError: it is damaged; names the file.
+        """
+        name = self._name(snapshot)
+        if not self._files.exists(name + INDEX_SUFFIX):
+            self._write_index(name, _finished(self._contents(name, snapshot)))
+        content = self._files.read(name + INDEX_SUFFIX)
+        try:
+            index = SnapshotIndex.from_bytes(content, snapshot_bytes=self.size_bytes(snapshot))
+        except DecodeError:
+            contents = _finished(self._contents(name, snapshot))
+            self._write_index(name, contents)
+            index = contents.index
+        return Head(self._files, name, snapshot, index)
+
+    def remove_before(self, offset: Offset) -> None:
+        """Remove the snapshots that end before an offset, and the indexes of snapshots that do not exist."""
+        for snapshot in self.whole():
+            if snapshot.offset < offset:
+                self._files.remove(self._name(snapshot))
+        for snapshot in self._named(_INDEX_FILE):
+            if not self._files.exists(self._name(snapshot)):
+                self._files.remove(self._name(snapshot) + INDEX_SUFFIX)
+
+    # Snapshots of this node's log
+
+    def create(self, snapshot: OffsetAndEpoch) -> File:
+        """Create the file of a snapshot that is made from the log; `index_made` comes when it is written."""
+        return self._files.create(self._name(snapshot) + MAKING_SUFFIX)
+
+    def index_made(self, snapshot: OffsetAndEpoch) -> Generator[None, None, None]:
+        """Read the file that was made from its begin to its end, and write its index.
+
+        Raises:
+            StorageError: it is not as it was written.
+        """
+        contents = yield from self._contents(self._name(snapshot) + MAKING_SUFFIX, snapshot)
+        self._write_index(self._name(snapshot), contents)
+
+    def finish_made(self, snapshot: OffsetAndEpoch) -> None:
+        """Give a snapshot that was made its final name; return when that is on the disk."""
+        name = self._name(snapshot)
+        self._files.rename(name + MAKING_SUFFIX, name)
+        self._files.sync_directory(self._directory)
+
+    # Snapshots of other nodes
 
     def store_piece(self, snapshot: OffsetAndEpoch, position: int, piece: bytes) -> None:
         """Write the next piece of a snapshot. A piece at position 0 begins a new download and ends another one.
@@ -65,6 +157,16 @@ class SnapshotFolder:
         assert part.size_bytes == position, f"piece at position {position}, expected {part.size_bytes}"
         part.append(piece)
 
+    def check_part(self, snapshot: OffsetAndEpoch) -> Generator[None, None, SnapshotState]:
+        """Read a snapshot that was downloaded from its begin to its end, write its index, and return its state.
+
+        Raises:
+            StorageError: it is torn or damaged; names the file.
+        """
+        contents = yield from self._contents(self._name(snapshot) + PART_SUFFIX, snapshot)
+        self._write_index(self._name(snapshot), contents)
+        return contents.state
+
     def begin_install(self, snapshot: OffsetAndEpoch) -> None:
         """Flush a whole snapshot and mark it as about to replace the log; return when that is on the disk."""
         assert self._part is not None, "its pieces were stored"
@@ -76,7 +178,7 @@ class SnapshotFolder:
 
     def interrupted_install(self) -> OffsetAndEpoch | None:
         """Return the snapshot whose installation was interrupted by a crash, or None."""
-        found = self._snapshots(_INSTALLING_FILE)
+        found = self._named(_INSTALLING_FILE)
         return max(found, key=lambda snapshot: snapshot.offset, default=None)
 
     def finish_install(self, snapshot: OffsetAndEpoch) -> None:
@@ -85,21 +187,36 @@ class SnapshotFolder:
         self._files.rename(name + _INSTALLING_SUFFIX, name)
         self._files.sync_directory(self._directory)
 
-    def remove_before(self, offset: Offset) -> None:
-        """Remove the snapshots that end before an offset."""
-        for snapshot in self._snapshots(_SNAPSHOT_FILE):
-            if snapshot.offset < offset:
-                self._files.remove(self._name(snapshot))
-
     def close(self) -> None:
         """End a download that is not complete."""
         if self._part is not None:
             self._part.close()
             self._part = None
 
-    def _snapshots(self, form: re.Pattern[str]) -> list[OffsetAndEpoch]:
+    def _contents(self, name: str, snapshot: OffsetAndEpoch) -> Generator[None, None, SnapshotContents]:
+        file = self._files.open(name)
+        try:
+            return (yield from SnapshotReader(snapshot, file.read, file.size_bytes).contents())
+        except DecodeError as error:
+            raise StorageError(f"{self._files.path_of(name)} is damaged: {error}") from error
+        finally:
+            file.close()
+
+    def _write_index(self, name: str, contents: SnapshotContents) -> None:
+        replace_file(self._files, name + INDEX_SUFFIX, contents.index.to_bytes(snapshot_bytes=contents.size_bytes))
+
+    def _named(self, form: re.Pattern[str]) -> list[OffsetAndEpoch]:
         matches = map(form.fullmatch, self._files.names_in(self._directory))
         return [OffsetAndEpoch(offset=Offset(int(match[1])), epoch=Epoch(int(match[2]))) for match in matches if match]
 
     def _name(self, snapshot: OffsetAndEpoch) -> str:
         return join(self._directory, f"{snapshot.offset:020d}-{snapshot.epoch:010d}.checkpoint")
+
+
+def _finished(reading: Generator[None, None, SnapshotContents]) -> SnapshotContents:
+    while True:
+        try:
+            next(reading)
+        except StopIteration as end:
+            contents: SnapshotContents = end.value
+            return contents

@@ -1,0 +1,181 @@
+"""Makes one snapshot: what is kept of the snapshot before, and of the segments behind it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass
+from operator import attrgetter
+
+from raft.compaction.batch_runs import Run, compressed, runs_of
+from raft.compaction.compactor import Compactor
+from raft.errors import DecodeError, StorageError
+from raft.records.compression import Compression
+from raft.records.stored_header import StoredHeader
+from raft.snapshots import SnapshotState, footer_batch, state_batches
+from raft.storage.aborted_index import ABORTED_SUFFIX, read_aborted
+from raft.storage.files import File, Files, join
+from raft.storage.producer_snapshots import ProducerSnapshots
+from raft.storage.segment import LOG_SUFFIX
+from raft.storage.snapshots import SnapshotFolder
+from raft.transactions import AbortedTransaction
+from raft.types import EpochStart, Offset, OffsetAndEpoch
+
+_WRITE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotOrder:
+    """What to make.
+
+    Fields:
+        base: the newest snapshot, which has the records before its end; None if there is none.
+        end: where the new snapshot ends: the base offset of a segment, at which there is a producer snapshot.
+        segments: base offsets of the segments between the two.
+        epochs: all epochs up to the end.
+        keeps_records: whether the newest record of each key is kept, or none (cleanup.policy).
+    """
+
+    base: OffsetAndEpoch | None
+    end: OffsetAndEpoch
+    segments: tuple[Offset, ...]
+    epochs: tuple[EpochStart, ...]
+    keeps_records: bool
+
+
+def make_snapshot(
+    files: Files, directory: str, order: SnapshotOrder, compactor: Compactor
+) -> Generator[None, None, None]:
+    """Write a snapshot, check it, and return when it is on the disk under the name of one that is being made.
+
+    It yields after each mebibyte or so.
+
+    Args:
+        files: where the log is.
+        directory: the partition's folder.
+        order: what to make.
+        compactor: empty.
+
+    Raises:
+        StorageError: the disk returned an error, a file is missing, or a batch is damaged.
+    """
+    state = _state(files, directory, order)
+    folder = SnapshotFolder(files, directory)
+    segments = _Segments(files, directory, order.segments if order.keeps_records else ())
+    try:
+        for run in segments.runs():
+            compactor.note(run.batches)
+            yield
+        output = _Output(folder.create(order.end), compactor)
+        try:
+            for batch in state_batches(state):
+                output.write(batch)
+            if order.keeps_records:
+                if order.base is not None:
+                    for run in _runs_of_snapshot(folder, order.base):
+                        output.retain(run)
+                        yield
+                for run in segments.runs():
+                    output.retain(run)
+                    yield
+                output.finish_batch()
+            output.write(footer_batch(order.end.epoch))
+            output.close()
+        except BaseException:
+            output.abandon()
+            raise
+        yield from folder.index_made(order.end)
+    except DecodeError as error:
+        raise StorageError(f"no snapshot is made of {files.path_of(directory)}: {error}") from error
+
+
+def _state(files: Files, directory: str, order: SnapshotOrder) -> SnapshotState:
+    producers = ProducerSnapshots(files, directory).at(order.end.offset)
+    if producers is None:
+        raise StorageError(f"{files.path_of(directory)} has no producer snapshot at offset {order.end.offset}")
+    return SnapshotState(end=order.end, epochs=order.epochs, producers=producers)
+
+
+def _runs_of_snapshot(folder: SnapshotFolder, snapshot: OffsetAndEpoch) -> Iterator[Run]:
+    head = folder.head(snapshot)
+    return runs_of(head.read_at, head.start_position, head.size_bytes, lambda _: False)
+
+
+class _Segments:
+    """The segments, as they are on the disk. They do not change any more."""
+
+    def __init__(self, files: Files, directory: str, base_offsets: Iterable[Offset]) -> None:
+        self._files = files
+        self._stems = [join(directory, f"{base_offset:020d}") for base_offset in base_offsets]
+        self._aborted: dict[int, list[AbortedTransaction]] = defaultdict(list)
+        for stem in self._stems:
+            for each in read_aborted(files, stem + ABORTED_SUFFIX):
+                self._aborted[each.producer_id].append(each)
+
+    def runs(self) -> Iterator[Run]:
+        """Yield the data batches, without those of aborted transactions."""
+        for stem in self._stems:
+            file = self._files.open(stem + LOG_SUFFIX)
+            try:
+                yield from runs_of(file.read, 0, file.size_bytes, self._is_aborted)
+            finally:
+                file.close()
+
+    def _is_aborted(self, header: StoredHeader) -> bool:
+        transactions = self._aborted.get(header.producer_id, [])
+        # One producer has one transaction at a time, so their markers are in the order of their first records.
+        at = bisect_right(transactions, header.base_offset, key=attrgetter("first_offset")) - 1
+        return at >= 0 and header.base_offset < transactions[at].last_offset
+
+
+class _Output:
+    """The file that is written.
+
+    Args:
+        file: empty.
+        compactor: has noted all records.
+    """
+
+    def __init__(self, file: File, compactor: Compactor) -> None:
+        self._file = file
+        self._compactor = compactor
+        self._codec = Compression.NONE
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
+
+    def write(self, batches: bytes) -> None:
+        """Write whole batches."""
+        self._waiting.append(batches)
+        self._waiting_bytes += len(batches)
+        if self._waiting_bytes >= _WRITE_BYTES:
+            self._write_waiting()
+
+    def retain(self, run: Run) -> None:
+        """Write the records of these batches that are kept, compressed as they were."""
+        if run.codec != self._codec:
+            self.finish_batch()
+            self._codec = run.codec
+        self._write_records(self._compactor.retain(run.batches))
+
+    def finish_batch(self) -> None:
+        """Write the records that the compactor holds back."""
+        self._write_records(self._compactor.finish())
+
+    def close(self) -> None:
+        """Return when everything is on the disk."""
+        self._write_waiting()
+        self._file.flush()
+        self._file.close()
+
+    def abandon(self) -> None:
+        """Close the file as it is."""
+        self._file.close()
+
+    def _write_records(self, batches: bytes) -> None:
+        if batches:
+            self.write(compressed(batches, self._codec) if self._codec else batches)
+
+    def _write_waiting(self) -> None:
+        self._file.append(b"".join(self._waiting))
+        self._waiting, self._waiting_bytes = [], 0

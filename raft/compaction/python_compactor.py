@@ -1,0 +1,91 @@
+"""The compactor in Python: for machines without the library in C, and the reference that the tests compare it with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from raft.compaction.compactor import LARGEST_BATCH_BYTES
+from raft.records.batch import build_sparse_batch, read_records
+from raft.records.header import DELETE_HORIZON, attributes_of, base_timestamp_ms_of
+from raft.records.record import Record
+from raft.records.split import walk_batches
+from raft.types import Batch, Epoch, Offset
+
+_RECORD_OVERHEAD_BYTES = 20
+_LONGEST_BATCH = 1 << 30
+"""Offsets of a batch lie closer together than this: the difference is an int32."""
+
+
+class PythonCompactor:
+    """See `Compactor`.
+
+    Args:
+        now_ms: wall clock, since 1970.
+        delete_retention_ms: how long tombstones are kept after the first snapshot that has them.
+    """
+
+    name = "python"
+
+    def __init__(self, *, now_ms: int, delete_retention_ms: int) -> None:
+        self._now_ms = now_ms
+        self._new_horizon_ms = now_ms + delete_retention_ms
+        self._newest: dict[bytes, Offset] = {}
+        self._pending: list[Record] = []
+        self._pending_bytes = 0
+        self._epoch = Epoch(0)
+        self._horizon_ms: int | None = None
+
+    def note(self, batches: bytes) -> None:
+        """See `Compactor.note`."""
+        for batch in walk_batches(batches):
+            for record in read_records(batch.payload):
+                if record.key is not None:
+                    self._newest[record.key] = record.offset
+
+    def retain(self, batches: bytes) -> bytes:
+        """See `Compactor.retain`."""
+        return b"".join(piece for batch in walk_batches(batches) for piece in self._retain_of(batch))
+
+    def finish(self) -> bytes:
+        """See `Compactor.finish`."""
+        if not self._pending:
+            return b""
+        finished = build_sparse_batch(
+            self._pending,
+            base_offset=self._pending[0].offset,
+            last_offset=self._pending[-1].offset,
+            epoch=self._epoch,
+            delete_horizon_ms=self._horizon_ms,
+        )
+        self._pending, self._pending_bytes, self._horizon_ms = [], 0, None
+        return finished
+
+    def _retain_of(self, batch: Batch) -> Iterator[bytes]:
+        for record in read_records(batch.payload):
+            if record.key is None or self._newest.get(record.key, -1) > record.offset:
+                continue
+            horizon_ms = self._horizon_of(record, batch.payload)
+            if horizon_ms is not None and horizon_ms <= self._now_ms:
+                continue
+            if self._is_full(batch.header.epoch, record.offset, horizon_ms):
+                yield self.finish()
+            self._epoch = batch.header.epoch
+            self._pending.append(record)
+            self._pending_bytes += _RECORD_OVERHEAD_BYTES + len(record.key) + len(record.value or b"")
+            if horizon_ms is not None:
+                self._horizon_ms = horizon_ms
+
+    def _horizon_of(self, record: Record, payload: bytes) -> int | None:
+        """Return when a tombstone may be removed; None for another record."""
+        if record.value is not None:
+            return None
+        return base_timestamp_ms_of(payload) if attributes_of(payload) & DELETE_HORIZON else self._new_horizon_ms
+
+    def _is_full(self, epoch: Epoch, offset: Offset, horizon_ms: int | None) -> bool:
+        """Whether the pending batch has to be finished before this record is added."""
+        return bool(self._pending) and (
+            epoch != self._epoch
+            or self._pending_bytes >= LARGEST_BATCH_BYTES
+            or offset - self._pending[0].offset >= _LONGEST_BATCH
+            or (horizon_ms is not None and self._horizon_ms not in (None, horizon_ms))
+        )
