@@ -23,6 +23,9 @@ RETRY_BACKOFF_MS = 20
 FETCH_MAX_BYTES = 1 << 20
 """controller.quorum.fetch.max.bytes"""
 
+FETCH_SNAPSHOT_MAX_BYTES = 1 << 20
+"""controller.quorum.fetch.snapshot.max.bytes"""
+
 SEGMENT_BYTES = 1 << 30
 """metadata.log.segment.bytes"""
 
@@ -33,6 +36,24 @@ WRITER_EXPIRATION_MS = 2_592_000_000
 """raft.writer.expiration.ms: thirty days. A streaming query that is down for longer, and then repeats its last
 micro-batch, writes it again; so a query may be down during a vacation. One remembered write takes about 350 bytes.
 """
+
+BYTES_BETWEEN_SNAPSHOTS = 20 << 20
+"""metadata.log.max.record.bytes.between.snapshots"""
+
+SNAPSHOT_INTERVAL_MS = 3_600_000
+"""metadata.log.max.snapshot.interval.ms: one hour."""
+
+MIN_CLEANABLE_DIRTY_RATIO = 0.5
+"""min.cleanable.dirty.ratio: the next snapshot is made when there is as much new as in the last one."""
+
+RETENTION_BYTES = 100 << 20
+"""metadata.max.retention.bytes"""
+
+RETENTION_MS = 604_800_000
+"""metadata.max.retention.ms: seven days."""
+
+DELETE_RETENTION_MS = 86_400_000
+"""delete.retention.ms: one day."""
 
 TRANSACTION_MAX_TIMEOUT_MS = 900_000
 """transaction.max.timeout.ms: fifteen minutes. A transaction that is open for longer is aborted."""

@@ -188,7 +188,7 @@ class TransactionalId:
         timeout_ms: longest duration of its transactions.
         previous: producer id and epoch that the same producer had before, if it has asked for higher ones itself; None
             if a producer began, which fences the one before it.
-        last_end: how the transaction ended that it wrote with `previous`; None if it ended none. Only snapshots have it.
+        last_end: how the transaction ended that it wrote with `previous`; None if it ended none. In snapshots only.
     """
 
     name: str

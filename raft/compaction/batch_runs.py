@@ -51,7 +51,8 @@ def runs_of(read: Read, start: int, end: int, is_aborted: Callable[[StoredHeader
 
     Args:
         read: reads the file.
-        start, end: positions in the file, between whole batches.
+        start: position of the first batch.
+        end: position behind the last one.
         is_aborted: whether a transactional batch belongs to an aborted transaction.
 
     Raises:
@@ -61,7 +62,8 @@ def runs_of(read: Read, start: int, end: int, is_aborted: Callable[[StoredHeader
     while position < end:
         window = read(position, min(read_bytes, end - position))
         taken = 0
-        for run, taken in _runs_in(window, is_aborted):
+        for run, behind in _runs_in(window, is_aborted):
+            taken = behind
             if run.batches:
                 yield run
         if not taken:

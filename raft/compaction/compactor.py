@@ -18,7 +18,7 @@ class Compactor(Protocol):
     """For log lines and tests."""
 
     def note(self, batches: bytes) -> None:
-        """Count the records of batches that are newer than the snapshot before: each replaces the older ones of its key.
+        """Count the records behind the snapshot before. Each replaces the older ones of its key.
 
         Records without a key are left out.
 

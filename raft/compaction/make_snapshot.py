@@ -13,13 +13,13 @@ from raft.compaction.compactor import Compactor
 from raft.errors import DecodeError, StorageError
 from raft.records.compression import Compression
 from raft.records.stored_header import StoredHeader
-from raft.snapshots import SnapshotState, footer_batch, state_batches
+from raft.snapshots import footer_batch, state_batches
 from raft.storage.aborted_index import ABORTED_SUFFIX, read_aborted
 from raft.storage.files import File, Files, join
 from raft.storage.producer_snapshots import ProducerSnapshots
 from raft.storage.segment import LOG_SUFFIX
 from raft.storage.snapshots import SnapshotFolder
-from raft.transactions import AbortedTransaction
+from raft.transactions import AbortedTransaction, SnapshotSummary
 from raft.types import EpochStart, Offset, OffsetAndEpoch
 
 _WRITE_BYTES = 1 << 20
@@ -85,16 +85,16 @@ def make_snapshot(
         except BaseException:
             output.abandon()
             raise
-        yield from folder.index_made(order.end)
+        yield from folder.check_made(order.end)
     except DecodeError as error:
         raise StorageError(f"no snapshot is made of {files.path_of(directory)}: {error}") from error
 
 
-def _state(files: Files, directory: str, order: SnapshotOrder) -> SnapshotState:
+def _state(files: Files, directory: str, order: SnapshotOrder) -> SnapshotSummary:
     producers = ProducerSnapshots(files, directory).at(order.end.offset)
     if producers is None:
         raise StorageError(f"{files.path_of(directory)} has no producer snapshot at offset {order.end.offset}")
-    return SnapshotState(end=order.end, epochs=order.epochs, producers=producers)
+    return SnapshotSummary(end=order.end, epochs=order.epochs, producers=producers)
 
 
 def _runs_of_snapshot(folder: SnapshotFolder, snapshot: OffsetAndEpoch) -> Iterator[Run]:

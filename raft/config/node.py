@@ -13,7 +13,7 @@ from raft import defaults
 from raft.config import values
 from raft.config.client_listeners import ClientListener, client_listeners, voters_key
 from raft.errors import ConfigError
-from raft.types import LARGEST_BATCH_BYTES, ZERO_UUID, Endpoint, NodeId, Uuid
+from raft.types import LARGEST_BATCH_BYTES, ZERO_UUID, CleanupPolicy, Endpoint, NodeId, Uuid
 
 Voters = Mapping[NodeId, Endpoint]
 Parse = Callable[[str, str], Any]
@@ -38,7 +38,6 @@ _READ_TOGETHER = frozenset(
 )
 _WITHOUT_EFFECT = {
     "controller.quorum.append.linger.ms": "a batch is written when it arrives, never merged or delayed",
-    "controller.quorum.fetch.snapshot.max.bytes": "snapshots are not served yet",
     "controller.quorum.auto.join.enable": "the set of voters is static",
 }
 
@@ -62,6 +61,10 @@ _timeout = _number(at_least=10)
 """A shorter timeout would expire before any response can arrive (TIMER-1)."""
 
 _bytes = _number(at_least=1)
+_limit = _number(at_least=-1, at_most=_INT64_MAX)
+"""-1 stands for no limit."""
+
+_long_bytes = _number(at_least=1, at_most=_INT64_MAX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +89,13 @@ class NodeConfig:
         writer_expiration_ms: the same for streaming queries and other writers of several versions.
         message_timestamp_after_max_ms: how far a record's timestamp may lie ahead of the leader's clock.
         transaction_max_timeout_ms: longest duration of a transaction; one that is open for longer is aborted.
+        cleanup_policy: what becomes of old records; every node of the quorum needs the same value.
+        bytes_between_snapshots: a snapshot is made when this many bytes were appended since the last one.
+        snapshot_interval_ms: a snapshot is made after this time, if there are new records.
+        min_cleanable_dirty_ratio: a snapshot that keeps records waits until the new bytes are this part of all.
+        retention_bytes: the log is cut while it is larger, with its snapshots; -1 for no limit.
+        retention_ms: records older than this are cut off, if a snapshot covers them; -1 for no limit.
+        delete_retention_ms: how long a record that deletes its key stays after the first snapshot that has it.
         rack: its rack, or availability zone: clients of the same rack may prefer it to others; None if it has none.
         records_strict: refuse records and transactions on which a Java node's reader would exit.
         warnings: for the operator, one sentence each.
@@ -108,6 +118,9 @@ class NodeConfig:
     request_timeout_ms: int = _key("controller.quorum.request.timeout.ms", _timeout, defaults.REQUEST_TIMEOUT_MS)
     retry_backoff_ms: int = _key("controller.quorum.retry.backoff.ms", _number(at_least=1), defaults.RETRY_BACKOFF_MS)
     fetch_max_bytes: int = _key("controller.quorum.fetch.max.bytes", _bytes, defaults.FETCH_MAX_BYTES)
+    fetch_snapshot_max_bytes: int = _key(
+        "controller.quorum.fetch.snapshot.max.bytes", _bytes, defaults.FETCH_SNAPSHOT_MAX_BYTES
+    )
     segment_bytes: int = _key("metadata.log.segment.bytes", _number(at_least=8 * _MEBIBYTE), defaults.SEGMENT_BYTES)
     message_max_bytes: int = _key("message.max.bytes", _number(at_least=1, at_most=LARGEST_BATCH_BYTES), 8 * _MEBIBYTE)
     queued_max_request_bytes: int = _key("queued.max.request.bytes", _bytes, 64 * _MEBIBYTE)
@@ -123,6 +136,23 @@ class NodeConfig:
     transaction_max_timeout_ms: int = _key(
         "transaction.max.timeout.ms", _number(at_least=1), defaults.TRANSACTION_MAX_TIMEOUT_MS
     )
+    cleanup_policy: CleanupPolicy = _key("cleanup.policy", values.cleanup_policy, CleanupPolicy.NONE)
+    bytes_between_snapshots: int = _key(
+        "metadata.log.max.record.bytes.between.snapshots", _long_bytes, defaults.BYTES_BETWEEN_SNAPSHOTS
+    )
+    snapshot_interval_ms: int = _key(
+        "metadata.log.max.snapshot.interval.ms", _long_milliseconds, defaults.SNAPSHOT_INTERVAL_MS
+    )
+    min_cleanable_dirty_ratio: float = _key(
+        "min.cleanable.dirty.ratio", values.ratio, defaults.MIN_CLEANABLE_DIRTY_RATIO
+    )
+    retention_bytes: int = _key(
+        "metadata.max.retention.bytes", _number(at_least=-1, at_most=_INT64_MAX), defaults.RETENTION_BYTES
+    )
+    retention_ms: int = _key(
+        "metadata.max.retention.ms", _number(at_least=-1, at_most=_INT64_MAX), defaults.RETENTION_MS
+    )
+    delete_retention_ms: int = _key("delete.retention.ms", _long_milliseconds, defaults.DELETE_RETENTION_MS)
     rack: str | None = _key("broker.rack", _text, None)
     topic_name: str = _key("raft.topic.name", values.topic_name, "__cluster_metadata")
     topic_id: Uuid = _key("raft.topic.id", values.uuid, Uuid("AAAAAAAAAAAAAAAAAAAAAQ"))

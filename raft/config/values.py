@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from raft.errors import ConfigError
-from raft.types import Endpoint, NodeId, Uuid
+from raft.types import CleanupPolicy, Endpoint, NodeId, Uuid
 from raft.uuids import parse_uuid
 
 _LISTENER = re.compile(r"(?P<name>[A-Za-z0-9_.-]+)://(?P<host>\[[^\]]*\]|[^:/]*):(?P<port>\d+)")
@@ -25,6 +25,25 @@ HIDDEN = "[hidden]"
 """What is printed in place of a secret, as in Kafka (ConfigDef.Type.PASSWORD)."""
 
 _EVERY_INTERFACE = frozenset(["", "0.0.0.0", "::"])  # noqa: S104 - values to recognise, nothing is bound here
+
+
+def cleanup_policy(key: str, value: str) -> CleanupPolicy:
+    """Return what becomes of old records."""
+    try:
+        return CleanupPolicy(value.lower())
+    except ValueError:
+        raise refuse(key, value, "none, compact or delete") from None
+
+
+def ratio(key: str, value: str) -> float:
+    """Return a number from 0 to 1, 1 excluded."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < 1:
+        raise refuse(key, value, "a number from 0 up to, and not including, 1")
+    return number
 
 
 def refuse(key: str, value: str, expected: str) -> ConfigError:

@@ -35,7 +35,8 @@ class CoreConfig:
         election_backoff_max_ms: longest wait of a voter for better successors of a resigned leader.
         request_timeout_ms: how long to wait for a response.
         retry_backoff_ms: how long no request is sent to a node after a failed one.
-        fetch_max_bytes: most bytes to fetch at once.
+        fetch_max_bytes: most bytes of records to fetch at once.
+        fetch_snapshot_max_bytes: most bytes of a snapshot to fetch at once.
         transaction_max_timeout_ms: longest duration of a transaction; one that is open for longer is aborted.
     """
 
@@ -51,6 +52,7 @@ class CoreConfig:
     request_timeout_ms: int = defaults.REQUEST_TIMEOUT_MS
     retry_backoff_ms: int = defaults.RETRY_BACKOFF_MS
     fetch_max_bytes: int = defaults.FETCH_MAX_BYTES
+    fetch_snapshot_max_bytes: int = defaults.FETCH_SNAPSHOT_MAX_BYTES
     transaction_max_timeout_ms: int = defaults.TRANSACTION_MAX_TIMEOUT_MS
 
     @property

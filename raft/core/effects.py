@@ -12,7 +12,7 @@ from enum import Enum
 
 from raft.core.messages import AppendResponse, OutgoingRequest, Response
 from raft.core.roles import Role
-from raft.transactions import AbortedTransaction
+from raft.transactions import AbortedTransaction, ProducerStateImage, SnapshotSummary
 from raft.types import Batch, BatchHeader, ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
 
 
@@ -71,10 +71,31 @@ class StoreSnapshotPiece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InstallSnapshot:
-    """Replace the log by a snapshot, all pieces of which are stored; the log then begins at the snapshot's end."""
+class CheckSnapshot:
+    """Check a snapshot, all pieces of which are stored, then report it with `SnapshotChecked`."""
 
     snapshot: OffsetAndEpoch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallSnapshot:
+    """Replace the log by a snapshot that was checked; the log then begins at the snapshot's end."""
+
+    contents: SnapshotSummary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollLog:
+    """Begin a new segment at the end of the log, and write the writers and transactions there to disk."""
+
+    producers: ProducerStateImage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutLog:
+    """Remove the log before the end of a snapshot that is on disk."""
+
+    start: OffsetAndEpoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +199,10 @@ Effect = (
     | AppendLeaderChange
     | TruncateLog
     | StoreSnapshotPiece
+    | CheckSnapshot
     | InstallSnapshot
+    | RollLog
+    | CutLog
     | FlushLog
     | SendRequest
     | Disconnect

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from raft.core.messages import ClientFetchRequest, IncomingRequest, IncomingResponse
-from raft.types import Batch, ControlType, Epoch, Offset
+from raft.core.messages import ClientFetchRequest, IncomingRequest, Response
+from raft.transactions import SnapshotSummary
+from raft.types import Batch, ControlType, Epoch, Offset, OffsetAndEpoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,7 @@ class ResponseReceived:
     """The response to the `SendRequest` of that number. One that is not expected any more is dropped (GEN-7)."""
 
     number: int
-    response: IncomingResponse
+    response: Response
 
 
 class Failure(Enum):
@@ -146,6 +147,44 @@ class LogFlushed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotDue:
+    """A snapshot of this node's log is due; it will end at the present end of the log (SNAPSHOT-1)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotMade:
+    """A snapshot of this node's log is on disk (SNAPSHOT-1). Its end is committed, and no transaction is open there."""
+
+    snapshot: OffsetAndEpoch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotChecked:
+    """The result of `CheckSnapshot`.
+
+    Fields:
+        snapshot: the snapshot that was downloaded.
+        contents: what it holds; None if it is torn or damaged.
+    """
+
+    snapshot: OffsetAndEpoch
+    contents: SnapshotSummary | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogCutRequested:
+    """The log is to begin at the end of a snapshot that is on disk; what was before is removed (SNAPSHOT-3).
+
+    Fields:
+        start: end of the snapshot.
+        first_offset: of the first record in it, if clients read these; None if they read nothing before the log.
+    """
+
+    start: OffsetAndEpoch
+    first_offset: Offset | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResignRequested:
     """An operator asks the leader of this epoch to resign. For an earlier epoch there is nothing to do any more."""
 
@@ -172,6 +211,10 @@ Event = (
     | TransactionEndRequested
     | ReadIndexRequested
     | LogFlushed
+    | SnapshotDue
+    | SnapshotMade
+    | SnapshotChecked
+    | LogCutRequested
     | ResignRequested
     | ShutdownRequested
 )

@@ -81,7 +81,7 @@ def _concerned(state: State, *, high_watermark_moved: bool) -> list[ParkedFetch]
     """
     if not high_watermark_moved:  # Clients are given committed records only.
         return [fetch for fetch in state.parked if isinstance(fetch.request, FetchRequest)]
-    log_start = state.log.start_offset
+    log_start = state.log.readable_from
     # Where a client's records end, and how many bytes have come; by whether it reads committed transactions only.
     ends = {True: state.last_stable_offset or Offset(0), False: state.high_watermark or Offset(0)}
     readable_bytes = {True: state.stable_bytes.total, False: state.committed_bytes.total}
@@ -115,12 +115,29 @@ def _refuse_replica(state: State, request_id: int, request: FetchRequest) -> boo
     if error != ErrorCode.NONE:
         state.respond(request_id, state.fetch_response(error=error))
         return True
+    if _is_behind(state, request):
+        state.respond(request_id, state.fetch_response(snapshot=state.newest_snapshot))
+        return True
     if state.log.agreement(request.fetch_offset, request.last_fetched_epoch) is Agreement.DIVERGING:
         _note_endorsement(state, request)
         diverging = state.log.end_of_epoch(request.last_fetched_epoch)
         state.respond(request_id, state.fetch_response(diverging=diverging))
         return True
     return False
+
+
+def _is_behind(state: State, request: FetchRequest) -> bool:
+    """Whether a replica has to load a snapshot: the log does not reach back to its end, or it has nothing (DIVERGE-10).
+
+    A replica without records takes the newest snapshot, although this log may have its first records still (FETCH-13).
+    """
+    if state.newest_snapshot is None:
+        return False
+    start = state.log.start
+    is_at_start = request.fetch_offset == start.offset and request.last_fetched_epoch == start.epoch
+    return request.fetch_offset == 0 or not (
+        is_at_start or (request.fetch_offset > start.offset and request.last_fetched_epoch >= start.epoch)
+    )
 
 
 def _note_endorsement(state: State, request: FetchRequest) -> None:
@@ -185,11 +202,11 @@ def _has_lower_high_watermark(state: State, request: FetchRequest) -> bool:
 def _serve_client(state: State, fetch: ParkedFetch, request: ClientFetchRequest, now_ms: int) -> None:
     error = _client_error(state, request)
     if error != ErrorCode.NONE:
-        state.respond(fetch.request_id, state.fetch_response(error=error))
+        state.respond(fetch.request_id, state.fetch_response(error=error, is_for_client=True))
         return
     diverging = _client_divergence(state, request)
     if diverging:
-        state.respond(fetch.request_id, state.fetch_response(diverging=diverging))
+        state.respond(fetch.request_id, state.fetch_response(diverging=diverging, is_for_client=True))
         return
     end = (state.last_stable_offset if request.read_committed else state.high_watermark) or Offset(0)
     readable_bytes = (state.stable_bytes if request.read_committed else state.committed_bytes).total
@@ -197,9 +214,9 @@ def _serve_client(state: State, fetch: ParkedFetch, request: ClientFetchRequest,
     is_enough = is_over or readable_bytes >= request.wait_until_bytes
     if end > request.fetch_offset and is_enough:
         read = ReadRange(start_offset=request.fetch_offset, end_offset=end, max_bytes=request.max_bytes)
-        state.respond(fetch.request_id, state.fetch_response(), read)
+        state.respond(fetch.request_id, state.fetch_response(is_for_client=True), read)
     elif is_over:
-        state.respond(fetch.request_id, state.fetch_response())
+        state.respond(fetch.request_id, state.fetch_response(is_for_client=True))
     else:
         state.parked.add(fetch)
 
@@ -211,7 +228,7 @@ def _client_error(state: State, request: ClientFetchRequest) -> ErrorCode:
         return ErrorCode.UNKNOWN_LEADER_EPOCH
     if not isinstance(state.role, Leader | Follower):
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
-    if request.fetch_offset < state.log.start_offset:
+    if request.fetch_offset < state.log.readable_from:
         return ErrorCode.OFFSET_OUT_OF_RANGE
     if isinstance(state.role, Leader):
         # A client waits at an offset between the high watermark and the log end: it may be committed soon (CLIENT-3).

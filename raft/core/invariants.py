@@ -30,6 +30,10 @@ def check_invariants(state: State, *, role_before: Role, moves_before: int) -> N
     end_offset, durable_end, committed_end = log.end_offset, state.flushes.durable_end, state.known_committed
     assert durable_end <= end_offset, f"durable up to {durable_end}, log end {end_offset}"
     assert committed_end <= end_offset, f"committed up to {committed_end}, log end {end_offset}"
+    snapshot_end = 0 if state.newest_snapshot is None else state.newest_snapshot.offset
+    assert log.start_offset <= snapshot_end <= committed_end or not snapshot_end, (
+        f"log start {log.start_offset}, newest snapshot at {snapshot_end}, committed up to {committed_end}"
+    )
     if high_watermark is not None:
         assert high_watermark >= log.start_offset, f"high watermark {high_watermark}, log start {log.start_offset}"
         assert high_watermark <= committed_end, f"high watermark {high_watermark}, committed up to {committed_end}"
@@ -87,7 +91,6 @@ def _check_led_by_another(role: Follower | Unattached, config: CoreConfig) -> No
     if isinstance(role, Follower):
         deadline_ms = role.fetch_deadline_ms
         assert role.leader_endpoints, f"the address of leader {role.leader_id} is unknown"
-        assert role.loading is None or not is_voter, "a voter loads a snapshot"
     else:
         deadline_ms = role.election_deadline_ms
     assert (deadline_ms is not None) is is_voter, f"voter: {is_voter}, deadline: {deadline_ms}"

@@ -1,4 +1,4 @@
-"""Loading a snapshot, piece by piece: what an observer does when its leader's log begins after ours ends (FETCH-23).
+"""Loading a snapshot, piece by piece: what a replica does when its leader's log begins after ours ends (FETCH-23).
 
 Source: Kafka KafkaRaftClient.handleFetchSnapshotResponse.
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from raft.core.commits import commit
-from raft.core.effects import HaltCause, InstallSnapshot, StoreSnapshotPiece
+from raft.core.effects import CheckSnapshot, HaltCause, InstallSnapshot, StoreSnapshotPiece
+from raft.core.events import SnapshotChecked
 from raft.core.fetching import wake_fetches
 from raft.core.messages import FetchSnapshotResponse
 from raft.core.roles import Follower, Loading
@@ -20,10 +21,7 @@ def on_snapshot_offered(state: State, node_id: NodeId, snapshot: OffsetAndEpoch,
     """Load the leader's snapshot from now on, instead of fetching: its log no longer has the records that we need."""
     role = state.role
     assert isinstance(role, Follower), "only the leader that a follower fetches from offers a snapshot"
-    if state.config.is_voter:
-        state.report(f"leader {node_id} offers a snapshot at {snapshot}; only observers can load one")
-        state.requests.back_off(node_id, now_ms)
-    elif snapshot.epoch > state.epoch:
+    if snapshot.epoch > state.epoch:
         state.report(f"leader {node_id} of epoch {state.epoch} offers a snapshot at {snapshot}, a later one")
         state.requests.back_off(node_id, now_ms)
     elif snapshot.offset < state.known_committed:
@@ -34,7 +32,10 @@ def on_snapshot_offered(state: State, node_id: NodeId, snapshot: OffsetAndEpoch,
 
 
 def on_snapshot_piece(state: State, node_id: NodeId, response: FetchSnapshotResponse, now_ms: int) -> None:
-    """Store the next piece of the snapshot; after the last one, replace the log by the snapshot."""
+    """Store the next piece of the snapshot; after the last one, have it checked.
+
+    A piece extends the fetch timeout, as records do (TIMER-2).
+    """
     role = state.role
     assert isinstance(role, Follower), "only a follower fetches a snapshot"
     loading = role.loading
@@ -54,22 +55,38 @@ def on_snapshot_piece(state: State, node_id: NodeId, response: FetchSnapshotResp
         state.requests.back_off(node_id, now_ms)
         return
     state.emit(StoreSnapshotPiece(snapshot=loading.snapshot, position=loading.position, piece=response.piece))
-    is_last = end_position == response.size_bytes
-    rest = None if is_last else replace(loading, position=end_position)
-    state.update_role(replace(role, has_fetched=True, loading=rest))
-    if is_last:
-        _install(state, loading.snapshot, now_ms)
+    is_complete = end_position == response.size_bytes
+    if is_complete:
+        state.emit(CheckSnapshot(snapshot=loading.snapshot))
+    state.update_role(
+        replace(
+            role,
+            fetch_deadline_ms=None if role.fetch_deadline_ms is None else now_ms + role.fetch_timeout_ms,
+            has_fetched=True,
+            loading=replace(loading, position=end_position, is_complete=is_complete),
+        )
+    )
+
+
+def on_snapshot_checked(state: State, event: SnapshotChecked, now_ms: int) -> None:
+    """Replace the log by a snapshot that is whole, unless this node follows another leader by now."""
+    role = state.role
+    expected = Loading(snapshot=event.snapshot, position=0, is_complete=True)
+    if not isinstance(role, Follower) or role.loading is None or replace(role.loading, position=0) != expected:
+        return
+    stop_loading(state)
+    if event.contents is None:
+        state.report(f"leader {role.leader_id} sent a snapshot at {event.snapshot} that is torn or damaged")
+        state.requests.back_off(role.leader_id, now_ms)
+        return
+    state.emit(InstallSnapshot(contents=event.contents))
+    state.restart_log(event.contents)
+    # A snapshot holds committed records only (LOG-16).
+    commit(state, event.contents.end.offset)
+    wake_fetches(state, now_ms, high_watermark_moved=True)
 
 
 def stop_loading(state: State) -> None:
     """Fetch records again; the leader's response will say what it has."""
     assert isinstance(state.role, Follower), "only a follower loads a snapshot"
     state.update_role(replace(state.role, loading=None))
-
-
-def _install(state: State, snapshot: OffsetAndEpoch, now_ms: int) -> None:
-    state.emit(InstallSnapshot(snapshot=snapshot))
-    state.restart_log(snapshot)
-    # A snapshot holds committed records only (LOG-16).
-    commit(state, snapshot.offset)
-    wake_fetches(state, now_ms, high_watermark_moved=True)

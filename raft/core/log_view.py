@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from raft.epoch_cache import EpochCache
+from raft.transactions import SnapshotSummary
 from raft.types import LOG_BEGIN, BatchHeader, Epoch, EpochStart, Offset, OffsetAndEpoch
 
 
@@ -21,16 +22,18 @@ class LogView:
 
     Args:
         start: where the log begins, and the epoch of the record before.
+        first_offset: of the first record in the snapshot at the start, if clients read these; None if not.
         end_offset: offset of the next record.
-        epochs: the epoch cache, oldest first.
+        epochs: the epoch cache, oldest first. It may begin before the log.
     """
 
-    __slots__ = ("_epoch_before_start", "_epochs", "end_offset", "start_offset")
+    __slots__ = ("_epoch_before_start", "_epochs", "_first_offset", "end_offset", "start_offset")
 
     def __init__(
         self,
         *,
         start: OffsetAndEpoch = LOG_BEGIN,
+        first_offset: Offset | None = None,
         end_offset: Offset = Offset(0),
         epochs: Iterable[EpochStart] = (),
     ) -> None:
@@ -39,7 +42,23 @@ class LogView:
         self.end_offset = end_offset
         """Offset of the next record."""
         self._epoch_before_start = start.epoch
+        self._first_offset = first_offset
         self._epochs = EpochCache(tuple(epochs))
+
+    @property
+    def start(self) -> OffsetAndEpoch:
+        """The start offset, and the epoch of the record before."""
+        return OffsetAndEpoch(epoch=self._epoch_before_start, offset=self.start_offset)
+
+    @property
+    def readable_from(self) -> Offset:
+        """The lowest offset that a client may ask for: 0 if it reads the snapshot, which has gaps (READ-7)."""
+        return self.start_offset if self._first_offset is None else Offset(0)
+
+    @property
+    def first_offset(self) -> Offset:
+        """Offset of the first record that a client reads; in an empty log, of the next record."""
+        return self.start_offset if self._first_offset is None else self._first_offset
 
     @property
     def last_epoch(self) -> Epoch:
@@ -76,11 +95,20 @@ class LogView:
         self.end_offset = min(self.end_offset, end_offset)
         self._epochs = self._epochs.truncated(end_offset)
 
-    def restart_at(self, start: OffsetAndEpoch) -> None:
-        """Drop everything: a snapshot replaces the log, which now begins at `start`."""
-        self.start_offset = self.end_offset = start.offset
-        self._epoch_before_start = start.epoch
-        self._epochs = EpochCache()
+    def restart_at(self, contents: SnapshotSummary) -> None:
+        """Drop everything: a snapshot replaces the log, which now begins at its end."""
+        self.end_offset = contents.end.offset
+        self.cut(contents.end, contents.first_offset)
+        self._epochs = EpochCache(contents.epochs)
+
+    def cut(self, start: OffsetAndEpoch, first_offset: Offset | None) -> None:
+        """Drop the records before `start`. Their epochs stay, because clients ask for them.
+
+        Args:
+            start: end of a snapshot.
+            first_offset: see the class.
+        """
+        self.start_offset, self._epoch_before_start, self._first_offset = start.offset, start.epoch, first_offset
 
     def end_of_epoch(self, epoch: Epoch) -> OffsetAndEpoch:
         """Return the largest epoch at or below `epoch` and where it ends here; see `EpochCache.end_of_epoch`."""

@@ -8,12 +8,13 @@ from raft.core.appending import on_appends
 from raft.core.checks import unknown_partition_refusal
 from raft.core.commits import maybe_advance_high_watermark
 from raft.core.config import CoreConfig, Draw
-from raft.core.effects import Effect, HaltCause
+from raft.core.effects import Effect, HaltCause, RollLog
 from raft.core.elections import on_begin_quorum_epoch, on_end_quorum_epoch, on_vote_request
 from raft.core.events import (
     AppendRequested,
     AppendsRequested,
     Event,
+    LogCutRequested,
     LogFlushed,
     ProducerInitRequested,
     ReadIndexRequested,
@@ -23,18 +24,23 @@ from raft.core.events import (
     ResignRequested,
     ResponseReceived,
     ShutdownRequested,
+    SnapshotChecked,
+    SnapshotDue,
+    SnapshotMade,
     Started,
     TimePassed,
     TransactionEndRequested,
 )
 from raft.core.fetching import on_client_fetch, on_fetch, wake_fetches, wake_voters
 from raft.core.invariants import check_invariants
+from raft.core.loading import on_snapshot_checked
 from raft.core.log_view import LogView
 from raft.core.messages import (
     BeginQuorumEpochRequest,
     ClientFetchRequest,
     EndQuorumEpochRequest,
     FetchRequest,
+    FetchSnapshotRequest,
     UnknownPartitionRequest,
     VoteRequest,
 )
@@ -43,13 +49,14 @@ from raft.core.read_index import on_read_index
 from raft.core.requesting import send_requests
 from raft.core.responses import on_failure, on_response
 from raft.core.roles import Follower, Leader, Role, Unattached
+from raft.core.snapshots import on_cut_requested, on_fetch_snapshot, on_snapshot_made
 from raft.core.startup import foreign_state, starting_role
 from raft.core.state import State
 from raft.core.timers import check_quorum, finish_shutdown, handle_deadlines, next_deadline_ms
 from raft.core.transactions import on_producer_init, on_transaction_end
 from raft.errors import LocalProtocolError
 from raft.transactions import ProducerState, ProducerStateImage, TransactionTable
-from raft.types import ElectionState, Endpoint, Epoch, NodeId, Offset
+from raft.types import ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
 
 _ClientRequest = (
     AppendRequested | AppendsRequested | ProducerInitRequested | TransactionEndRequested | ReadIndexRequested
@@ -66,6 +73,7 @@ class RaftCore:
         producers: its writers and transactions, built from the headers of that whole log; None for an empty log.
         known_committed: an offset of that log below which it is known to be committed. It does not count as the high
             watermark, which is unknown at first, but nothing below it is ever truncated.
+        newest_snapshot: the newest whole snapshot on disk; None for none.
         draw: the only source of random numbers.
 
     The first event is `Started`. Times are milliseconds of one monotonic clock. After an event has led to `Halt` or
@@ -80,6 +88,7 @@ class RaftCore:
         log: LogView,
         producers: ProducerState | None = None,
         known_committed: Offset = Offset(0),
+        newest_snapshot: OffsetAndEpoch | None = None,
         draw: Draw,
     ) -> None:
         before_start = Unattached(epoch=Epoch(0), election_deadline_ms=None)
@@ -90,6 +99,7 @@ class RaftCore:
             log=log,
             producers=producers or ProducerState(),
             known_committed=known_committed,
+            newest_snapshot=newest_snapshot,
             draw=draw,
         )
         self._is_started = False
@@ -140,6 +150,14 @@ class RaftCore:
                 on_failure(state, event.number, event.failure, now_ms)
             case LogFlushed():
                 self._on_flushed(event, now_ms)
+            case SnapshotDue():
+                state.emit(RollLog(producers=self.producers_image()))
+            case SnapshotMade():
+                on_snapshot_made(state, event.snapshot)
+            case SnapshotChecked():
+                on_snapshot_checked(state, event, now_ms)
+            case LogCutRequested():
+                on_cut_requested(state, event)
             case ResignRequested():
                 self._resign(event.epoch, now_ms)
             case ShutdownRequested():
@@ -195,6 +213,8 @@ class RaftCore:
                 on_end_quorum_epoch(state, event.request_id, request, now_ms)
             case FetchRequest():
                 on_fetch(state, event.request_id, request, now_ms)
+            case FetchSnapshotRequest():
+                on_fetch_snapshot(state, event.request_id, request, now_ms)
             case ClientFetchRequest():
                 on_client_fetch(state, event.request_id, request, now_ms)
             case UnknownPartitionRequest():

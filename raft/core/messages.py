@@ -82,7 +82,7 @@ class FetchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchSnapshotRequest:
-    """An observer asks for the next piece of a snapshot, from byte `position` on."""
+    """A replica asks for the next piece of a snapshot, from byte `position` on."""
 
     cluster_id: str | None
     replica: ReplicaKey
@@ -126,11 +126,11 @@ class UnknownPartitionRequest:
 Request = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest
 """The requests between replicas."""
 
-IncomingRequest = Request | UnknownPartitionRequest
+IncomingRequest = Request | FetchSnapshotRequest | UnknownPartitionRequest
 """The requests that this node receives from other replicas."""
 
 OutgoingRequest = Request | FetchSnapshotRequest
-"""The requests that this node sends to other replicas. It makes no snapshots, so no replica requests one of it."""
+"""The requests that this node sends to other replicas."""
 
 
 def is_for_records(request: OutgoingRequest) -> bool:
@@ -206,14 +206,15 @@ class FetchSnapshotResponse:
     Fields:
         size_bytes: of the whole snapshot.
         position: of the piece in it.
+        piece: its bytes. The core's own response has none: the runtime reads them from the disk.
     """
 
     error: int = ErrorCode.NONE
     leader: LeaderAndEpoch
     snapshot: OffsetAndEpoch
-    size_bytes: int
+    size_bytes: int = 0
     position: int
-    piece: bytes
+    piece: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,8 +236,12 @@ class AppendResponse:
     leader: LeaderAndEpoch
 
 
-Response = RequestRefused | VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse
-"""The responses of this node to other replicas."""
-
-IncomingResponse = Response | FetchSnapshotResponse
-"""The responses of other replicas to this node."""
+Response = (
+    RequestRefused
+    | VoteResponse
+    | BeginQuorumEpochResponse
+    | EndQuorumEpochResponse
+    | FetchResponse
+    | FetchSnapshotResponse
+)
+"""The responses between replicas."""

@@ -108,6 +108,10 @@ class QuorumProgress:
         """Count a valid fetch of a voter: as progress, as endorsement, and for check quorum (FETCH-17)."""
         before = self._voters[voter]
         self._voters[voter] = before.after_fetch(fetch_offset, leader_end=leader_end, now_ms=now_ms)
+        self.voter_reached(voter, now_ms)
+
+    def voter_reached(self, voter: NodeId, now_ms: int) -> None:
+        """Count a valid fetch of records or of a snapshot for check quorum (FETCH-17, FETCH-18)."""
         self._fetched.add(voter)
         if len(self._fetched) >= self._majority_without_leader:
             self._fetched.clear()

@@ -96,6 +96,8 @@ def _fetch(state: State, node_id: NodeId, endpoint: Endpoint, now_ms: int, *, lo
     """Fetch, if no other request is in flight (GEN-6) and everything that was fetched before is on disk (FETCH-25)."""
     if state.requests.has_inflight or state.flushes.durable_end < state.log.end_offset:
         return
+    if loading is not None and loading.is_complete:
+        return  # What to fetch next is known when the snapshot is checked.
     request = _fetch_request(state) if loading is None else _fetch_snapshot_request(state, loading)
     _send(state, node_id, endpoint, request, now_ms)
 
@@ -107,7 +109,7 @@ def _fetch_snapshot_request(state: State, loading: Loading) -> FetchSnapshotRequ
         epoch=state.epoch,
         snapshot=loading.snapshot,
         position=loading.position,
-        max_bytes=state.config.fetch_max_bytes,
+        max_bytes=state.config.fetch_snapshot_max_bytes,
     )
 
 

@@ -20,9 +20,9 @@ from raft.core.messages import (
     FetchResponse,
     FetchSnapshotRequest,
     FetchSnapshotResponse,
-    IncomingResponse,
     OutgoingRequest,
     RequestRefused,
+    Response,
     VoteRequest,
     VoteResponse,
 )
@@ -51,7 +51,7 @@ _EXPECTED: dict[type, type] = {
 }
 
 
-def on_response(state: State, number: int, response: IncomingResponse, now_ms: int) -> None:
+def on_response(state: State, number: int, response: Response, now_ms: int) -> None:
     """Handle a response; one that is not expected any more changes nothing (GEN-7)."""
     inflight = state.requests.take(number)
     if inflight is None:

@@ -72,10 +72,16 @@ class Resigned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loading:
-    """A snapshot that is being loaded from the leader; everything below byte `position` is stored."""
+    """A snapshot that is being loaded from the leader.
+
+    Fields:
+        position: everything below this byte is stored.
+        is_complete: whether all of it is, and it is being checked.
+    """
 
     snapshot: OffsetAndEpoch
     position: int = 0
+    is_complete: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,13 @@ from raft.core.request_manager import RequestManager
 from raft.core.roles import Follower, Leader, Prospective, Role, election_state, known_leader
 from raft.core.transitions import check_move, check_update
 from raft.errors import ErrorCode
-from raft.transactions import AbortedTransaction, ProducerState, TransactionalProducer, TransactionTable
+from raft.transactions import (
+    AbortedTransaction,
+    ProducerState,
+    SnapshotSummary,
+    TransactionalProducer,
+    TransactionTable,
+)
 from raft.types import (
     Batch,
     BatchHeader,
@@ -53,6 +59,7 @@ class State:
         log: the log on disk.
         producers: the writers and the transactions of that log.
         known_committed: an offset below which it is known to be committed.
+        newest_snapshot: the newest snapshot on disk; None for none.
         draw: random numbers.
     """
 
@@ -65,6 +72,7 @@ class State:
         log: LogView,
         producers: ProducerState,
         known_committed: Offset = Offset(0),
+        newest_snapshot: OffsetAndEpoch | None = None,
         draw: Draw,
     ) -> None:
         self.config = config
@@ -80,9 +88,11 @@ class State:
         self.producers = producers
         self.draw = draw
         self.high_watermark: Offset | None = None
-        self.known_committed = max(known_committed, log.start_offset)
+        self.known_committed = max(known_committed, newest_snapshot.offset if newest_snapshot else log.start_offset)
         """The highest high watermark ever known here. It outlives roles and restarts; no truncation goes below it. A
-        log that begins with a snapshot is committed up to there."""
+        snapshot holds committed records only."""
+        self.newest_snapshot = newest_snapshot
+        """The newest whole snapshot on disk: replicas that are too far behind load it."""
         self.requests = RequestManager(
             request_timeout_ms=config.request_timeout_ms, retry_backoff_ms=config.retry_backoff_ms
         )
@@ -215,15 +225,23 @@ class State:
         self.is_stopped = True
         self.emit(Halt(cause=cause, reason=reason))
 
-    def fetch_response(self, *, error: int = ErrorCode.NONE, diverging: OffsetAndEpoch | None = None) -> FetchResponse:
+    def fetch_response(
+        self,
+        *,
+        error: int = ErrorCode.NONE,
+        diverging: OffsetAndEpoch | None = None,
+        snapshot: OffsetAndEpoch | None = None,
+        is_for_client: bool = False,
+    ) -> FetchResponse:
         """Make the response to a fetch; each names the leader, the epoch and the high watermark (FETCH-10)."""
         return FetchResponse(
             error=error,
             leader=self.leader,
             high_watermark=self.high_watermark,
             last_stable_offset=self.last_stable_offset,
-            log_start_offset=self.log.start_offset,
+            log_start_offset=self.log.readable_from if is_for_client else self.log.start_offset,
             diverging=diverging,
+            snapshot=snapshot,
             read_round=self.read_round,
         )
 
@@ -288,12 +306,13 @@ class State:
         if self.flushes.durable_end < end_offset:
             self.order_flush()
 
-    def restart_log(self, start: OffsetAndEpoch) -> None:
-        """Count the log as empty, beginning here; the snapshot that replaces it was ordered to be installed."""
-        self.log.restart_at(start)
-        self.committed_bytes.truncate(start.offset)
-        self.stable_bytes.truncate(start.offset)
-        self.producers.forget_everything()
+    def restart_log(self, contents: SnapshotSummary) -> None:
+        """Count the log as empty, beginning with a snapshot, which was ordered to be installed."""
+        self.log.restart_at(contents)
+        self.newest_snapshot = contents.end
+        self.committed_bytes.truncate(contents.end.offset)
+        self.stable_bytes.truncate(contents.end.offset)
+        self.producers.restore(contents.producers)
         self.flushes.truncate(Offset(0))
         self.order_flush()
 

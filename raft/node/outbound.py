@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import assert_never, cast
 
 from raft.core.events import Failure
-from raft.core.messages import IncomingResponse, OutgoingRequest
+from raft.core.messages import OutgoingRequest, Response
 from raft.errors import CONNECT_ERRORS, DecodeError, LocalProtocolError
 from raft.types import Endpoint
 from raft.wire.connection import (
@@ -63,7 +63,7 @@ class OutboundConnection(asyncio.Protocol):
         client_id: str,
         max_frame_bytes: int,
         refuses_controllers: bool,
-        on_response: Callable[[int, IncomingResponse], None],
+        on_response: Callable[[int, Response], None],
         failed: Callable[[int, Failure], None],
     ) -> None:
         self._ours = ours

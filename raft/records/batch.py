@@ -120,7 +120,8 @@ def build_sparse_batch(
 
     Args:
         records: one or more, in the order of their offsets.
-        base_offset, last_offset: of the batch that had them; no record lies outside.
+        base_offset: no higher than the first record's.
+        last_offset: no lower than the last record's.
         epoch: leader epoch.
         compression: codec for the records.
         delete_horizon_ms: when the tombstones among them may be removed (KIP-534); None for no such time.

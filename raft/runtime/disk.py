@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from raft.core.effects import FlushLog, ReadRange, StoreSnapshotPiece
+from raft.storage.directory import ReplicaDirectory
 from raft.storage.log import Log
-from raft.transactions import AbortedTransaction, ProducerStateImage
+from raft.transactions import AbortedTransaction, ProducerStateImage, SnapshotSummary
 from raft.types import Batch, ElectionState, Offset, OffsetAndEpoch
 
 Result = TypeVar("Result")
@@ -92,8 +93,28 @@ class Disk(Protocol):
         """Write a piece of a snapshot that is being fetched."""
         ...
 
-    def install_snapshot(self, snapshot: OffsetAndEpoch) -> None:
-        """Replace the log with a snapshot that was fetched completely."""
+    def check_snapshot(self, snapshot: OffsetAndEpoch, done: Callable[[SnapshotSummary | None], None]) -> None:
+        """Check a snapshot that was fetched completely; `done` gets what it holds, None if it is damaged."""
+        ...
+
+    def install_snapshot(self, contents: SnapshotSummary) -> None:
+        """Replace the log with a snapshot that was checked."""
+        ...
+
+    def roll(self, image: ProducerStateImage) -> None:
+        """Begin a new segment, at whose start a snapshot can end.
+
+        Args:
+            image: the writers and transactions at the end of the log.
+        """
+        ...
+
+    def cut(self, start: OffsetAndEpoch) -> None:
+        """Remove the log before the end of a snapshot."""
+        ...
+
+    def look(self, work: Callable[[ReplicaDirectory], Result], done: Callable[[Result], None]) -> None:
+        """Look at the directory, after other jobs; `done` is called with what `work` returns."""
         ...
 
     def write_producer_snapshot(self, image: ProducerStateImage) -> None:

@@ -19,7 +19,9 @@ from raft.core.coalescing import take_next
 from raft.core.effects import (
     AppendBatches,
     AppendLeaderChange,
+    CheckSnapshot,
     ControlBatch,
+    CutLog,
     Disconnect,
     Effect,
     FlushLog,
@@ -27,6 +29,7 @@ from raft.core.effects import (
     InstallSnapshot,
     ReportFault,
     RoleChanged,
+    RollLog,
     SendRequest,
     SendResponse,
     ShutdownFinished,
@@ -34,7 +37,7 @@ from raft.core.effects import (
     StoreSnapshotPiece,
     TruncateLog,
 )
-from raft.core.events import Event, LogFlushed, RequestAbandoned, Started, TimePassed
+from raft.core.events import Event, LogFlushed, RequestAbandoned, SnapshotChecked, Started, TimePassed
 from raft.errors import NodeHaltedError
 from raft.records.control import leader_change_batch, leaders_control_batch
 from raft.records.header import read_header
@@ -49,7 +52,17 @@ from raft.types import Batch
 _logger = logging.getLogger(__name__)
 
 Step = TypeVar("Step", Event, Effect)
-_LogEffect = AppendBatches | AppendLeaderChange | TruncateLog | StoreSnapshotPiece | InstallSnapshot | FlushLog
+_LogEffect = (
+    AppendBatches
+    | AppendLeaderChange
+    | TruncateLog
+    | StoreSnapshotPiece
+    | CheckSnapshot
+    | InstallSnapshot
+    | RollLog
+    | CutLog
+    | FlushLog
+)
 OnResponse = Callable[[SendResponse], None]
 """Takes the response to a request. If the response needs records, the callback orders the read at once."""
 
@@ -202,9 +215,17 @@ class Engine:
                 self._disk.truncate(effect.end_offset)
             case StoreSnapshotPiece():
                 self._disk.store_snapshot_piece(effect)
-            case InstallSnapshot(snapshot=snapshot):
-                _logger.info("node %s replaces its log with the snapshot at %s", self.core.node_id, snapshot)
-                self._disk.install_snapshot(snapshot)
+            case CheckSnapshot(snapshot=snapshot):
+                self._disk.check_snapshot(
+                    snapshot, lambda contents: self.submit(SnapshotChecked(snapshot=snapshot, contents=contents))
+                )
+            case InstallSnapshot(contents=contents):
+                _logger.info("node %s replaces its log with the snapshot at %s", self.core.node_id, contents.end)
+                self._disk.install_snapshot(contents)
+            case RollLog(producers=producers):
+                self._disk.roll(producers)
+            case CutLog(start=start):
+                self._disk.cut(start)
             case FlushLog():
                 self._disk.flush(effect)
             case _:

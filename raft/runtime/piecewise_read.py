@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 from raft.core.effects import ReadRange
 from raft.runtime.job_queue import JobQueue
 from raft.storage.log import Log
+from raft.types import OffsetAndEpoch
 
 Result = TypeVar("Result")
 
@@ -36,10 +37,10 @@ class PiecewiseRead(Generic[Result]):
     ) -> None:
         self._log = log
         self._jobs = jobs
-        self._start_offset = read.start_offset
         self._parse = parse
         self._done = done
         self._found: list[bytes] = []
+        self._start: OffsetAndEpoch | None = None
         self._pieces = log.pieces(
             read.start_offset, max_bytes=read.max_bytes, end_offset=read.end_offset, piece_bytes=_PIECE_BYTES
         )
@@ -50,11 +51,13 @@ class PiecewiseRead(Generic[Result]):
 
     def _read_piece(self) -> tuple[Result] | None:
         """Read a piece; return the result of `parse` after the last piece, None before."""
+        if self._start is None:
+            self._start = self._log.start
         piece = next(self._pieces, b"")
         self._found.append(piece)
         if len(piece) == _PIECE_BYTES:
             return None
-        is_there = self._start_offset >= self._log.start_offset
+        is_there = self._start == self._log.start
         return (self._parse(b"".join(self._found) if is_there else b"", self._log),)
 
     def _on_piece(self, found: tuple[Result] | None) -> None:

@@ -15,7 +15,7 @@ from raft.runtime.piecewise_read import PiecewiseRead
 from raft.runtime.piecewise_search import PiecewiseSearch
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.log import Log
-from raft.transactions import AbortedTransaction, ProducerStateImage
+from raft.transactions import AbortedTransaction, ProducerStateImage, SnapshotSummary
 from raft.types import Batch, ElectionState, Offset, OffsetAndEpoch
 
 Result = TypeVar("Result")
@@ -135,9 +135,25 @@ class ReplicaDisk:
         """See `Disk.store_snapshot_piece`."""
         self._jobs.put(lambda: self._directory.store_snapshot_piece(piece.snapshot, piece.position, piece.piece))
 
-    def install_snapshot(self, snapshot: OffsetAndEpoch) -> None:
+    def check_snapshot(self, snapshot: OffsetAndEpoch, done: Callable[[SnapshotSummary | None], None]) -> None:
+        """See `Disk.check_snapshot`."""
+        self._jobs.put(lambda: self._directory.check_snapshot(snapshot), done)
+
+    def install_snapshot(self, contents: SnapshotSummary) -> None:
         """See `Disk.install_snapshot`."""
-        self._jobs.put(lambda: self._install(snapshot))
+        self._jobs.put(lambda: self._install(contents))
+
+    def roll(self, image: ProducerStateImage) -> None:
+        """See `Disk.roll`."""
+        self._jobs.put(lambda: self._roll(image))
+
+    def cut(self, start: OffsetAndEpoch) -> None:
+        """See `Disk.cut`."""
+        self._jobs.put(lambda: self._cut(start))
+
+    def look(self, work: Callable[[ReplicaDirectory], Result], done: Callable[[Result], None]) -> None:
+        """See `Disk.look`."""
+        self._jobs.put_later(lambda: work(self._directory), done)
 
     def write_producer_snapshot(self, image: ProducerStateImage) -> None:
         """See `Disk.write_producer_snapshot`."""
@@ -158,9 +174,17 @@ class ReplicaDisk:
         with self._workers.log_lock:
             self._directory.truncate(end_offset)
 
-    def _install(self, snapshot: OffsetAndEpoch) -> None:
+    def _install(self, contents: SnapshotSummary) -> None:
         with self._workers.log_lock:
-            self._directory.install_snapshot(snapshot)
+            self._directory.install_snapshot(contents)
+
+    def _roll(self, image: ProducerStateImage) -> None:
+        with self._workers.log_lock:
+            self._directory.roll(image)
+
+    def _cut(self, start: OffsetAndEpoch) -> None:
+        with self._workers.log_lock:
+            self._directory.cut(start)
 
     def _order_flush(self, flush: FlushLog) -> None:
         self._flusher.order(flush)

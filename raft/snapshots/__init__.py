@@ -13,16 +13,14 @@ skip. A snapshot of Kafka has KRAFT_VERSION and KRAFT_VOTERS records beside its 
 Source: rules LOG-14 to LOG-16, SNAPSHOT-1 to SNAPSHOT-6; Kafka RecordsSnapshotWriter.
 """
 
-from raft.snapshots.contents import SnapshotContents, SnapshotReader
+from raft.snapshots.contents import SnapshotContents, SnapshotScan
 from raft.snapshots.offset_index import SnapshotIndex
-from raft.snapshots.state import SnapshotState
 from raft.snapshots.state_batches import footer_batch, state_batches
 
 __all__ = [
     "SnapshotContents",
     "SnapshotIndex",
-    "SnapshotReader",
-    "SnapshotState",
+    "SnapshotScan",
     "footer_batch",
     "state_batches",
 ]

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 
 from raft.errors import DecodeError
 from raft.records.batch import read_records
 from raft.records.control import read_control_records
 from raft.records.control_messages import SnapshotHeaderRecord
+from raft.records.header import HEADER, batch_size_bytes
 from raft.records.split import walk_batches
 from raft.snapshots.offset_index import SnapshotIndex
-from raft.snapshots.state import SnapshotState
 from raft.snapshots.state_batches import read_state
+from raft.transactions import SnapshotSummary
 from raft.types import Batch, BatchHeader, ControlType, Offset, OffsetAndEpoch
 
-_READ_BYTES = 1 << 20
 _FOOTER = (ControlType.SNAPSHOT_FOOTER,)
 _STATE_TYPES = ((), (ControlType.TRANSACTIONAL_ID,))
-
-Read = Callable[[int, int], bytes]
-"""`read(position, size_bytes)` of a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,92 +24,91 @@ class SnapshotContents:
     """What a snapshot holds.
 
     Fields:
-        state: of the log at its end.
+        summary: the state of the log at its end.
         index: of its records; of those of a snapshot of Kafka there is none, because they have other offsets there.
         size_bytes: size of the file.
     """
 
-    state: SnapshotState
+    summary: SnapshotSummary
     index: SnapshotIndex
     size_bytes: int
 
 
-class SnapshotReader:
-    """Reads a snapshot from its begin.
+class SnapshotScan:
+    """Takes the bytes of a snapshot from its begin, piece by piece.
 
     Args:
         end: end offset and epoch, from its name.
-        read: reads the file.
-        size_bytes: size of the file.
     """
 
-    def __init__(self, end: OffsetAndEpoch, read: Read, size_bytes: int) -> None:
+    def __init__(self, end: OffsetAndEpoch) -> None:
         self._end = end
-        self._read = read
-        self._size_bytes = size_bytes
+        self._unread = bytearray()
+        self._position = 0
+        self._log_time_ms: int | None = None
+        self._state: list[BatchHeader] = []
+        self._records: _Records | None = None
+        self._has_footer = False
 
-    def state(self) -> SnapshotState:
-        """Return the state; the records are not read.
+    @property
+    def is_past_state(self) -> bool:
+        """Whether the state was read, and the records or the footer follow."""
+        return self._records is not None
 
-        Raises:
-            DecodeError: the begin of the file is damaged.
-        """
-        batches = self._batches()
-        log_time_ms = _log_time_ms(next(batches, None))
-        headers: list[BatchHeader] = []
-        for _, batch in batches:
-            if not _is_state(batch.header):
-                break
-            headers.append(batch.header)
-        return read_state(self._end, log_time_ms, headers)
-
-    def contents(self) -> Generator[None, None, SnapshotContents]:
-        """Read and check the whole file; return what it holds.
-
-        It yields after each mebibyte or so, so that a thread can do other work.
+    def feed(self, piece: bytes) -> None:
+        """Read the next bytes, which may end within a batch.
 
         Raises:
-            DecodeError: the file is torn or damaged.
+            DecodeError: the snapshot is damaged.
         """
-        batches = self._batches()
-        log_time_ms = _log_time_ms(next(batches, None))
-        headers: list[BatchHeader] = []
-        records: _Records | None = None
-        has_footer = False
-        unread_bytes = _READ_BYTES
-        for position, batch in batches:
-            header = batch.header
-            if has_footer:
-                raise DecodeError(f"a batch at offset {header.base_offset} follows the footer of a snapshot")
-            if header.control_types == _FOOTER:
-                has_footer = True
-                records = records or _Records(self._end, headers, position)
-            elif records is None and _is_state(header):
-                headers.append(header)
-            else:
-                records = records or _Records(self._end, headers, position)
-                records.add(batch)
-            unread_bytes -= header.size_bytes
-            if unread_bytes <= 0:
-                unread_bytes = _READ_BYTES
-                yield
-        if records is None or not has_footer:
-            raise DecodeError(f"snapshot of {self._size_bytes} bytes without a footer")
-        state = read_state(self._end, log_time_ms, headers)
-        return SnapshotContents(state=state, index=records.index, size_bytes=self._size_bytes)
+        self._unread += piece
+        # A batch may be larger than many pieces. It is copied once.
+        size = batch_size_bytes(bytes(self._unread[: HEADER.size]))
+        if size is None or size > len(self._unread):
+            return
+        start = self._position
+        for batch in walk_batches(bytes(self._unread)):
+            self._add(batch)
+            self._position += batch.header.size_bytes
+        del self._unread[: self._position - start]
 
-    def _batches(self) -> Iterator[tuple[int, Batch]]:
-        """Yield the position of each batch, and the batch."""
-        position, read_bytes = 0, _READ_BYTES
-        while position < self._size_bytes:
-            start = position
-            for batch in walk_batches(self._read(position, read_bytes)):
-                yield position, batch
-                position += batch.header.size_bytes
-            if position == start:
-                if read_bytes >= self._size_bytes - position:
-                    raise DecodeError(f"snapshot of {self._size_bytes} bytes is torn at byte {position}")
-                read_bytes *= 4
+    def summary(self) -> SnapshotSummary:
+        """Return the state; it was read completely.
+
+        Raises:
+            DecodeError: the state contradicts itself, or is missing.
+        """
+        if self._log_time_ms is None or self._records is None:
+            raise DecodeError(f"snapshot of {self._position + len(self._unread)} bytes without a footer")
+        first_offset = self._records.index.first_offset if self._records.have_own_offsets else None
+        return read_state(self._end, self._log_time_ms, self._state, first_offset)
+
+    def finish(self) -> SnapshotContents:
+        """Return what the snapshot holds, after its last byte.
+
+        Raises:
+            DecodeError: the snapshot is torn, or contradicts itself.
+        """
+        if self._unread or self._records is None or not self._has_footer:
+            raise DecodeError(f"snapshot of {self._position + len(self._unread)} bytes without a footer")
+        return SnapshotContents(summary=self.summary(), index=self._records.index, size_bytes=self._position)
+
+    def _add(self, batch: Batch) -> None:
+        header = batch.header
+        if self._log_time_ms is None:
+            self._log_time_ms = _log_time_ms(batch)
+            return
+        if self._has_footer:
+            raise DecodeError(f"a batch at offset {header.base_offset} follows the footer of a snapshot")
+        if self._records is None and _is_state(header):
+            self._state.append(header)
+            return
+        if self._records is None:
+            self._records = _Records(self._end, self._state, self._position)
+        if header.control_types == _FOOTER:
+            self._has_footer = True
+        else:
+            self._records.add(batch)
 
 
 class _Records:
@@ -128,13 +123,13 @@ class _Records:
     def __init__(self, end: OffsetAndEpoch, state: list[BatchHeader], position: int) -> None:
         self._end = end
         # Only this project's snapshots name epochs. The records of a snapshot of Kafka have other offsets there.
-        self._have_own_offsets = any(_is_epoch(header) for header in state)
+        self.have_own_offsets = any(_is_epoch(header) for header in state)
         self._next_offset = Offset(0)
         self.index = SnapshotIndex(start_position=position, first_offset=end.offset)
 
     def add(self, batch: Batch) -> None:
         header = batch.header
-        if not self._have_own_offsets:
+        if not self.have_own_offsets:
             return
         if header.base_offset < self._next_offset or header.end_offset > self._end.offset or header.is_control:
             raise DecodeError(
@@ -147,10 +142,10 @@ class _Records:
         self.index.note(header)
 
 
-def _log_time_ms(first: tuple[int, Batch] | None) -> int:
+def _log_time_ms(first: Batch) -> int:
     """Return the log time in the header of a snapshot."""
-    if first is not None and first[1].header.is_control:
-        value = read_control_records(first[1].payload)[0].value
+    if first.header.is_control:
+        value = read_control_records(first.payload)[0].value
         if isinstance(value, SnapshotHeaderRecord):
             return value.last_contained_log_timestamp
     raise DecodeError("snapshot without a header")

@@ -23,8 +23,7 @@ from raft.records.control import leaders_control_batch
 from raft.records.control_key import write_control_key
 from raft.records.control_messages import SnapshotFooterRecord, SnapshotHeaderRecord
 from raft.records.record import Record
-from raft.snapshots.state import SnapshotState
-from raft.transactions import ProducerStateImage, TransactionalProducer, TransactionsImage
+from raft.transactions import ProducerStateImage, SnapshotSummary, TransactionalProducer, TransactionsImage
 from raft.types import (
     BatchHeader,
     ControlType,
@@ -42,7 +41,7 @@ _FIRST_LOG_TIME_MS = 0
 """The first log time after a snapshot: before every timestamp, because each written batch has its own in the file."""
 
 
-def state_batches(state: SnapshotState) -> Iterator[bytes]:
+def state_batches(state: SnapshotSummary) -> Iterator[bytes]:
     """Yield the batches before the records, the header first."""
     writers = state.producers.writers
     header = SnapshotHeaderRecord(version=_VERSION, last_contained_log_timestamp=writers.log_time_ms)
@@ -62,13 +61,16 @@ def footer_batch(epoch: Epoch) -> bytes:
     return _control_batch(ControlType.SNAPSHOT_FOOTER, encode(footer, _VERSION), epoch, NO_LOG_TIME_MS)
 
 
-def read_state(end: OffsetAndEpoch, log_time_ms: int, headers: Iterable[BatchHeader]) -> SnapshotState:
+def read_state(
+    end: OffsetAndEpoch, log_time_ms: int, headers: Iterable[BatchHeader], first_offset: Offset | None
+) -> SnapshotSummary:
     """Return the state that the batches between the header and the records say.
 
     Args:
         end: end offset and epoch of the snapshot, from its name.
         log_time_ms: from its header; `NO_LOG_TIME_MS` for none.
         headers: the headers of these batches, in the order of the file.
+        first_offset: see `SnapshotSummary`.
 
     Raises:
         DecodeError: a batch does not belong into this part.
@@ -85,7 +87,7 @@ def read_state(end: OffsetAndEpoch, log_time_ms: int, headers: Iterable[BatchHea
         else:
             epochs.append(EpochStart(epoch=header.epoch, start_offset=header.base_offset))
     _check_epochs(epochs, end)
-    return SnapshotState(
+    return SnapshotSummary(
         end=end,
         epochs=tuple(epochs),
         producers=ProducerStateImage(
@@ -97,6 +99,7 @@ def read_state(end: OffsetAndEpoch, log_time_ms: int, headers: Iterable[BatchHea
             ),
             transactions=TransactionsImage(producers=tuple(producers)),
         ),
+        first_offset=first_offset,
     )
 
 

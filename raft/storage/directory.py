@@ -25,15 +25,16 @@ from raft.errors import ConfigError
 from raft.storage.directory_lock import LOCK_FILE_NAME
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.files import DirectoryLock, Files, join
+from raft.storage.head import Head
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
 from raft.storage.log import Log, LogConfig
 from raft.storage.meta_properties import MetaProperties, claim_directory
 from raft.storage.partition_metadata import PARTITION_METADATA_NAME, claim_partition
 from raft.storage.producer_snapshots import ProducerSnapshots
-from raft.storage.recovery import remove_log
+from raft.storage.recovery import log_start, remove_log
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
-from raft.storage.snapshots import PART_SUFFIX, SnapshotFolder
-from raft.transactions import AbortedTransaction, ProducerState, ProducerStateImage
+from raft.storage.snapshots import MAKING_SUFFIX, PART_SUFFIX, SnapshotFolder
+from raft.transactions import AbortedTransaction, ProducerState, ProducerStateImage, SnapshotSummary
 from raft.types import LOG_BEGIN, Batch, BatchHeader, ElectionState, NodeId, Offset, OffsetAndEpoch, Uuid
 
 _PARTITION_FOLDER = re.compile(r".+-[0-9]+")
@@ -63,6 +64,7 @@ class ReplicaDirectory:
 
     Attributes:
         log: the log.
+        snapshots: the snapshots.
         election_state: the state on the disk: as it was when the directory was opened, or as it was stored last.
     """
 
@@ -78,6 +80,7 @@ class ReplicaDirectory:
         snapshots: SnapshotFolder,
         producer_snapshots: ProducerSnapshots,
         log: Log,
+        serves_snapshot: bool,
     ) -> None:
         self._files = files
         self._lock = lock
@@ -86,8 +89,9 @@ class ReplicaDirectory:
         self._recovery_point = recovery_point
         self._high_watermark = high_watermark
         self._committed_offset = high_watermark.offset
-        self._snapshots = snapshots
+        self.snapshots = snapshots
         self._producer_snapshots = producer_snapshots
+        self._serves_snapshot = serves_snapshot
         self.log = log
         self.election_state = election_state_file.read()
 
@@ -141,15 +145,30 @@ class ReplicaDirectory:
                 high_watermark.retreat(Offset(0))
                 remove_log(files, partition, recovery_point)
                 snapshots.finish_install(interrupted)
-            start = snapshots.latest() or LOG_BEGIN
+            log_config = config or LogConfig()
+            start = log_start(files, partition, snapshots.whole())
+            summary = snapshots.summary(start) if start != LOG_BEGIN else None
+            head = snapshots.head(start) if start != LOG_BEGIN and log_config.serves_snapshot else None
 
             def open_log() -> Log:
                 on_batch = None
                 if producers is not None:
                     # A batch above may be truncated, and tables restored from a snapshot cannot undo that batch.
-                    on_batch = _filled(producers, producer_snapshots.newest(at_most=high_watermark.offset))
+                    image = producer_snapshots.newest(at_most=max(high_watermark.offset, start.offset))
+                    if summary is not None and (image is None or image.end_offset < start.offset):
+                        image = summary.producers
+                    on_batch = _filled(producers, image)
                     producers.committed(high_watermark.offset)
-                return Log.open(files, partition, config or LogConfig(), recovery_point, on_batch, start=start)
+                return Log.open(
+                    files,
+                    partition,
+                    log_config,
+                    recovery_point,
+                    on_batch,
+                    start=start,
+                    epochs_before_start=summary.epochs if summary is not None else (),
+                    head=head,
+                )
 
             log = open_log()
             producer_snapshots.remove_after(log.end_offset)
@@ -161,6 +180,10 @@ class ReplicaDirectory:
                     log.close()
                     log = open_log()
             snapshots.remove_before(start.offset)
+            newest = snapshots.whole()[-1] if snapshots.whole() else None
+            if newest is not None and newest.offset > log.end_offset:
+                # The end of the log is gone, and the snapshot has what was there (LOG-15).
+                _restart(log, newest, snapshots, producers, producer_snapshots, serves=log_config.serves_snapshot)
             return cls(
                 files=files,
                 lock=lock,
@@ -171,6 +194,7 @@ class ReplicaDirectory:
                 snapshots=snapshots,
                 producer_snapshots=producer_snapshots,
                 log=log,
+                serves_snapshot=log_config.serves_snapshot,
             )
         except BaseException:
             lock.release()
@@ -256,15 +280,53 @@ class ReplicaDirectory:
 
     def store_snapshot_piece(self, snapshot: OffsetAndEpoch, position: int, piece: bytes) -> None:
         """See `SnapshotFolder.store_piece`."""
-        self._snapshots.store_piece(snapshot, position, piece)
+        self.snapshots.store_piece(snapshot, position, piece)
 
-    def install_snapshot(self, snapshot: OffsetAndEpoch) -> None:
-        """Replace the log by a snapshot whose pieces were stored, and return when that is on the disk."""
-        self._snapshots.begin_install(snapshot)
+    def check_snapshot(self, snapshot: OffsetAndEpoch) -> SnapshotSummary | None:
+        """See `SnapshotFolder.check_part`."""
+        return self.snapshots.check_part(snapshot)
+
+    def install_snapshot(self, contents: SnapshotSummary) -> None:
+        """Replace the log by a snapshot that was checked, and return when that is on the disk."""
+        snapshot = contents.end
+        self.snapshots.begin_install(snapshot)
         self._producer_snapshots.remove_all()
-        self.log.restart_at(snapshot)
-        self._snapshots.finish_install(snapshot)
-        self._snapshots.remove_before(snapshot.offset)
+        self.log.restart_at(snapshot, contents.epochs)
+        self.snapshots.finish_install(snapshot)
+        self.snapshots.remove_before(snapshot.offset)
+        self.log.head = self._head(snapshot)
+
+    def roll(self, image: ProducerStateImage) -> None:
+        """Begin a new segment, so that a snapshot can end there; return when that is on the disk.
+
+        Args:
+            image: the writers and transactions at the present end of the log.
+        """
+        assert image.end_offset == self.log.end_offset, f"tables at {image.end_offset}, log end {self.log.end_offset}"
+        self.log.roll()
+        self._producer_snapshots.pinned = image.end_offset
+        self._producer_snapshots.write(image)
+
+    @property
+    def rolled_at(self) -> Offset | None:
+        """Where the last `roll` was; None if the log was truncated below, or the directory was opened since."""
+        end_offset = self._producer_snapshots.pinned
+        if end_offset is None or end_offset not in self.log.segment_bases:
+            return None
+        return end_offset if self._producer_snapshots.at(end_offset) is not None else None
+
+    def finish_snapshot(self, snapshot: OffsetAndEpoch) -> None:
+        """Use a snapshot that was made from now on; return when that is on the disk."""
+        self.snapshots.finish_made(snapshot)
+        self._producer_snapshots.pinned = None
+
+    def cut(self, start: OffsetAndEpoch) -> None:
+        """Remove the log before the end of a whole snapshot, and older snapshots; return when that is on the disk."""
+        self.log.cut(start, self._head(start))
+        self.snapshots.remove_before(start.offset)
+
+    def _head(self, snapshot: OffsetAndEpoch) -> Head | None:
+        return self.snapshots.head(snapshot) if self._serves_snapshot else None
 
     def close(self) -> None:
         """Flush and close the log, and release the lock.
@@ -273,7 +335,7 @@ class ReplicaDirectory:
             StorageError: the disk returned an error; the lock is released nevertheless.
         """
         try:
-            self._snapshots.close()
+            self.snapshots.close()
             self.log.close()
             self._high_watermark.advance(self._committed_offset)
         finally:
@@ -294,6 +356,24 @@ def _filled(producers: ProducerState, image: ProducerStateImage | None) -> Calla
             producers.appended(header)
 
     return add
+
+
+def _restart(
+    log: Log,
+    snapshot: OffsetAndEpoch,
+    snapshots: SnapshotFolder,
+    producers: ProducerState | None,
+    producer_snapshots: ProducerSnapshots,
+    *,
+    serves: bool,
+) -> None:
+    """Let a log that ends before a snapshot begin there."""
+    summary = snapshots.summary(snapshot)
+    producer_snapshots.remove_all()
+    log.restart_at(snapshot, summary.epochs, snapshots.head(snapshot) if serves else None)
+    snapshots.remove_before(snapshot.offset)
+    if producers is not None:
+        producers.restore(summary.producers)
 
 
 def _check_no_other_log(files: Files, partition: str) -> None:
@@ -323,5 +403,5 @@ def _remove_leftovers(files: Files, directories: Sequence[str]) -> None:
     """Remove the temporary files that a crash left."""
     for directory in directories:
         for name in files.names_in(directory):
-            if name.endswith((".tmp", PART_SUFFIX)):
+            if name.endswith((".tmp", PART_SUFFIX, MAKING_SUFFIX)):
                 files.remove(join(directory, name))

@@ -45,10 +45,12 @@ class LogConfig:
     """Sizes of a log.
 
     Fields:
+        serves_snapshot: whether readers see the records of the snapshot at the start of the log, before the log.
         segment_bytes: size at which a new segment is begun; below 2 GiB, because an index has positions as int32.
         tail_bytes: how many of the newest bytes stay in memory.
     """
 
+    serves_snapshot: bool = False
     segment_bytes: int = SEGMENT_BYTES
     tail_bytes: int = 4 << 20
 
@@ -144,6 +146,10 @@ class Log:
         """The records of the snapshot at the start, which readers see before the first segment; None for none."""
         return self._parts.head
 
+    @head.setter
+    def head(self, head: Head | None) -> None:
+        self._parts = LogFiles(self._parts.segments, head)
+
     @property
     def readable_from(self) -> Offset:
         """The first offset that a reader may ask for: 0 in front of a head, whose records have gaps between them."""
@@ -159,10 +165,9 @@ class Log:
         """The offsets at which the segments begin, in order."""
         return tuple(segment.base_offset for segment in self._parts.segments)
 
-    @property
-    def size_bytes(self) -> int:
-        """Size of all segments."""
-        return sum(segment.size_bytes for segment in self._parts.segments)
+    def size_bytes(self, start_offset: Offset = Offset(0)) -> int:
+        """Return the size of all segments that begin at `start_offset` or later."""
+        return sum(segment.size_bytes for segment in self._parts.segments if segment.base_offset >= start_offset)
 
     @property
     def end_offset(self) -> Offset:

@@ -34,12 +34,15 @@ class ProducerSnapshots:
     def __init__(self, files: Files, directory: str) -> None:
         self._files = files
         self._directory = directory
+        self.pinned: Offset | None = None
+        """End offset of tables that are kept although newer ones follow: a snapshot of the log is made with them."""
 
     def write(self, image: ProducerStateImage) -> None:
         """Store the tables, and return when it is on the disk; only the newest files are kept."""
         replace_file(self._files, self._name(image.end_offset), encode_producer_snapshot(image))
         for end_offset in self._end_offsets()[:-KEPT_SNAPSHOTS]:
-            self._files.remove(self._name(end_offset))
+            if end_offset != self.pinned:
+                self._files.remove(self._name(end_offset))
 
     def newest(self, *, at_most: Offset) -> ProducerStateImage | None:
         """Return the newest tables with an end offset of at most `at_most`, or None. A damaged file is ignored."""

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from raft.errors import CorruptBatchError
 from raft.storage.batch_search import BatchSearch
@@ -32,7 +32,7 @@ from raft.storage.files import Files, join
 from raft.storage.recovery_point import RecoveryPoint
 from raft.storage.segment import LOG_SUFFIX, Segment
 from raft.transactions import AbortedTransaction
-from raft.types import BatchHeader, Offset, OffsetAndEpoch
+from raft.types import LOG_BEGIN, BatchHeader, Offset, OffsetAndEpoch
 
 _logger = logging.getLogger(__name__)
 
@@ -52,6 +52,25 @@ def remove_log(files: Files, directory: str, recovery_point: RecoveryPoint) -> N
         if _SEGMENT_FILE.fullmatch(name):
             files.remove(join(directory, name))
     files.sync_directory(directory)
+
+
+def log_start(files: Files, directory: str, snapshots: Sequence[OffsetAndEpoch]) -> OffsetAndEpoch:
+    """Return where a log begins: at offset 0, or at the end of a snapshot (LOG-15).
+
+    A crash can interrupt the removal of the segments before a snapshot. Then the oldest are gone, and the log begins at
+    the first snapshot behind them.
+
+    Args:
+        files: where the segments are.
+        directory: the partition's folder.
+        snapshots: the whole snapshots, in order.
+    """
+    bases = [int(match[1]) for match in map(_SEGMENT_FILE.fullmatch, files.names_in(directory)) if match]
+    first = min(bases, default=None)
+    if first == 0 or not snapshots:
+        return LOG_BEGIN
+    behind = [] if first is None else [snapshot for snapshot in snapshots if snapshot.offset >= first]
+    return behind[0] if behind else snapshots[-1]
 
 
 class Recovery:

@@ -17,20 +17,26 @@ Source: rules LOG-14 to LOG-16; Kafka Snapshots, FileRawSnapshotWriter.
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 
 from raft.errors import DecodeError, StorageError
-from raft.snapshots import SnapshotContents, SnapshotIndex, SnapshotReader, SnapshotState
+from raft.snapshots import SnapshotContents, SnapshotIndex, SnapshotScan
 from raft.snapshots.offset_index import INDEX_SUFFIX
 from raft.storage.atomic_file import replace_file
 from raft.storage.files import File, Files, join
 from raft.storage.head import Head
-from raft.types import Epoch, Offset, OffsetAndEpoch
+from raft.transactions import SnapshotSummary
+from raft.types import LOG_BEGIN, Epoch, Offset, OffsetAndEpoch
+
+_logger = logging.getLogger(__name__)
 
 PART_SUFFIX = ".part"
 MAKING_SUFFIX = ".making"
 
+_READ_BYTES = 1 << 20
 _INSTALLING_SUFFIX = ".installing"
 _SNAPSHOT_FILE = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
 _INSTALLING_FILE = re.compile(_SNAPSHOT_FILE.pattern + r"\.installing")
@@ -49,6 +55,8 @@ class SnapshotFolder:
         self._files = files
         self._directory = directory
         self._part: File | None = None
+        self._scan = SnapshotScan(LOG_BEGIN)
+        self._damage: DecodeError | None = None
 
     # Whole snapshots
 
@@ -76,20 +84,24 @@ class SnapshotFolder:
         finally:
             file.close()
 
-    def state(self, snapshot: OffsetAndEpoch) -> SnapshotState:
-        """Return the state in a whole snapshot.
+    def summary(self, snapshot: OffsetAndEpoch) -> SnapshotSummary:
+        """Return the state in a whole snapshot; its records are not read.
 
         Raises:
             StorageError: it is damaged; names the file.
         """
         name = self._name(snapshot)
-        file = self._files.open(name)
-        try:
-            return SnapshotReader(snapshot, file.read, file.size_bytes).state()
-        except DecodeError as error:
-            raise StorageError(f"{self._files.path_of(name)} is damaged: {error}") from error
-        finally:
-            file.close()
+        scan = SnapshotScan(snapshot)
+        with self._damage_named(name):
+            for piece in self._pieces(name):
+                scan.feed(piece)
+                if scan.is_past_state:
+                    break
+            return scan.summary()
+
+    def log_time_ms(self, snapshot: OffsetAndEpoch) -> int:
+        """Return the log time at the end of a whole snapshot; see `summary`."""
+        return self.summary(snapshot).producers.writers.log_time_ms
 
     def head(self, snapshot: OffsetAndEpoch) -> Head:
         """Return the records of a whole snapshot, for readers.
@@ -98,15 +110,12 @@ class SnapshotFolder:
             StorageError: it is damaged; names the file.
         """
         name = self._name(snapshot)
-        if not self._files.exists(name + INDEX_SUFFIX):
-            self._write_index(name, _finished(self._contents(name, snapshot)))
-        content = self._files.read(name + INDEX_SUFFIX)
         try:
+            content = self._files.read(name + INDEX_SUFFIX) if self._files.exists(name + INDEX_SUFFIX) else b""
             index = SnapshotIndex.from_bytes(content, snapshot_bytes=self.size_bytes(snapshot))
         except DecodeError:
-            contents = _finished(self._contents(name, snapshot))
-            self._write_index(name, contents)
-            index = contents.index
+            # It is missing or damaged, and follows from the snapshot.
+            index = self._scanned(name, snapshot).index
         return Head(self._files, name, snapshot, index)
 
     def remove_before(self, offset: Offset) -> None:
@@ -124,14 +133,18 @@ class SnapshotFolder:
         """Create the file of a snapshot that is made from the log; `index_made` comes when it is written."""
         return self._files.create(self._name(snapshot) + MAKING_SUFFIX)
 
-    def index_made(self, snapshot: OffsetAndEpoch) -> Generator[None, None, None]:
+    def check_made(self, snapshot: OffsetAndEpoch) -> Generator[None, None, None]:
         """Read the file that was made from its begin to its end, and write its index.
 
         Raises:
             StorageError: it is not as it was written.
         """
-        contents = yield from self._contents(self._name(snapshot) + MAKING_SUFFIX, snapshot)
-        self._write_index(self._name(snapshot), contents)
+        name, scan = self._name(snapshot), SnapshotScan(snapshot)
+        with self._damage_named(name + MAKING_SUFFIX):
+            for piece in self._pieces(name + MAKING_SUFFIX):
+                scan.feed(piece)
+                yield
+            self._write_index(name, scan.finish())
 
     def finish_made(self, snapshot: OffsetAndEpoch) -> None:
         """Give a snapshot that was made its final name; return when that is on the disk."""
@@ -152,20 +165,33 @@ class SnapshotFolder:
         if position == 0:
             self.close()
             self._part = self._files.create(self._name(snapshot) + PART_SUFFIX)
+            self._scan, self._damage = SnapshotScan(snapshot), None
         part = self._part
         assert part is not None, "a snapshot begins at position 0"
         assert part.size_bytes == position, f"piece at position {position}, expected {part.size_bytes}"
         part.append(piece)
+        if self._damage is None:
+            try:
+                self._scan.feed(piece)
+            except DecodeError as error:
+                self._damage = error
 
-    def check_part(self, snapshot: OffsetAndEpoch) -> Generator[None, None, SnapshotState]:
-        """Read a snapshot that was downloaded from its begin to its end, write its index, and return its state.
+    def check_part(self, snapshot: OffsetAndEpoch) -> SnapshotSummary | None:
+        """Return the state in a snapshot whose pieces were all stored, and write its index.
 
-        Raises:
-            StorageError: it is torn or damaged; names the file.
+        Returns:
+            None if it is torn or damaged; the reason is logged.
         """
-        contents = yield from self._contents(self._name(snapshot) + PART_SUFFIX, snapshot)
+        try:
+            if self._damage is not None:
+                raise self._damage
+            contents = self._scan.finish()
+        except DecodeError as error:
+            path = self._files.path_of(self._name(snapshot) + PART_SUFFIX)
+            _logger.warning("snapshot %s is not used: %s", path, error)
+            return None
         self._write_index(self._name(snapshot), contents)
-        return contents.state
+        return contents.summary
 
     def begin_install(self, snapshot: OffsetAndEpoch) -> None:
         """Flush a whole snapshot and mark it as about to replace the log; return when that is on the disk."""
@@ -193,14 +219,31 @@ class SnapshotFolder:
             self._part.close()
             self._part = None
 
-    def _contents(self, name: str, snapshot: OffsetAndEpoch) -> Generator[None, None, SnapshotContents]:
+    def _scanned(self, name: str, snapshot: OffsetAndEpoch) -> SnapshotContents:
+        scan = SnapshotScan(snapshot)
+        with self._damage_named(name):
+            for piece in self._pieces(name):
+                scan.feed(piece)
+            contents = scan.finish()
+        self._write_index(name, contents)
+        return contents
+
+    def _pieces(self, name: str) -> Iterator[bytes]:
         file = self._files.open(name)
         try:
-            return (yield from SnapshotReader(snapshot, file.read, file.size_bytes).contents())
-        except DecodeError as error:
-            raise StorageError(f"{self._files.path_of(name)} is damaged: {error}") from error
+            position = 0
+            while piece := file.read(position, _READ_BYTES):
+                yield piece
+                position += len(piece)
         finally:
             file.close()
+
+    @contextmanager
+    def _damage_named(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except DecodeError as error:
+            raise StorageError(f"{self._files.path_of(name)} is damaged: {error}") from error
 
     def _write_index(self, name: str, contents: SnapshotContents) -> None:
         replace_file(self._files, name + INDEX_SUFFIX, contents.index.to_bytes(snapshot_bytes=contents.size_bytes))
@@ -211,12 +254,3 @@ class SnapshotFolder:
 
     def _name(self, snapshot: OffsetAndEpoch) -> str:
         return join(self._directory, f"{snapshot.offset:020d}-{snapshot.epoch:010d}.checkpoint")
-
-
-def _finished(reading: Generator[None, None, SnapshotContents]) -> SnapshotContents:
-    while True:
-        try:
-            next(reading)
-        except StopIteration as end:
-            contents: SnapshotContents = end.value
-            return contents

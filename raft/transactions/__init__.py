@@ -9,6 +9,7 @@ ABORT markers. Readers see nothing from the first part of the write on until the
 from raft.transactions.aborted_finder import AbortedFinder
 from raft.transactions.image import CommitImage, TransactionsImage
 from raft.transactions.producer_state import ProducerState, ProducerStateImage
+from raft.transactions.snapshot_summary import SnapshotSummary
 from raft.transactions.table import MAX_TRANSACTIONAL_IDS, TransactionTable
 from raft.transactions.transaction import AbortedTransaction, OpenTransaction, TransactionalProducer
 
@@ -20,6 +21,7 @@ __all__ = [
     "OpenTransaction",
     "ProducerState",
     "ProducerStateImage",
+    "SnapshotSummary",
     "TransactionTable",
     "TransactionalProducer",
     "TransactionsImage",

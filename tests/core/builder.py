@@ -25,7 +25,7 @@ from raft.core.events import (
     TimePassed,
 )
 from raft.core.log_view import LogView
-from raft.core.messages import ClientFetchRequest, IncomingRequest, IncomingResponse
+from raft.core.messages import ClientFetchRequest, IncomingRequest, Response
 from raft.core.roles import Leader, Role, election_state
 from raft.core.state import State
 from raft.core.voter_set import Voter, VoterSet
@@ -144,11 +144,11 @@ class Node:
         """A request comes in."""
         return self.handle(RequestReceived(request_id=request_id, request=request), now_ms=now_ms)
 
-    def gets(self, response: IncomingResponse, *, of: int, now_ms: int = 100) -> list[Effect]:
+    def gets(self, response: Response, *, of: int, now_ms: int = 100) -> list[Effect]:
         """Node `of` responds to the last request that went to it."""
         return self.handle(self.response_event(response, of=of), now_ms=now_ms)
 
-    def response_event(self, response: IncomingResponse, *, of: int) -> ResponseReceived:
+    def response_event(self, response: Response, *, of: int) -> ResponseReceived:
         """The event that node `of` responds to the last request that went to it."""
         return ResponseReceived(number=self._sends[of], response=response)
 

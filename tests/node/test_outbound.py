@@ -48,7 +48,7 @@ class Caller:
         self._thread = thread
         self._endpoint = endpoint
         self._refuses_controllers = refuses_controllers
-        self.responses: list[tuple[int, core.IncomingResponse]] = []
+        self.responses: list[tuple[int, core.Response]] = []
         self.failed: list[tuple[int, Failure]] = []
         self.connection = thread.look(self._make)
 
@@ -62,7 +62,7 @@ class Caller:
     def close(self) -> None:
         self._thread.look(self.connection.close)
 
-    def wait_for_responses(self, count: int) -> list[tuple[int, core.IncomingResponse]]:
+    def wait_for_responses(self, count: int) -> list[tuple[int, core.Response]]:
         eventually(lambda: len(self.responses) >= count, f"{count} responses in {self.responses} {self.failed}")
         return self.responses
 

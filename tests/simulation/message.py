@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from raft.core.messages import IncomingResponse, OutgoingRequest
+from raft.core.messages import Response, OutgoingRequest
 from raft.types import NodeId
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Message(NamedTuple):
     sender: Address
     receiver: Address
     request: OutgoingRequest | None = None
-    response: IncomingResponse | None = None
+    response: Response | None = None
     is_response: bool = False
     round_trip: RoundTrip | None = None
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from raft.codec import Message as WireMessage
 from raft.core.effects import SendRequest
 from raft.core.events import Failure, RequestFailed, ResponseReceived
-from raft.core.messages import FetchRequest, IncomingResponse, OutgoingRequest
+from raft.core.messages import FetchRequest, Response, OutgoingRequest
 from raft.errors import LocalProtocolError
 from raft.runtime.caller import Caller
 from raft.types import Endpoint, NodeId
@@ -296,7 +296,7 @@ class PostOffice:
     def _open_round_trips(self) -> list[RoundTrip]:
         return [round_trip for round_trip in self._round_trips if round_trip.is_awaited]
 
-    def _read_response(self, request: object, frame: bytes, version: int) -> IncomingResponse:
+    def _read_response(self, request: object, frame: bytes, version: int) -> Response:
         api = api_of(request)  # type: ignore[arg-type]  # nodes send no other requests
         return response_from_wire(decode_response(frame, api, version)[1])
 

@@ -50,7 +50,7 @@ def sent(request: core.Request, version: int) -> core.IncomingRequest:
     return request_from_wire(through_bytes(request_to_wire(request, OURS, version), version), version, OURS)
 
 
-def answered(response: core.Response, api: AnyApi, version: int, records: bytes = b"") -> core.IncomingResponse:
+def answered(response: core.Response, api: AnyApi, version: int, records: bytes = b"") -> core.Response:
     """The response as the sender of the request reads it."""
     request = sample(api.request, version)
     return response_from_wire(through_bytes(response_to_wire(request, response, records, OURS, version), version))

@@ -1,47 +1,106 @@
-"""FetchSnapshot: refused, because a node of this project writes no snapshots of its log (FETCH-18)."""
+"""FetchSnapshot: serves a snapshot of this leader's log, piece by piece (FETCH-18).
+
+Source: Kafka KafkaRaftClient.handleFetchSnapshotRequest.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from raft.core.effects import SendResponse
+from raft.core.events import RequestReceived
+from raft.core.messages import FetchSnapshotRequest as CoreRequest
+from raft.core.messages import FetchSnapshotResponse as CoreResponse
+from raft.core.messages import RequestRefused, UnknownPartitionRequest
 from raft.errors import ErrorCode
 from raft.runtime.requests.context import Context
-from raft.wire.mapping.partition import or_minus_one
-from raft.wire.messages.fetch_snapshot import (
-    FetchSnapshotRequest,
-    FetchSnapshotRequestPartition,
-    FetchSnapshotResponse,
-    FetchSnapshotResponsePartition,
-    FetchSnapshotResponseTopic,
-)
-from raft.wire.messages.nodes import LeaderIdAndEpoch
+from raft.runtime.respond import Respond
+from raft.runtime.response_budget import Permit
+from raft.storage.directory import ReplicaDirectory
+from raft.types import LeaderAndEpoch
+from raft.wire.mapping.snapshots import snapshot_request_from_wire, snapshot_response_to_wire
+from raft.wire.messages.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
 
 
-def fetch_snapshot(context: Context, request: FetchSnapshotRequest) -> FetchSnapshotResponse:
-    """Handle FetchSnapshot: the checks of FETCH-18, then SNAPSHOT_NOT_FOUND."""
-    if request.cluster_id not in (None, context.cluster_id):
-        return FetchSnapshotResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID, topics=())
-    if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
-        return FetchSnapshotResponse(error_code=ErrorCode.INVALID_REQUEST, topics=())
-    (topic,) = request.topics
-    (partition,) = topic.partitions
-    response = FetchSnapshotResponsePartition(
-        index=partition.partition,
-        error_code=_snapshot_error(context, topic.name, partition),
-        snapshot_id=partition.snapshot_id,
-        current_leader=LeaderIdAndEpoch(
-            leader_id=or_minus_one(context.engine.core.leader_id), leader_epoch=context.epoch
-        ),
-        size=0,
-        position=0,
-        unaligned_records=b"",
-    )
-    return FetchSnapshotResponse(
-        error_code=ErrorCode.NONE,
-        topics=(FetchSnapshotResponseTopic(name=topic.name, partitions=(response,)),),
-    )
+def fetch_snapshot(context: Context, message: FetchSnapshotRequest, respond: Respond) -> None:
+    """Handle FetchSnapshot: the core checks the request, then the piece is read from the disk."""
+    request = snapshot_request_from_wire(message)
+    is_of_this_cluster = message.cluster_id in (None, context.cluster_id)
+    if isinstance(request, CoreRequest) and is_of_this_cluster and not _is_ours(context, message):
+        leader = LeaderAndEpoch(epoch=context.epoch, leader_id=context.engine.core.leader_id)
+        unknown = CoreResponse(leader=leader, snapshot=request.snapshot, position=0)
+        respond(snapshot_response_to_wire(message, unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        return
+    _FetchSnapshot(context, message, respond, request).submit()
 
 
-def _snapshot_error(context: Context, topic: str, partition: FetchSnapshotRequestPartition) -> ErrorCode:
-    if not context.is_ours_by_name(topic, partition.partition):
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    error = context.leader_only_error(partition.current_leader_epoch)
-    return ErrorCode.SNAPSHOT_NOT_FOUND if error == ErrorCode.NONE else error
+def _is_ours(context: Context, message: FetchSnapshotRequest) -> bool:
+    """Whether the one partition that a request names is ours."""
+    return context.is_ours_by_name(message.topics[0].name, message.topics[0].partitions[0].partition)
+
+
+class _FetchSnapshot:
+    """One request."""
+
+    def __init__(
+        self,
+        context: Context,
+        message: FetchSnapshotRequest,
+        respond: Respond,
+        request: CoreRequest | UnknownPartitionRequest,
+    ) -> None:
+        self._context = context
+        self._message = message
+        self._respond = respond
+        self._request = request
+        self._permit: Permit | None = None
+        self._is_forgotten = False
+
+    def submit(self) -> None:
+        """Submit the request to the core."""
+        request_id = self._context.engine.expect_response(self._on_response)
+        self._respond.when_gone(lambda: self._forget(request_id))
+        self._context.engine.submit(RequestReceived(request_id=request_id, request=self._request))
+
+    def _forget(self, request_id: int) -> None:
+        self._is_forgotten = True
+        self._context.engine.abandon(request_id)
+        if self._permit is not None:
+            self._context.responses.release(self._permit)
+
+    def _on_response(self, effect: SendResponse) -> None:
+        response = effect.response
+        if isinstance(response, RequestRefused):
+            self._respond(FetchSnapshotResponse(error_code=response.error, topics=()))
+            return
+        assert isinstance(response, CoreResponse), "the response to FetchSnapshot"
+        assert isinstance(self._request, CoreRequest), "another request is refused"
+        if response.error != ErrorCode.NONE:
+            self._send(response, ErrorCode.NONE)
+            return
+        request = self._request
+        max_bytes = min(max(request.max_bytes, 1), self._context.config.fetch_snapshot_max_bytes)
+
+        def read(directory: ReplicaDirectory) -> tuple[CoreResponse, ErrorCode]:
+            snapshots = directory.snapshots
+            if request.snapshot not in snapshots.whole():
+                return response, ErrorCode.SNAPSHOT_NOT_FOUND
+            size_bytes = snapshots.size_bytes(request.snapshot)
+            if not 0 <= request.position < size_bytes:
+                return response, ErrorCode.POSITION_OUT_OF_RANGE
+            piece = snapshots.read(request.snapshot, request.position, max_bytes)
+            return replace(response, size_bytes=size_bytes, piece=piece), ErrorCode.NONE
+
+        def on_read(result: tuple[CoreResponse, ErrorCode]) -> None:
+            self._send(*result)
+
+        self._permit = self._context.responses.ask(max_bytes, lambda: self._context.disk.look(read, on_read))
+
+    def _send(self, response: CoreResponse, error: ErrorCode) -> None:
+        if self._is_forgotten:
+            if self._permit is not None:
+                self._context.responses.release(self._permit)
+            return
+        if self._permit is not None:
+            self._context.responses.shrink(self._permit, len(response.piece))
+        self._respond(snapshot_response_to_wire(self._message, response, error), self._permit)

@@ -86,6 +86,8 @@ def handle(context: Context, caller: Caller, received: ReceivedRequest, respond:
             response = _immediate_response(context, caller, message, version)
             if response is not None:
                 respond(response)
+            elif isinstance(message, FetchSnapshotRequest):
+                fetch_snapshot(context, message, respond)
             else:
                 _submit_to_core(context, message, version, respond)
 
@@ -111,8 +113,6 @@ def _immediate_response(context: Context, caller: Caller, message: Message, vers
             return describe_transactions(context, message)
         case UpdateRaftVoterRequest():
             return update_raft_voter(context, message)
-        case FetchSnapshotRequest():
-            return fetch_snapshot(context, message)
         case _:
             return None
 

@@ -120,6 +120,9 @@ def fetch_request_to_wire(request: core.FetchRequest, ours: TopicPartition, vers
     )
 
 
+_NO_SNAPSHOT = SnapshotId(end_offset=-1, epoch=-1)
+
+
 def fetch_partition_to_wire(
     response: core.FetchResponse, records: bytes, version: int, aborted: Iterable[AbortedTransaction] = ()
 ) -> fetch.FetchResponsePartition:
@@ -135,6 +138,9 @@ def fetch_partition_to_wire(
         diverging_epoch=fetch.EpochEndOffset(epoch=diverging.epoch, end_offset=diverging.offset)
         if diverging
         else fetch.EpochEndOffset(),
+        snapshot_id=SnapshotId(end_offset=response.snapshot.offset, epoch=response.snapshot.epoch)
+        if has_leader and response.snapshot
+        else _NO_SNAPSHOT,
         current_leader=LeaderIdAndEpoch(
             leader_id=or_minus_one(response.leader.leader_id), leader_epoch=response.leader.epoch
         )

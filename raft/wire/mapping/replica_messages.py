@@ -82,6 +82,8 @@ def response_to_wire(
             return elections.end_response_to_wire(response, ours, version)
         case core.FetchResponse():
             return fetches.fetch_response_to_wire(response, records, ours, version)
+        case core.FetchSnapshotResponse():
+            raise AssertionError("the handler of FetchSnapshot writes its response")
         case _:
             assert_never(response)
 
@@ -100,7 +102,7 @@ def _refusal_to_wire(request: Message, error: int, version: int) -> Message:
             raise AssertionError(f"{type(request).__name__} is not a request between replicas")
 
 
-def response_from_wire(message: Message) -> core.IncomingResponse:
+def response_from_wire(message: Message) -> core.Response:
     """Read the response to a request of this node.
 
     Raises:

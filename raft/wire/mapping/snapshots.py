@@ -1,18 +1,22 @@
-"""FetchSnapshot between wire and core: requests and their responses. A node of this project serves no snapshots."""
+"""FetchSnapshot between wire and core: requests and their responses."""
 
 from __future__ import annotations
 
 from raft.core import messages as core
+from raft.errors import ErrorCode
 from raft.types import Epoch, Offset, OffsetAndEpoch
 from raft.wire.mapping.elections import leader_and_epoch
-from raft.wire.mapping.partition import INDEX, TopicPartition, directory_uuid, sole_partition
+from raft.wire.mapping.partition import INDEX, TopicPartition, directory_uuid, or_minus_one, replica_key, sole_partition
 from raft.wire.messages.fetch_snapshot import (
     FetchSnapshotRequest,
     FetchSnapshotRequestPartition,
     FetchSnapshotRequestTopic,
     FetchSnapshotResponse,
+    FetchSnapshotResponsePartition,
+    FetchSnapshotResponseTopic,
     SnapshotId,
 )
+from raft.wire.messages.nodes import LeaderIdAndEpoch
 
 
 def snapshot_request_to_wire(request: core.FetchSnapshotRequest, ours: TopicPartition) -> FetchSnapshotRequest:
@@ -29,6 +33,54 @@ def snapshot_request_to_wire(request: core.FetchSnapshotRequest, ours: TopicPart
         replica_id=request.replica.node_id,
         max_bytes=request.max_bytes,
         topics=(FetchSnapshotRequestTopic(name=ours.topic_name, partitions=(partition,)),),
+    )
+
+
+def snapshot_request_from_wire(
+    message: FetchSnapshotRequest,
+) -> core.FetchSnapshotRequest | core.UnknownPartitionRequest:
+    """Read the request of a replica for a piece of a snapshot; its topic was compared with ours before."""
+    partitions = [partition for topic in message.topics for partition in topic.partitions]
+    if len(message.topics) != 1 or len(partitions) != 1:
+        return core.UnknownPartitionRequest(cluster_id=message.cluster_id)
+    (partition,) = partitions
+    return core.FetchSnapshotRequest(
+        cluster_id=message.cluster_id,
+        replica=replica_key(message.replica_id, partition.replica_directory_id),
+        epoch=Epoch(partition.current_leader_epoch),
+        snapshot=OffsetAndEpoch(
+            offset=Offset(partition.snapshot_id.end_offset), epoch=Epoch(partition.snapshot_id.epoch)
+        ),
+        position=partition.position,
+        max_bytes=message.max_bytes,
+    )
+
+
+def snapshot_response_to_wire(
+    request: FetchSnapshotRequest, response: core.FetchSnapshotResponse, error: int
+) -> FetchSnapshotResponse:
+    """Write the response for the partition that a request names.
+
+    Args:
+        request: names it.
+        response: has the piece, the leader and an error of the core.
+        error: an error that the core does not know, or NONE.
+    """
+    (topic,) = request.topics
+    (partition,) = topic.partitions
+    leader = response.leader
+    answered = FetchSnapshotResponsePartition(
+        index=partition.partition,
+        error_code=response.error or error,
+        snapshot_id=partition.snapshot_id,
+        current_leader=LeaderIdAndEpoch(leader_id=or_minus_one(leader.leader_id), leader_epoch=leader.epoch),
+        size=response.size_bytes,
+        position=response.position,
+        unaligned_records=response.piece,
+    )
+    return FetchSnapshotResponse(
+        error_code=ErrorCode.NONE,
+        topics=(FetchSnapshotResponseTopic(name=topic.name, partitions=(answered,)),),
     )
 
 

@@ -1,28 +1,25 @@
-"""What a log leaves behind besides its records: its epochs, its writers and its transactional ids."""
+"""What a node has to know of a snapshot besides its records."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from raft.transactions import ProducerStateImage
+from raft.transactions.producer_state import ProducerStateImage
 from raft.types import EpochStart, Offset, OffsetAndEpoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotState:
+class SnapshotSummary:
     """The state of a log that ends with a snapshot. No transaction is open there.
 
     Fields:
         end: end offset of the snapshot, and the epoch of the record before.
         epochs: the epochs up to there, as far as they are known.
         producers: the writers and the transactional ids.
+        first_offset: of the first record in it, if clients read these; None if they read nothing before its end.
     """
 
     end: OffsetAndEpoch
     epochs: tuple[EpochStart, ...]
     producers: ProducerStateImage
-
-    @property
-    def end_offset(self) -> Offset:
-        """End offset of the snapshot."""
-        return self.end.offset
+    first_offset: Offset | None = None

@@ -1,0 +1,61 @@
+"""Snapshots of this node's log: serving them, and removing what they replace (rules SNAPSHOT, FETCH-18).
+
+Source: Kafka KafkaRaftClient.handleFetchSnapshotRequest, maybeClean.
+"""
+
+from __future__ import annotations
+
+from raft.core.checks import cluster_refusal
+from raft.core.effects import CutLog
+from raft.core.events import LogCutRequested
+from raft.core.messages import FetchSnapshotRequest, FetchSnapshotResponse
+from raft.core.roles import Leader
+from raft.core.state import State
+from raft.errors import ErrorCode
+from raft.types import OffsetAndEpoch
+
+
+def on_fetch_snapshot(state: State, request_id: int, request: FetchSnapshotRequest, now_ms: int) -> None:
+    """Check the request of a replica for a piece of a snapshot; without an error, the runtime adds the piece.
+
+    It counts for check quorum, because a voter that loads a snapshot fetches no records (FETCH-17).
+    """
+    refusal = cluster_refusal(state, request.cluster_id)
+    if refusal:
+        state.respond(request_id, refusal)
+        return
+    error = _error(state, request)
+    if error == ErrorCode.NONE and isinstance(state.role, Leader) and state.config.voters.is_voter(request.replica):
+        state.role.progress.voter_reached(request.replica.node_id, now_ms)
+    response = FetchSnapshotResponse(
+        error=error, leader=state.leader, snapshot=request.snapshot, position=request.position
+    )
+    state.respond(request_id, response)
+
+
+def _error(state: State, request: FetchSnapshotRequest) -> ErrorCode:
+    if request.epoch < state.epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    if request.epoch > state.epoch:
+        return ErrorCode.UNKNOWN_LEADER_EPOCH
+    return ErrorCode.NONE if isinstance(state.role, Leader) else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def on_snapshot_made(state: State, snapshot: OffsetAndEpoch) -> None:
+    """Offer a new snapshot to the replicas that are too far behind."""
+    newest = state.newest_snapshot
+    if newest is None or newest.offset < snapshot.offset:
+        state.newest_snapshot = snapshot
+
+
+def on_cut_requested(state: State, event: LogCutRequested) -> None:
+    """Let the log begin at the end of a snapshot. A log that begins there already, or later, stays as it is."""
+    start = event.start
+    if start.offset <= state.log.start_offset:
+        return
+    committed = min(state.known_committed, state.flushes.durable_end)
+    assert start.offset <= committed, f"a cut at {start}, committed and durable up to {committed}"
+    first_open = state.transactions.last_stable_offset(start.offset)
+    assert start.offset <= first_open, f"a cut at {start}, a transaction is open since {first_open}"
+    state.log.cut(start, event.first_offset)
+    state.emit(CutLog(start=start))
