@@ -109,9 +109,11 @@ class _Segments:
         self._files = files
         self._stems = [join(directory, f"{base_offset:020d}") for base_offset in base_offsets]
         self._aborted: dict[int, list[AbortedTransaction]] = defaultdict(list)
-        for stem in self._stems:
-            for each in read_aborted(files, stem + ABORTED_SUFFIX):
-                self._aborted[each.producer_id].append(each)
+        # A transaction may end behind the snapshot. The names are in the order of the offsets.
+        for name in files.names_in(directory):
+            if name.endswith(ABORTED_SUFFIX):
+                for each in read_aborted(files, join(directory, name)):
+                    self._aborted[each.producer_id].append(each)
 
     def runs(self) -> Iterator[Run]:
         """Yield the data batches, without those of aborted transactions."""

@@ -153,7 +153,7 @@ class SnapshotDue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotMade:
-    """A snapshot of this node's log is on disk (SNAPSHOT-1). Its end is committed, and no transaction is open there."""
+    """A snapshot of this node's log is on disk (SNAPSHOT-1). The last stable offset has reached its end."""
 
     snapshot: OffsetAndEpoch
 

@@ -55,7 +55,7 @@ def on_cut_requested(state: State, event: LogCutRequested) -> None:
         return
     committed = min(state.known_committed, state.flushes.durable_end)
     assert start.offset <= committed, f"a cut at {start}, committed and durable up to {committed}"
-    first_open = state.transactions.last_stable_offset(start.offset)
-    assert start.offset <= first_open, f"a cut at {start}, a transaction is open since {first_open}"
+    stable = state.transactions.last_stable_offset(state.known_committed)
+    assert start.offset <= stable, f"a cut at {start}, the last stable offset is {stable}"
     state.log.cut(start, event.first_offset)
     state.emit(CutLog(start=start))

@@ -87,6 +87,7 @@ def build_empty_batch(
     producer_id: int | None = None,
     producer_epoch: int = -1,
     base_sequence: int = -1,
+    is_transactional: bool = False,
 ) -> bytes:
     """Return a batch without records, which has a range of offsets nevertheless; see `raft.snapshots.state_batches`.
 
@@ -96,7 +97,7 @@ def build_empty_batch(
         b"",
         base_offset=base_offset,
         epoch=epoch,
-        attributes=0,
+        attributes=TRANSACTIONAL if is_transactional else 0,
         last_offset_delta=last_offset_delta,
         base_timestamp_ms=timestamp_ms,
         max_timestamp_ms=timestamp_ms,

@@ -26,6 +26,7 @@ class StoredHeader:
         is_control: whether it holds control records instead of data.
         is_transactional: whether it belongs to a transaction.
         producer_id: the producer; -1 for none.
+        record_count: number of its records. In a snapshot it is lower than that of its offsets.
     """
 
     base_offset: Offset
@@ -36,6 +37,7 @@ class StoredHeader:
     is_control: bool
     is_transactional: bool
     producer_id: int
+    record_count: int
 
 
 def read_stored_header(buffer: bytes, position: int = 0) -> StoredHeader:
@@ -57,7 +59,9 @@ def read_stored_header(buffer: bytes, position: int = 0) -> StoredHeader:
         _base_timestamp,
         _max_timestamp,
         producer_id,
-        *_,
+        _producer_epoch,
+        _base_sequence,
+        record_count,
     ) = HEADER.unpack_from(buffer, position)
     if magic != MAGIC:
         raise DecodeError(f"batch of magic {magic}, expected {MAGIC}")
@@ -72,4 +76,5 @@ def read_stored_header(buffer: bytes, position: int = 0) -> StoredHeader:
         is_control=bool(attributes & CONTROL),
         is_transactional=bool(attributes & TRANSACTIONAL),
         producer_id=producer_id,
+        record_count=record_count,
     )

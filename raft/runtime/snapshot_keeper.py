@@ -1,8 +1,9 @@
 """Decides when this node makes a snapshot of its log, and what the snapshots make superfluous (rules SNAPSHOT).
 
-A snapshot ends where a segment begins. When one is due, the core begins a segment at the end of its log. When
-everything before is committed and no transaction is open there, the snapshot is made from the segments before, which do
-not change any more. Then the log is cut as the retention demands: it begins at the end of a snapshot that is kept.
+A snapshot ends where a segment begins. When one is due, the core begins a segment at the end of its log. When the last
+stable offset has reached this end, the fate of every record before is known, and the snapshot is made from the segments
+before, which do not change any more. Then the log is cut as the retention demands: it begins at the end of a snapshot
+that is kept.
 
 Source: KIP-630; Kafka KafkaMetadataLog.maybeClean, SnapshotGenerator.
 """

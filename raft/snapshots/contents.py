@@ -16,7 +16,7 @@ from raft.transactions import SnapshotSummary
 from raft.types import Batch, BatchHeader, ControlType, Offset, OffsetAndEpoch
 
 _FOOTER = (ControlType.SNAPSHOT_FOOTER,)
-_STATE_TYPES = ((), (ControlType.TRANSACTIONAL_ID,))
+_STATE_TYPES = ((), (ControlType.TRANSACTIONAL_ID,), (ControlType.WRITE_COMMIT,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

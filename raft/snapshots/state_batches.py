@@ -4,9 +4,13 @@ An empty batch has the fields of a batch header and no record, as Kafka's log cl
 number of a producer:
 
     an epoch          base offset: its first offset; leader epoch: its number
+    an open           base offset: its first offset; last offset delta: up to its last one so far; producer id and
+    transaction       epoch; the transactional bit. It was ended behind the snapshot.
     a written batch   base offset, producer id, producer epoch, base sequence: its own; last offset delta: the number of
                       its records minus one, for the commit of a multipart write that of all its parts; timestamps: log
                       time when it was appended
+
+A commit of a multipart write whose markers lie behind the snapshot is a WRITE_COMMIT control batch with these parts.
 
 The content checksum of a write is not kept. A write that is repeated after a node has loaded the snapshot is
 recognised by its key and its number of records.
@@ -23,7 +27,14 @@ from raft.records.control import leaders_control_batch
 from raft.records.control_key import write_control_key
 from raft.records.control_messages import SnapshotFooterRecord, SnapshotHeaderRecord
 from raft.records.record import Record
-from raft.transactions import ProducerStateImage, SnapshotSummary, TransactionalProducer, TransactionsImage
+from raft.transactions import (
+    CommitImage,
+    OpenTransaction,
+    ProducerStateImage,
+    SnapshotSummary,
+    TransactionalProducer,
+    TransactionTable,
+)
 from raft.types import (
     BatchHeader,
     ControlType,
@@ -32,6 +43,8 @@ from raft.types import (
     Offset,
     OffsetAndEpoch,
     TransactionalId,
+    WriteCommit,
+    WritePart,
 )
 from raft.writers import History, TableImage, Written
 from raft.writers.expiry import NO_LOG_TIME_MS
@@ -51,7 +64,12 @@ def state_batches(state: SnapshotSummary) -> Iterator[bytes]:
     for producer_id, history in writers.histories.items():
         for written in history:
             yield _written_batch(producer_id, written, writers.first_log_time_ms, state.end.epoch)
-    for producer in state.producers.transactions.producers:
+    transactions = state.producers.transactions
+    for transaction in transactions.transactions:
+        yield _open_transaction_batch(transaction, state.end.epoch)
+    for commit in transactions.commits:
+        yield _commit_batch(commit, state.end.epoch)
+    for producer in transactions.producers:
         yield _transactional_id_batch(producer, state.end.epoch)
 
 
@@ -77,10 +95,10 @@ def read_state(
     """
     epochs: list[EpochStart] = []
     histories: dict[int, History] = {}
-    producers: list[TransactionalProducer] = []
+    transactions = TransactionTable()
     for header in headers:
-        if isinstance(header.control_value, TransactionalId):
-            producers.append(TransactionalProducer.of(header, header.control_value))
+        if header.is_transactional or header.control_value is not None:
+            transactions.appended(header)
         elif header.producer_id is not None:
             written = _written(header, end.offset)
             histories[header.producer_id] = (*histories.get(header.producer_id, ()), written)
@@ -97,7 +115,7 @@ def read_state(
                 first_log_time_ms=NO_LOG_TIME_MS if log_time_ms == NO_LOG_TIME_MS else _FIRST_LOG_TIME_MS,
                 histories=histories,
             ),
-            transactions=TransactionsImage(producers=tuple(producers)),
+            transactions=transactions.image(),
         ),
         first_offset=first_offset,
     )
@@ -132,6 +150,33 @@ def _written(header: BatchHeader, end_offset: Offset) -> Written:
         log_time_ms=header.max_timestamp_ms,
         content_checksum=None,
     )
+
+
+def _open_transaction_batch(transaction: OpenTransaction, epoch: Epoch) -> bytes:
+    return build_empty_batch(
+        base_offset=transaction.first_offset,
+        last_offset_delta=transaction.last_offset - transaction.first_offset,
+        epoch=epoch,
+        timestamp_ms=transaction.first_timestamp_ms,
+        producer_id=transaction.producer_id,
+        producer_epoch=transaction.producer_epoch,
+        base_sequence=0,
+        is_transactional=True,
+    )
+
+
+def _commit_batch(commit: CommitImage, epoch: Epoch) -> bytes:
+    parts = tuple(WritePart(producer_id=part, record_count=1, content_checksum=0) for part in commit.missing)
+    header = BatchHeader(
+        base_offset=commit.offset,
+        last_offset=commit.offset,
+        epoch=epoch,
+        size_bytes=0,
+        record_count=1,
+        control_types=(ControlType.WRITE_COMMIT,),
+        control_value=WriteCommit(parts=parts),
+    )
+    return leaders_control_batch(header, timestamp_ms=NO_LOG_TIME_MS)
 
 
 def _transactional_id_batch(producer: TransactionalProducer, epoch: Epoch) -> bytes:

@@ -127,6 +127,8 @@ class BatchFile(ABC):
             CorruptBatchError: the file is damaged; names file and byte.
         """
         start = self.locate(start_offset)
+        if start == self.size_bytes:
+            return range(start, start)
         limit = min(start + max(max_bytes, self._batch_bytes_at(start)), self.size_bytes)
         # All batches before an indexed batch that begins within both bounds lie within them too.
         known = min(self.indexes.position_up_to(limit), self.indexes.position_before(end_offset))

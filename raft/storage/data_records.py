@@ -3,7 +3,8 @@
 Two kinds of offsets do not count: control records, and records of aborted transactions. Without transactions a leader
 appends control batches only at the beginning of its epoch, before its first data batch. So outside of the ranges with
 transactions, which each segment knows, all control batches are at the start offsets in the epoch cache, and all other
-offsets are those of data records. Inside of these ranges, the header of each batch tells.
+offsets are those of data records. Inside of these ranges, the header of each batch tells, and so it does in a snapshot,
+which has gaps between its records.
 
 Source: rule CLIENT-15; Kafka LeaderState.appendStartOfEpochControlRecords.
 """
@@ -15,9 +16,11 @@ from collections.abc import Generator, Iterator, Sequence
 from itertools import chain, islice
 
 from raft.epoch_cache import EpochCache
+from raft.records.batch import read_records
 from raft.records.stored_header import StoredHeader
 from raft.storage.aborted_transactions import aborted_in
 from raft.storage.batch_file import BatchFile
+from raft.storage.head import Head
 from raft.storage.log import Log
 from raft.transactions import AbortedTransaction
 from raft.types import Offset
@@ -38,7 +41,8 @@ def end_of_data(
 ) -> Generator[None, None, Offset]:
     """Return the offset after `max_records` data records, and after the others right behind them.
 
-    It yields after each piece. If a snapshot has replaced the log when it goes on, the result means nothing.
+    It yields after each piece. If a snapshot has replaced the start of the log when it goes on, the result means
+    nothing.
 
     Args:
         log: has the offsets from `start_offset` to `end_offset`.
@@ -50,11 +54,15 @@ def end_of_data(
         CorruptBatchError: a file of the log is damaged.
     """
     count = _Count(log, start_offset, max_records, end_offset)
+    while log.head is not None and count.add_compacted(log.head, log.start_offset):
+        yield
+        if log.start_offset != count.log_start:
+            return start_offset
     for first, end in _transactional_ranges(log, start_offset, count.end_offset):
         count.add_plain(first)
         while count.add_transactional(end):
             yield
-            if log.start_offset > start_offset:
+            if log.start_offset != count.log_start:
                 return start_offset
     count.add_plain(end_offset)
     return count.position
@@ -76,6 +84,7 @@ class _Count:
 
     def __init__(self, log: Log, start_offset: Offset, max_records: int, end_offset: Offset) -> None:
         self._log = log
+        self.log_start = log.start_offset
         self._epochs = EpochCache(log.epochs).entries_from(start_offset)
         if len(self._epochs) > MAX_EPOCHS:
             end_offset = min(end_offset, self._epochs[MAX_EPOCHS].start_offset)
@@ -91,6 +100,8 @@ class _Count:
         if self._is_over or self.position >= end_offset:
             return
         for epoch in self._epochs:
+            if epoch.start_offset < self.log_start:
+                continue
             data_records = max(epoch.start_offset - self.position, 0)
             if data_records > self._left or epoch.start_offset >= end_offset:
                 break
@@ -98,6 +109,40 @@ class _Count:
             self.position = max(self.position, _end_of_control(self._log, epoch.start_offset, end_offset))
         self._take(min(end_offset - self.position, self._left))
         self._is_over = self.position < end_offset
+
+    def add_compacted(self, head: Head, log_start: Offset) -> bool:
+        """Add a piece of the records of a snapshot, which stand before `log_start`; return whether there is more."""
+        end_offset = min(log_start, self.end_offset)
+        if self._is_over or self.position >= end_offset:
+            return False
+        headers = list(islice(head.stored_headers(self.position), PIECE_HEADERS))
+        for header in headers:
+            is_whole = self.position <= header.base_offset and header.end_offset <= end_offset
+            if is_whole and header.record_count <= self._left:
+                self._left -= header.record_count
+                self.position = header.end_offset
+            else:
+                self._is_over = self._is_full_with(head.batch_at(head.locate(header.base_offset)), end_offset)
+            self._headers_left -= 1
+            if self._is_over or not self._headers_left or self.position >= end_offset:
+                self._is_over = self._is_over or not self._headers_left
+                return False
+        if len(headers) < PIECE_HEADERS:
+            self.position = end_offset
+        return self.position < end_offset
+
+    def _is_full_with(self, batch: bytes, end_offset: Offset) -> bool:
+        """Add the records of one batch of a snapshot below an offset; return whether there are more than requested."""
+        for record in read_records(batch):
+            if record.offset >= end_offset:
+                self.position = end_offset
+                return False
+            if record.offset >= self.position:
+                if not self._left:
+                    return True
+                self._left -= 1
+                self.position = Offset(record.offset + 1)
+        return False
 
     def add_transactional(self, end_offset: Offset) -> bool:
         """Add a piece of a range with transactions, which goes up to `end_offset`; return whether there is more."""

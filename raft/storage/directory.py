@@ -159,16 +159,7 @@ class ReplicaDirectory:
                         image = summary.producers
                     on_batch = _filled(producers, image)
                     producers.committed(high_watermark.offset)
-                return Log.open(
-                    files,
-                    partition,
-                    log_config,
-                    recovery_point,
-                    on_batch,
-                    start=start,
-                    epochs_before_start=summary.epochs if summary is not None else (),
-                    head=head,
-                )
+                return Log.open(files, partition, log_config, recovery_point, on_batch, snapshot=summary, head=head)
 
             log = open_log()
             producer_snapshots.remove_after(log.end_offset)
@@ -180,7 +171,7 @@ class ReplicaDirectory:
                     log.close()
                     log = open_log()
             snapshots.remove_before(start.offset)
-            newest = snapshots.whole()[-1] if snapshots.whole() else None
+            newest = snapshots.newest()
             if newest is not None and newest.offset > log.end_offset:
                 # The end of the log is gone, and the snapshot has what was there (LOG-15).
                 _restart(log, newest, snapshots, producers, producer_snapshots, serves=log_config.serves_snapshot)

@@ -34,7 +34,7 @@ from raft.storage.recovery_point import RecoveryPoint
 from raft.storage.segment import LOG_SUFFIX, Segment
 from raft.storage.tail import Tail
 from raft.storage.timestamps import TimestampOffset, first_at_or_after, first_of_largest
-from raft.transactions import AbortedFinder, AbortedTransaction
+from raft.transactions import NO_TRANSACTIONS, AbortedFinder, AbortedTransaction, SnapshotSummary
 from raft.types import LOG_BEGIN, Batch, BatchHeader, Epoch, EpochStart, Offset, OffsetAndEpoch
 
 _LARGEST_SEGMENT_BYTES = (1 << 31) - 1
@@ -91,8 +91,7 @@ class Log:
         recovery_point: RecoveryPoint,
         on_batch: Callable[[BatchHeader], object] | None = None,
         *,
-        start: OffsetAndEpoch = LOG_BEGIN,
-        epochs_before_start: tuple[EpochStart, ...] = (),
+        snapshot: SnapshotSummary | None = None,
         head: Head | None = None,
     ) -> Log:
         """Read the whole log, repair what a crash left, and return the log, which is on the disk up to its end.
@@ -103,8 +102,7 @@ class Log:
             config: sizes.
             recovery_point: of this partition.
             on_batch: called with the header of every batch, in order, so the caller need not read the log again.
-            start: end of the snapshot that replaces what was before the log.
-            epochs_before_start: the epochs up to there, as far as they are known.
+            snapshot: the one that replaces what was before the log; None for a log that begins at offset 0.
             head: the records of that snapshot, if readers are to see them; None if not.
 
         Raises:
@@ -112,8 +110,9 @@ class Log:
             StorageError: the disk returned an error.
         """
         assert 0 < config.segment_bytes <= _LARGEST_SEGMENT_BYTES, f"segments of {config.segment_bytes} bytes"
-        epochs = EpochCache(epochs_before_start)
-        aborts = AbortedFinder()
+        start = LOG_BEGIN if snapshot is None else snapshot.end
+        epochs = EpochCache(() if snapshot is None else snapshot.epochs)
+        aborts = AbortedFinder(NO_TRANSACTIONS if snapshot is None else snapshot.producers.transactions)
 
         def note(header: BatchHeader) -> AbortedTransaction | None:
             nonlocal epochs

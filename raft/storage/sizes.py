@@ -22,7 +22,8 @@ def end_of_bytes(log: Log, *, start_offset: Offset, max_bytes: int, end_offset: 
     """
     if start_offset >= end_offset:
         return end_offset, 0
-    whole_end = log.header_of(Offset(end_offset - 1)).end_offset
+    in_snapshot = end_offset <= log.start_offset
+    whole_end = log.start_offset if in_snapshot else log.header_of(Offset(end_offset - 1)).end_offset
     size_bytes = 0
     for segment in log.files_from(start_offset):
         offset = max(start_offset, segment.base_offset)

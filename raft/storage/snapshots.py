@@ -68,6 +68,10 @@ class SnapshotFolder:
         found = [snapshot for snapshot in self._named(_SNAPSHOT_FILE) if snapshot.offset > 0]
         return sorted(found, key=lambda snapshot: snapshot.offset)
 
+    def newest(self) -> OffsetAndEpoch | None:
+        """Return the newest whole snapshot, or None."""
+        return self.whole()[-1] if self.whole() else None
+
     def size_bytes(self, snapshot: OffsetAndEpoch) -> int:
         """Return the size of a whole snapshot."""
         file = self._files.open(self._name(snapshot))

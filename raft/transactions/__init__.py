@@ -7,7 +7,7 @@ ABORT markers. Readers see nothing from the first part of the write on until the
 """
 
 from raft.transactions.aborted_finder import AbortedFinder
-from raft.transactions.image import CommitImage, TransactionsImage
+from raft.transactions.image import NO_TRANSACTIONS, CommitImage, TransactionsImage
 from raft.transactions.producer_state import ProducerState, ProducerStateImage
 from raft.transactions.snapshot_summary import SnapshotSummary
 from raft.transactions.table import MAX_TRANSACTIONAL_IDS, TransactionTable
@@ -15,6 +15,7 @@ from raft.transactions.transaction import AbortedTransaction, OpenTransaction, T
 
 __all__ = [
     "MAX_TRANSACTIONAL_IDS",
+    "NO_TRANSACTIONS",
     "AbortedFinder",
     "AbortedTransaction",
     "CommitImage",

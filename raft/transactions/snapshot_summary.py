@@ -10,12 +10,13 @@ from raft.types import EpochStart, Offset, OffsetAndEpoch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotSummary:
-    """The state of a log that ends with a snapshot. No transaction is open there.
+    """The state of a log that ends with a snapshot.
 
     Fields:
         end: end offset of the snapshot, and the epoch of the record before.
         epochs: the epochs up to there, as far as they are known.
-        producers: the writers and the transactional ids.
+        producers: the writers and the transactions. Those that are open there have ended behind the snapshot: every
+            leader has their markers, so no more is known of them than where they began.
         first_offset: of the first record in it, if clients read these; None if they read nothing before its end.
     """
 

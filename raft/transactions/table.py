@@ -20,7 +20,7 @@ from raft.transactions.image import CommitImage, TransactionsImage
 from raft.transactions.journal import Journal
 from raft.transactions.transaction import AbortedTransaction, OpenTransaction, TransactionalProducer
 from raft.types import BatchHeader, ControlType, Offset, TransactionalId, WriteCommit
-from raft.writers import is_part, tag_of
+from raft.writers import is_of_part, is_part, tag_of
 
 MAX_TRANSACTIONAL_IDS = 10_000
 """Most transactional ids that are remembered; one more replaces the one whose last use is the oldest."""
@@ -219,7 +219,7 @@ class TransactionTable:
         self.forget_everything()
         for transaction in image.transactions:
             self._open[transaction.producer_id] = transaction
-            if transaction.history:
+            if is_of_part(transaction.producer_id):
                 tag = tag_of(transaction.producer_id)
                 self._part_counts[tag] = self._part_counts.get(tag, 0) + 1
         for producer in image.producers:

@@ -6,7 +6,7 @@ multipart writes, see `raft.transactions`.
 """
 
 from raft.writers.expiry import WriterExpiry
-from raft.writers.keys import PARTS_OF_A_WRITE, WriteId, WriteKey, is_part, is_reserved, tag_of
+from raft.writers.keys import PARTS_OF_A_WRITE, WriteId, WriteKey, is_of_part, is_part, is_reserved, tag_of
 from raft.writers.table import Accepted, Refused, Repeated, Verdict, WriterTable, judge_idempotent_produce
 from raft.writers.written import History, TableImage, Written
 
@@ -23,6 +23,7 @@ __all__ = [
     "WriterExpiry",
     "WriterTable",
     "Written",
+    "is_of_part",
     "is_part",
     "is_reserved",
     "judge_idempotent_produce",

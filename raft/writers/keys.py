@@ -128,11 +128,12 @@ def is_reserved(transactional_id: str) -> bool:
     return transactional_id.startswith(_PREFIX + ":")
 
 
+def is_of_part(producer_id: int) -> bool:
+    """Whether a producer id is that of a part of a multipart write."""
+    return FIRST_PART_PRODUCER_ID <= producer_id < FIRST_KEYED_PRODUCER_ID
+
+
 def is_part(header: BatchHeader) -> bool:
     """Whether a batch belongs to a part of a multipart write, or ends one."""
     producer_id = header.producer_id
-    return (
-        header.is_transactional
-        and producer_id is not None
-        and FIRST_PART_PRODUCER_ID <= producer_id < FIRST_KEYED_PRODUCER_ID
-    )
+    return header.is_transactional and producer_id is not None and is_of_part(producer_id)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from raft.core.config import HIGH_WATERMARK_LINGER_MS
-from raft.types import NodeId
+from raft.types import CleanupPolicy, NodeId
 from raft.writers.expiry import NEWEST_WRITERS_KEPT
 from tests.simulation.dice import Dice
 from tests.simulation.faults.kinds import BY_REQUEST, Fault
@@ -22,6 +22,7 @@ from tests.simulation.plan import (
     FaultPlan,
     NetworkPlan,
     Plan,
+    SnapshotPlan,
     TimeoutPlan,
     WirePlan,
 )
@@ -75,6 +76,7 @@ def draw_plan(seed: int) -> Plan:
         network=network,
         wire=wire,
         disk=_draw_disk(dice, seed),
+        snapshots=_draw_snapshots(seed),
         clocks=_draw_clocks(seed),
         faults=faults,
         clients=_draw_clients(dice, seed),
@@ -132,6 +134,20 @@ def _draw_disk(dice: Dice, seed: int) -> DiskPlan:
     )
 
 
+def _draw_snapshots(seed: int) -> SnapshotPlan:
+    dice = Dice(seed, "snapshots")
+    none, compact, delete = CleanupPolicy.NONE, CleanupPolicy.COMPACT, CleanupPolicy.DELETE
+    return SnapshotPlan(
+        policy=dice.pick((none, none, none, compact, compact, delete)),
+        bytes_between=dice.pick((500, 2_000, 8_000)),
+        interval_ms=dice.pick((2_000, 3_600_000)),
+        retention_bytes=dice.pick((0, 2_000, 10_000)),
+        delete_retention_ms=dice.pick((0, 3_000, 86_400_000)),
+        make_ms=dice.pick(((0, 0), (5, 100), (100, 3_000))),
+        fetch_bytes=dice.pick((1, 300, 1 << 20)),
+    )
+
+
 def _draw_clocks(seed: int) -> ClockPlan:
     dice = Dice(seed, "loops")
     return ClockPlan(
@@ -162,6 +178,7 @@ def _only_by_request(faults: FaultPlan) -> FaultPlan:
 def _draw_clients(dice: Dice, seed: int) -> ClientPlan:
     of_time = Dice(seed, "log time")
     of_sessions = Dice(seed, "sessions")
+    of_keys = Dice(seed, "keys")
     of_transactions = Dice(seed, "transactions")
     newest_kept = of_time.pick((0, 0, NEWEST_WRITERS_KEPT))
     plan = ClientPlan(
@@ -179,6 +196,8 @@ def _draw_clients(dice: Dice, seed: int) -> ClientPlan:
         api_timeout_ms=of_sessions.pick((800, 3_000, 60_000)),
         retry_ms=of_sessions.pick((5, 50)),
         end_readers=of_sessions.pick((0, 1, 1, 2)),
+        keys=of_keys.pick((2, 8, 40)),
+        has_tombstones=of_keys.draw(2) == 1,
         newest_kept=newest_kept,
         clocks_jump_at_ms=of_time.draw(_LATEST_JUMP_MS) if newest_kept else None,
     )

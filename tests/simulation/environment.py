@@ -12,6 +12,7 @@ from tests.simulation.run_log import RunLog
 from tests.simulation.timeline import Timeline
 
 if TYPE_CHECKING:
+    from tests.simulation.committed_log import CommittedLog
     from tests.simulation.invariants.watch import Watch
     from tests.simulation.machine import Machine
     from tests.simulation.post_office import PostOffice
@@ -27,6 +28,7 @@ class Environment:
         run_log: the log of the run.
         marks: the coverage marks.
         watch: receives the events of the nodes.
+        committed: what is committed.
         post_office: carries requests and responses.
         went_down: called for every machine that stops, whatever the reason.
         allows_halts: whether a node may halt; if not, a halt is a broken invariant.
@@ -37,6 +39,7 @@ class Environment:
     run_log: RunLog
     marks: Marks
     watch: Watch
+    committed: CommittedLog
     post_office: PostOffice
     went_down: Callable[[Machine], None]
     allows_halts: bool

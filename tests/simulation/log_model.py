@@ -123,6 +123,10 @@ class LogModel:
         entry = self.entry_before(end_offset)
         return None if entry is None else entry.chain
 
+    def holds(self, entry: Entry) -> bool:
+        """Whether this log is equal to another one up to the end of its batch."""
+        return self.chain_at(entry.header.end_offset) == entry.chain
+
     def entry_before(self, end_offset: Offset) -> Entry | None:
         """Return the batch that ends at an offset; None if no batch does."""
         at = bisect_left(self._ends, end_offset)

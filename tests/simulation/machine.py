@@ -166,7 +166,7 @@ class Machine:
         self.stored = directory.election_state
         self._log("starts, log end offset %s, %s", directory.log.end_offset, self.stored)
         self.process = self._make_process(directory)
-        directory.watch(self.written, self._listener(self.process))
+        directory.watch(self.written, self._environment.committed, self._listener(self.process))
         self._environment.watch.node_started(self)
         if self.holds_flushes:
             self.process.workers.hold_flushes()
@@ -295,6 +295,7 @@ class Machine:
             log=view_of(directory.log),
             producers=self.producers,
             known_committed=directory.committed_offset,
+            newest_snapshot=directory.snapshots.newest(),
             draw=self.draw,
         )
         timing = environment.plan.clocks
@@ -320,6 +321,8 @@ class Machine:
             election_state_stored=self.note_stored,
             flush_done=lambda: watch.log_flushed(self),
             checkpoints_written=lambda: watch.checkpoints_written(self),
+            snapshot_made=lambda snapshot: watch.snapshot_made(self, snapshot),
+            log_cut=lambda start: watch.log_cut(self, start),
         )
 
     def power_failed(self) -> None:

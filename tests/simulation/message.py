@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from raft.core.messages import Response, OutgoingRequest
+from raft.core.messages import OutgoingRequest, Response
 from raft.types import NodeId
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from raft.types import NodeId
+from raft.types import CleanupPolicy, NodeId
 from tests.simulation.faults.kinds import Fault
 
 Bounds = tuple[int, int]
@@ -99,6 +99,27 @@ class DiskPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotPlan:
+    """What becomes of old records, as in `NodeConfig`, and how long snapshots take.
+
+    Fields:
+        policy: of all nodes.
+        bytes_between, interval_ms, retention_bytes: when snapshots are made, and what they replace.
+        delete_retention_ms: how long tombstones stay.
+        make_ms: how long it takes to make a snapshot.
+        fetch_bytes: the size limit in a replica's fetch of a snapshot.
+    """
+
+    policy: CleanupPolicy
+    bytes_between: int
+    interval_ms: int
+    retention_bytes: int
+    delete_retention_ms: int
+    make_ms: Bounds
+    fetch_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClockPlan:
     """The differences between the clocks of machines, and how busy their event loops are.
 
@@ -146,6 +167,8 @@ class ClientPlan:
         readers: the number of readers that fetch like Kafka's consumers.
         stream_readers: the number of readers that fetch like this project's source.
         end_readers: the number of readers that only ask where the log ends.
+        keys: how many keys the records have.
+        has_tombstones: whether some records of producers and keyed writers have no value.
         pause_ms: the pause between two writes of a writer.
         patience_ms: how long a client waits for a response before it goes to another node.
         timeout_ms: the timeout of an append at the node.
@@ -164,6 +187,8 @@ class ClientPlan:
     readers: int
     stream_readers: int
     end_readers: int
+    keys: int
+    has_tombstones: bool
     pause_ms: Bounds
     patience_ms: int
     timeout_ms: Bounds
@@ -195,6 +220,7 @@ class Plan:
     network: NetworkPlan
     wire: WirePlan
     disk: DiskPlan
+    snapshots: SnapshotPlan
     clocks: ClockPlan
     faults: FaultPlan
     clients: ClientPlan

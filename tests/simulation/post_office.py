@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from raft.codec import Message as WireMessage
 from raft.core.effects import SendRequest
 from raft.core.events import Failure, RequestFailed, ResponseReceived
-from raft.core.messages import FetchRequest, Response, OutgoingRequest
+from raft.core.messages import FetchRequest, OutgoingRequest, Response
 from raft.errors import LocalProtocolError
 from raft.runtime.caller import Caller
 from raft.types import Endpoint, NodeId

@@ -16,6 +16,7 @@ from raft.runtime.requests.context import Context
 from raft.runtime.requests.handlers import handle
 from raft.runtime.respond import Respond
 from raft.runtime.response_budget import ResponseBudget
+from raft.runtime.snapshot_keeper import SnapshotKeeper
 from raft.storage.aborted_transactions import aborted_in
 from raft.types import NodeId, Offset
 from raft.wire.frames import ReceivedRequest
@@ -27,7 +28,8 @@ from tests.simulation.event_loop import EventLoop
 from tests.simulation.log_model import LogModel
 from tests.simulation.plan import DiskPlan
 from tests.simulation.relay import SimulatedRelay
-from tests.simulation.starting import CLUSTER_ID, OURS, node_config
+from tests.simulation.snapshot_maker import SimulatedSnapshotMaker
+from tests.simulation.starting import CLUSTER_ID, OURS, node_config, retention
 from tests.simulation.watched import WatchedCore, WatchedDisk, WatchedEngine
 from tests.simulation.watched_directory import WatchedDirectory
 
@@ -99,7 +101,7 @@ class Process:
             plan=plan.clocks,
             dice=dice,
         )
-        core.attach(machine, log, self._loop, timeline, watch)
+        core.attach(machine, log, environment.committed, self._loop, timeline, watch)
         self.workers = SimulatedDiskWorkers(
             directory,
             machine.written,
@@ -115,6 +117,23 @@ class Process:
             core, disk, _ToPostOffice(self, environment), self._loop, ended=self._on_ended
         )
         self.engine.attach(machine, core, watch)
+        self._keeper = SnapshotKeeper(
+            core,
+            self.engine.submit,
+            disk,
+            self._loop,
+            retention(plan),
+            SimulatedSnapshotMaker(
+                machine.files,
+                self._loop,
+                timeline,
+                dice,
+                plan.snapshots,
+                is_over=self._is_ended,
+                power_failed=machine.power_failed,
+            ),
+            FaultLog(_logger, self._loop.now_ms),
+        )
         config = node_config(machine.node_id, plan)
         self.context = Context(
             config=config,
@@ -137,6 +156,11 @@ class Process:
         return self.core.log_model
 
     @property
+    def log_start(self) -> Offset:
+        """Where the log on the disk begins."""
+        return self._directory.log.start_offset
+
+    @property
     def aborted(self) -> list[tuple[int, Offset, Offset]]:
         """Producer id, first offset and offset of the marker of each transaction in the index of aborted ones."""
         log = self._directory.log
@@ -151,6 +175,10 @@ class Process:
     def start(self) -> None:
         """Start the engine."""
         self._loop.soon(self.engine.start)
+        self._loop.soon(self._keeper.start)
+
+    def _is_ended(self) -> bool:
+        return self.is_over
 
     # Called by the world
 
@@ -188,6 +216,7 @@ class Process:
     def halt(self) -> None:
         """End the process at once."""
         self.is_over = True
+        self._keeper.stop()
         self.workers.end()
         self._loop.end()
 
@@ -197,6 +226,7 @@ class Process:
         Raises:
             PowerCutError, StorageError: a planned fault of the disk came first.
         """
+        self._keeper.stop()
         self.engine.stop()
         if not self.is_over:
             self._directory.close()

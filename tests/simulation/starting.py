@@ -9,11 +9,12 @@ from raft.config import NodeConfig
 from raft.core import CoreConfig
 from raft.core.log_view import LogView
 from raft.core.voter_set import VoterSet
+from raft.runtime.snapshot_keeper import Retention
 from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
 from raft.storage.files import Files
 from raft.storage.log import Log, LogConfig
 from raft.transactions import ProducerState
-from raft.types import Endpoint, NodeId, ReplicaKey, Uuid
+from raft.types import CleanupPolicy, Endpoint, NodeId, ReplicaKey, Uuid
 from raft.wire.mapping.partition import TopicPartition
 from raft.writers import WriterExpiry, WriterTable
 from tests.simulation.plan import Plan
@@ -49,7 +50,11 @@ def open_directory(
     identity = ReplicaIdentity(
         topic=TOPIC, topic_id=TOPIC_ID, node_id=node_id, cluster_id=CLUSTER_ID, voters=plan.voters
     )
-    config = LogConfig(segment_bytes=plan.disk.segment_bytes, tail_bytes=plan.disk.tail_bytes)
+    config = LogConfig(
+        serves_snapshot=plan.snapshots.policy is CleanupPolicy.COMPACT,
+        segment_bytes=plan.disk.segment_bytes,
+        tail_bytes=plan.disk.tail_bytes,
+    )
     return kind.open(files, identity, entropy=entropy, config=config, producers=producers)
 
 
@@ -73,6 +78,7 @@ def core_config(directory: ReplicaDirectory, node_id: NodeId, plan: Plan) -> Cor
         request_timeout_ms=timeouts.request_ms,
         election_backoff_max_ms=timeouts.backoff_max_ms,
         fetch_max_bytes=plan.fetch_max_bytes,
+        fetch_snapshot_max_bytes=plan.snapshots.fetch_bytes,
         transaction_max_timeout_ms=plan.clients.transaction_timeout_ms,
     )
 
@@ -88,6 +94,7 @@ def node_config(node_id: NodeId, plan: Plan) -> NodeConfig:
         voters={voter: endpoint_of(voter) for voter in plan.voters},
         message_timestamp_after_max_ms=_ANY_TIMESTAMP_MS,
         queued_max_request_bytes=plan.queued_bytes,
+        cleanup_policy=plan.snapshots.policy,
     )
 
 
@@ -100,4 +107,18 @@ def _bootstrap_servers(plan: Plan) -> tuple[Endpoint, ...]:
 
 def view_of(log: Log) -> LogView:
     """Return the core's view of a recovered log."""
-    return LogView(start=log.start, end_offset=log.end_offset, epochs=log.epochs)
+    first_offset = None if log.head is None else log.first_offset
+    return LogView(start=log.start, first_offset=first_offset, end_offset=log.end_offset, epochs=log.epochs)
+
+
+def retention(plan: Plan) -> Retention:
+    """Return when nodes make snapshots, and what these replace."""
+    snapshots = plan.snapshots
+    return Retention(
+        policy=snapshots.policy,
+        bytes_between_snapshots=snapshots.bytes_between,
+        snapshot_interval_ms=snapshots.interval_ms,
+        min_cleanable_dirty_ratio=0,
+        retention_bytes=snapshots.retention_bytes,
+        retention_ms=-1,
+    )

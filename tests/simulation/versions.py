@@ -27,4 +27,4 @@ class Versions:
         """Return the version in which one node sends a request to the other."""
         api = api_of(request)
         is_old = one in self.old_nodes or other in self.old_nodes
-        return _OLD_VERSIONS[api.key] if is_old else api.versions.highest
+        return _OLD_VERSIONS.get(api.key, api.versions.highest) if is_old else api.versions.highest

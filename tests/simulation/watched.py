@@ -11,6 +11,7 @@ from raft.core.effects import (
     AppendLeaderChange,
     ControlBatch,
     Effect,
+    InstallSnapshot,
     ReadRange,
     SendRequest,
     SendResponse,
@@ -30,7 +31,7 @@ from raft.records.header import read_header
 from raft.runtime.engine import Engine, OnResponse
 from raft.runtime.replica_disk import ReplicaDisk
 from raft.storage.log import Log
-from raft.types import Batch
+from raft.types import Batch, Offset
 from tests.simulation.broken import ProcessEndedError
 from tests.simulation.event_loop import EventLoop
 from tests.simulation.invariants.observer import CoreRequest
@@ -38,6 +39,7 @@ from tests.simulation.log_model import Entry, LogModel
 from tests.simulation.step import Step, leadership_in
 
 if TYPE_CHECKING:
+    from tests.simulation.committed_log import CommittedLog
     from tests.simulation.invariants.watch import Watch
     from tests.simulation.machine import Machine
     from tests.simulation.timeline import Timeline
@@ -56,18 +58,28 @@ class WatchedCore(RaftCore):
         requests: the requests without a response, by their ids.
     """
 
-    def attach(self, machine: Machine, log: LogModel, loop: EventLoop, timeline: Timeline, watch: Watch) -> None:
+    def attach(
+        self,
+        machine: Machine,
+        log: LogModel,
+        committed: CommittedLog,
+        loop: EventLoop,
+        timeline: Timeline,
+        watch: Watch,
+    ) -> None:
         """Begin to report.
 
         Args:
             machine: the machine of the node.
             log: what the log holds at the start.
+            committed: what is committed.
             loop: the event loop of its process.
             timeline: the true time.
             watch: receives the events.
         """
         self._machine = machine
         self.log_model = log
+        self._committed = committed
         self._loop = loop
         self._timeline = timeline
         self._watch = watch
@@ -124,9 +136,26 @@ class WatchedCore(RaftCore):
                     appended += [self.log_model.append(self._with_bytes(batch)) for batch in batches]
                 case AppendLeaderChange():
                     appended.append(self.log_model.append(self._leader_change(effect)))
+                case InstallSnapshot(contents=contents):
+                    removed, added = self._follow_snapshot(contents.end.offset)
+                    truncated += removed
+                    appended += added
                 case _:
                     pass
         return truncated, appended
+
+    def _follow_snapshot(self, end_offset: Offset) -> tuple[list[Entry], list[Entry]]:
+        """Replace the model by the committed log up to the end of a snapshot; return what goes, and what comes."""
+        committed = self._committed.model
+        same = next(
+            (entry.header.end_offset for entry in reversed(self.log_model.entries) if committed.holds(entry)),
+            Offset(0),
+        )
+        removed = self.log_model.truncate(same)
+        added = committed.between(same, end_offset)
+        for entry in added:
+            self.log_model.add(entry)
+        return removed, added
 
     def _with_bytes(self, batch: Batch | ControlBatch) -> Batch:
         if isinstance(batch, Batch):

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from raft.storage.directory import ReplicaDirectory
-from raft.transactions import AbortedTransaction
-from raft.types import Batch, ElectionState, Offset
+from raft.transactions import AbortedTransaction, SnapshotSummary
+from raft.types import Batch, ElectionState, Offset, OffsetAndEpoch
 from tests.simulation.broken import BrokenInvariantError
+from tests.simulation.committed_log import CommittedLog
 from tests.simulation.log_model import Entry
 from tests.simulation.written_log import WrittenLog
 
@@ -23,6 +24,8 @@ class DirectoryListener:
         election_state_stored: called when an election state is durable.
         flush_done: called when more of the log may be durable.
         checkpoints_written: called when the checkpoints are durable.
+        snapshot_made: called when a snapshot of the log is on the disk.
+        log_cut: called when the log was cut.
     """
 
     append_begun: Callable[[list[Entry]], None]
@@ -30,6 +33,8 @@ class DirectoryListener:
     election_state_stored: Callable[[], None]
     flush_done: Callable[[], None]
     checkpoints_written: Callable[[], None]
+    snapshot_made: Callable[[OffsetAndEpoch], None]
+    log_cut: Callable[[OffsetAndEpoch], None]
 
 
 class WatchedDirectory(ReplicaDirectory):
@@ -41,16 +46,19 @@ class WatchedDirectory(ReplicaDirectory):
 
     truncations = 0
     _written: WrittenLog
+    _committed: CommittedLog
     _listener: DirectoryListener
 
-    def watch(self, written: WrittenLog, listener: DirectoryListener) -> None:
+    def watch(self, written: WrittenLog, committed: CommittedLog, listener: DirectoryListener) -> None:
         """Begin to report.
 
         Args:
             written: the model of the log.
+            committed: what is committed: the model of what a snapshot stands for.
             listener: the callbacks.
         """
         self._written = written
+        self._committed = committed
         self._listener = listener
 
     def append(self, batches: Sequence[Batch], aborted: Sequence[AbortedTransaction] = ()) -> bool:
@@ -66,6 +74,23 @@ class WatchedDirectory(ReplicaDirectory):
         super().truncate(end_offset)
         self._written.truncation_done(end_offset)
         self.truncations += 1
+
+    def install_snapshot(self, contents: SnapshotSummary) -> None:
+        """See `ReplicaDirectory.install_snapshot`."""
+        self._written.install_begun(self._committed.model.between(Offset(0), contents.end.offset))
+        super().install_snapshot(contents)
+        self._written.install_done()
+        self.truncations += 1
+
+    def cut(self, start: OffsetAndEpoch) -> None:
+        """See `ReplicaDirectory.cut`."""
+        super().cut(start)
+        self._listener.log_cut(start)
+
+    def finish_snapshot(self, snapshot: OffsetAndEpoch) -> None:
+        """See `ReplicaDirectory.finish_snapshot`."""
+        super().finish_snapshot(snapshot)
+        self._listener.snapshot_made(snapshot)
 
     def store_election_state(self, state: ElectionState, *, kraft_version: int = 0) -> None:
         """See `ReplicaDirectory.store_election_state`."""

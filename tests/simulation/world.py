@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from raft.client.settings import ClientSettings, ReadFrom
-from raft.types import NodeId
+from raft.types import CleanupPolicy, NodeId
 from tests.simulation.clients.caller import Caller
 from tests.simulation.clients.end_reader import EndReader
+from tests.simulation.clients.gap_readers import GapReader, GapStreamReader
 from tests.simulation.clients.keyed_writer import KeyedWriter
 from tests.simulation.clients.late_writer import LateWriter
 from tests.simulation.clients.multipart_writer import MultipartWriter
@@ -82,6 +83,7 @@ class World:
             run_log=self.run_log,
             marks=self.marks,
             watch=self._watch,
+            committed=self.committed,
             post_office=self.post_office,
             went_down=self._on_down,
             allows_halts=allows_halts,
@@ -183,15 +185,17 @@ class World:
     def _make_readers(self) -> list[Reader | StreamReader | EndReader]:
         plan = self.plan.clients
         readers: list[Reader | StreamReader | EndReader] = []
+        has_gaps = self.plan.snapshots.policy is not CleanupPolicy.NONE
+        reader, stream_reader = (GapReader, GapStreamReader) if has_gaps else (Reader, StreamReader)
         for number in range(plan.readers):
             name = f"reader {number}"
             readers.append(
-                Reader(name, self._caller(name), timeline=self.timeline, dice=self._dice(name), watch=self._watch)
+                reader(name, self._caller(name), timeline=self.timeline, dice=self._dice(name), watch=self._watch)
             )
         for number in range(plan.stream_readers):
             name = f"stream {number}"
             readers.append(
-                StreamReader(
+                stream_reader(
                     name,
                     self._client(read_from=self._dice(f"nodes of {name}").pick((ReadFrom.LEADER, ReadFrom.ANY))),
                     timeline=self.timeline,

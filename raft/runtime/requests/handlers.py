@@ -86,8 +86,6 @@ def handle(context: Context, caller: Caller, received: ReceivedRequest, respond:
             response = _immediate_response(context, caller, message, version)
             if response is not None:
                 respond(response)
-            elif isinstance(message, FetchSnapshotRequest):
-                fetch_snapshot(context, message, respond)
             else:
                 _submit_to_core(context, message, version, respond)
 
@@ -118,7 +116,10 @@ def _immediate_response(context: Context, caller: Caller, message: Message, vers
 
 
 def _submit_to_core(context: Context, message: Message, version: int, respond: Respond) -> None:
-    """Submit the request of another replica to the core. Its response has no records."""
+    """Submit the request of another replica to the core."""
+    if isinstance(message, FetchSnapshotRequest):
+        fetch_snapshot(context, message, respond)
+        return
 
     def on_response(effect: SendResponse) -> None:
         response = effect.response

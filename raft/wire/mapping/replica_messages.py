@@ -14,7 +14,7 @@ from raft.wire.mapping.partition import TopicPartition
 from raft.wire.messages.begin_quorum_epoch import BeginQuorumEpochRequest, BeginQuorumEpochResponse
 from raft.wire.messages.end_quorum_epoch import EndQuorumEpochRequest, EndQuorumEpochResponse
 from raft.wire.messages.fetch import FetchRequest, FetchResponse
-from raft.wire.messages.fetch_snapshot import FetchSnapshotResponse
+from raft.wire.messages.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
 from raft.wire.messages.vote import VoteRequest, VoteResponse
 
 
@@ -63,6 +63,8 @@ def request_from_wire(message: Message, version: int, ours: TopicPartition) -> c
             return elections.end_request_from_wire(message, ours)
         case FetchRequest():
             return fetches.replica_fetch_from_wire(message, version, ours)
+        case FetchSnapshotRequest():
+            return snapshots.snapshot_request_from_wire(message)
         case _:
             raise AssertionError(f"{type(message).__name__} is not a request between replicas")
 

@@ -17,7 +17,7 @@ from raft.types import Batch, LeaderAndEpoch, WriteCommit, WritePart, add_checks
 from raft.writers import PARTS_OF_A_WRITE, WriteKey
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.clients.our_client import OurClient
-from tests.simulation.clients.writer import Write, Writer, WriterWorld
+from tests.simulation.clients.writer import Write, Writer, WriterWorld, key_of
 
 _REPLAY_PERCENT = 15
 """How often a driver was restarted and replays a write that is committed."""
@@ -155,9 +155,16 @@ class MultipartWriter(Writer):
             sequence += len(taken)
         self._queue.append(_Attempt(job, job.run, task, producer_id, batches))
 
+    def _is_tombstone(self, value: bytes) -> bool:
+        """Return False: the values of a write are compared with those of its parts."""
+        return False
+
     def _part_batch(self, values: Sequence[bytes], producer_id: int, sequence: int) -> Batch:
         payload = build_batch(
-            [Record(value=value, timestamp_ms=self._wall_clock_ms) for value in values],
+            [
+                Record(key=key_of(value, self._plan.keys), value=value, timestamp_ms=self._wall_clock_ms)
+                for value in values
+            ],
             producer_id=producer_id,
             producer_epoch=0,
             base_sequence=sequence,

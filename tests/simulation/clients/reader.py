@@ -79,14 +79,13 @@ class Reader:
         self._timeline.after(_REQUEST_TIMEOUT_MS, lambda: self._on_silence(number))
 
     def _request(self) -> FetchRequest:
-        entries = self.log.entries
-        sends_last_epoch = bool(entries) and self._dice.draw(2) == 0
+        fetch_offset, last_epoch = self._fetch_from()
         max_bytes = self._dice.between(_MAX_BYTES)
         partition = FetchRequestPartition(
             partition=0,
             current_leader_epoch=self._epoch,
-            fetch_offset=self.log.end_offset,
-            last_fetched_epoch=entries[-1].header.epoch if sends_last_epoch else _UNKNOWN,
+            fetch_offset=fetch_offset,
+            last_fetched_epoch=last_epoch,
             partition_max_bytes=max_bytes,
         )
         return FetchRequest(
@@ -96,6 +95,12 @@ class Reader:
             isolation_level=self._isolation_level,
             topics=(FetchRequestTopic(topic=TOPIC, topic_id=TOPIC_ID, partitions=(partition,)),),
         )
+
+    def _fetch_from(self) -> tuple[Offset, int]:
+        """Return the offset of the next fetch, and the epoch of the record before; -1 for none."""
+        entries = self.log.entries
+        sends_last_epoch = bool(entries) and self._dice.draw(2) == 0
+        return self.log.end_offset, entries[-1].header.epoch if sends_last_epoch else _UNKNOWN
 
     def _on_silence(self, number: int) -> None:
         if number == self._request_number:

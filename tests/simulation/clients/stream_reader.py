@@ -72,15 +72,19 @@ class StreamReader:
 
     def _plan(self) -> None:
         self._max_records = 1 + self._dice.draw(_MAX_RECORDS) if self._dice.draw(2) else None
-        last = self.log.entry_holding(Offset(self._position - 1)) if self._position else None
         self._client.call(
             self._on_plan,
             self._on_error,
             calls.plan_batch,
             start_offset=self._position,
-            epoch=Epoch(0) if last is None else last.header.epoch,
+            epoch=self._last_epoch(),
             max_records=self._max_records,
         )
+
+    def _last_epoch(self) -> Epoch:
+        """Return the epoch of the record before the position; 0 if there is none."""
+        last = self.log.entry_holding(Offset(self._position - 1)) if self._position else None
+        return Epoch(0) if last is None else last.header.epoch
 
     def _on_plan(self, plan: BatchPlan) -> None:
         self._watch.batch_planned(self.name, self._position, plan)

@@ -18,7 +18,7 @@ from raft.wire.messages.produce import (
 )
 from raft.wire.messages.transactions import EndTxnRequest, EndTxnResponse
 from tests.simulation.clients.caller import Caller
-from tests.simulation.clients.writer import Write, Writer, WriterWorld
+from tests.simulation.clients.writer import Write, Writer, WriterWorld, key_of
 from tests.simulation.starting import TOPIC
 
 _PRODUCE_VERSION = 11
@@ -144,7 +144,10 @@ class TransactionalProducer(Writer):
 
     def _produce(self, instance: _Instance, values: list[bytes]) -> ProduceRequest:
         records = build_batch(
-            [Record(value=value, timestamp_ms=self._wall_clock_ms) for value in values],
+            [
+                Record(key=key_of(value, self._plan.keys), value=value, timestamp_ms=self._wall_clock_ms)
+                for value in values
+            ],
             producer_id=instance.producer_id,
             producer_epoch=instance.epoch,
             base_sequence=instance.sequence,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from zlib import crc32
 
 from raft.core.messages import AppendResponse
 from raft.defaults import WRITER_EXPIRATION_MS
@@ -19,6 +20,15 @@ from tests.simulation.watched import WALL_CLOCK_MS
 
 JUMP_MS = 2 * WRITER_EXPIRATION_MS
 """How far the clients' clocks jump ahead."""
+
+
+_TOMBSTONE_IN = 7
+"""One record in so many has no value."""
+
+
+def key_of(value: bytes, keys: int) -> bytes:
+    """Return the key of the record with this value, one of `keys`."""
+    return f"key {crc32(value[::-1]) % keys}".encode()
 
 
 @dataclass(slots=True, eq=False)
@@ -102,15 +112,26 @@ class Writer(ABC):
     def _batch_of(
         self, values: list[bytes], *, producer_id: int, producer_epoch: int, base_sequence: int, late_ms: int = 0
     ) -> Batch:
-        """Build a batch whose records have the timestamp of the writer's clock plus `late_ms`."""
+        """Build a batch whose records have the timestamp of the writer's clock plus `late_ms`; some have no value."""
         timestamp_ms = self._wall_clock_ms + late_ms
         payload = build_batch(
-            [Record(value=value, timestamp_ms=timestamp_ms) for value in values],
+            [
+                Record(
+                    key=key_of(value, self._plan.keys),
+                    value=None if self._is_tombstone(value) else value,
+                    timestamp_ms=timestamp_ms,
+                )
+                for value in values
+            ],
             producer_id=producer_id,
             producer_epoch=producer_epoch,
             base_sequence=base_sequence,
         )
         return Batch(header=read_header(payload), payload=payload)
+
+    def _is_tombstone(self, value: bytes) -> bool:
+        """Whether this value is left out, so that the record deletes its key."""
+        return self._plan.has_tombstones and crc32(value) % _TOMBSTONE_IN == 0
 
     @property
     def _wall_clock_ms(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from raft.types import CleanupPolicy
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.clients import (
     BatchPlansAreCorrect,
@@ -50,6 +51,12 @@ from tests.simulation.invariants.observer import Invariant
 from tests.simulation.invariants.peers import ForeignRequestsAreRefused, NoResponseHaltsPeers
 from tests.simulation.invariants.persistence import FetchOffsetIsDurable, RoleIsStored, StoredBeforeSent
 from tests.simulation.invariants.reads import ReadersFollowCommittedLog, ReadOffsetsStayValid, ReadsAreCommitted
+from tests.simulation.invariants.snapshots import (
+    CompactedReadsAreCommitted,
+    LogStartsAtASnapshot,
+    ReadersSeeTheState,
+    SnapshotsHoldTheState,
+)
 from tests.simulation.invariants.timers import (
     HighWatermarkIsSentInTime,
     LeaderWithoutMajorityResigns,
@@ -75,6 +82,7 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
     """
     votes = OneVotePerEpoch()
     return [
+        *_invariants_of_reads(plan.snapshots.policy, committed),
         EpochNeverFalls(),
         OneLeaderPerEpoch(),
         LeadershipEndsWithTheProcess(),
@@ -115,14 +123,25 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
         TimerIsNotLate(),
         ReadsFindRecords(),
         PageCacheIsForReaders(),
-        ReadsAreCommitted(committed),
-        ReadOffsetsStayValid(),
-        ReadersFollowCommittedLog(committed),
         SessionEpochNeverFalls(),
         WriteOutcomesAreCorrect(committed),
         BatchPlansAreCorrect(committed),
-        FoundOffsetsAreCorrect(committed),
         LatestIsLinearizable(committed),
-        ReadersSeeCommittedTransactions(committed),
-        PlannedBatchesHaveTheirRows(committed),
+        SnapshotsHoldTheState(plan.snapshots.policy, committed),
+        LogStartsAtASnapshot(committed),
     ]
+
+
+def _invariants_of_reads(policy: CleanupPolicy, committed: CommittedLog) -> list[Invariant]:
+    """Return what readers can rely on: of a log that is compacted or cut, they do not get every record."""
+    if policy is CleanupPolicy.NONE:
+        return [
+            ReadsAreCommitted(committed),
+            ReadOffsetsStayValid(),
+            ReadersFollowCommittedLog(committed),
+            FoundOffsetsAreCorrect(committed),
+            ReadersSeeCommittedTransactions(committed),
+            PlannedBatchesHaveTheirRows(committed),
+        ]
+    offsets = [ReadOffsetsStayValid()] if policy is CleanupPolicy.COMPACT else []
+    return [CompactedReadsAreCommitted(committed), ReadersSeeTheState(policy, committed), *offsets]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from raft.core.effects import AppendLeaderChange, SendRequest
-from raft.core.messages import FetchRequest
+from raft.core.messages import is_for_records
 from raft.core.roles import Candidate, Follower, Unattached
 from raft.types import ElectionState, Epoch, NodeId, ReplicaKey
 from tests.simulation.invariants.observer import Invariant
@@ -197,7 +197,7 @@ class ObserversOnlyFollow(Invariant):
 
     def request_sent(self, machine: Machine, order: SendRequest) -> None:
         if not machine.is_voter:
-            is_fetch = isinstance(order.request, FetchRequest)
+            is_fetch = is_for_records(order.request)
             self.require(is_fetch, "%s is an observer and sends %s", machine, order.request)
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn
 from raft.client.results import BatchPlan, FoundOffset
 from raft.core.effects import Effect, SendRequest, SendResponse
 from raft.core.events import AppendRequested, ProducerInitRequested, ReadIndexRequested, TransactionEndRequested
-from raft.core.messages import AppendResponse, ClientFetchRequest, Request, UnknownPartitionRequest
-from raft.types import Batch, Epoch, Offset
+from raft.core.messages import AppendResponse, ClientFetchRequest, IncomingRequest
+from raft.types import Batch, Epoch, Offset, OffsetAndEpoch
 from raft.writers import WriteId
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.log_model import Entry, LogModel
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from tests.simulation.machine import Machine
 
 CoreRequest = (
-    Request
-    | UnknownPartitionRequest
+    IncomingRequest
     | ClientFetchRequest
     | AppendRequested
     | ProducerInitRequested
@@ -66,6 +65,12 @@ class Observer:
 
     def checkpoints_written(self, machine: Machine) -> None:
         """Called when the checkpoints of a log are durable."""
+
+    def snapshot_made(self, machine: Machine, snapshot: OffsetAndEpoch) -> None:
+        """Called when a snapshot of a node's log is on its disk."""
+
+    def log_cut(self, machine: Machine, start: OffsetAndEpoch) -> None:
+        """Called when the log on a disk was cut."""
 
     def engine_waits(self, machine: Machine) -> None:
         """Called when an engine has done all that it had to do, and waits for an event or for its timer."""

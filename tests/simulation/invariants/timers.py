@@ -6,7 +6,13 @@ from dataclasses import dataclass
 
 from raft.core.effects import SendResponse
 from raft.core.events import RequestAbandoned, RequestReceived, ResponseReceived
-from raft.core.messages import EndQuorumEpochRequest, FetchRequest, FetchResponse
+from raft.core.messages import (
+    EndQuorumEpochRequest,
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+)
 from raft.core.roles import Follower, Leader
 from raft.errors import ErrorCode
 from raft.types import NodeId, Offset
@@ -17,7 +23,9 @@ from tests.simulation.step import Step
 
 
 class OnlyFetchesResetFetchTimeout(Invariant):
-    """Only a successful fetch extends a follower's fetch timeout; an EndQuorumEpoch request only shortens it."""
+    """Only a successful fetch of records or of a snapshot extends a follower's fetch timeout. An EndQuorumEpoch request
+    only shortens it.
+    """
 
     rules = ("TIMER-2", "BEGIN-8", "END-8")
 
@@ -30,7 +38,9 @@ class OnlyFetchesResetFetchTimeout(Invariant):
             return
         if after.fetch_deadline_ms != before.fetch_deadline_ms:
             match step.event:
-                case ResponseReceived(response=FetchResponse(error=ErrorCode.NONE)):
+                case ResponseReceived(
+                    response=FetchResponse(error=ErrorCode.NONE) | FetchSnapshotResponse(error=ErrorCode.NONE)
+                ):
                     pass
                 case RequestReceived(request=EndQuorumEpochRequest()):
                     is_less = (
@@ -70,7 +80,9 @@ class LeaderWithoutMajorityResigns(Invariant):
         leader = self._leaders.setdefault(leader_id, _Leader(now_ms, dict.fromkeys(self._voters, now_ms)))
         leader.longest_gap_ms = max(leader.longest_gap_ms, now_ms - leader.last_step_ms)
         leader.last_step_ms = leader.fetched_ms[leader_id] = now_ms
-        if isinstance(step.event, RequestReceived) and isinstance(step.event.request, FetchRequest):
+        if isinstance(step.event, RequestReceived) and isinstance(
+            step.event.request, FetchRequest | FetchSnapshotRequest
+        ):
             voter = step.event.request.replica.node_id
             if voter in leader.fetched_ms:
                 leader.fetched_ms[voter] = now_ms

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from raft.client.results import BatchPlan, FoundOffset
 from raft.core.effects import Effect, SendRequest, SendResponse
 from raft.core.messages import AppendResponse
-from raft.types import Batch, Epoch, Offset
+from raft.types import Batch, Epoch, Offset, OffsetAndEpoch
 from raft.writers import WriteId
 from tests.simulation.clients.transactional_producer import Transaction
 from tests.simulation.invariants.observer import CoreRequest, Observer
@@ -46,6 +46,8 @@ class Watch(Observer):
         self._for_file_append_begun = overriding("file_append_begun")
         self._for_log_flushed = overriding("log_flushed")
         self._for_checkpoints_written = overriding("checkpoints_written")
+        self._for_snapshot_made = overriding("snapshot_made")
+        self._for_log_cut = overriding("log_cut")
         self._for_engine_waits = overriding("engine_waits")
         self._for_effect_begun = overriding("effect_begun")
         self._for_request_sent = overriding("request_sent")
@@ -115,6 +117,14 @@ class Watch(Observer):
     def checkpoints_written(self, machine: Machine) -> None:
         for call in self._for_checkpoints_written:
             call(machine)
+
+    def snapshot_made(self, machine: Machine, snapshot: OffsetAndEpoch) -> None:
+        for call in self._for_snapshot_made:
+            call(machine, snapshot)
+
+    def log_cut(self, machine: Machine, start: OffsetAndEpoch) -> None:
+        for call in self._for_log_cut:
+            call(machine, start)
 
     def engine_waits(self, machine: Machine) -> None:
         for call in self._for_engine_waits:

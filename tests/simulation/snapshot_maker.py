@@ -1,0 +1,79 @@
+"""Makes snapshots in virtual time, as the child process of a node does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+
+from raft.compaction import SnapshotOrder, make_snapshot
+from raft.compaction.python_compactor import PythonCompactor
+from raft.errors import StorageError
+from tests.memory_files.files import PowerCutError
+from tests.simulation.dice import Dice
+from tests.simulation.event_loop import EventLoop
+from tests.simulation.lossy_disk import LossyDisk
+from tests.simulation.plan import SnapshotPlan
+from tests.simulation.starting import DIRECTORY
+from tests.simulation.timeline import Rank, Timeline
+
+_PIECES = 8
+"""A snapshot takes as many turns, unless it is larger."""
+
+
+class SimulatedSnapshotMaker:
+    """See `SnapshotMaker`. A snapshot is made in several turns, between which the node does other things.
+
+    Args:
+        files: the disk of the machine.
+        loop: the event loop of the node.
+        timeline: virtual time.
+        dice: draws how long it takes.
+        plan: how long it may take.
+        is_over: whether the process has ended.
+        power_failed: called when a planned power cut has come.
+    """
+
+    def __init__(
+        self,
+        files: LossyDisk,
+        loop: EventLoop,
+        timeline: Timeline,
+        dice: Dice,
+        plan: SnapshotPlan,
+        *,
+        is_over: Callable[[], bool],
+        power_failed: Callable[[], None],
+    ) -> None:
+        self._files = files
+        self._loop = loop
+        self._timeline = timeline
+        self._dice = dice
+        self._plan = plan
+        self._is_over = is_over
+        self._power_failed = power_failed
+
+    def make(self, order: SnapshotOrder, done: Callable[[str | None], None]) -> None:
+        """See `SnapshotMaker.make`."""
+        compactor = PythonCompactor(
+            now_ms=self._loop.wall_clock_ms(), delete_retention_ms=self._plan.delete_retention_ms
+        )
+        making = make_snapshot(self._files, DIRECTORY, order, compactor)
+        turn_ms = self._dice.between(self._plan.make_ms) // _PIECES
+        self._timeline.after(turn_ms, lambda: self._go_on(making, done, turn_ms), Rank.DISK)
+
+    def _go_on(self, making: Generator[None, None, None], done: Callable[[str | None], None], turn_ms: int) -> None:
+        if self._is_over():
+            making.close()
+            return
+        try:
+            next(making)
+        except StopIteration:
+            self._loop.post(lambda: done(None))
+        except StorageError as error:
+            # The error is that of another process: it ends this snapshot, and not the node.
+            self._files.disk_error = None
+            problem = str(error)
+            self._loop.post(lambda: done(problem))
+        except PowerCutError:
+            self._power_failed()
+        else:
+            self._timeline.after(turn_ms, lambda: self._go_on(making, done, turn_ms), Rank.DISK)
