@@ -11,6 +11,7 @@ from operator import attrgetter
 from raft.compaction.batch_runs import Run, compressed, runs_of
 from raft.compaction.compactor import Compactor
 from raft.errors import DecodeError, StorageError
+from raft.records.batch import build_empty_batch
 from raft.records.compression import Compression
 from raft.records.stored_header import StoredHeader
 from raft.snapshots import footer_batch, state_batches
@@ -80,6 +81,9 @@ def make_snapshot(
                     output.retain(run)
                     yield
                 output.finish_batch()
+                # With it, a reader that finds no more records gets to the end of the snapshot.
+                last = Offset(order.end.offset - 1)
+                output.write(build_empty_batch(base_offset=last, last_offset_delta=0, epoch=order.end.epoch))
             output.write(footer_batch(order.end.epoch))
             output.close()
         except BaseException:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from raft.core.effects import ReadRange
@@ -23,7 +23,7 @@ class PiecewiseRead(Generic[Result]):
         jobs: does one job for each piece.
         read: the range of the records.
         parse: called with all records and the log on the worker of the disk; with empty bytes if a snapshot has
-            replaced the records.
+            replaced the records, and has none of them.
         done: called on the scheduler with the result of `parse`.
     """
 
@@ -39,11 +39,10 @@ class PiecewiseRead(Generic[Result]):
         self._jobs = jobs
         self._parse = parse
         self._done = done
+        self._read = read
         self._found: list[bytes] = []
         self._start: OffsetAndEpoch | None = None
-        self._pieces = log.pieces(
-            read.start_offset, max_bytes=read.max_bytes, end_offset=read.end_offset, piece_bytes=_PIECE_BYTES
-        )
+        self._pieces: Iterator[bytes] = iter(())
 
     def read_next(self) -> None:
         """Queue the job that reads the next piece."""
@@ -51,14 +50,20 @@ class PiecewiseRead(Generic[Result]):
 
     def _read_piece(self) -> tuple[Result] | None:
         """Read a piece; return the result of `parse` after the last piece, None before."""
-        if self._start is None:
-            self._start = self._log.start
+        if self._start != self._log.start:
+            # This is the first piece, or a snapshot has replaced the start of the log since.
+            self._start, self._found, self._pieces = self._log.start, [], self._begin()
         piece = next(self._pieces, b"")
         self._found.append(piece)
         if len(piece) == _PIECE_BYTES:
             return None
-        is_there = self._start == self._log.start
-        return (self._parse(b"".join(self._found) if is_there else b"", self._log),)
+        return (self._parse(b"".join(self._found), self._log),)
+
+    def _begin(self) -> Iterator[bytes]:
+        read = self._read
+        return self._log.pieces(
+            read.start_offset, max_bytes=read.max_bytes, end_offset=read.end_offset, piece_bytes=_PIECE_BYTES
+        )
 
     def _on_piece(self, found: tuple[Result] | None) -> None:
         if found is None:

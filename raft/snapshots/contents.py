@@ -11,12 +11,11 @@ from raft.records.control_messages import SnapshotHeaderRecord
 from raft.records.header import HEADER, batch_size_bytes
 from raft.records.split import walk_batches
 from raft.snapshots.offset_index import SnapshotIndex
-from raft.snapshots.state_batches import read_state
+from raft.snapshots.state_batches import NO_STATE, read_state
 from raft.transactions import SnapshotSummary
 from raft.types import Batch, BatchHeader, ControlType, Offset, OffsetAndEpoch
 
 _FOOTER = (ControlType.SNAPSHOT_FOOTER,)
-_STATE_TYPES = ((), (ControlType.TRANSACTIONAL_ID,), (ControlType.WRITE_COMMIT,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +45,7 @@ class SnapshotScan:
         self._unread = bytearray()
         self._position = 0
         self._log_time_ms: int | None = None
+        self._state_count = NO_STATE
         self._state: list[BatchHeader] = []
         self._records: _Records | None = None
         self._has_footer = False
@@ -96,15 +96,15 @@ class SnapshotScan:
     def _add(self, batch: Batch) -> None:
         header = batch.header
         if self._log_time_ms is None:
-            self._log_time_ms = _log_time_ms(batch)
+            self._log_time_ms, self._state_count = _log_time_ms(batch), header.base_sequence
             return
         if self._has_footer:
             raise DecodeError(f"a batch at offset {header.base_offset} follows the footer of a snapshot")
-        if self._records is None and _is_state(header):
+        if len(self._state) < self._state_count:
             self._state.append(header)
             return
         if self._records is None:
-            self._records = _Records(self._end, self._state, self._position)
+            self._records = _Records(self._end, self._position, have_own_offsets=self._state_count != NO_STATE)
         if header.control_types == _FOOTER:
             self._has_footer = True
         else:
@@ -116,14 +116,13 @@ class _Records:
 
     Args:
         end: of the snapshot.
-        state: the headers of the batches before.
         position: of the first of them.
+        have_own_offsets: whether they have the offsets that they had in the log; not in a snapshot of Kafka.
     """
 
-    def __init__(self, end: OffsetAndEpoch, state: list[BatchHeader], position: int) -> None:
+    def __init__(self, end: OffsetAndEpoch, position: int, *, have_own_offsets: bool) -> None:
         self._end = end
-        # Only this project's snapshots name epochs. The records of a snapshot of Kafka have other offsets there.
-        self.have_own_offsets = any(_is_epoch(header) for header in state)
+        self.have_own_offsets = have_own_offsets
         self._next_offset = Offset(0)
         self.index = SnapshotIndex(start_position=position, first_offset=end.offset)
 
@@ -138,7 +137,7 @@ class _Records:
             )
         self._next_offset = header.end_offset
         if self.index.is_empty:
-            self.index.first_offset = next(read_records(batch.payload)).offset
+            self.index.first_offset = next((record.offset for record in read_records(batch.payload)), self._end.offset)
         self.index.note(header)
 
 
@@ -149,11 +148,3 @@ def _log_time_ms(first: Batch) -> int:
         if isinstance(value, SnapshotHeaderRecord):
             return value.last_contained_log_timestamp
     raise DecodeError("snapshot without a header")
-
-
-def _is_state(header: BatchHeader) -> bool:
-    return header.control_types in _STATE_TYPES and (header.is_control or not header.record_count)
-
-
-def _is_epoch(header: BatchHeader) -> bool:
-    return not header.is_control and header.producer_id is None

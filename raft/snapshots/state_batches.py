@@ -1,5 +1,7 @@
 """The batches of a snapshot that are not records: header, epochs, writers, transactional ids and footer.
 
+The base sequence of the header's batch is the number of batches of state that follow it; -1 in a snapshot of Kafka.
+
 An empty batch has the fields of a batch header and no record, as Kafka's log cleaner leaves one for the last sequence
 number of a producer:
 
@@ -18,7 +20,7 @@ recognised by its key and its number of records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from raft.codec import encode
 from raft.errors import DecodeError
@@ -50,27 +52,29 @@ from raft.writers import History, TableImage, Written
 from raft.writers.expiry import NO_LOG_TIME_MS
 
 _VERSION = 0
+NO_STATE = -1
+"""The base sequence of the header of a snapshot of Kafka."""
+
 _FIRST_LOG_TIME_MS = 0
 """The first log time after a snapshot: before every timestamp, because each written batch has its own in the file."""
 
 
-def state_batches(state: SnapshotSummary) -> Iterator[bytes]:
-    """Yield the batches before the records, the header first."""
-    writers = state.producers.writers
-    header = SnapshotHeaderRecord(version=_VERSION, last_contained_log_timestamp=writers.log_time_ms)
-    yield _control_batch(ControlType.SNAPSHOT_HEADER, encode(header, _VERSION), state.end.epoch, writers.log_time_ms)
-    for start in state.epochs:
-        yield build_empty_batch(base_offset=start.start_offset, last_offset_delta=0, epoch=start.epoch)
+def state_batches(state: SnapshotSummary) -> list[bytes]:
+    """Return the batches before the records, the header first."""
+    writers, transactions, epoch = state.producers.writers, state.producers.transactions, state.end.epoch
+    batches = [
+        build_empty_batch(base_offset=start.start_offset, last_offset_delta=0, epoch=start.epoch)
+        for start in state.epochs
+    ]
     for producer_id, history in writers.histories.items():
-        for written in history:
-            yield _written_batch(producer_id, written, writers.first_log_time_ms, state.end.epoch)
-    transactions = state.producers.transactions
-    for transaction in transactions.transactions:
-        yield _open_transaction_batch(transaction, state.end.epoch)
-    for commit in transactions.commits:
-        yield _commit_batch(commit, state.end.epoch)
-    for producer in transactions.producers:
-        yield _transactional_id_batch(producer, state.end.epoch)
+        batches += [_written_batch(producer_id, written, writers.first_log_time_ms, epoch) for written in history]
+    batches += [_open_transaction_batch(transaction, epoch) for transaction in transactions.transactions]
+    batches += [_commit_batch(commit, epoch) for commit in transactions.commits]
+    batches += [_transactional_id_batch(producer, epoch) for producer in transactions.producers]
+    header = SnapshotHeaderRecord(version=_VERSION, last_contained_log_timestamp=writers.log_time_ms)
+    value = encode(header, _VERSION)
+    kind = ControlType.SNAPSHOT_HEADER
+    return [_control_batch(kind, value, epoch, writers.log_time_ms, state_count=len(batches)), *batches]
 
 
 def footer_batch(epoch: Epoch) -> bytes:
@@ -121,9 +125,11 @@ def read_state(
     )
 
 
-def _control_batch(kind: ControlType, value: bytes, epoch: Epoch, timestamp_ms: int) -> bytes:
+def _control_batch(
+    kind: ControlType, value: bytes, epoch: Epoch, timestamp_ms: int, *, state_count: int = NO_STATE
+) -> bytes:
     record = Record(key=write_control_key(kind), value=value, timestamp_ms=timestamp_ms)
-    return build_batch([record], epoch=epoch, is_control=True)
+    return build_batch([record], epoch=epoch, base_sequence=state_count, is_control=True)
 
 
 def _written_batch(producer_id: int, written: Written, first_log_time_ms: int, epoch: Epoch) -> bytes:

@@ -37,6 +37,7 @@ PART_SUFFIX = ".part"
 MAKING_SUFFIX = ".making"
 
 _READ_BYTES = 1 << 20
+_MOST_SERVED = 4
 _INSTALLING_SUFFIX = ".installing"
 _SNAPSHOT_FILE = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
 _INSTALLING_FILE = re.compile(_SNAPSHOT_FILE.pattern + r"\.installing")
@@ -57,6 +58,7 @@ class SnapshotFolder:
         self._part: File | None = None
         self._scan = SnapshotScan(LOG_BEGIN)
         self._damage: DecodeError | None = None
+        self._served: dict[OffsetAndEpoch, File] = {}
 
     # Whole snapshots
 
@@ -80,13 +82,20 @@ class SnapshotFolder:
         finally:
             file.close()
 
-    def read(self, snapshot: OffsetAndEpoch, position: int, size_bytes: int) -> bytes:
-        """Return a piece of a whole snapshot; shorter only at its end."""
-        file = self._files.open(self._name(snapshot))
-        try:
-            return file.read(position, size_bytes)
-        finally:
-            file.close()
+    def serve(self, snapshot: OffsetAndEpoch) -> File | None:
+        """Return the file of a whole snapshot, to be read by a replica piece by piece; None if there is none.
+
+        The last ones stay open. So a replica can load one to its end, although newer ones have replaced it meanwhile.
+        """
+        file = self._served.pop(snapshot, None)
+        if file is None:
+            if not self._files.exists(self._name(snapshot)):
+                return None
+            file = self._files.open(self._name(snapshot))
+        self._served[snapshot] = file
+        if len(self._served) > _MOST_SERVED:
+            self._served.pop(next(iter(self._served))).close()
+        return file
 
     def summary(self, snapshot: OffsetAndEpoch) -> SnapshotSummary:
         """Return the state in a whole snapshot; its records are not read.
@@ -167,7 +176,7 @@ class SnapshotFolder:
             piece: its bytes.
         """
         if position == 0:
-            self.close()
+            self._end_download()
             self._part = self._files.create(self._name(snapshot) + PART_SUFFIX)
             self._scan, self._damage = SnapshotScan(snapshot), None
         part = self._part
@@ -201,7 +210,7 @@ class SnapshotFolder:
         """Flush a whole snapshot and mark it as about to replace the log; return when that is on the disk."""
         assert self._part is not None, "its pieces were stored"
         self._part.flush()
-        self.close()
+        self._end_download()
         name = self._name(snapshot)
         self._files.rename(name + PART_SUFFIX, name + _INSTALLING_SUFFIX)
         self._files.sync_directory(self._directory)
@@ -218,7 +227,13 @@ class SnapshotFolder:
         self._files.sync_directory(self._directory)
 
     def close(self) -> None:
-        """End a download that is not complete."""
+        """End a download that is not complete, and close all files."""
+        self._end_download()
+        for file in self._served.values():
+            file.close()
+        self._served.clear()
+
+    def _end_download(self) -> None:
         if self._part is not None:
             self._part.close()
             self._part = None

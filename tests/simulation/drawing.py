@@ -144,7 +144,7 @@ def _draw_snapshots(seed: int) -> SnapshotPlan:
         retention_bytes=dice.pick((0, 2_000, 10_000)),
         delete_retention_ms=dice.pick((0, 3_000, 86_400_000)),
         make_ms=dice.pick(((0, 0), (5, 100), (100, 3_000))),
-        fetch_bytes=dice.pick((1, 300, 1 << 20)),
+        fetch_bytes=dice.pick((200, 1_000, 1 << 20)),
     )
 
 

@@ -141,6 +141,7 @@ class _ClientFetch:
         self._deadline_ms = context.scheduler.now_ms() + _wait_ms(request)
         self._permit: Permit | None = None
         self._is_forgotten = False
+        self._is_read_empty = False
 
     def submit(self) -> None:
         """Submit the request to the core."""
@@ -199,11 +200,12 @@ class _ClientFetch:
     def _submit_again(self, found: _Found, readable_bytes: int) -> bool:
         """Submit the request again if more records may come in time; return whether that was done."""
         left_ms = self._deadline_ms - self._context.scheduler.now_ms()
-        if not found.records:
-            # A snapshot has replaced the records. The core responds with the error.
-            self._core_request = replace(self._core_request, max_wait_ms=max(left_ms, 0))
-        elif found.is_everything and left_ms > 0:
-            missing_bytes = self._min_bytes - len(found.records)
+        if left_ms <= 0 and not found.records and not self._is_read_empty:
+            # A snapshot has replaced the records. Perhaps the core responds with an error now.
+            self._is_read_empty = True
+            self._core_request = replace(self._core_request, max_wait_ms=0)
+        elif left_ms > 0 and (found.is_everything or not found.records):
+            missing_bytes = max(self._min_bytes - len(found.records), 1)
             self._core_request = replace(
                 self._core_request, max_wait_ms=left_ms, wait_until_bytes=readable_bytes + missing_bytes
             )

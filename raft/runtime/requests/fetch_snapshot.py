@@ -82,14 +82,13 @@ class _FetchSnapshot:
         max_bytes = min(max(request.max_bytes, 1), self._context.config.fetch_snapshot_max_bytes)
 
         def read(directory: ReplicaDirectory) -> tuple[CoreResponse, ErrorCode]:
-            snapshots = directory.snapshots
-            if request.snapshot not in snapshots.whole():
+            file = directory.snapshots.serve(request.snapshot)
+            if file is None or not request.snapshot.offset:
                 return response, ErrorCode.SNAPSHOT_NOT_FOUND
-            size_bytes = snapshots.size_bytes(request.snapshot)
-            if not 0 <= request.position < size_bytes:
+            if not 0 <= request.position < file.size_bytes:
                 return response, ErrorCode.POSITION_OUT_OF_RANGE
-            piece = snapshots.read(request.snapshot, request.position, max_bytes)
-            return replace(response, size_bytes=size_bytes, piece=piece), ErrorCode.NONE
+            piece = file.read(request.position, max_bytes)
+            return replace(response, size_bytes=file.size_bytes, piece=piece), ErrorCode.NONE
 
         def on_read(result: tuple[CoreResponse, ErrorCode]) -> None:
             self._send(*result)

@@ -42,7 +42,9 @@ class ReadsFindRecords(Invariant):
     rules = ("FETCH-10",)
 
     def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
-        self.require(bool(records) or order.read is None, "%s reads no records for %s", machine, order.read)
+        # A snapshot has gaps, and some of its records may not be stable on this node yet.
+        is_in_log = order.read is not None and order.read.start_offset >= machine.core.log.start_offset
+        self.require(bool(records) or not is_in_log, "%s reads no records for %s", machine, order.read)
 
 
 class PageCacheIsForReaders(Invariant):
