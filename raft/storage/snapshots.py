@@ -38,7 +38,7 @@ MAKING_SUFFIX = ".making"
 
 _READ_BYTES = 1 << 20
 _MOST_SERVED = 4
-_INSTALLING_SUFFIX = ".installing"
+INSTALLING_SUFFIX = ".installing"
 _SNAPSHOT_FILE = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
 _INSTALLING_FILE = re.compile(_SNAPSHOT_FILE.pattern + r"\.installing")
 _INDEX_FILE = re.compile(_SNAPSHOT_FILE.pattern + r"\.offsets")
@@ -212,7 +212,7 @@ class SnapshotFolder:
         self._part.flush()
         self._end_download()
         name = self._name(snapshot)
-        self._files.rename(name + PART_SUFFIX, name + _INSTALLING_SUFFIX)
+        self._files.rename(name + PART_SUFFIX, name + INSTALLING_SUFFIX)
         self._files.sync_directory(self._directory)
 
     def interrupted_install(self) -> OffsetAndEpoch | None:
@@ -223,7 +223,7 @@ class SnapshotFolder:
     def finish_install(self, snapshot: OffsetAndEpoch) -> None:
         """Give a snapshot its final name after the old log is removed; return when that is on the disk."""
         name = self._name(snapshot)
-        self._files.rename(name + _INSTALLING_SUFFIX, name)
+        self._files.rename(name + INSTALLING_SUFFIX, name)
         self._files.sync_directory(self._directory)
 
     def close(self) -> None:

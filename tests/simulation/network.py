@@ -100,6 +100,10 @@ class Network:
             )
         return Fate.CARRIED
 
+    def damages(self) -> bool:
+        """Draw whether a response arrives damaged."""
+        return not self._faults_ended and self._dice.chance(self._plan.damage_percent)
+
     def damaged(self, records: bytes) -> bytes:
         """Return the records of a response as they arrive: some are truncated, some have a flipped bit.
 
@@ -107,7 +111,7 @@ class Network:
         that change while they are sent (KAFKA-18723).
         """
         dice = self._dice
-        if self._faults_ended or not dice.chance(self._plan.damage_percent):
+        if not self.damages():
             return records
         if dice.draw(2):
             self._marks.count(Mark.RESPONSE_TRUNCATED)

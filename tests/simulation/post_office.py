@@ -17,6 +17,7 @@ from raft.types import Endpoint, NodeId
 from raft.wire.frames import ReceivedRequest, decode_request, decode_response, encode_request
 from raft.wire.mapping.replica_messages import api_of, request_from_wire, request_to_wire, response_from_wire
 from raft.wire.messages.fetch import FetchResponse
+from raft.wire.messages.fetch_snapshot import FetchSnapshotResponse
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.connections import Connection, ConnectionKind
 from tests.simulation.dice import Dice
@@ -217,12 +218,26 @@ class PostOffice:
         self._network.carry(message, lambda: self.fail(round_trip))
 
     def damaged(self, round_trip: RoundTrip, response: WireMessage) -> WireMessage:
-        """Return a response as it arrives: a fetch response to another node may have damaged records."""
+        """Return a response as it arrives: one to another node may have damaged records, or a damaged snapshot."""
+        if isinstance(response, FetchSnapshotResponse):
+            return self._with_damaged_snapshot(response)
         if not isinstance(round_trip.request, FetchRequest) or not isinstance(response, FetchResponse):
             return response
         before = [[partition.records for partition in topic.partitions] for topic in response.responses]
         after = [[self._network.damaged(records) if records else records for records in topic] for topic in before]
         return response if after == before else _with_records(response, after)
+
+    def _with_damaged_snapshot(self, response: FetchSnapshotResponse) -> FetchSnapshotResponse:
+        """Return a response with a snapshot; the last byte of one that is sent as a whole may be damaged."""
+        pieces = [(topic, partition) for topic in response.topics for partition in topic.partitions]
+        if not pieces:
+            return response
+        ((topic, partition),) = pieces
+        piece = partition.unaligned_records
+        if not piece or len(piece) < partition.size or not self._network.damages():
+            return response
+        damaged = replace(partition, unaligned_records=piece[:-1] + bytes([piece[-1] ^ 1]))
+        return replace(response, topics=(replace(topic, partitions=(damaged,)),))
 
     # Delivery
 

@@ -8,6 +8,7 @@ from raft.compaction import SnapshotOrder, make_snapshot
 from raft.compaction.python_compactor import PythonCompactor
 from raft.errors import StorageError
 from tests.memory_files.files import PowerCutError
+from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.dice import Dice
 from tests.simulation.event_loop import EventLoop
 from tests.simulation.lossy_disk import LossyDisk
@@ -58,9 +59,23 @@ class SimulatedSnapshotMaker:
         )
         making = make_snapshot(self._files, DIRECTORY, order, compactor)
         turn_ms = self._dice.between(self._plan.make_ms) // _PIECES
-        self._timeline.after(turn_ms, lambda: self._go_on(making, done, turn_ms), Rank.DISK)
 
-    def _go_on(self, making: Generator[None, None, None], done: Callable[[str | None], None], turn_ms: int) -> None:
+        def go_on() -> None:
+            self._go_on(order, making, done, lambda: self._timeline.after(turn_ms, go_on, Rank.DISK))
+
+        self._timeline.after(turn_ms, go_on, Rank.DISK)
+
+    def _has_all(self, order: SnapshotOrder) -> bool:
+        """Whether the segments are there: no snapshot of another node has replaced them."""
+        return all(self._files.exists(f"{DIRECTORY}/{base_offset:020d}.log") for base_offset in order.segments)
+
+    def _go_on(
+        self,
+        order: SnapshotOrder,
+        making: Generator[None, None, None],
+        done: Callable[[str | None], None],
+        again: Callable[[], None],
+    ) -> None:
         if self._is_over():
             making.close()
             return
@@ -69,6 +84,8 @@ class SimulatedSnapshotMaker:
         except StopIteration:
             self._loop.post(lambda: done(None))
         except StorageError as error:
+            if self._files.disk_error is None and self._has_all(order):
+                raise BrokenInvariantError("SnapshotsAreMade", ("SNAPSHOT-1",), str(error)) from error
             # The error is that of another process: it ends this snapshot, and not the node.
             self._files.disk_error = None
             problem = str(error)
@@ -76,4 +93,4 @@ class SimulatedSnapshotMaker:
         except PowerCutError:
             self._power_failed()
         else:
-            self._timeline.after(turn_ms, lambda: self._go_on(making, done, turn_ms), Rank.DISK)
+            again()

@@ -36,6 +36,7 @@ from tests.simulation.plan import Plan
 from tests.simulation.post_office import PostOffice
 from tests.simulation.run_log import RunLog
 from tests.simulation.run_logger import RunLogger
+from tests.simulation.snapshot_marks import SnapshotMarkObserver
 from tests.simulation.starting import endpoint_of
 from tests.simulation.timeline import Timeline
 from tests.simulation.transaction_marks import TransactionMarkObserver
@@ -135,6 +136,7 @@ class World:
             RunLogger(self.run_log),
             MarkObserver(self.marks, self.machines, self.committed),
             TransactionMarkObserver(self.marks),
+            SnapshotMarkObserver(self.marks, self.committed),
             *all_invariants(self.plan, self.machines, self.committed),
         ]
 

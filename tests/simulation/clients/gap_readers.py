@@ -15,9 +15,12 @@ from raft.wire.messages.fetch import FetchResponsePartition
 from tests.simulation.clients.reader import Reader
 from tests.simulation.clients.stream_reader import StreamReader
 
+_AGAIN_PERCENT = 3
+"""How often a reader begins again."""
+
 
 class GapReader(Reader):
-    """A Kafka consumer that goes on at the start of the log when that has moved past it."""
+    """A Kafka consumer that goes on at the start of the log when that has moved past it, and sometimes begins again."""
 
     _position = Offset(0)
 
@@ -27,6 +30,8 @@ class GapReader(Reader):
         return self._position
 
     def _fetch_from(self) -> tuple[Offset, int]:
+        if self._dice.chance(_AGAIN_PERCENT):
+            self._position = Offset(0)
         return self._position, -1
 
     def _choose(self, partition: FetchResponsePartition, former_id: int, *, is_old: bool) -> None:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from raft.core.effects import AppendLeaderChange, Effect, FlushLog, StoreElectionState, TruncateLog
+from raft.core.effects import (
+    AppendLeaderChange,
+    CutLog,
+    Effect,
+    FlushLog,
+    InstallSnapshot,
+    RollLog,
+    StoreElectionState,
+    StoreSnapshotPiece,
+    TruncateLog,
+)
 from tests.memory_files.files import Call
 from tests.simulation.faults.kinds import Fault
 from tests.simulation.faults.nemesis import Nemesis
@@ -13,7 +23,16 @@ _DISK_CALLS = 40
 _DISK_CALLS_OF_START = 12
 _TRUNCATE_CALLS = 4
 _EFFECTS = 8
-_RARE_EFFECTS = (StoreElectionState, AppendLeaderChange, TruncateLog, FlushLog)
+_RARE_EFFECTS = (
+    StoreElectionState,
+    AppendLeaderChange,
+    TruncateLog,
+    FlushLog,
+    RollLog,
+    CutLog,
+    StoreSnapshotPiece,
+    InstallSnapshot,
+)
 
 
 class Crashes(Nemesis):

@@ -20,6 +20,7 @@ from raft.storage.files import File, Files, join
 from raft.storage.producer_snapshots import ProducerSnapshots
 from raft.storage.segment import LOG_SUFFIX
 from raft.storage.snapshots import SnapshotFolder
+from raft.storage.spans import end_offset_of
 from raft.transactions import AbortedTransaction, SnapshotSummary
 from raft.types import EpochStart, Offset, OffsetAndEpoch
 
@@ -81,9 +82,10 @@ def make_snapshot(
                     output.retain(run)
                     yield
                 output.finish_batch()
-                # With it, a reader that finds no more records gets to the end of the snapshot.
                 last = Offset(order.end.offset - 1)
-                output.write(build_empty_batch(base_offset=last, last_offset_delta=0, epoch=order.end.epoch))
+                if output.last_offset < last:
+                    # With it, a reader that finds no more records gets to the end of the snapshot.
+                    output.write(build_empty_batch(base_offset=last, last_offset_delta=0, epoch=order.end.epoch))
             output.write(footer_batch(order.end.epoch))
             output.close()
         except BaseException:
@@ -149,6 +151,8 @@ class _Output:
         self._codec = Compression.NONE
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
+        self.last_offset = Offset(-1)
+        """Of the last record that was written."""
 
     def write(self, batches: bytes) -> None:
         """Write whole batches."""
@@ -180,6 +184,7 @@ class _Output:
 
     def _write_records(self, batches: bytes) -> None:
         if batches:
+            self.last_offset = Offset(end_offset_of(batches) - 1)
             self.write(compressed(batches, self._codec) if self._codec else batches)
 
     def _write_waiting(self) -> None:
