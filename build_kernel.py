@@ -1,6 +1,7 @@
 """Build hook: compiles what is written in C with the compiler that ziglang brings, into any kind of wheel.
 
     raft/records/scanner.c         checks the records that a node takes
+    raft/compaction/compactor.c    finds the newest record of each key
     datasource/columns/kernel.c    makes columns of records, and records of columns
 
 The libraries have no Python ABI, so one wheel a platform serves every Python version. They are built for the oldest
@@ -21,7 +22,11 @@ from typing import Any, NamedTuple
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCES = (Path("raft", "records", "scanner.c"), Path("datasource", "columns", "kernel.c"))
+SOURCES = (
+    Path("raft", "records", "scanner.c"),
+    Path("raft", "compaction", "compactor.c"),
+    Path("datasource", "columns", "kernel.c"),
+)
 HEADERS = Path("raft", "records")
 VARIABLE = "KRAFT_WHEEL_PLATFORM"
 """Environment variable: the platform to build for, a key of `TARGETS`; without it, the platform of this machine."""

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 from raft.compaction.compactor import LARGEST_BATCH_BYTES
 from raft.records.batch import build_sparse_batch, read_records
-from raft.records.header import DELETE_HORIZON, attributes_of, base_timestamp_ms_of
-from raft.records.record import Record
+from raft.records.header import DELETE_HORIZON, HEADER, attributes_of, base_timestamp_ms_of
+from raft.records.record import Record, write_record
 from raft.records.split import walk_batches
 from raft.types import Batch, Epoch, Offset
 
-_RECORD_OVERHEAD_BYTES = 20
 _LONGEST_BATCH = 1 << 30
 """Offsets of a batch lie closer together than this: the difference is an int32."""
 
@@ -57,7 +56,7 @@ class PythonCompactor:
             epoch=self._epoch,
             delete_horizon_ms=self._horizon_ms,
         )
-        self._pending, self._pending_bytes, self._horizon_ms = [], 0, None
+        self._pending = []
         return finished
 
     def _retain_of(self, batch: Batch) -> Iterator[bytes]:
@@ -69,11 +68,12 @@ class PythonCompactor:
                 continue
             if self._is_full(batch.header.epoch, record.offset, horizon_ms):
                 yield self.finish()
-            self._epoch = batch.header.epoch
+            if not self._pending:
+                self._epoch, self._horizon_ms, self._pending_bytes = batch.header.epoch, horizon_ms, HEADER.size
             self._pending.append(record)
-            self._pending_bytes += _RECORD_OVERHEAD_BYTES + len(record.key) + len(record.value or b"")
-            if horizon_ms is not None:
-                self._horizon_ms = horizon_ms
+            base_ms = self._pending[0].timestamp_ms if self._horizon_ms is None else self._horizon_ms
+            offset_delta = record.offset - self._pending[0].offset
+            self._pending_bytes += len(write_record(record, offset_delta=offset_delta, base_timestamp_ms=base_ms))
 
     def _horizon_of(self, record: Record, payload: bytes) -> int | None:
         """Return when a tombstone may be removed; None for another record."""
@@ -87,5 +87,5 @@ class PythonCompactor:
             epoch != self._epoch
             or self._pending_bytes >= LARGEST_BATCH_BYTES
             or offset - self._pending[0].offset >= _LONGEST_BATCH
-            or (horizon_ms is not None and self._horizon_ms not in (None, horizon_ms))
+            or (horizon_ms is not None and self._horizon_ms != horizon_ms)
         )

@@ -24,6 +24,7 @@ from raft.node.listener import Listener
 from raft.node.loop_scheduler import LoopScheduler
 from raft.node.peer_network import PeerNetwork
 from raft.node.request_budget import RequestBudget
+from raft.node.snapshot_process import SnapshotProcess
 from raft.node.voter_addresses import VoterAddresses
 from raft.records.load_scanner import load_scanner
 from raft.runtime.admissions import Admissions
@@ -36,11 +37,12 @@ from raft.runtime.requests.describe_quorum import METADATA_TOPIC
 from raft.runtime.requests.handlers import handle
 from raft.runtime.requests.versions import unsupported_api_versions
 from raft.runtime.response_budget import ResponseBudget
+from raft.runtime.snapshot_keeper import Retention, SnapshotKeeper
 from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
 from raft.storage.disk import DiskFiles
 from raft.storage.log import LogConfig
 from raft.transactions import ProducerState
-from raft.types import Endpoint, NodeId, ReplicaKey
+from raft.types import CleanupPolicy, Endpoint, NodeId, ReplicaKey
 from raft.wire.frames import MAX_RESPONSE_BYTES
 from raft.wire.mapping.partition import TopicPartition
 from raft.writers import WriterExpiry, WriterTable
@@ -103,6 +105,7 @@ class Node:
         try:
             await self._listen()
             self._engine.start()
+            self._snapshot_keeper.start()
         except BaseException:
             await self.stop()
             raise
@@ -140,8 +143,10 @@ class Node:
 
     async def stop(self) -> None:
         """Close sockets, disk and directory, in any state of the node."""
+        self._snapshot_keeper.stop()
         for listener in self._listeners:
             await listener.close()
+        await self._snapshot_process.close()
         await self._connections.close()
         self._relay.close()
         self._network.close()
@@ -167,6 +172,21 @@ class Node:
         )
         disk = ReplicaDisk(self._directory, self._disk_threads)
         self._engine = Engine(core, disk, self._network, self._scheduler, ended=self._on_ended)
+        self._snapshot_process = SnapshotProcess(
+            config.log_dir,
+            self._directory.partition,
+            self._scheduler,
+            delete_retention_ms=config.delete_retention_ms,
+        )
+        self._snapshot_keeper = SnapshotKeeper(
+            core,
+            self._submit,
+            disk,
+            self._scheduler,
+            Retention.of(config),
+            self._snapshot_process,
+            FaultLog(_logger, self._scheduler.now_ms),
+        )
         self._context = Context(
             config=config,
             cluster_id=self._directory.cluster_id,
@@ -232,7 +252,9 @@ class Node:
                 voters=tuple(config.voters),
             ),
             entropy=secrets.token_bytes(16),
-            config=LogConfig(segment_bytes=config.segment_bytes),
+            config=LogConfig(
+                serves_snapshot=config.cleanup_policy is CleanupPolicy.COMPACT, segment_bytes=config.segment_bytes
+            ),
             producers=producers,
         )
 
@@ -252,14 +274,21 @@ class Node:
             request_timeout_ms=config.request_timeout_ms,
             retry_backoff_ms=config.retry_backoff_ms,
             fetch_max_bytes=config.fetch_max_bytes,
+            fetch_snapshot_max_bytes=config.fetch_snapshot_max_bytes,
             transaction_max_timeout_ms=config.transaction_max_timeout_ms,
         )
         return RaftCore(
             core_config,
             stored=directory.election_state,
-            log=LogView(start=log.start, end_offset=log.end_offset, epochs=log.epochs),
+            log=LogView(
+                start=log.start,
+                first_offset=None if log.head is None else log.first_offset,
+                end_offset=log.end_offset,
+                epochs=log.epochs,
+            ),
             producers=producers,
             known_committed=directory.committed_offset,
+            newest_snapshot=directory.snapshots.newest(),
             draw=random.SystemRandom().randrange,
         )
 

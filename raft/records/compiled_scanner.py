@@ -9,8 +9,8 @@ from pathlib import Path
 from raft.records.native_library import COMPILED, check_version, library_beside
 from raft.records.scanner import SOUND, Checked, Outcome, Section, TimedRecord
 
-SCANNER_VERSION = 1
-"""Version of the structures below; `scanner.c` has the same."""
+SCANNER_VERSION = 2
+"""Version of the structures and calls below; `scanner.c` has the same."""
 
 LIBRARY = library_beside(__file__, "scanner")
 
@@ -64,6 +64,9 @@ class CompiledScanner:
             functions.check_records.restype = _CheckedStructure
             functions.find_first.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64)
             functions.find_first.restype = _FoundStructure
+            functions.find_without_key.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+            functions.find_without_key.restype = ctypes.c_int64
+        self._find_without_key = unlocked.find_without_key
         self._check, self._check_unlocked = locked.check_records, unlocked.check_records
         self._find_first = unlocked.find_first
 
@@ -75,6 +78,11 @@ class CompiledScanner:
         if checked.outcome:
             return Checked(Outcome(checked.outcome), checked.failed_record, None)
         return Checked(Outcome.DONE, 0, checked.content_checksum) if with_checksum else SOUND
+
+    def find_without_key(self, section: Section) -> int | None:
+        """See `Scanner.find_without_key`."""
+        index = self._find_without_key(_address(section.data), _packed(section))
+        return index if index >= 0 else None
 
     def find_first(self, section: Section, timestamp_ms: int) -> TimedRecord | None:
         """See `Scanner.find_first`."""

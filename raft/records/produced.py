@@ -32,13 +32,14 @@ _SMALLEST_RECORD_BYTES = 7
 """One byte each for length, attributes, timestamp, offset, key length, value length and header count."""
 
 
-def read_produced_batch(data: bytes, *, max_batch_bytes: int, strict: bool = False) -> Batch:
+def read_produced_batch(data: bytes, *, max_batch_bytes: int, strict: bool = False, needs_keys: bool = False) -> Batch:
     """Check the batch of a Produce request and return it; the leader gives it an offset and an epoch.
 
     Args:
         data: the records of a request, for one partition.
         max_batch_bytes: message.max.bytes.
         strict: raft.records.strict: refuse records on which followers in Java would exit.
+        needs_keys: cleanup.policy=compact: refuse records without a key.
 
     Raises:
         RequestError: the batch is refused, with Kafka's code. The cheapest checks come first.
@@ -71,6 +72,8 @@ def read_produced_batch(data: bytes, *, max_batch_bytes: int, strict: bool = Fal
         _check_transactional(header)
     if strict:
         _check_strict(data)
+    if needs_keys:
+        _check_keys(data, header)
     return Batch(header=header, payload=data)
 
 
@@ -133,6 +136,12 @@ def _check_records(data: bytes, header: BatchHeader) -> None:
         raise RequestError(ErrorCode.INVALID_TIMESTAMP, f"{checked.refusal()}; timestamps are milliseconds since 1970")
     if checked.outcome is not Outcome.DONE:
         raise _invalid(str(checked.refusal()))
+
+
+def _check_keys(data: bytes, header: BatchHeader) -> None:
+    index = load_scanner().find_without_key(section_of(data, header))
+    if index is not None:
+        raise _invalid(f"cleanup.policy=compact: record {index} of the batch has no key")
 
 
 def _check_strict(data: bytes) -> None:

@@ -54,6 +54,16 @@ class PythonScanner:
             return Checked(Outcome.RECORD_MALFORMED, index, None)
         return Checked(Outcome.DONE, 0, checksum & _CHECKSUM_MASK if with_checksum else None)
 
+    def find_without_key(self, section: Section) -> int | None:
+        """See `Scanner.find_without_key`."""
+        records = bytes(memoryview(section.data)[section.start : section.end])
+        position = 0
+        for index in range(section.record_count):
+            body, position = _read_body(records, position)
+            if read_varint(body.data, body.content_at)[0] < 0:
+                return index
+        return None
+
     def find_first(self, section: Section, timestamp_ms: int) -> TimedRecord | None:
         """See `Scanner.find_first`."""
         try:

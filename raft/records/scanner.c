@@ -9,7 +9,7 @@
 
 #include "record.h"
 
-#define SCANNER_VERSION 1
+#define SCANNER_VERSION 2
 
 EXPORTED const int64_t scanner_version = SCANNER_VERSION;
 
@@ -120,6 +120,17 @@ INLINE struct checked check(const uint8_t *data, const struct section *section, 
 /* Checks all records, and that nothing lies behind them. */
 EXPORTED struct checked check_records(const uint8_t *data, const struct section *section, int64_t with_checksum) {
     return with_checksum ? check(data, section, true) : check(data, section, false);
+}
+
+/* Returns the index of the first record without a key; -1 if all have one. The records were checked. */
+EXPORTED int64_t find_without_key(const uint8_t *data, const struct section *section) {
+    struct cursor cursor = {data + section->start, data + section->end, false};
+    for (int64_t index = 0; index < section->record_count; index++) {
+        if (read_record(&cursor).key.length < 0) {
+            return index;
+        }
+    }
+    return -1;
 }
 
 /* Finds the first record whose timestamp is `timestamp_ms` or later; a record behind a malformed one is not found. */

@@ -96,6 +96,10 @@ class Scanner(Protocol):
         """
         ...
 
+    def find_without_key(self, section: Section) -> int | None:
+        """Return the index of the first record without a key; None if all have one. The records were checked."""
+        ...
+
     def find_first(self, section: Section, timestamp_ms: int) -> TimedRecord | None:
         """Return the first record whose timestamp is `timestamp_ms` or later; None if there is none.
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from raft.compaction import SnapshotOrder
+from raft.config import NodeConfig
 from raft.core import RaftCore
 from raft.core.events import Event, LogCutRequested, SnapshotDue, SnapshotMade
 from raft.epoch_cache import EpochCache
@@ -46,6 +47,18 @@ class Retention:
     min_cleanable_dirty_ratio: float
     retention_bytes: int
     retention_ms: int
+
+    @classmethod
+    def of(cls, config: NodeConfig) -> Retention:
+        """Return what a node's configuration says."""
+        return cls(
+            policy=config.cleanup_policy,
+            bytes_between_snapshots=config.bytes_between_snapshots,
+            snapshot_interval_ms=config.snapshot_interval_ms,
+            min_cleanable_dirty_ratio=config.min_cleanable_dirty_ratio,
+            retention_bytes=config.retention_bytes,
+            retention_ms=config.retention_ms,
+        )
 
     @property
     def keeps_records(self) -> bool:

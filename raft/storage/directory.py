@@ -197,6 +197,11 @@ class ReplicaDirectory:
         return self._owner.cluster_id
 
     @property
+    def partition(self) -> str:
+        """Name of the partition's folder."""
+        return self.snapshots.directory
+
+    @property
     def directory_id(self) -> Uuid:
         """Id of this directory; a new disk gets a new id."""
         return self._owner.directory_id

@@ -330,7 +330,7 @@ class Log:
         end_offset = min(end_offset, self._end_offset)
         if start_offset < self.readable_from or start_offset >= end_offset:
             return
-        # The tail may have records that a snapshot has replaced, and the transactions among them are not indexed any more.
+        # The tail may have records that a snapshot has replaced: the transactions among them are not indexed any more.
         if start_offset >= self._start.offset:
             recent = self._tail.read(start_offset, max_bytes=max_bytes, end_offset=end_offset)
             if recent is not None:

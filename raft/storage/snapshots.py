@@ -54,7 +54,7 @@ class SnapshotFolder:
 
     def __init__(self, files: Files, directory: str) -> None:
         self._files = files
-        self._directory = directory
+        self.directory = directory
         self._part: File | None = None
         self._scan = SnapshotScan(LOG_BEGIN)
         self._damage: DecodeError | None = None
@@ -163,7 +163,7 @@ class SnapshotFolder:
         """Give a snapshot that was made its final name; return when that is on the disk."""
         name = self._name(snapshot)
         self._files.rename(name + MAKING_SUFFIX, name)
-        self._files.sync_directory(self._directory)
+        self._files.sync_directory(self.directory)
 
     # Snapshots of other nodes
 
@@ -213,7 +213,7 @@ class SnapshotFolder:
         self._end_download()
         name = self._name(snapshot)
         self._files.rename(name + PART_SUFFIX, name + INSTALLING_SUFFIX)
-        self._files.sync_directory(self._directory)
+        self._files.sync_directory(self.directory)
 
     def interrupted_install(self) -> OffsetAndEpoch | None:
         """Return the snapshot whose installation was interrupted by a crash, or None."""
@@ -224,7 +224,7 @@ class SnapshotFolder:
         """Give a snapshot its final name after the old log is removed; return when that is on the disk."""
         name = self._name(snapshot)
         self._files.rename(name + INSTALLING_SUFFIX, name)
-        self._files.sync_directory(self._directory)
+        self._files.sync_directory(self.directory)
 
     def close(self) -> None:
         """End a download that is not complete, and close all files."""
@@ -268,8 +268,8 @@ class SnapshotFolder:
         replace_file(self._files, name + INDEX_SUFFIX, contents.index.to_bytes(snapshot_bytes=contents.size_bytes))
 
     def _named(self, form: re.Pattern[str]) -> list[OffsetAndEpoch]:
-        matches = map(form.fullmatch, self._files.names_in(self._directory))
+        matches = map(form.fullmatch, self._files.names_in(self.directory))
         return [OffsetAndEpoch(offset=Offset(int(match[1])), epoch=Epoch(int(match[2]))) for match in matches if match]
 
     def _name(self, snapshot: OffsetAndEpoch) -> str:
-        return join(self._directory, f"{snapshot.offset:020d}-{snapshot.epoch:010d}.checkpoint")
+        return join(self.directory, f"{snapshot.offset:020d}-{snapshot.epoch:010d}.checkpoint")

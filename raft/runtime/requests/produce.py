@@ -14,7 +14,7 @@ from raft.records.produced import read_produced_batch
 from raft.runtime.caller import Caller
 from raft.runtime.requests.context import Context
 from raft.runtime.respond import Respond
-from raft.types import Batch, BatchHeader, LeaderAndEpoch
+from raft.types import Batch, BatchHeader, CleanupPolicy, LeaderAndEpoch
 from raft.wire.mapping.partition import or_minus_one
 from raft.wire.messages.nodes import BrokerEndpoint, LeaderIdAndEpoch
 from raft.wire.messages.produce import (
@@ -169,6 +169,7 @@ def _validate(
         partition.records or b"",
         max_batch_bytes=context.config.message_max_bytes,
         strict=context.config.records_strict,
+        needs_keys=context.config.cleanup_policy is CleanupPolicy.COMPACT,
     )
     _check_timestamp(
         batch.header,
