@@ -225,6 +225,7 @@ class Engine:
             case RollLog(producers=producers):
                 self._disk.roll(producers)
             case CutLog(start=start):
+                _logger.info("node %s: the log begins at %s now", self.core.node_id, start)
                 self._disk.cut(start)
             case FlushLog():
                 self._disk.flush(effect)

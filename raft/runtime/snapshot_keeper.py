@@ -10,6 +10,7 @@ Source: KIP-630; Kafka KafkaMetadataLog.maybeClean, SnapshotGenerator.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -24,6 +25,8 @@ from raft.runtime.fault_log import FaultLog
 from raft.runtime.scheduler import Scheduler
 from raft.storage.directory import ReplicaDirectory
 from raft.types import CleanupPolicy, Epoch, Offset, OffsetAndEpoch
+
+_logger = logging.getLogger(__name__)
 
 LOOK_MS = 1_000
 """Time between two looks at the log."""
@@ -192,8 +195,12 @@ class SnapshotKeeper:
             return
         self._disk.look(
             lambda directory: directory.finish_snapshot(snapshot),
-            lambda _: self._submit(SnapshotMade(snapshot=snapshot)),
+            lambda size_bytes: self._on_whole(snapshot, size_bytes),
         )
+
+    def _on_whole(self, snapshot: OffsetAndEpoch, size_bytes: int) -> None:
+        _logger.info("node %s made a snapshot of %s bytes at %s", self._core.node_id, size_bytes, snapshot)
+        self._submit(SnapshotMade(snapshot=snapshot))
 
     def _cut(self, look: _Look) -> None:
         """Let the log begin at the end of the first snapshot with which it is as small and as new as wanted."""

@@ -311,10 +311,11 @@ class ReplicaDirectory:
             return None
         return end_offset if self._producer_snapshots.at(end_offset) is not None else None
 
-    def finish_snapshot(self, snapshot: OffsetAndEpoch) -> None:
-        """Use a snapshot that was made from now on; return when that is on the disk."""
+    def finish_snapshot(self, snapshot: OffsetAndEpoch) -> int:
+        """Use a snapshot that was made from now on; return its size when that is on the disk."""
         self.snapshots.finish_made(snapshot)
         self._producer_snapshots.pinned = None
+        return self.snapshots.size_bytes(snapshot)
 
     def cut(self, start: OffsetAndEpoch) -> None:
         """Remove the log before the end of a whole snapshot, and older snapshots; return when that is on the disk."""

@@ -87,10 +87,11 @@ class WatchedDirectory(ReplicaDirectory):
         super().cut(start)
         self._listener.log_cut(start)
 
-    def finish_snapshot(self, snapshot: OffsetAndEpoch) -> None:
+    def finish_snapshot(self, snapshot: OffsetAndEpoch) -> int:
         """See `ReplicaDirectory.finish_snapshot`."""
-        super().finish_snapshot(snapshot)
+        size_bytes = super().finish_snapshot(snapshot)
         self._listener.snapshot_made(snapshot)
+        return size_bytes
 
     def store_election_state(self, state: ElectionState, *, kraft_version: int = 0) -> None:
         """See `ReplicaDirectory.store_election_state`."""
