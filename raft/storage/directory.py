@@ -287,7 +287,7 @@ class ReplicaDirectory:
         snapshot = contents.end
         self.snapshots.begin_install(snapshot)
         self._producer_snapshots.remove_all()
-        self.log.restart_at(snapshot, contents.epochs)
+        self.log.restart_at(contents)
         self.snapshots.finish_install(snapshot)
         self.snapshots.remove_before(snapshot.offset)
         self.log.head = self._head(snapshot)
@@ -367,7 +367,7 @@ def _restart(
     """Let a log that ends before a snapshot begin there."""
     summary = snapshots.summary(snapshot)
     producer_snapshots.remove_all()
-    log.restart_at(snapshot, summary.epochs, snapshots.head(snapshot) if serves else None)
+    log.restart_at(summary, snapshots.head(snapshot) if serves else None)
     snapshots.remove_before(snapshot.offset)
     if producers is not None:
         producers.restore(summary.producers)

@@ -241,18 +241,18 @@ class Log:
             self._epochs = self._epochs.truncated(end_offset)
             self._store_epochs(self._epochs)
 
-    def restart_at(self, start: OffsetAndEpoch, epochs: tuple[EpochStart, ...] = (), head: Head | None = None) -> None:
-        """Remove all records and let the log begin at another offset; return when that is done on the disk.
+    def restart_at(self, snapshot: SnapshotSummary, head: Head | None = None) -> None:
+        """Remove all records and let the log begin at the end of a snapshot; return when that is done on the disk.
 
         Args:
-            start: end of a snapshot that is on the disk; after a crash during this call, opening the log completes it.
-            epochs: the epochs up to there, as far as they are known.
+            snapshot: it is on the disk; after a crash during this call, opening the log completes it.
             head: see `open`.
 
         Raises:
             StorageError: the disk returned an error, now or before.
         """
         with self._one_failure_is_final():
+            start = snapshot.end
             self._recovery_point.retreat(start.offset)
             for segment in reversed(self._parts.segments):
                 segment.remove()
@@ -260,7 +260,7 @@ class Log:
             self._tail = Tail(self._config.tail_bytes)
             self._start = start
             self._end_offset = self._durable_end_offset = start.offset
-            self._epochs = EpochCache(epochs)
+            self._epochs = EpochCache(snapshot.epochs)
             self._store_epochs(self._epochs)
 
     def roll(self) -> None:

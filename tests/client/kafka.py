@@ -24,6 +24,7 @@ from raft.wire.messages.describe_cluster import (
 from raft.wire.messages.fetch_snapshot import SnapshotId
 from raft.wire.messages.nodes import LeaderIdAndEpoch, Listener
 from tests.client.table import CLUSTER_ID, PLACES, TOPIC, Response, Table
+from tests.storage.logs import empty_snapshot
 
 LEADER, FOLLOWER, BROKER = 1, 2, 3
 EPOCH = 5
@@ -60,7 +61,7 @@ class Controller:
         self._snapshots = snapshots
         self._view = LogView()
         if starts_at_snapshot:
-            self._view.restart_at(snapshots[0])
+            self._view.restart_at(empty_snapshot(snapshots[0]))
         for batch in batches:
             self._view.append(read_header(batch))
         self.high_watermark: int | None = self._view.end_offset if high_watermark is None else high_watermark

@@ -310,7 +310,6 @@ def test_unknown_key_warns_with_the_nearest_known(key: str, warning: str) -> Non
     ("key", "reason"),
     [
         ("controller.quorum.append.linger.ms", "a batch is written when it arrives, never merged or delayed"),
-        ("controller.quorum.fetch.snapshot.max.bytes", "snapshots are not served yet"),
         ("controller.quorum.auto.join.enable", "the set of voters is static"),
     ],
 )

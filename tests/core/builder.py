@@ -21,6 +21,7 @@ from raft.core.events import (
     RequestReceived,
     ResignRequested,
     ResponseReceived,
+    SnapshotChecked,
     Started,
     TimePassed,
 )
@@ -29,7 +30,7 @@ from raft.core.messages import ClientFetchRequest, IncomingRequest, Response
 from raft.core.roles import Leader, Role, election_state
 from raft.core.state import State
 from raft.core.voter_set import Voter, VoterSet
-from raft.transactions import ProducerState
+from raft.transactions import ProducerState, SnapshotSummary
 from raft.types import (
     BatchHeader,
     ElectionState,
@@ -169,6 +170,12 @@ class Node:
     def has_flushed(self, *, now_ms: int = 100) -> list[Effect]:
         """The newest flush is done."""
         return self.handle(self._flush, now_ms=now_ms)
+
+    def has_checked(self, snapshot: OffsetAndEpoch, *, is_whole: bool = True, now_ms: int = 100) -> list[Effect]:
+        """The snapshot that was downloaded is checked; it has no epochs and no writers."""
+        contents = SnapshotSummary(end=snapshot, epochs=(), producers=ProducerState().image(snapshot.offset))
+        event = SnapshotChecked(snapshot=snapshot, contents=contents if is_whole else None)
+        return self.handle(event, now_ms=now_ms)
 
     @property
     def last_flush(self) -> LogFlushed:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from raft.core.effects import Effect, HaltCause, ReportFault, SendRequest
+from raft.core.roles import Follower, Loading
 from raft.errors import ErrorCode
 from raft.types import Batch, ControlType
 from tests.core.builder import a_follower, a_log, a_node, an_unattached
 from tests.core.orders import appends, becomes, flushes, halts, replies, sends, stores, truncates
 from tests.core.states import follower
-from tests.core.wording import batch, begin_request, fetch_response, our_fetch, pre_vote_request, vote_response
+from tests.core.wording import batch, begin_request, fetch_response, our_fetch, point, pre_vote_request, vote_response
 
 
 def sends_to(effects: list[Effect], node_id: int) -> list[Effect]:
@@ -337,14 +340,14 @@ def test_follower_ignores_a_response_that_names_no_leader() -> None:
 
 
 @pytest.mark.rule("PREVOTE-10", "TIMER-2")
-def test_voter_reports_an_offered_snapshot_and_counts_it_as_contact_from_the_leader() -> None:
+def test_offered_snapshot_counts_as_contact_from_the_leader() -> None:
     node = a_follower(of=2, epoch=5)
 
-    effects = node.gets(fetch_response(epoch=5, leader=2, snapshot=(3, 100)), of=2, now_ms=300)
+    node.gets(fetch_response(epoch=5, leader=2, snapshot=(3, 100)), of=2, now_ms=300)
 
-    fault = "leader 2 offers a snapshot at offset 100 of epoch 3; only observers can load one"
-    assert effects == [ReportFault(message=fault), sends(our_fetch(epoch=5), to=3)]
-    assert node.role == follower(of=2, epoch=5, until=2300, has_fetched=True)
+    assert isinstance(node.role, Follower)
+    assert node.role.loading == Loading(snapshot=point(3, 100))
+    assert replace(node.role, loading=None) == follower(of=2, epoch=5, until=2300, has_fetched=True)
 
 
 # The first response of a leader that was not known

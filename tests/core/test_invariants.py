@@ -12,7 +12,7 @@ from raft.core.epochs import LAST_EPOCH
 from raft.core.events import TimePassed
 from raft.core.invariants import check_invariants
 from raft.core.parking import ParkedFetch, PendingAppend
-from raft.core.roles import Loading, Role
+from raft.core.roles import Role
 from raft.core.state import State
 from raft.types import ElectionState, Epoch, NodeId, Offset
 from tests.core.builder import (
@@ -29,7 +29,7 @@ from tests.core.builder import (
     an_unattached,
 )
 from tests.core.states import candidate, follower, leader, prospective, resigned, tally, unattached
-from tests.core.wording import client_fetch, key, point, vote_request
+from tests.core.wording import client_fetch, key, vote_request
 
 BEFORE = unattached(epoch=4, until=1)
 """The role before an event that made a move."""
@@ -171,9 +171,6 @@ A_LEADER = leader(epoch=5, start=9)
             id="an observer with an election timeout",
         ),
         pytest.param(in_role(A_FOLLOWER, leader_endpoints=()), "address of leader 2 is unknown", id="no address"),
-        pytest.param(
-            in_role(A_FOLLOWER, loading=Loading(snapshot=point(4, 100))), "a voter loads a snapshot", id="a snapshot"
-        ),
         pytest.param(observer_in(A_PROSPECTIVE), "Prospective, but not a voter", id="an observer asks for pre-votes"),
         pytest.param(observer_in(A_LEADER), "Leader, but not a voter", id="an observer leads"),
         pytest.param(

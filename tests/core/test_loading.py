@@ -1,4 +1,4 @@
-"""An observer loads a snapshot when its leader cannot give it records (rule FETCH-23)."""
+"""A replica loads a snapshot when its leader cannot give it records (rules FETCH-23, SNAPSHOT-4)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from raft.core.effects import (
+    CheckSnapshot,
     HaltCause,
     InstallSnapshot,
     ReportFault,
@@ -21,10 +22,22 @@ from raft.core.messages import FetchResponse, FetchSnapshotRequest, FetchSnapsho
 from raft.core.roles import Follower
 from raft.core.voter_set import VoterSet
 from raft.errors import ErrorCode
+from raft.transactions import ProducerState, SnapshotSummary
 from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from tests.core.builder import Node, a_config, a_follower, a_log, a_node
 from tests.core.orders import appends, flushes, halts, sends, truncates
-from tests.core.wording import CLUSTER_ID, US, batch, client_fetch, endpoint, fetch_response, led_by, our_fetch, point
+from tests.core.wording import (
+    CLUSTER_ID,
+    US,
+    batch,
+    begin_request,
+    client_fetch,
+    endpoint,
+    fetch_response,
+    led_by,
+    our_fetch,
+    point,
+)
 
 SERVER, SECOND_SERVER = -2, -3
 """The bootstrap servers, which are known by their addresses alone; the leader listens at both."""
@@ -88,6 +101,10 @@ def stores_piece(content: bytes, position: int) -> StoreSnapshotPiece:
     return StoreSnapshotPiece(snapshot=SNAPSHOT, position=position, piece=content)
 
 
+def contents_of(snapshot: OffsetAndEpoch) -> SnapshotSummary:
+    return SnapshotSummary(end=snapshot, epochs=(), producers=ProducerState().image(snapshot.offset))
+
+
 @pytest.mark.rule("FETCH-23")
 def test_observer_fetches_the_snapshot_that_the_leader_offers() -> None:
     node = an_observer()
@@ -103,10 +120,12 @@ def test_observer_stores_piece_after_piece_and_then_begins_its_log_at_the_end() 
 
     first = node.gets(piece(b"12345", 0), of=2)
     last = node.gets(piece(b"678", 5), of=2)
+    checked = node.has_checked(SNAPSHOT)
     after_flush = node.has_flushed()
 
     assert first == [stores_piece(b"12345", 0), sends(asks_for_piece(5), to=2)]
-    assert last == [stores_piece(b"678", 5), InstallSnapshot(snapshot=SNAPSHOT), flushes(100)]
+    assert last == [stores_piece(b"678", 5), CheckSnapshot(snapshot=SNAPSHOT)]
+    assert checked == [InstallSnapshot(contents=contents_of(SNAPSHOT)), flushes(100)]
     assert after_flush == [sends(our_fetch(epoch=5, log_end=(4, 100), high_watermark=100), to=2, number=1)]
     assert (node.core.log.start_offset, node.core.log.end, node.core.log.epochs) == (100, SNAPSHOT, ())
     assert node.high_watermark == 100
@@ -116,6 +135,7 @@ def test_observer_stores_piece_after_piece_and_then_begins_its_log_at_the_end() 
 def test_observer_appends_behind_the_snapshot() -> None:
     node = a_loading_observer()
     node.gets(piece(b"12345678", 0), of=2)
+    node.has_checked(SNAPSHOT)
     node.has_flushed()
     node.count_from_here()
     record = batch(100, epoch=5)
@@ -133,6 +153,7 @@ def test_flush_from_before_the_snapshot_does_not_count_for_the_log_after_it() ->
     node.has_flushed()
     node.gets(fetch_response(epoch=5, leader=2, snapshot=(5, 12)), of=2)
     node.gets(piece(b"12345678", 0, snapshot=point(5, 12)), of=2)
+    node.has_checked(point(5, 12))
     node.count_from_here()
 
     assert node.handle(stale, now_ms=200) == []
@@ -142,6 +163,7 @@ def test_flush_from_before_the_snapshot_does_not_count_for_the_log_after_it() ->
 def test_diverging_response_after_a_snapshot_truncates_the_log_to_it() -> None:
     node = a_loading_observer()
     node.gets(piece(b"12345678", 0), of=2)
+    node.has_checked(SNAPSHOT)
     node.has_flushed()
     node.gets(fetch_response(epoch=5, leader=2, batches=[batch(100, epoch=5)], high_watermark=100), of=2)
     node.has_flushed()
@@ -150,6 +172,52 @@ def test_diverging_response_after_a_snapshot_truncates_the_log_to_it() -> None:
     effects = node.gets(fetch_response(epoch=5, leader=2, diverging=(4, 100)), of=2)
 
     assert effects == [truncates(100), sends(our_fetch(epoch=5, log_end=(4, 100), high_watermark=100), to=2)]
+
+
+@pytest.mark.rule("FETCH-23", "TIMER-2")
+def test_voter_loads_a_snapshot_and_each_piece_extends_its_fetch_timeout() -> None:
+    node = a_follower(of=2, epoch=5)
+    node.gets(fetch_response(epoch=5, leader=2, snapshot=(4, 100)), of=2, now_ms=300)
+
+    node.gets(piece(b"12345", 0), of=2, now_ms=900)
+
+    assert isinstance(node.role, Follower)
+    assert node.role.fetch_deadline_ms == 2900
+    node.gets(piece(b"678", 5), of=2, now_ms=950)
+    assert node.has_checked(SNAPSHOT, now_ms=960) == [InstallSnapshot(contents=contents_of(SNAPSHOT)), flushes(100)]
+    assert node.high_watermark == 100
+
+
+@pytest.mark.rule("SNAPSHOT-4")
+def test_replica_requests_nothing_while_a_snapshot_is_checked() -> None:
+    node = a_loading_observer()
+    node.gets(piece(b"12345678", 0), of=2)
+
+    assert node.waits(until=10_000) == []
+
+
+@pytest.mark.rule("SNAPSHOT-4")
+def test_damaged_snapshot_is_not_loaded_and_the_leader_is_asked_again_later() -> None:
+    node = a_loading_observer()
+    node.gets(piece(b"12345678", 0), of=2)
+
+    effects = node.has_checked(SNAPSHOT, is_whole=False)
+
+    fault = "leader 2 sent a snapshot at offset 100 of epoch 4 that is torn or damaged"
+    assert effects == [ReportFault(message=fault)]
+    assert isinstance(node.role, Follower)
+    assert node.role.loading is None
+    assert node.core.log.end_offset == 10
+
+
+@pytest.mark.rule("SNAPSHOT-4")
+def test_checked_snapshot_is_not_loaded_when_another_leader_is_followed_by_then() -> None:
+    node = a_loading_observer()
+    node.gets(piece(b"12345678", 0), of=2)
+    node.receives(begin_request(epoch=6, leader=3))
+
+    assert not [effect for effect in node.has_checked(SNAPSHOT) if isinstance(effect, InstallSnapshot)]
+    assert node.core.log.end_offset == 10
 
 
 @pytest.mark.parametrize(
@@ -310,6 +378,7 @@ def test_bytes_that_a_snapshot_replaced_are_not_committed() -> None:
     node.has_flushed()
     node.gets(fetch_response(epoch=5, leader=2, snapshot=(5, 12)), of=2)
     node.gets(piece(b"12345678", 0, snapshot=point(5, 12)), of=2)
+    node.has_checked(point(5, 12))
     node.has_flushed()
 
     node.gets(fetch_response(epoch=5, leader=2, batches=[batch(12, epoch=5)], high_watermark=13), of=2)
@@ -320,6 +389,7 @@ def test_bytes_that_a_snapshot_replaced_are_not_committed() -> None:
 def test_client_gets_out_of_range_for_offsets_before_the_snapshot() -> None:
     node = a_loading_observer()
     node.gets(piece(b"12345678", 0), of=2)
+    node.has_checked(SNAPSHOT)
 
     (reply,) = node.receives(client_fetch(offset=50))
 

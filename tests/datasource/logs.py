@@ -46,7 +46,7 @@ class Log:
     view: LogView = field(default_factory=LogView)
 
     def __post_init__(self) -> None:
-        self.view.restart_at(OffsetAndEpoch(offset=Offset(self.start), epoch=Epoch(0)))
+        self.view.cut(OffsetAndEpoch(offset=Offset(self.start), epoch=Epoch(0)), None)
         for offset, epoch in enumerate(self.epochs):
             self.view.start_epoch(Epoch(epoch), Offset(offset))
         self.view.end_offset = Offset(len(self.epochs))

@@ -36,7 +36,7 @@ RECORDS = b"".join(
     build_batch([Record(value=b"x")] * 3, base_offset=Offset(base_offset), epoch=Epoch(4)) for base_offset in (90, 93)
 )
 
-_REQUESTS: dict[Api[Any, Any], tuple[core.Request, ...]] = {
+_REQUESTS: dict[Api[Any, Any], tuple[core.OutgoingRequest, ...]] = {
     apis.VOTE: tuple(
         core.VoteRequest(
             cluster_id=CLUSTER,

@@ -48,10 +48,10 @@ def test_node_serves_other_connections_while_it_checks_a_compressed_batch(
 ) -> None:
     may_end = threading.Event()
 
-    def slow_read(data: bytes, *, max_batch_bytes: int, strict: bool) -> object:
+    def slow_read(data: bytes, *, max_batch_bytes: int, strict: bool, needs_keys: bool) -> object:
         if data == compressed:
             assert may_end.wait(PATIENCE_S), "the test lets the check end"
-        return read_produced_batch(data, max_batch_bytes=max_batch_bytes, strict=strict)
+        return read_produced_batch(data, max_batch_bytes=max_batch_bytes, strict=strict, needs_keys=needs_keys)
 
     compressed = build_batch([Record(value=b"v")], compression=Compression.ZSTD)
     monkeypatch.setattr(produce, "read_produced_batch", slow_read)
@@ -69,10 +69,10 @@ def test_append_whose_client_has_gone_is_not_checked(alone: NodesInProcess, monk
     may_end = threading.Event()
     checked: list[bytes] = []
 
-    def slow_read(data: bytes, *, max_batch_bytes: int, strict: bool) -> object:
+    def slow_read(data: bytes, *, max_batch_bytes: int, strict: bool, needs_keys: bool) -> object:
         checked.append(data)
         assert may_end.wait(PATIENCE_S), "the test lets the check end"
-        return read_produced_batch(data, max_batch_bytes=max_batch_bytes, strict=strict)
+        return read_produced_batch(data, max_batch_bytes=max_batch_bytes, strict=strict, needs_keys=needs_keys)
 
     stays, goes, last = (
         build_batch([Record(value=value)], compression=Compression.ZSTD) for value in (b"1", b"2", b"3")

@@ -28,7 +28,7 @@ def _batch(at: int) -> bytes:
     return build_batch([Record(value=VALUES[at], timestamp_ms=1)], base_offset=Offset(at), epoch=EPOCH)
 
 
-def play_leader_of_four_records(request: core.Request) -> Answer:
+def play_leader_of_four_records(request: core.OutgoingRequest) -> Answer:
     """All four at once; two are committed."""
     if not isinstance(request, core.FetchRequest) or request.epoch != EPOCH:
         return friendly(request)

@@ -56,7 +56,7 @@ class Caller:
         """Open the connection, and wait until that is done or has failed."""
         self._thread.run(self.connection.connect(self._endpoint))
 
-    def send(self, number: int, request: core.Request) -> None:
+    def send(self, number: int, request: core.OutgoingRequest) -> None:
         self._thread.look(lambda: self.connection.send(number, request))
 
     def close(self) -> None:
@@ -206,7 +206,7 @@ def test_highest_version_that_both_know_is_used(
 )
 @pytest.mark.rule("COMPAT-2", "PREVOTE-18")
 def test_request_fails_at_once_when_no_common_version_can_express_it(
-    caller: Caller, peer: Peer, versions: ApiVersionsResponse, request_: core.Request
+    caller: Caller, peer: Peer, versions: ApiVersionsResponse, request_: core.OutgoingRequest
 ) -> None:
     peer.versions = lambda _version: versions
     caller.send(1, request_)

@@ -72,7 +72,7 @@ _FAR = OffsetAndEpoch(epoch=Epoch(900), offset=Offset(900))
     ],
 )
 @pytest.mark.rule("CLUSTERID-2", "CLUSTERID-3", "SCENARIO-39")
-def test_node_of_another_cluster_is_refused_and_changes_nothing(leading: Pair, request_: core.Request) -> None:
+def test_node_of_another_cluster_is_refused_and_changes_nothing(leading: Pair, request_: core.OutgoingRequest) -> None:
     epoch = leading.epoch
 
     response = leading.ask(request_)

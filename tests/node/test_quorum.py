@@ -199,7 +199,7 @@ def test_replaced_leader_truncates_what_was_not_committed(leading: Pair) -> None
     start = leading.commit()
     epoch = Epoch(leading.epoch + 1)
 
-    def play(request: core.Request) -> Answer:
+    def play(request: core.OutgoingRequest) -> Answer:
         if not isinstance(request, core.FetchRequest):
             return friendly(request)
         leader = LeaderAndEpoch(epoch=epoch, leader_id=NodeId(2))

@@ -62,6 +62,7 @@ COMMIT_BYTES = bytes.fromhex(
 )
 ID = TransactionalId(name="ordérs", timeout_ms=60_000, previous=(7, 2))
 ID_BYTES = bytes.fromhex("0000 0000ea60 0000000000000007 0002 0007 6f7264c3a97273")
+ENDED_ID_BYTES = bytes.fromhex("0001 0000ea60 0000000000000007 0002 0007 6f7264c3a97273 00")
 NEW_ID_BYTES = bytes.fromhex("0000 0000ea60 ffffffffffffffff ffff 0007 6f7264c3a97273")
 
 WRITE_COMMIT, TRANSACTIONAL_ID = ControlType.WRITE_COMMIT, ControlType.TRANSACTIONAL_ID
@@ -72,6 +73,12 @@ values_and_bytes = pytest.mark.parametrize(
         pytest.param(WRITE_COMMIT, COMMIT, COMMIT_BYTES, id="WRITE_COMMIT"),
         pytest.param(TRANSACTIONAL_ID, ID, ID_BYTES, id="TRANSACTIONAL_ID"),
         pytest.param(TRANSACTIONAL_ID, replace(ID, previous=None), NEW_ID_BYTES, id="a new TRANSACTIONAL_ID"),
+        pytest.param(
+            TRANSACTIONAL_ID,
+            replace(ID, last_end=ControlType.ABORT),
+            ENDED_ID_BYTES,
+            id="a TRANSACTIONAL_ID of a snapshot",
+        ),
     ],
 )
 
@@ -95,7 +102,10 @@ def test_value_is_what_it_was_when_it_is_read_again(value: ControlValue) -> None
 def test_value_is_read_as_version_0_when_its_version_is_higher(
     control_type: int, value: ControlValue, content: bytes
 ) -> None:
-    newer = struct.pack(">h", 7) + content[2:] + b"what version 7 adds"
+    newer = struct.pack(">h", 7) + content[2:]
+    if isinstance(value, TransactionalId) and value.last_end is None:
+        newer, value = newer + b"\1", replace(value, last_end=ControlType.COMMIT)
+    newer += b"what version 7 adds"
 
     assert read_control_value(control_type, newer) == value
 
@@ -141,6 +151,9 @@ def id_bytes(*, version: int = 0, timeout_ms: int = 1, size_bytes: int = 4, name
             id="negative record count of the last part",
         ),
         pytest.param(TRANSACTIONAL_ID, b"\0\0", "value of TRANSACTIONAL_ID is malformed", id="short id"),
+        pytest.param(
+            TRANSACTIONAL_ID, id_bytes(version=1, name=b"name\2"), "2 as the type of an end marker", id="unknown end"
+        ),
         pytest.param(TRANSACTIONAL_ID, id_bytes(version=-1), "TRANSACTIONAL_ID of version -1", id="id of version -1"),
         pytest.param(TRANSACTIONAL_ID, id_bytes(timeout_ms=-1), "-1 ms", id="negative timeout"),
         pytest.param(TRANSACTIONAL_ID, id_bytes(size_bytes=-1), "-1 bytes of name", id="negative size of the name"),

@@ -9,7 +9,7 @@ from raft.storage import data_records
 from raft.types import Epoch, Offset, OffsetAndEpoch
 from raft.wire.messages.offset_for_leader_epoch import BatchPlan, BatchPlanRequest
 from tests.memory_files.files import MemoryFiles
-from tests.storage.logs import open_log
+from tests.storage.logs import empty_snapshot, open_log
 from tests.storage.transactional import PRODUCER, append_all, commit, data
 
 
@@ -23,7 +23,7 @@ def test_plan_has_bounds_only_when_a_snapshot_replaces_the_log_while_it_is_made(
     pieces = plan_batch(log, BatchPlanRequest(start_offset=0, max_records=9, max_bytes=9), Offset(3))
 
     next(pieces)
-    log.restart_at(OffsetAndEpoch(offset=Offset(20), epoch=Epoch(2)))
+    log.restart_at(empty_snapshot(OffsetAndEpoch(offset=Offset(20), epoch=Epoch(2))))
     with pytest.raises(StopIteration) as end:
         next(pieces)
 

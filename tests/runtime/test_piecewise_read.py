@@ -10,7 +10,7 @@ from raft.runtime.piecewise_read import PiecewiseRead
 from raft.storage.log import Log
 from raft.types import Epoch, Offset, OffsetAndEpoch
 from tests.memory_files.files import MemoryFiles
-from tests.storage.logs import batches, open_log
+from tests.storage.logs import batches, empty_snapshot, open_log
 
 EVERYTHING = ReadRange(start_offset=Offset(0), end_offset=Offset(3), max_bytes=1 << 30)
 
@@ -50,7 +50,7 @@ def test_read_returns_no_records_when_a_snapshot_has_replaced_them() -> None:
     jobs = JobQueue(post=posted.append, failed=lambda error: None, wake=lambda: None)
     PiecewiseRead(log, jobs, EVERYTHING, lambda records, _log: records, found.append).read_next()
 
-    log.restart_at(OffsetAndEpoch(offset=Offset(3), epoch=Epoch(1)))
+    log.restart_at(empty_snapshot(OffsetAndEpoch(offset=Offset(3), epoch=Epoch(1))))
     run(jobs, posted)
 
     assert found == [b""]

@@ -10,12 +10,14 @@ from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import Record
 from raft.records.split import split_batches
+from raft.snapshots import footer_batch, state_batches
 from raft.storage.data_records import end_of_data
 from raft.storage.files import Files
 from raft.storage.index import OFFSET_ENTRY, TIME_ENTRY
 from raft.storage.log import Log, LogConfig
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
-from raft.types import LOG_BEGIN, Batch, BatchHeader, Epoch, Offset, OffsetAndEpoch
+from raft.transactions import ProducerState, SnapshotSummary
+from raft.types import LOG_BEGIN, Batch, BatchHeader, Epoch, EpochStart, Offset, OffsetAndEpoch
 from tests.memory_files.cached_bytes import Draw
 from tests.memory_files.files import MemoryFiles, PowerCutError
 
@@ -57,7 +59,20 @@ def open_log(
     if not files.exists(DIRECTORY):
         files.make_directory(DIRECTORY)
     config = LogConfig(segment_bytes=segment_bytes, tail_bytes=tail_bytes)
-    return Log.open(files, DIRECTORY, config, point or recovery_point(files), on_batch, start=start)
+    snapshot = None if start == LOG_BEGIN else empty_snapshot(start)
+    return Log.open(files, DIRECTORY, config, point or recovery_point(files), on_batch, snapshot=snapshot)
+
+
+def empty_snapshot(end: OffsetAndEpoch) -> SnapshotSummary:
+    """Return what a snapshot of Kafka says that ends there: nothing of epochs and writers."""
+    return SnapshotSummary(end=end, epochs=(), producers=ProducerState().image(end.offset))
+
+
+def snapshot_bytes(end: OffsetAndEpoch) -> bytes:
+    """Return a snapshot of this project without records and writers."""
+    epochs = (EpochStart(epoch=end.epoch, start_offset=Offset(0)),)
+    summary = SnapshotSummary(end=end, epochs=epochs, producers=ProducerState().image(end.offset))
+    return b"".join([*state_batches(summary), footer_batch(end.epoch)])
 
 
 def recovery_point(files: Files) -> RecoveryPoint:

@@ -14,7 +14,7 @@ from raft.storage.log import Log
 from raft.transactions import AbortedTransaction
 from raft.types import Batch, ControlType, Epoch, Offset, OffsetAndEpoch
 from tests.memory_files.files import MemoryFiles
-from tests.storage.logs import batch, found_end_of_data, open_log
+from tests.storage.logs import batch, empty_snapshot, found_end_of_data, open_log
 from tests.storage.transactional import (
     PRODUCER,
     abort,
@@ -238,7 +238,7 @@ def test_count_ends_when_a_snapshot_replaces_the_log_between_two_pieces(monkeypa
     pieces = end_of_data(log, start_offset=Offset(0), max_records=9, end_offset=log.end_offset)
 
     next(pieces)
-    log.restart_at(OffsetAndEpoch(offset=Offset(20), epoch=Epoch(2)))
+    log.restart_at(empty_snapshot(OffsetAndEpoch(offset=Offset(20), epoch=Epoch(2))))
 
     with pytest.raises(StopIteration):
         next(pieces)

@@ -15,7 +15,7 @@ from raft.storage.log import Log
 from raft.transactions import AbortedTransaction
 from raft.types import Batch, Epoch, Offset, OffsetAndEpoch
 from tests.memory_files.files import MemoryFiles
-from tests.storage.logs import DIRECTORY, batch, open_log
+from tests.storage.logs import DIRECTORY, batch, empty_snapshot, open_log
 from tests.storage.transactional import (
     PRODUCER,
     abort,
@@ -240,7 +240,7 @@ def test_segment_knows_the_range_from_its_first_to_its_last_batch_of_a_transacti
 def test_log_that_begins_again_behind_a_snapshot_has_no_transactions(files: Files) -> None:
     log = log_of(files, LOG)
 
-    log.restart_at(OffsetAndEpoch(offset=Offset(500), epoch=Epoch(3)))
+    log.restart_at(empty_snapshot(OffsetAndEpoch(offset=Offset(500), epoch=Epoch(3))))
 
     assert index_files(files) == {}
     assert aborted_in(log, Offset(500), Offset(600)) == []

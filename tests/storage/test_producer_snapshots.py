@@ -18,7 +18,7 @@ from raft.transactions import AbortedTransaction, ProducerState, ProducerStateIm
 from raft.types import FIRST_KEYED_PRODUCER_ID, Batch, BatchHeader, Epoch, Offset, OffsetAndEpoch
 from raft.writers import TableImage, Written
 from tests.memory_files.files import MemoryFiles
-from tests.storage.logs import crash_at_every_call
+from tests.storage.logs import crash_at_every_call, snapshot_bytes
 from tests.storage.test_directory import PARTITION, opened
 from tests.transactions.headers import OTHER_PART, PART, data, part, write_commit
 
@@ -292,8 +292,10 @@ def test_snapshots_go_when_another_log_begins() -> None:
     run(files, WRITTEN)
     directory = opened(files, config=SMALL)
     begin = OffsetAndEpoch(offset=Offset(500), epoch=Epoch(3))
-    directory.store_snapshot_piece(begin, 0, b"state")
-    directory.install_snapshot(begin)
+    directory.store_snapshot_piece(begin, 0, snapshot_bytes(begin))
+    contents = directory.check_snapshot(begin)
+    assert contents is not None, "it is whole"
+    directory.install_snapshot(contents)
 
     assert not snapshots(files)
 

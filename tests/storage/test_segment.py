@@ -10,7 +10,7 @@ from raft.storage.files import Files
 from raft.storage.segment import Segment
 from raft.types import Batch, Epoch, Offset, OffsetAndEpoch
 from tests.memory_files.files import Call, MemoryFiles
-from tests.storage.logs import DIRECTORY, FIRST_SEGMENT, batch, open_log
+from tests.storage.logs import DIRECTORY, FIRST_SEGMENT, batch, empty_snapshot, open_log
 
 SIZES = (10, 3000, 20, 9000, 5000, 30, 30, 8000, 100, 40)
 """Of the values: some batches are larger than what is read at once, and some are behind each other in it."""
@@ -146,7 +146,7 @@ def test_pieces_end_when_a_snapshot_replaces_the_start_of_the_log() -> None:
     pieces = log.pieces(Offset(0), max_bytes=1 << 20, end_offset=log.end_offset, piece_bytes=100)
     first = next(pieces)
 
-    log.restart_at(OffsetAndEpoch(offset=Offset(500), epoch=Epoch(3)))
+    log.restart_at(empty_snapshot(OffsetAndEpoch(offset=Offset(500), epoch=Epoch(3))))
 
     assert len(first) == 100
     assert list(pieces) == []

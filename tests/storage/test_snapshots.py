@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from raft.errors import CorruptBatchError
+from raft.storage.directory import ReplicaDirectory
 from raft.storage.files import Files
 from raft.storage.log import LogConfig
 from raft.types import Epoch, Offset, OffsetAndEpoch
 from tests.memory_files.files import MemoryFiles
-from tests.storage.logs import batch, batches, content, crash_at_every_call, last_epoch
+from tests.storage.logs import batch, batches, content, crash_at_every_call, last_epoch, snapshot_bytes
 from tests.storage.test_directory import PARTITION, opened
 
 FIRST = OffsetAndEpoch(offset=Offset(500), epoch=Epoch(3))
@@ -24,14 +25,20 @@ def with_three_records(files: Files) -> None:
     directory.close()
 
 
-def install(files: Files, snapshot: OffsetAndEpoch = FIRST, pieces: tuple[bytes, ...] = (b"12345", b"678")) -> None:
+def load(directory: ReplicaDirectory, snapshot: OffsetAndEpoch = FIRST) -> None:
+    """Download a snapshot in two pieces, and replace the log by it."""
+    content = snapshot_bytes(snapshot)
+    directory.store_snapshot_piece(snapshot, 0, content[:70])
+    directory.store_snapshot_piece(snapshot, 70, content[70:])
+    contents = directory.check_snapshot(snapshot)
+    assert contents is not None, "it is whole"
+    directory.install_snapshot(contents)
+
+
+def install(files: Files, snapshot: OffsetAndEpoch = FIRST) -> None:
     """Load a snapshot, and append two records after it."""
     directory = opened(files)
-    position = 0
-    for piece in pieces:
-        directory.store_snapshot_piece(snapshot, position, piece)
-        position += len(piece)
-    directory.install_snapshot(snapshot)
+    load(directory, snapshot)
     directory.log.append([batch(snapshot.offset + at, epoch=snapshot.epoch) for at in range(2)])
     directory.close()
 
@@ -46,7 +53,7 @@ def test_log_begins_at_the_end_of_the_snapshot_when_one_is_installed(files: File
     assert directory.log.start == FIRST
     assert (directory.log.end_offset, last_epoch(directory.log)) == (502, 3)
     assert content(directory.log) == [batch(500, epoch=3), batch(501, epoch=3)]
-    assert files.read(FIRST_NAME) == b"12345678"
+    assert files.read(FIRST_NAME) == snapshot_bytes(FIRST)
     assert not [name for name in files.names_in(PARTITION) if name.startswith("00000000000000000000.")]
     directory.close()
 
@@ -54,8 +61,7 @@ def test_log_begins_at_the_end_of_the_snapshot_when_one_is_installed(files: File
 @pytest.mark.rule("GEN-13")
 def test_log_has_the_epoch_of_the_snapshot_while_it_is_empty(files: Files) -> None:
     directory = opened(files)
-    directory.store_snapshot_piece(FIRST, 0, b"12345678")
-    directory.install_snapshot(FIRST)
+    load(directory)
     directory.close()
 
     directory = opened(files)
@@ -78,18 +84,35 @@ def test_snapshot_that_is_downloaded_again_keeps_nothing_of_the_first_attempt(fi
     directory = opened(files)
     directory.store_snapshot_piece(SECOND, 0, b"of another one")
     directory.store_snapshot_piece(FIRST, 0, b"of a first attempt")
-    directory.store_snapshot_piece(FIRST, 0, b"12345")
-    directory.store_snapshot_piece(FIRST, 5, b"678")
-    directory.install_snapshot(FIRST)
+    load(directory)
     directory.close()
 
-    assert files.read(FIRST_NAME) == b"12345678"
+    assert files.read(FIRST_NAME) == snapshot_bytes(FIRST)
+
+
+@pytest.mark.rule("FETCH-23", "SNAPSHOT-4")
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(snapshot_bytes(FIRST)[:-1], id="torn"),
+        pytest.param(snapshot_bytes(FIRST)[:-75], id="without its footer"),
+        pytest.param(snapshot_bytes(FIRST)[:30] + b"?" + snapshot_bytes(FIRST)[31:], id="damaged"),
+        pytest.param(snapshot_bytes(FIRST) + snapshot_bytes(FIRST), id="longer than its footer"),
+        pytest.param(b"", id="empty"),
+    ],
+)
+def test_snapshot_that_is_not_whole_is_refused(content: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    directory = opened(MemoryFiles())
+    directory.store_snapshot_piece(FIRST, 0, content)
+
+    assert directory.check_snapshot(FIRST) is None
+    assert f"{FIRST_NAME}.part is not used" in caplog.text
 
 
 def test_snapshot_that_was_not_finished_is_gone_when_the_node_starts(files: Files) -> None:
     with_three_records(files)
     directory = opened(files)
-    directory.store_snapshot_piece(FIRST, 0, b"12345")
+    directory.store_snapshot_piece(FIRST, 0, snapshot_bytes(FIRST)[:9])
     directory.close()
 
     directory = opened(files)
@@ -139,7 +162,7 @@ def test_node_has_the_log_from_before_or_the_snapshot_when_the_power_fails_at_an
         else:
             assert log.start == FIRST, case
             assert content(log) == [batch(500, epoch=3), batch(501, epoch=3)][: log.end_offset - 500], case
-            assert files.read(FIRST_NAME) == b"12345678", case
+            assert files.read(FIRST_NAME) == snapshot_bytes(FIRST), case
         outcomes.add((log.start_offset, log.end_offset))
         directory.close()
 
@@ -176,7 +199,7 @@ def test_node_starts_again_when_the_power_fails_at_any_call_while_a_snapshot_rep
         log = directory.log
         if log.start == FIRST:
             assert content(log) == [batch(500, epoch=3), batch(501, epoch=3)][: log.end_offset - 500], case
-            assert files.read(FIRST_NAME) == b"12345678", case
+            assert files.read(FIRST_NAME) == snapshot_bytes(FIRST), case
         else:
             assert (log.start_offset, content(log)) == (0, old), case
         assert not [name for name in files.names_in(PARTITION) if name.endswith(".installing")], case

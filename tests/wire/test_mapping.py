@@ -45,7 +45,7 @@ FIRST_FETCH_OF_REPLICAS = 12
 AnyApi = Api[Any, Any]
 
 
-def sent(request: core.Request, version: int) -> core.IncomingRequest:
+def sent(request: core.OutgoingRequest, version: int) -> core.IncomingRequest:
     """The request as the other side reads it."""
     return request_from_wire(through_bytes(request_to_wire(request, OURS, version), version), version, OURS)
 
@@ -252,7 +252,9 @@ def test_successors_are_read_from_either_list(
 )
 @FEW
 @given(data=st.data())
-def test_request_travels_by_its_api(api: AnyApi, requests: SearchStrategy[core.Request], data: st.DataObject) -> None:
+def test_request_travels_by_its_api(
+    api: AnyApi, requests: SearchStrategy[core.OutgoingRequest], data: st.DataObject
+) -> None:
     assert api_of(data.draw(requests)) is api
 
 

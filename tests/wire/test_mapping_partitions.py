@@ -34,7 +34,7 @@ from tests.wire.test_mapping import DIRECTORY, OURS
 _US = ReplicaKey(NodeId(1))
 _NOWHERE = OffsetAndEpoch(epoch=Epoch(0), offset=Offset(0))
 
-REQUESTS: tuple[tuple[core.Request, int], ...] = (
+REQUESTS: tuple[tuple[core.OutgoingRequest, int], ...] = (
     (core.VoteRequest(cluster_id="c", epoch=Epoch(3), candidate=_US, candidate_log_end=_NOWHERE, pre_vote=False), 2),
     (core.BeginQuorumEpochRequest(cluster_id="c", leader=LeaderAndEpoch(epoch=Epoch(3), leader_id=NodeId(1))), 1),
     (core.EndQuorumEpochRequest(cluster_id="c", leader=LeaderAndEpoch(epoch=Epoch(3), leader_id=NodeId(1))), 1),
@@ -84,7 +84,7 @@ def _of_other_partition(topic: Any) -> tuple[Any, ...]:
 )
 @pytest.mark.rule("GEN-2")
 def test_request_for_another_partition_keeps_only_its_cluster_id(
-    request_: core.Request, version: int, change: Change
+    request_: core.OutgoingRequest, version: int, change: Change
 ) -> None:
     message: Any = request_to_wire(request_, OURS, version)
 
@@ -94,7 +94,7 @@ def test_request_for_another_partition_keeps_only_its_cluster_id(
 
 
 @every_request
-def test_request_about_our_partition_is_ours(request_: core.Request, version: int) -> None:
+def test_request_about_our_partition_is_ours(request_: core.OutgoingRequest, version: int) -> None:
     received = request_from_wire(request_to_wire(request_, OURS, version), version, OURS)
 
     assert type(received) is type(request_)

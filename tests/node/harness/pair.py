@@ -66,7 +66,7 @@ class Pair:
         """A connection to the node."""
         return self.nodes.wire(US)
 
-    def ask(self, request: core.Request, wire: Wire | None = None) -> core.Response:
+    def ask(self, request: core.OutgoingRequest, wire: Wire | None = None) -> core.Response:
         """Send the node a request as the other voter, on a connection of its own or on this one."""
         api = api_of(request)
         version = api.versions.highest
@@ -125,7 +125,7 @@ def leading_pair(directory: Path, **overrides: str) -> Iterator[Pair]:
         yield Pair(nodes, peer)
 
 
-def play_leader_without_news(request: core.Request) -> Answer:
+def play_leader_without_news(request: core.OutgoingRequest) -> Answer:
     """Hold every fetch of our follower for ever."""
     return None if isinstance(request, core.FetchRequest) and request.epoch else friendly(request)
 

@@ -27,7 +27,7 @@ Sent = TypeVar("Sent")
 Answer = core.Response | bytes | None
 """A response; bytes to send as they are; None for no response."""
 
-Play = Callable[[core.Request], Answer]
+Play = Callable[[core.OutgoingRequest], Answer]
 
 
 class Peer:
@@ -45,7 +45,7 @@ class Peer:
         self.endpoint = endpoint
         self.play = play
         self.versions: Callable[[int], bytes | ApiVersionsResponse] = lambda _version: serving_all()
-        self.received: list[core.Request] = []
+        self.received: list[core.OutgoingRequest] = []
         self.connections = 0
         self._open: set[asyncio.Transport] = set()
 
@@ -144,7 +144,7 @@ def serving_all() -> ApiVersionsResponse:
     )
 
 
-def friendly(request: core.Request) -> Answer:
+def friendly(request: core.OutgoingRequest) -> Answer:
     """Grant every vote, accept every leader, and have no records."""
     no_leader = LeaderAndEpoch(epoch=Epoch(max(request.epoch, 0)))
     match request:
