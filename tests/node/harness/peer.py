@@ -156,3 +156,5 @@ def friendly(request: core.OutgoingRequest) -> Answer:
             return core.EndQuorumEpochResponse(leader=no_leader)
         case core.FetchRequest():
             return core.FetchResponse(error=6, leader=no_leader)
+        case core.FetchSnapshotRequest():
+            return core.RequestRefused(error=-1)

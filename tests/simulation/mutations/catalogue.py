@@ -187,6 +187,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     snapshots.loaded_snapshot_does_not_change_the_tables,
     snapshots.replica_behind_the_log_gets_no_snapshot,
     snapshots.snapshot_is_not_read,
+    snapshots.records_before_the_log_are_read_from_memory,
     snapshots.interrupted_installation_is_forgotten,
     snapshots.interrupted_cut_is_not_completed,
     snapshots.transactions_of_the_snapshot_are_not_aborted,

@@ -19,6 +19,7 @@ from raft.snapshots import SnapshotScan, state_batches
 from raft.snapshots.contents import SnapshotContents
 from raft.storage import directory
 from raft.storage.files import Files
+from raft.storage.log import Log
 from raft.storage.log_files import LogFiles
 from raft.storage.recovery import log_start
 from raft.storage.snapshots import SnapshotFolder
@@ -164,6 +165,23 @@ def snapshot_is_not_read(patch: pytest.MonkeyPatch) -> None:
             yield file.read_at(position, min(piece_bytes, span.stop - position))
 
     patch.setattr(LogFiles, "pieces", pieces)
+
+
+@mutation(breaks=("READ-7", "TXN-10"), caught_by=("ReadersSeeTheState",))
+def records_before_the_log_are_read_from_memory(patch: pytest.MonkeyPatch) -> None:
+    """The newest bytes in memory are read although a snapshot has replaced them, and the transactions among them."""
+    pieces = Log.pieces
+
+    def with_tail(
+        log: Log, start_offset: Offset, *, max_bytes: int, end_offset: Offset, piece_bytes: int
+    ) -> Iterator[bytes]:
+        recent = log._tail.read(start_offset, max_bytes=max_bytes, end_offset=end_offset)
+        if log.readable_from <= start_offset < end_offset and recent is not None:
+            yield recent
+            return
+        yield from pieces(log, start_offset, max_bytes=max_bytes, end_offset=end_offset, piece_bytes=piece_bytes)
+
+    patch.setattr(Log, "pieces", with_tail)
 
 
 @mutation(breaks=("LOG-15",), caught_by=("NodesRestart", "NoUnexpectedErrors", "RecoveredLogMatchesWrites"))
