@@ -1,4 +1,4 @@
-"""A log that begins with a snapshot of its own records: readers see these records before the log (rules READ-7, LOG-15)."""
+"""A log that begins with a snapshot of its own records, which readers see before the log (rules READ-7, LOG-15)."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from raft.wire.messages.offset_for_leader_epoch import BatchPlan, BatchPlanReque
 from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import crash_at_every_call, found_end_of_data
 from tests.storage.test_directory import PARTITION, opened
+from tests.storage.transactional import leader_change
 
 SERVED = LogConfig(serves_snapshot=True, tail_bytes=200)
 
@@ -168,24 +169,13 @@ def test_reader_gets_to_the_end_of_a_snapshot_whose_last_records_are_missing(fil
     store = Store(files)
     store.write("a", "b")
     store.write("b")
-    payload = build_batch([Record(key=b"c")], base_offset=Offset(3), producer_id=5, producer_epoch=0, base_sequence=0)
-    store.append(Batch(header=read_header(payload), payload=payload))
-    store.write("c")
-    store.snapshot()
-    store.write("c")
-    store.roll()
-    order = store.order()
-    compactor = load_compactor(now_ms=0, delete_retention_ms=0)
-    compactor.note(build_batch([Record(key=b"c")], base_offset=Offset(99)))
-    for _ in make_snapshot(files, PARTITION, order, compactor):
-        pass
-    store.directory.finish_snapshot(order.end)
-    store.directory.cut(order.end)
+    store.append(leader_change(3, epoch=2))
+    store.cut()
 
     data = store.log.read(Offset(0), max_bytes=1 << 20, end_offset=store.log.end_offset)
 
     assert keys_in(split_batches(data)) == [(0, b"a"), (2, b"b")]
-    assert split_batches(data)[-1].header.end_offset == store.log.start_offset == 6
+    assert split_batches(data)[-1].header.end_offset == store.log.start_offset == 4
     store.directory.close()
 
 

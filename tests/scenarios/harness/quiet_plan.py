@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from raft.types import NodeId
+from raft.types import CleanupPolicy, NodeId
 from tests.scenarios.harness.dice import Dice
 from tests.simulation.plan import (
     ClientPlan,
@@ -14,6 +14,7 @@ from tests.simulation.plan import (
     FaultPlan,
     NetworkPlan,
     Plan,
+    SnapshotPlan,
     TimeoutPlan,
     WirePlan,
 )
@@ -74,6 +75,15 @@ def quiet_plan(settings: QuorumSettings) -> Plan:
             segment_bytes=1 << 30,
             tail_bytes=1 << 20,
         ),
+        snapshots=SnapshotPlan(
+            policy=CleanupPolicy.NONE,
+            bytes_between=1 << 30,
+            interval_ms=0,
+            retention_bytes=1 << 30,
+            delete_retention_ms=0,
+            make_ms=_AT_ONCE,
+            fetch_bytes=1 << 20,
+        ),
         clocks=ClockPlan(ahead_ms=0, drift=_AT_ONCE, busy_percent=0, busy_ms=_AT_ONCE),
         faults=FaultPlan(every_ms={}, down_ms=None, partition_ms=_AT_ONCE, stall_ms=_AT_ONCE),
         clients=ClientPlan(
@@ -92,6 +102,8 @@ def quiet_plan(settings: QuorumSettings) -> Plan:
             api_timeout_ms=0,
             retry_ms=0,
             newest_kept=0,
+            keys=0,
+            has_tombstones=False,
             clocks_jump_at_ms=None,
         ),
         fault_phase_ms=0,

@@ -39,7 +39,6 @@ def of_message(message: Message) -> str:
     assert request is not None and not isinstance(request, FetchSnapshotRequest), "a message between nodes"  # noqa: PT018
     if response is None:
         return of_request(request)
-    assert not isinstance(response, FetchSnapshotResponse), "no node here has snapshots to give"
     return f"{kind_of(request)} {of_response(response)}"
 
 
@@ -83,6 +82,8 @@ def of_response(response: Response) -> str:
             return f"ok{state}"
         case FetchResponse():
             return f"ok{state}{_fetched(response)}"
+        case FetchSnapshotResponse():
+            raise AssertionError("no node here has snapshots to give")
         case _:
             assert_never(response)
 
