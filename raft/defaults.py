@@ -55,5 +55,8 @@ RETENTION_MS = 604_800_000
 DELETE_RETENTION_MS = 86_400_000
 """delete.retention.ms: one day."""
 
+RESERVE_BYTES = 64 << 20
+"""raft.reserve.bytes: what a node keeps free of records."""
+
 TRANSACTION_MAX_TIMEOUT_MS = 900_000
 """transaction.max.timeout.ms: fifteen minutes. A transaction that is open for longer is aborted."""

@@ -153,6 +153,7 @@ class NodeConfig:
         "metadata.max.retention.ms", _number(at_least=-1, at_most=_INT64_MAX), defaults.RETENTION_MS
     )
     delete_retention_ms: int = _key("delete.retention.ms", _long_milliseconds, defaults.DELETE_RETENTION_MS)
+    reserve_bytes: int = _key("raft.reserve.bytes", _long_bytes, defaults.RESERVE_BYTES)
     rack: str | None = _key("broker.rack", _text, None)
     topic_name: str = _key("raft.topic.name", values.topic_name, "__cluster_metadata")
     topic_id: Uuid = _key("raft.topic.id", values.uuid, Uuid("AAAAAAAAAAAAAAAAAAAAAQ"))

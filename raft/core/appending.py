@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from raft.core.appender import Appender
+from raft.core.disk_room import FULL_DISK
 from raft.core.events import AppendRequested
 from raft.core.parking import PendingAppend
 from raft.core.read_index import respond_when_confirmed, wait_for_commit
@@ -40,6 +41,10 @@ def _handle(state: State, appender: Appender, event: AppendRequested, now_ms: in
         state.respond_to_append(event.request_id, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         return
     verdict = _judge(state, event)
+    header = event.batch.header
+    if isinstance(verdict, Accepted) and not header.is_control and not state.disk_room.holds(header.size_bytes):
+        # Control records end transactions and are small: the reserve has room for them.
+        verdict = Refused(error=ErrorCode.STORAGE_ERROR, message=FULL_DISK)
     match verdict:
         case Accepted():
             base_offset = _append(state, appender, event, now_ms)

@@ -147,6 +147,19 @@ class LogFlushed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DiskMeasured:
+    """The free space of this node's disk was measured (LOG-24).
+
+    Fields:
+        room_bytes: how many bytes were free, without the reserve; negative if a part of the reserve was used.
+        appended_bytes: `RaftCore.appended_bytes` when the measurement was ordered. That much was written before it.
+    """
+
+    room_bytes: int
+    appended_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotDue:
     """A snapshot of this node's log is due; it will end at the present end of the log (SNAPSHOT-1)."""
 
@@ -211,6 +224,7 @@ Event = (
     | TransactionEndRequested
     | ReadIndexRequested
     | LogFlushed
+    | DiskMeasured
     | SnapshotDue
     | SnapshotMade
     | SnapshotChecked

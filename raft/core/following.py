@@ -14,6 +14,9 @@ from raft.core.roles import Follower
 from raft.core.state import State
 from raft.types import Batch, ControlType, NodeId, Offset, OffsetAndEpoch
 
+FULL_DISK_BACK_OFF_MS = 500
+"""Time between the fetches of a replica whose disk has no room for records."""
+
 _KNOWN_CONTROL_TYPES = frozenset(ControlType)
 
 
@@ -39,7 +42,9 @@ def on_fetch_response(state: State, node_id: NodeId, response: FetchResponse, no
     if response.diverging is not None:
         _truncate(state, response.diverging)
         return
-    _take_batches(state, response.batches)
+    if not _take_batches(state, response.batches):
+        # Its fetches stay contact for the leader, which would resign without a majority of them (FETCH-17).
+        state.requests.back_off(node_id, now_ms, at_least_ms=FULL_DISK_BACK_OFF_MS)
     if response.damage is not None:
         # The next response may be good (KAFKA-18723). If the leader's disk is damaged, none will be: so back off.
         state.report(f"leader {node_id} sent a damaged batch behind offset {state.log.end_offset}: {response.damage}")
@@ -61,12 +66,16 @@ def _truncate(state: State, diverging: OffsetAndEpoch) -> None:
         state.truncate(end_offset)
 
 
-def _take_batches(state: State, batches: Iterable[Batch]) -> None:
+def _take_batches(state: State, batches: Iterable[Batch]) -> bool:
     """Append the batches that continue our log, up to the first one that does not; drop the rest (FETCH-24).
 
     A leader that changes while it responds may send batches of a later epoch than the response's (KAFKA-18723).
+
+    Returns:
+        False if the disk had no room for one of them (LOG-24).
     """
     good: list[Batch] = []
+    size_bytes, has_room = 0, True
     end_offset, last_epoch = state.log.end_offset, state.log.last_epoch
     for batch in batches:
         header = batch.header
@@ -77,11 +86,16 @@ def _take_batches(state: State, batches: Iterable[Batch]) -> None:
             # Such a record may change the voter set or the format of the log, so it must not be skipped (CONTROL-8).
             reason = f"unknown control record type {unknown[0]} at offset {header.base_offset}"
             state.halt(HaltCause.UNKNOWN_CONTROL_RECORD, reason)
-            return
+            return True
+        if not header.is_control and not state.disk_room.holds(size_bytes + header.size_bytes):
+            has_room = False
+            break
+        size_bytes += header.size_bytes
         good.append(batch)
         end_offset, last_epoch = header.end_offset, header.epoch
     if good:
         state.append(tuple(good))
+    return has_room
 
 
 def _learn_high_watermark(state: State, leaders: Offset | None, now_ms: int) -> None:

@@ -13,6 +13,7 @@ from raft.core.elections import on_begin_quorum_epoch, on_end_quorum_epoch, on_v
 from raft.core.events import (
     AppendRequested,
     AppendsRequested,
+    DiskMeasured,
     Event,
     LogCutRequested,
     LogFlushed,
@@ -61,6 +62,8 @@ from raft.types import ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAnd
 _ClientRequest = (
     AppendRequested | AppendsRequested | ProducerInitRequested | TransactionEndRequested | ReadIndexRequested
 )
+
+_StorageEvent = LogFlushed | DiskMeasured | SnapshotDue | SnapshotMade | SnapshotChecked | LogCutRequested
 
 
 class RaftCore:
@@ -148,8 +151,22 @@ class RaftCore:
                 on_response(state, event.number, event.response, now_ms)
             case RequestFailed():
                 on_failure(state, event.number, event.failure, now_ms)
+            case ResignRequested():
+                self._resign(event.epoch, now_ms)
+            case ShutdownRequested():
+                state.shutdown_deadline_ms = now_ms + event.timeout_ms
+            case LogFlushed() | DiskMeasured() | SnapshotDue() | SnapshotMade() | SnapshotChecked() | LogCutRequested():
+                self._on_storage_event(event, now_ms)
+            case _:
+                self._on_client_request(event, now_ms)
+
+    def _on_storage_event(self, event: _StorageEvent, now_ms: int) -> None:
+        state = self._state
+        match event:
             case LogFlushed():
                 self._on_flushed(event, now_ms)
+            case DiskMeasured():
+                state.disk_room.measured(event.room_bytes, event.appended_bytes)
             case SnapshotDue():
                 state.emit(RollLog(producers=self.producers_image()))
             case SnapshotMade():
@@ -158,12 +175,8 @@ class RaftCore:
                 on_snapshot_checked(state, event, now_ms)
             case LogCutRequested():
                 on_cut_requested(state, event)
-            case ResignRequested():
-                self._resign(event.epoch, now_ms)
-            case ShutdownRequested():
-                state.shutdown_deadline_ms = now_ms + event.timeout_ms
             case _:
-                self._on_client_request(event, now_ms)
+                assert_never(event)
 
     def _on_client_request(self, event: _ClientRequest, now_ms: int) -> None:
         state = self._state
@@ -290,6 +303,16 @@ class RaftCore:
         """
         state = self._state
         return state.stable_bytes.total if read_committed else state.committed_bytes.total
+
+    @property
+    def appended_bytes(self) -> int:
+        """Size of all batches that were appended since the start."""
+        return self._state.disk_room.appended_bytes
+
+    @property
+    def is_disk_full(self) -> bool:
+        """Whether no more records are appended until the disk has room."""
+        return not self._state.disk_room.holds(1)
 
     @property
     def durable_end(self) -> Offset:

@@ -121,7 +121,7 @@ def _fetch_request(state: State) -> FetchRequest:
         fetch_offset=state.log.end_offset,
         last_fetched_epoch=state.log.last_epoch,
         max_wait_ms=FETCH_MAX_WAIT_MS,
-        max_bytes=state.config.fetch_max_bytes,
+        max_bytes=state.config.fetch_max_bytes if state.disk_room.holds(1) else 1,
         high_watermark=state.high_watermark,
         wants_high_watermark=True,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from raft.core.committed_bytes import CommittedBytes
 from raft.core.config import CoreConfig, Draw
+from raft.core.disk_room import DiskRoom
 from raft.core.effects import (
     AppendBatches,
     ControlBatch,
@@ -85,6 +86,7 @@ class State:
         self.committed_bytes = CommittedBytes()
         self.stable_bytes = CommittedBytes()
         """Like `committed_bytes`, but below the last stable offset."""
+        self.disk_room = DiskRoom()
         self.producers = producers
         self.draw = draw
         self.high_watermark: Offset | None = None
@@ -286,6 +288,7 @@ class State:
         self.log.append(header)
         self.committed_bytes.append(header)
         self.stable_bytes.append(header)
+        self.disk_room.append(header)
         return self.producers.appended(header)
 
     def order_append(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from raft.core.appender import LAST_PRODUCER_EPOCH, Appender
+from raft.core.disk_room import FULL_DISK
 from raft.core.events import AppendRequested, ProducerInitRequested, TransactionEndRequested
 from raft.core.parking import PendingAppend
 from raft.core.read_index import respond_when_confirmed, wait_for_commit
@@ -173,6 +174,9 @@ def on_producer_init(state: State, event: ProducerInitRequested, now_ms: int) ->
             f"{state.config.transaction_max_timeout_ms} (transaction.max.timeout.ms)"
         )
         state.respond_to_append(event.request_id, ErrorCode.INVALID_TRANSACTION_TIMEOUT, message=message)
+        return
+    if not state.disk_room.holds(1):
+        state.respond_to_append(event.request_id, ErrorCode.STORAGE_ERROR, message=FULL_DISK)
         return
     before = state.transactions.producers.get(event.transactional_id)
     if before is not None and event.present is not None and event.present != before.identity:

@@ -38,6 +38,7 @@ from raft.runtime.requests.handlers import handle
 from raft.runtime.requests.versions import unsupported_api_versions
 from raft.runtime.response_budget import ResponseBudget
 from raft.runtime.snapshot_keeper import Retention, SnapshotKeeper
+from raft.runtime.space_keeper import SpaceKeeper
 from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
 from raft.storage.disk import DiskFiles
 from raft.storage.log import LogConfig
@@ -105,6 +106,7 @@ class Node:
         try:
             await self._listen()
             self._engine.start()
+            self._space_keeper.start()
             self._snapshot_keeper.start()
         except BaseException:
             await self.stop()
@@ -143,6 +145,7 @@ class Node:
 
     async def stop(self) -> None:
         """Close sockets, disk and directory, in any state of the node."""
+        self._space_keeper.stop()
         self._snapshot_keeper.stop()
         for listener in self._listeners:
             await listener.close()
@@ -178,12 +181,14 @@ class Node:
             self._scheduler,
             delete_retention_ms=config.delete_retention_ms,
         )
+        self._space_keeper = SpaceKeeper(core, self._submit, disk, self._scheduler, config.reserve_bytes)
         self._snapshot_keeper = SnapshotKeeper(
             core,
             self._submit,
             disk,
             self._scheduler,
             Retention.of(config),
+            self._space_keeper,
             self._snapshot_process,
             FaultLog(_logger, self._scheduler.now_ms),
         )

@@ -23,6 +23,7 @@ from raft.epoch_cache import EpochCache
 from raft.runtime.disk import Disk
 from raft.runtime.fault_log import FaultLog
 from raft.runtime.scheduler import Scheduler
+from raft.runtime.space_keeper import SpaceKeeper
 from raft.storage.directory import ReplicaDirectory
 from raft.types import CleanupPolicy, Epoch, Offset, OffsetAndEpoch
 
@@ -114,6 +115,7 @@ class SnapshotKeeper:
         disk: of the replica.
         scheduler: for time.
         retention: what is wanted.
+        space: tells when space has to be freed: then the next snapshot is due, and all that it replaces is removed.
         maker: makes snapshots.
         faults: gets what goes wrong.
     """
@@ -125,6 +127,7 @@ class SnapshotKeeper:
         disk: Disk,
         scheduler: Scheduler,
         retention: Retention,
+        space: SpaceKeeper,
         maker: SnapshotMaker,
         faults: FaultLog,
     ) -> None:
@@ -133,6 +136,7 @@ class SnapshotKeeper:
         self._disk = disk
         self._scheduler = scheduler
         self._retention = retention
+        self._space = space
         self._maker = maker
         self._faults = faults
         self._is_making = False
@@ -177,20 +181,22 @@ class SnapshotKeeper:
     def _is_due(self, look: _Look) -> bool:
         if not look.new_bytes:
             return False
+        if self._core.is_disk_full:
+            return True
         if self._scheduler.now_ms() >= self._last_made_ms + self._retention.snapshot_interval_ms:
             return True
-        if look.new_bytes < self._retention.bytes_between_snapshots:
+        if look.new_bytes < self._retention.bytes_between_snapshots and not self._space.is_low:
             return False
         # With few new records beside a large state, most of the work would be to copy that.
         kept_bytes = look.snapshots[-1].size_bytes if look.snapshots and self._retention.keeps_records else 0
         return look.new_bytes >= self._retention.min_cleanable_dirty_ratio * (look.new_bytes + kept_bytes)
 
     def _on_made(self, snapshot: OffsetAndEpoch, problem: str | None) -> None:
-        self._is_making = False
         self._last_made_ms = self._scheduler.now_ms()
         if self._is_stopped:
             return
         if problem is not None:
+            self._is_making = False
             self._faults.report("no snapshot at %s was made: %s", snapshot, problem)
             return
         self._disk.look(
@@ -199,6 +205,8 @@ class SnapshotKeeper:
         )
 
     def _on_whole(self, snapshot: OffsetAndEpoch, size_bytes: int) -> None:
+        # Not before: a look from before would order the same snapshot once more.
+        self._is_making = False
         _logger.info("node %s made a snapshot of %s bytes at %s", self._core.node_id, size_bytes, snapshot)
         self._submit(SnapshotMade(snapshot=snapshot))
 
@@ -210,7 +218,7 @@ class SnapshotKeeper:
         size_bytes = look.log_bytes + snapshot_bytes
         for snapshot in look.snapshots:
             if snapshot.end.offset > look.start_offset:
-                is_large = 0 <= retention.retention_bytes < size_bytes
+                is_large = 0 <= retention.retention_bytes < size_bytes or self._space.is_low
                 is_old = 0 <= snapshot.log_time_ms < wall_ms - retention.retention_ms and retention.retention_ms >= 0
                 if not (is_large or is_old):
                     break

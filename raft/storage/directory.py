@@ -233,6 +233,10 @@ class ReplicaDirectory:
         """See `Files.keep_in_page_cache`."""
         self._files.keep_in_page_cache(is_kept)
 
+    def free_bytes(self) -> int:
+        """See `Files.free_bytes`."""
+        return self._files.free_bytes()
+
     def flush(self) -> Offset:
         """See `Log.flush`."""
         return self.log.flush()

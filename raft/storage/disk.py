@@ -93,6 +93,12 @@ class DiskFiles:
         with _refusals("flush folder", self.path_of(name)):
             _sync_folder(self._root / name)
 
+    def free_bytes(self) -> int:
+        """See `Files.free_bytes`."""
+        with _refusals("measure", self.path_of("")):
+            space = os.statvfs(self._root)
+            return space.f_bavail * space.f_frsize
+
     def keep_in_page_cache(self, is_kept: bool) -> None:
         """See `Files.keep_in_page_cache`."""
         self._is_kept_in_page_cache = is_kept

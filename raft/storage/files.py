@@ -110,6 +110,10 @@ class Files(Protocol):
         """Return when the present names in this folder are on the disk."""
         ...
 
+    def free_bytes(self) -> int:
+        """Return how many bytes this process may still write to the file system of the root."""
+        ...
+
     def keep_in_page_cache(self, is_kept: bool) -> None:
         """Decide whether the page cache of the operating system keeps what is flushed from now on.
 

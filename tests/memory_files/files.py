@@ -21,6 +21,8 @@ from enum import StrEnum
 from raft.storage.files import DirectoryLock, DirectoryLockedError, File, folder_of, join, refused
 from tests.memory_files.cached_bytes import CachedBytes, Draw
 
+_CAPACITY_BYTES = 1 << 40
+
 
 class PowerCutError(Exception):
     """The machine is off. It is no StorageError, because no process is left to handle it."""
@@ -66,6 +68,7 @@ class MemoryFiles:
         self._faults: list[_Fault] = []
         self._calls_until_power_cut: int | None = None
         self._is_off = False
+        self._capacity_bytes = _CAPACITY_BYTES
         self.is_kept_in_page_cache = True
         self.starts = 0
         self.calls: Counter[Call] = Counter()
@@ -131,6 +134,18 @@ class MemoryFiles:
         with self._naming:
             for change in self._unflushed_names.pop(name, []):
                 _apply(change, self._files_on_disk)
+
+    def free_bytes(self) -> int:
+        """See `Files.free_bytes`."""
+        self.check_power()
+        return max(0, self._capacity_bytes - self._used_bytes())
+
+    def fill(self, free_bytes: int | None) -> None:
+        """Leave so many bytes free, as another program does; None for as many as at first. Writes do not fail."""
+        self._capacity_bytes = _CAPACITY_BYTES if free_bytes is None else self._used_bytes() + free_bytes
+
+    def _used_bytes(self) -> int:
+        return sum(len(content.data) for content in self._files.values())
 
     def keep_in_page_cache(self, is_kept: bool) -> None:
         """See `Files.keep_in_page_cache`."""

@@ -55,6 +55,7 @@ _HALF_ROUNDS: Mapping[Fault, tuple[int | None, ...]] = {
 """The options for the mean time between two faults of a kind, in halves of `TimeoutPlan.round_ms`; None for never."""
 
 _HALF_ROUNDS_OF_SUSPENSIONS = (None, None, 2)
+_HALF_ROUNDS_OF_FULL_DISKS = (None, None, 2, 6)
 
 
 def draw_plan(seed: int) -> Plan:
@@ -162,6 +163,7 @@ def _draw_faults(dice: Dice, seed: int, timeouts: TimeoutPlan) -> FaultPlan:
     round_ms = timeouts.round_ms
     half_rounds = {fault: dice.pick(options) for fault, options in _HALF_ROUNDS.items()}
     half_rounds[Fault.SUSPENSION] = Dice(seed, "suspension").pick(_HALF_ROUNDS_OF_SUSPENSIONS)
+    half_rounds[Fault.FULL_DISK] = Dice(seed, "full disk").pick(_HALF_ROUNDS_OF_FULL_DISKS)
     return FaultPlan(
         every_ms={fault: drawn * round_ms // 2 for fault, drawn in half_rounds.items() if drawn is not None},
         down_ms=dice.pick(((0, 50), (0, round_ms // 2), (round_ms // 4, round_ms))),

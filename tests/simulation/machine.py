@@ -198,6 +198,7 @@ class Machine:
     def end_faults(self) -> None:
         """Cancel all planned faults, end a stall, and remove the delays of the disk."""
         self.files.cancel_faults()
+        self.files.fill(None)
         self.files.restore()
         self._disk_plan = without_delays(self._disk_plan)
         if self.process is not None:

@@ -114,6 +114,9 @@ class Mark(StrEnum):
     READ_BEFORE_THE_LOG = "a client asked for an offset before the log"
     SNAPSHOT_LEFT_UNFINISHED = "a node stopped while it made a snapshot"
     DOWNLOAD_LEFT_UNFINISHED = "a node stopped while it downloaded a snapshot"
+    RECORDS_REFUSED_BY_FULL_DISK = "a leader refused records, because its disk had no room"
+    RECORDS_DROPPED_BY_FULL_DISK = "a replica dropped fetched records, because its disk had no room"
+    ROOM_MADE_BY_SNAPSHOT = "a node with a full disk removed a part of its log"
     INSTALLATION_INTERRUPTED = "a node stopped while a snapshot replaced its log"
 
 

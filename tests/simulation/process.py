@@ -17,6 +17,7 @@ from raft.runtime.requests.handlers import handle
 from raft.runtime.respond import Respond
 from raft.runtime.response_budget import ResponseBudget
 from raft.runtime.snapshot_keeper import SnapshotKeeper
+from raft.runtime.space_keeper import SpaceKeeper
 from raft.storage.aborted_transactions import aborted_in
 from raft.types import NodeId, Offset
 from raft.wire.frames import ReceivedRequest
@@ -29,7 +30,7 @@ from tests.simulation.log_model import LogModel
 from tests.simulation.plan import DiskPlan
 from tests.simulation.relay import SimulatedRelay
 from tests.simulation.snapshot_maker import SimulatedSnapshotMaker
-from tests.simulation.starting import CLUSTER_ID, OURS, node_config, retention
+from tests.simulation.starting import CLUSTER_ID, OURS, RESERVE_BYTES, node_config, retention
 from tests.simulation.watched import WatchedCore, WatchedDisk, WatchedEngine
 from tests.simulation.watched_directory import WatchedDirectory
 
@@ -117,12 +118,14 @@ class Process:
             core, disk, _ToPostOffice(self, environment), self._loop, ended=self._on_ended
         )
         self.engine.attach(machine, core, watch)
+        self._space_keeper = SpaceKeeper(core, self.engine.submit, disk, self._loop, RESERVE_BYTES)
         self._keeper = SnapshotKeeper(
             core,
             self.engine.submit,
             disk,
             self._loop,
             retention(plan),
+            self._space_keeper,
             SimulatedSnapshotMaker(
                 machine.files,
                 self._loop,
@@ -175,6 +178,7 @@ class Process:
     def start(self) -> None:
         """Start the engine."""
         self._loop.soon(self.engine.start)
+        self._loop.soon(self._space_keeper.start)
         self._loop.soon(self._keeper.start)
 
     def _is_ended(self) -> bool:

@@ -32,6 +32,9 @@ OURS = TopicPartition(topic_name=TOPIC, topic_id=TOPIC_ID)
 _ADDRESSES_OF_VOTERS = 2
 _ANY_TIMESTAMP_MS = 1 << 60
 
+RESERVE_BYTES = 4_000
+"""raft.reserve.bytes of the nodes."""
+
 DIRECTORY = f"{TOPIC}-0"
 """The directory of the log on a disk."""
 

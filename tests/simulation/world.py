@@ -37,6 +37,7 @@ from tests.simulation.post_office import PostOffice
 from tests.simulation.run_log import RunLog
 from tests.simulation.run_logger import RunLogger
 from tests.simulation.snapshot_marks import SnapshotMarkObserver
+from tests.simulation.space_marks import SpaceMarkObserver
 from tests.simulation.starting import endpoint_of
 from tests.simulation.timeline import Timeline
 from tests.simulation.transaction_marks import TransactionMarkObserver
@@ -137,6 +138,7 @@ class World:
             MarkObserver(self.marks, self.machines, self.committed),
             TransactionMarkObserver(self.marks),
             SnapshotMarkObserver(self.marks, self.committed),
+            SpaceMarkObserver(self.marks),
             *all_invariants(self.plan, self.machines, self.committed),
         ]
 

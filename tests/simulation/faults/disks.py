@@ -8,8 +8,10 @@ from raft.records.header import LENGTH_END
 from tests.memory_files.files import Call
 from tests.simulation.faults.kinds import Fault
 from tests.simulation.faults.nemesis import Nemesis
+from tests.simulation.starting import RESERVE_BYTES
 
 _CALLS = 25
+_FULL_MS = (500, 10_000)
 _WRITTEN_BYTES = 250
 _BITS_OF_BYTE = 8
 _EPOCH_BYTES = 4
@@ -44,6 +46,23 @@ class DiskErrors(Nemesis):
             call, nth=1 + dice.draw(calls), reason=reason, written_bytes=dice.draw(2) * dice.draw(_WRITTEN_BYTES)
         )
         return True
+
+
+class FullDisks(Nemesis):
+    """Fills the disk of one machine, or of all, up to the reserve or beyond, and makes room again later."""
+
+    kind = Fault.FULL_DISK
+
+    def _strike(self) -> bool:
+        dice, targets = self._dice, self._targets
+        victim = self._pick_victim()
+        victims = targets.machines if dice.draw(3) == 0 else [victim] if victim is not None else []
+        for machine in victims:
+            free_bytes = dice.draw(2 * RESERVE_BYTES)
+            targets.run_log.add(str(machine), "has %s bytes free on its disk", free_bytes)
+            machine.files.fill(free_bytes)
+            targets.timeline.after(dice.between(_FULL_MS), lambda machine=machine: machine.files.fill(None))
+        return bool(victims)
 
 
 class BitRot(Nemesis):

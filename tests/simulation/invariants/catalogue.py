@@ -57,6 +57,7 @@ from tests.simulation.invariants.snapshots import (
     ReadersSeeTheState,
     SnapshotsHoldTheState,
 )
+from tests.simulation.invariants.space import ReserveIsKept
 from tests.simulation.invariants.timers import (
     HighWatermarkIsSentInTime,
     LeaderWithoutMajorityResigns,
@@ -123,6 +124,7 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
         TimerIsNotLate(),
         ReadsFindRecords(),
         PageCacheIsForReaders(),
+        ReserveIsKept(),
         SessionEpochNeverFalls(),
         WriteOutcomesAreCorrect(committed),
         BatchPlansAreCorrect(committed),

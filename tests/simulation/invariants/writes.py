@@ -24,6 +24,7 @@ _CHECK_EVERY = 64
 _UNKNOWN_OUTCOME = (
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.STORAGE_ERROR,  # See `ReserveIsKept`.
 )
 
 
