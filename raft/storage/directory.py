@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from raft.errors import ConfigError
@@ -284,7 +284,10 @@ class ReplicaDirectory:
 
     def check_snapshot(self, snapshot: OffsetAndEpoch) -> SnapshotSummary | None:
         """See `SnapshotFolder.check_part`."""
-        return self.snapshots.check_part(snapshot)
+        contents = self.snapshots.check_part(snapshot)
+        if contents is None or self._serves_snapshot:
+            return contents
+        return replace(contents, first_offset=None)
 
     def install_snapshot(self, contents: SnapshotSummary) -> None:
         """Replace the log by a snapshot that was checked, and return when that is on the disk."""

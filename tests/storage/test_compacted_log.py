@@ -315,3 +315,26 @@ def test_log_is_whole_when_the_power_fails_at_any_call_while_it_is_compacted() -
         store.directory.close()
 
     assert starts == {3, 5}
+
+
+@pytest.mark.rule("READ-7", "SNAPSHOT-4")
+@pytest.mark.parametrize(
+    ("serves_snapshot", "first_offset"), [pytest.param(True, 3, id="compact"), pytest.param(False, None, id="delete")]
+)
+def test_snapshot_that_was_downloaded_has_a_first_record_only_if_readers_see_it(
+    serves_snapshot: bool, first_offset: int | None
+) -> None:
+    leaders, followers = MemoryFiles(), MemoryFiles()
+    store = a_cut_store(leaders)
+    follower = Store(followers, LogConfig(serves_snapshot=serves_snapshot))
+    end = store.log.start
+
+    follower.directory.store_snapshot_piece(
+        end, 0, leaders.read(f"{PARTITION}/{end.offset:020d}-{end.epoch:010d}.checkpoint")
+    )
+    contents = follower.directory.check_snapshot(end)
+
+    assert contents is not None
+    assert contents.first_offset == first_offset
+    follower.directory.install_snapshot(contents)
+    assert follower.log.readable_from == (0 if serves_snapshot else 8)
