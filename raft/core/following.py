@@ -14,7 +14,7 @@ from raft.core.roles import Follower
 from raft.core.state import State
 from raft.types import Batch, ControlType, NodeId, Offset, OffsetAndEpoch
 
-FULL_DISK_BACK_OFF_MS = 500
+FULL_DISK_PAUSE_MS = 500
 """Time between the fetches of a replica whose disk has no room for records."""
 
 _KNOWN_CONTROL_TYPES = frozenset(ControlType)
@@ -43,8 +43,8 @@ def on_fetch_response(state: State, node_id: NodeId, response: FetchResponse, no
         _truncate(state, response.diverging)
         return
     if not _take_batches(state, response.batches):
-        # Its fetches stay contact for the leader, which would resign without a majority of them (FETCH-17).
-        state.requests.back_off(node_id, now_ms, at_least_ms=FULL_DISK_BACK_OFF_MS)
+        # The next fetch comes soon, because a leader without fetches of a majority resigns (FETCH-17).
+        state.requests.pause_fetches(now_ms + FULL_DISK_PAUSE_MS)
     if response.damage is not None:
         # The next response may be good (KAFKA-18723). If the leader's disk is damaged, none will be: so back off.
         state.report(f"leader {node_id} sent a damaged batch behind offset {state.log.end_offset}: {response.damage}")

@@ -40,6 +40,7 @@ class RequestManager:
         "_backing_off_until_ms",
         "_inflight",
         "_next_number",
+        "_paused_until_ms",
         "_request_timeout_ms",
         "_retry_backoff_ms",
         "_superseded",
@@ -52,6 +53,7 @@ class RequestManager:
         self._inflight: dict[NodeId, InflightRequest] = {}
         self._superseded: list[InflightRequest] = []
         self._backing_off_until_ms: dict[NodeId, int] = {}
+        self._paused_until_ms: int | None = None
         self._timed_out_nodes: set[NodeId] = set()
         self._next_number = 0
 
@@ -64,6 +66,7 @@ class RequestManager:
         self._superseded.extend(self._inflight.values())
         self._inflight.clear()
         self._backing_off_until_ms.clear()
+        self._paused_until_ms = None
         self._timed_out_nodes.clear()
 
     def is_ready(self, node_id: NodeId, now_ms: int) -> bool:
@@ -131,13 +134,25 @@ class RequestManager:
         """Send no request to this node for the retry backoff, or for `at_least_ms` if that is longer."""
         self._backing_off_until_ms[node_id] = now_ms + max(self._retry_backoff_ms, at_least_ms)
 
+    def pause_fetches(self, until_ms: int) -> None:
+        """Fetch nothing until then, and no other node's records either."""
+        self._paused_until_ms = until_ms
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether nothing is fetched now."""
+        return self._paused_until_ms is not None
+
     def deadlines_ms(self) -> list[int]:
-        """When each request in flight times out, and when each backoff ends."""
+        """When each request in flight times out, and when each backoff and the pause end."""
         waiting = (*self._inflight.values(), *self._superseded)
-        return [*(inflight.deadline_ms for inflight in waiting), *self._backing_off_until_ms.values()]
+        pause = () if self._paused_until_ms is None else (self._paused_until_ms,)
+        return [*(inflight.deadline_ms for inflight in waiting), *self._backing_off_until_ms.values(), *pause]
 
     def remove_expired_backoffs(self, now_ms: int) -> None:
-        """Drop the backoffs that are over, so that the node does not wake up for them again."""
+        """Drop the backoffs and the pause that are over, so that the node does not wake up for them again."""
+        if self._paused_until_ms is not None and self._paused_until_ms <= now_ms:
+            self._paused_until_ms = None
         if not self._backing_off_until_ms:
             return
         self._backing_off_until_ms = {

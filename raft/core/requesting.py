@@ -63,6 +63,8 @@ def _send_to_voters(
 def _fetch_as_follower(state: State, role: Follower, now_ms: int) -> None:
     """Fetch from the leader; while it backs off, from any other node, which may know a newer leader (FETCH-20)."""
     leader = (role.leader_id, role.leader_endpoints[0])
+    if state.requests.is_paused:
+        return
     if state.requests.is_backing_off(role.leader_id, now_ms):
         if is_retry_due(state, role):
             # Only one fetch is in flight at a time (GEN-6): another node without a response would delay the retry.

@@ -69,7 +69,7 @@ class SpaceKeeper:
         self._scheduler.at(self._scheduler.now_ms() + MEASURE_MS, self._measure)
         self.free_bytes = free_bytes
         self._submit(DiskMeasured(room_bytes=free_bytes - self._reserve_bytes, appended_bytes=appended_bytes))
-        self._report(is_full=free_bytes <= self._reserve_bytes or self._core.is_disk_full)
+        self._report(is_full=free_bytes <= self._reserve_bytes)
 
     def _report(self, *, is_full: bool) -> None:
         if is_full == self._is_full:

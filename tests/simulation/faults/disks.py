@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from functools import partial
 
 from raft.records.header import LENGTH_END
 from tests.memory_files.files import Call
@@ -61,7 +62,7 @@ class FullDisks(Nemesis):
             free_bytes = dice.draw(2 * RESERVE_BYTES)
             targets.run_log.add(str(machine), "has %s bytes free on its disk", free_bytes)
             machine.files.fill(free_bytes)
-            targets.timeline.after(dice.between(_FULL_MS), lambda machine=machine: machine.files.fill(None))
+            targets.timeline.after(dice.between(_FULL_MS), partial(machine.files.fill, None))
         return bool(victims)
 
 

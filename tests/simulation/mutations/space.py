@@ -29,7 +29,7 @@ def appends_since_the_measurement_are_not_counted(patch: pytest.MonkeyPatch) -> 
 @mutation(breaks=("LOG-24",), caught_by=("ReserveIsKept",))
 def replica_with_a_full_disk_takes_one_more_response(patch: pytest.MonkeyPatch) -> None:
     """A replica takes all records of a response if there is any room."""
-    take = following._take_batches  # noqa: SLF001
+    take = following._take_batches
 
     def take_all(state: State, batches: Iterable[Batch]) -> bool:
         if not state.disk_room.holds(1):
@@ -44,7 +44,7 @@ def replica_with_a_full_disk_takes_one_more_response(patch: pytest.MonkeyPatch) 
 @mutation(breaks=("LOG-24",), caught_by=("QuorumRecovers", "ReserveIsKept"))
 def disk_is_measured_once_only(patch: pytest.MonkeyPatch) -> None:
     """A node whose disk is full at its start appends no records afterwards, although there is room again."""
-    measure = SpaceKeeper._measure  # noqa: SLF001
+    measure = SpaceKeeper._measure
 
     def once(keeper: SpaceKeeper) -> None:
         if keeper.free_bytes is None:
@@ -56,4 +56,4 @@ def disk_is_measured_once_only(patch: pytest.MonkeyPatch) -> None:
 @mutation(breaks=("LOG-24", "FETCH-17"), caught_by=("QuorumRecovers",))
 def follower_with_a_full_disk_fetches_nothing_more(patch: pytest.MonkeyPatch) -> None:
     """A replica that had no room for a batch does not ask for it again."""
-    patch.setattr(following, "FULL_DISK_BACK_OFF_MS", 1 << 40)
+    patch.setattr(following, "FULL_DISK_PAUSE_MS", 1 << 40)
