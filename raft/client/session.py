@@ -160,7 +160,7 @@ class Session:
                 if self.accepts(status):
                     self._outage.end(now_ms)
                     return outcome.response  # type: ignore[return-value]
-                failure = error_name(status.error)
+                failure = _words(status)
             self._outage.add(leader.endpoint, failure, is_connected=outcome.is_connected)
             now_ms = yield from self._forget_leader(f"{leader.endpoint}: {failure}", deadline, now_ms)
 
@@ -191,8 +191,7 @@ class Session:
         if status.epoch is not None:
             self.epoch = max(self.epoch, status.epoch)
         if status.error != ErrorCode.NONE and status.error not in _RETRIABLE:
-            words = f": {status.message}" if status.message else ""
-            raise RequestError(status.error, f"{error_name(status.error)}{words}")
+            raise RequestError(status.error, _words(status))
         return status.error == ErrorCode.NONE and not is_old
 
     def _forget_leader(self, failure: str, deadline: Deadline, now_ms: int) -> Operation[int]:
@@ -371,3 +370,7 @@ class Session:
             raise ConfigError(f"the quorum has cluster id {lookup.cluster_id}, expected {expected} ({why})")
         self.cluster_id = lookup.cluster_id
         self.servers += [endpoint for endpoint in lookup.servers if endpoint not in self.servers]
+
+
+def _words(status: ResponseStatus) -> str:
+    return error_name(status.error) + (f": {status.message}" if status.message else "")
