@@ -104,8 +104,8 @@ def _state(files: Files, directory: str, order: SnapshotOrder) -> SnapshotSummar
 
 
 def _runs_of_snapshot(folder: SnapshotFolder, snapshot: OffsetAndEpoch) -> Iterator[Run]:
-    head = folder.head(snapshot)
-    return runs_of(head.read_at, head.start_position, head.size_bytes, lambda _: False)
+    compacted = folder.compacted(snapshot)
+    return runs_of(compacted.read_at, compacted.start_position, compacted.size_bytes, lambda _: False)
 
 
 class _Segments:

@@ -93,8 +93,8 @@ class NodeConfig:
         bytes_between_snapshots: a snapshot is made when this many bytes were appended since the last one.
         snapshot_interval_ms: a snapshot is made after this time, if there are new records.
         min_cleanable_dirty_ratio: a snapshot that keeps records waits until the new bytes are this part of all.
-        retention_bytes: the log is cut while it is larger, with its snapshots; -1 for no limit.
-        retention_ms: records older than this are cut off, if a snapshot covers them; -1 for no limit.
+        retention_bytes: the log begins later while it is larger, with its snapshots; -1 for no limit.
+        retention_ms: records older than this are removed, if a snapshot covers them; -1 for no limit.
         delete_retention_ms: how long a record that deletes its key stays after the first snapshot that has it.
         rack: its rack, or availability zone: clients of the same rack may prefer it to others; None if it has none.
         records_strict: refuse records and transactions on which a Java node's reader would exit.

@@ -287,7 +287,7 @@ class Node:
             stored=directory.election_state,
             log=LogView(
                 start=log.start,
-                first_offset=None if log.head is None else log.first_offset,
+                first_offset=None if log.compacted is None else log.first_offset,
                 end_offset=log.end_offset,
                 epochs=log.epochs,
             ),

@@ -2,8 +2,8 @@
 
 A snapshot ends where a segment begins. When one is due, the core begins a segment at the end of its log. When the last
 stable offset has reached this end, the fate of every record before is known, and the snapshot is made from the segments
-before, which do not change any more. Then the log is cut as the retention demands: it begins at the end of a snapshot
-that is kept.
+before, which do not change any more. Then the beginning of the log is removed as the retention demands: the log begins
+at the end of a snapshot that is kept.
 
 Source: KIP-630; Kafka KafkaMetadataLog.maybeClean, SnapshotGenerator.
 """
@@ -240,7 +240,7 @@ def _look_at(directory: ReplicaDirectory, retention: Retention) -> _Look:
                 size_bytes=folder.size_bytes(snapshot),
                 log_bytes=log.size_bytes(snapshot.offset),
                 log_time_ms=folder.log_time_ms(snapshot),
-                first_offset=folder.head(snapshot).first_offset if retention.keeps_records else None,
+                first_offset=folder.compacted(snapshot).first_offset if retention.keeps_records else None,
             )
             for snapshot in whole
         ],

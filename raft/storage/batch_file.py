@@ -1,7 +1,7 @@
 """A file of record batches one after the other, in the order of their offsets, with an index: how it is read.
 
-`Segment` is a part of the log, and `Head` the records of a snapshot, which stand before the log for its readers. The
-batches of a head have gaps between them, because records were left out.
+`Segment` is a part of the log. `CompactedRecords` are the records of a snapshot, which stand before the log for its
+readers. Their batches have gaps between them, because records were left out.
 
 Source: Kafka LogSegment, FileRecords.
 """

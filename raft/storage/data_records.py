@@ -20,7 +20,7 @@ from raft.records.batch import read_records
 from raft.records.stored_header import StoredHeader
 from raft.storage.aborted_transactions import aborted_in
 from raft.storage.batch_file import BatchFile
-from raft.storage.head import Head
+from raft.storage.compacted_records import CompactedRecords
 from raft.storage.log import Log
 from raft.transactions import AbortedTransaction
 from raft.types import Offset
@@ -54,7 +54,7 @@ def end_of_data(
         CorruptBatchError: a file of the log is damaged.
     """
     count = _Count(log, start_offset, max_records, end_offset)
-    while log.head is not None and count.add_compacted(log.head, log.start_offset):
+    while log.compacted is not None and count.add_compacted(log.compacted, log.start_offset):
         yield
         if log.start_offset != count.log_start:
             return start_offset
@@ -110,19 +110,19 @@ class _Count:
         self._take(min(end_offset - self.position, self._left))
         self._is_over = self.position < end_offset
 
-    def add_compacted(self, head: Head, log_start: Offset) -> bool:
+    def add_compacted(self, compacted: CompactedRecords, log_start: Offset) -> bool:
         """Add a piece of the records of a snapshot, which stand before `log_start`; return whether there is more."""
         end_offset = min(log_start, self.end_offset)
         if self._is_over or self.position >= end_offset:
             return False
-        headers = list(islice(head.stored_headers(self.position), PIECE_HEADERS))
+        headers = list(islice(compacted.stored_headers(self.position), PIECE_HEADERS))
         for header in headers:
             is_whole = self.position <= header.base_offset and header.end_offset <= end_offset
             if is_whole and header.record_count <= self._left:
                 self._left -= header.record_count
                 self.position = header.end_offset
             else:
-                self._is_over = self._is_full_with(head.batch_at(head.locate(header.base_offset)), end_offset)
+                self._is_over = self._is_full_with(compacted.batch_at(compacted.locate(header.base_offset)), end_offset)
             self._headers_left -= 1
             if self._is_over or not self._headers_left or self.position >= end_offset:
                 self._is_over = self._is_over or not self._headers_left

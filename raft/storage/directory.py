@@ -22,10 +22,10 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from raft.errors import ConfigError
+from raft.storage.compacted_records import CompactedRecords
 from raft.storage.directory_lock import LOCK_FILE_NAME
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.files import DirectoryLock, Files, join
-from raft.storage.head import Head
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
 from raft.storage.log import Log, LogConfig
 from raft.storage.meta_properties import MetaProperties, claim_directory
@@ -148,7 +148,7 @@ class ReplicaDirectory:
             log_config = config or LogConfig()
             start = log_start(files, partition, snapshots.whole())
             summary = snapshots.summary(start) if start != LOG_BEGIN else None
-            head = snapshots.head(start) if start != LOG_BEGIN and log_config.serves_snapshot else None
+            compacted = snapshots.compacted(start) if start != LOG_BEGIN and log_config.serves_snapshot else None
 
             def open_log() -> Log:
                 on_batch = None
@@ -159,7 +159,9 @@ class ReplicaDirectory:
                         image = summary.producers
                     on_batch = _filled(producers, image)
                     producers.committed(high_watermark.offset)
-                return Log.open(files, partition, log_config, recovery_point, on_batch, snapshot=summary, head=head)
+                return Log.open(
+                    files, partition, log_config, recovery_point, on_batch, snapshot=summary, compacted=compacted
+                )
 
             log = open_log()
             producer_snapshots.remove_after(log.end_offset)
@@ -297,7 +299,7 @@ class ReplicaDirectory:
         self.log.restart_at(contents)
         self.snapshots.finish_install(snapshot)
         self.snapshots.remove_before(snapshot.offset)
-        self.log.head = self._head(snapshot)
+        self.log.compacted = self._compacted_of(snapshot)
 
     def roll(self, image: ProducerStateImage) -> None:
         """Begin a new segment, so that a snapshot can end there; return when that is on the disk.
@@ -326,11 +328,11 @@ class ReplicaDirectory:
 
     def cut(self, start: OffsetAndEpoch) -> None:
         """Remove the log before the end of a whole snapshot, and older snapshots; return when that is on the disk."""
-        self.log.cut(start, self._head(start))
+        self.log.cut(start, self._compacted_of(start))
         self.snapshots.remove_before(start.offset)
 
-    def _head(self, snapshot: OffsetAndEpoch) -> Head | None:
-        return self.snapshots.head(snapshot) if self._serves_snapshot else None
+    def _compacted_of(self, snapshot: OffsetAndEpoch) -> CompactedRecords | None:
+        return self.snapshots.compacted(snapshot) if self._serves_snapshot else None
 
     def close(self) -> None:
         """Flush and close the log, and release the lock.
@@ -374,7 +376,7 @@ def _restart(
     """Let a log that ends before a snapshot begin there."""
     summary = snapshots.summary(snapshot)
     producer_snapshots.remove_all()
-    log.restart_at(summary, snapshots.head(snapshot) if serves else None)
+    log.restart_at(summary, snapshots.compacted(snapshot) if serves else None)
     snapshots.remove_before(snapshot.offset)
     if producers is not None:
         producers.restore(summary.producers)

@@ -25,9 +25,9 @@ from raft.errors import StorageError
 from raft.records.header import with_base_offset_and_epoch
 from raft.records.stored_header import StoredHeader, read_stored_header
 from raft.storage.batch_file import BatchFile
+from raft.storage.compacted_records import CompactedRecords
 from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, mend_epochs, write_epochs
 from raft.storage.files import Files, join
-from raft.storage.head import Head
 from raft.storage.log_files import LogFiles
 from raft.storage.recovery import Recovery
 from raft.storage.recovery_point import RecoveryPoint
@@ -92,7 +92,7 @@ class Log:
         on_batch: Callable[[BatchHeader], object] | None = None,
         *,
         snapshot: SnapshotSummary | None = None,
-        head: Head | None = None,
+        compacted: CompactedRecords | None = None,
     ) -> Log:
         """Read the whole log, repair what a crash left, and return the log, which is on the disk up to its end.
 
@@ -103,7 +103,7 @@ class Log:
             recovery_point: of this partition.
             on_batch: called with the header of every batch, in order, so the caller need not read the log again.
             snapshot: the one that replaces what was before the log; None for a log that begins at offset 0.
-            head: the records of that snapshot, if readers are to see them; None if not.
+            compacted: the records of that snapshot, if readers are to see them; None if not.
 
         Raises:
             CorruptBatchError: records that were flushed are damaged or missing; names file and byte.
@@ -126,7 +126,7 @@ class Log:
             recovery_point.retreat(start.offset)
         recovery = Recovery(files, directory, start=start, recovery_point=recovery_point.offset, on_batch=note)
         segments, end_offset = recovery.open_segments()
-        log = cls(files, directory, config, recovery_point, start, LogFiles(segments, head), end_offset, epochs)
+        log = cls(files, directory, config, recovery_point, start, LogFiles(segments, compacted), end_offset, epochs)
         mend_epochs(files, join(directory, EPOCH_CHECKPOINT_NAME), epochs.entries)
         return log
 
@@ -141,23 +141,23 @@ class Log:
         return self._start.offset
 
     @property
-    def head(self) -> Head | None:
+    def compacted(self) -> CompactedRecords | None:
         """The records of the snapshot at the start, which readers see before the first segment; None for none."""
-        return self._parts.head
+        return self._parts.compacted
 
-    @head.setter
-    def head(self, head: Head | None) -> None:
-        self._parts = LogFiles(self._parts.segments, head)
+    @compacted.setter
+    def compacted(self, compacted: CompactedRecords | None) -> None:
+        self._parts = LogFiles(self._parts.segments, compacted)
 
     @property
     def readable_from(self) -> Offset:
-        """The first offset that a reader may ask for: 0 in front of a head, whose records have gaps between them."""
-        return self.start_offset if self.head is None else Offset(0)
+        """The first offset that a reader may ask for: 0 if compacted records stand before the log."""
+        return self.start_offset if self.compacted is None else Offset(0)
 
     @property
     def first_offset(self) -> Offset:
         """Offset of the first record that a reader sees; in an empty log, of the next record."""
-        return self.start_offset if self.head is None else self.head.first_offset
+        return self.start_offset if self.compacted is None else self.compacted.first_offset
 
     @property
     def segment_bases(self) -> tuple[Offset, ...]:
@@ -241,12 +241,12 @@ class Log:
             self._epochs = self._epochs.truncated(end_offset)
             self._store_epochs(self._epochs)
 
-    def restart_at(self, snapshot: SnapshotSummary, head: Head | None = None) -> None:
+    def restart_at(self, snapshot: SnapshotSummary, compacted: CompactedRecords | None = None) -> None:
         """Remove all records and let the log begin at the end of a snapshot; return when that is done on the disk.
 
         Args:
             snapshot: it is on the disk; after a crash during this call, opening the log completes it.
-            head: see `open`.
+            compacted: see `open`.
 
         Raises:
             StorageError: the disk returned an error, now or before.
@@ -256,7 +256,7 @@ class Log:
             self._recovery_point.retreat(start.offset)
             for segment in reversed(self._parts.segments):
                 segment.remove()
-            self._parts = LogFiles([self._new_segment(start.offset)], head)
+            self._parts = LogFiles([self._new_segment(start.offset)], compacted)
             self._tail = Tail(self._config.tail_bytes)
             self._start = start
             self._end_offset = self._durable_end_offset = start.offset
@@ -273,7 +273,7 @@ class Log:
             if self._parts.last.size_bytes:
                 self._roll()
 
-    def cut(self, start: OffsetAndEpoch, head: Head | None = None) -> None:
+    def cut(self, start: OffsetAndEpoch, compacted: CompactedRecords | None = None) -> None:
         """Remove the segments before an offset: a snapshot on the disk replaces them.
 
         After a crash during this call the segments that are left begin at the end of no snapshot, and opening the log
@@ -281,7 +281,7 @@ class Log:
 
         Args:
             start: where a segment begins; everything before is committed.
-            head: the records of the snapshot, if readers are to see them; None if not.
+            compacted: the records of the snapshot, if readers are to see them; None if not.
 
         Raises:
             StorageError: the disk returned an error, now or before.
@@ -290,7 +290,7 @@ class Log:
         with self._one_failure_is_final():
             segments = self._parts.segments
             kept = self.segment_bases.index(start.offset)
-            self._parts = LogFiles(segments[kept:], head)
+            self._parts = LogFiles(segments[kept:], compacted)
             self._start = start
             # The oldest comes first, so that no segment is missing between two others.
             for segment in segments[:kept]:
@@ -352,7 +352,7 @@ class Log:
         return read_stored_header(recent) if recent is not None else self._parts.header_of(offset)
 
     def files_from(self, offset: Offset) -> list[BatchFile]:
-        """Return the head and the segments from the one that holds `offset` on."""
+        """Return the compacted records and the segments from the one that holds `offset` on."""
         return self._parts.files_from(offset)
 
     def flush(self) -> Offset:

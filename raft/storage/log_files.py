@@ -1,4 +1,4 @@
-"""The files of a log in the order of their offsets: the head, then the segments."""
+"""The files of a log in the order of their offsets: the compacted records, then the segments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from raft.records.stored_header import StoredHeader
 from raft.storage.batch_file import BatchFile
-from raft.storage.head import Head
+from raft.storage.compacted_records import CompactedRecords
 from raft.storage.segment import Segment
 from raft.types import Offset
 
@@ -18,15 +18,15 @@ class LogFiles:
 
     Args:
         segments: at least one; each begins where the one before ends.
-        head: the records of the snapshot at the start of the first segment, for readers; None for none.
+        compacted: the records of the snapshot at the start of the first segment, for readers; None for none.
 
     Attributes:
-        segments, head: see the arguments. The last segment grows.
+        segments, compacted: see the arguments. The last segment grows.
     """
 
-    def __init__(self, segments: list[Segment], head: Head | None) -> None:
+    def __init__(self, segments: list[Segment], compacted: CompactedRecords | None) -> None:
         self.segments = segments
-        self.head = head
+        self.compacted = compacted
 
     @property
     def last(self) -> Segment:
@@ -36,11 +36,11 @@ class LogFiles:
     @property
     def everything(self) -> list[BatchFile]:
         """All files."""
-        return [*([] if self.head is None else [self.head]), *self.segments]
+        return [*([] if self.compacted is None else [self.compacted]), *self.segments]
 
     def files_from(self, offset: Offset) -> list[BatchFile]:
         """Return the files from the one that holds `offset` on."""
-        if offset < self.segments[0].base_offset and self.head is not None:
+        if offset < self.segments[0].base_offset and self.compacted is not None:
             return self.everything
         return [*self.segments[self._segment_index(offset) :]]
 
@@ -50,8 +50,8 @@ class LogFiles:
             span = file.span(max(start_offset, file.base_offset), max_bytes=max_bytes, end_offset=end_offset)
             for position in span[::piece_bytes]:
                 yield file.read_at(position, min(piece_bytes, span.stop - position))
-            # The last records of a head may be missing. Then the first segment follows.
-            if span or not isinstance(file, Head):
+            # The last of the compacted records may be missing. Then the first segment follows.
+            if span or not isinstance(file, CompactedRecords):
                 return
 
     def header_of(self, offset: Offset) -> StoredHeader:

@@ -26,8 +26,8 @@ from raft.errors import DecodeError, StorageError
 from raft.snapshots import SnapshotContents, SnapshotIndex, SnapshotScan
 from raft.snapshots.offset_index import INDEX_SUFFIX
 from raft.storage.atomic_file import replace_file
+from raft.storage.compacted_records import CompactedRecords
 from raft.storage.files import File, Files, join
-from raft.storage.head import Head
 from raft.transactions import SnapshotSummary
 from raft.types import LOG_BEGIN, Epoch, Offset, OffsetAndEpoch
 
@@ -116,7 +116,7 @@ class SnapshotFolder:
         """Return the log time at the end of a whole snapshot; see `summary`."""
         return self.summary(snapshot).producers.writers.log_time_ms
 
-    def head(self, snapshot: OffsetAndEpoch) -> Head:
+    def compacted(self, snapshot: OffsetAndEpoch) -> CompactedRecords:
         """Return the records of a whole snapshot, for readers.
 
         Raises:
@@ -129,7 +129,7 @@ class SnapshotFolder:
         except DecodeError:
             # It is missing or damaged, and follows from the snapshot.
             index = self._scanned(name, snapshot).index
-        return Head(self._files, name, snapshot, index)
+        return CompactedRecords(self._files, name, snapshot, index)
 
     def remove_before(self, offset: Offset) -> None:
         """Remove the snapshots that end before an offset, and the indexes of snapshots that do not exist."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from raft.client import Client
 from raft.errors import QuorumUnavailableError
 from raft.storage.disk import DiskFiles
 from tests.node.harness.batches import batch_of
@@ -36,6 +37,11 @@ def nodes(tmp_path: Path, disks: Disks) -> Iterator[NodesInProcess]:
         yield nodes.start(1, 2, 3)
 
 
+def append_until_refused(client: Client) -> None:
+    while True:
+        client.append(batch_of(b"meanwhile"))
+
+
 @pytest.mark.rule("LOG-24")
 def test_full_disks_stop_no_node(nodes: NodesInProcess, disks: Disks) -> None:
     with nodes.client(api_timeout_ms=4_000) as client:
@@ -43,8 +49,7 @@ def test_full_disks_stop_no_node(nodes: NodesInProcess, disks: Disks) -> None:
         disks.free_bytes = 1_000_000
 
         with pytest.raises(QuorumUnavailableError) as refusal:
-            while True:
-                client.append(batch_of(b"meanwhile"))
+            append_until_refused(client)
 
         disks.free_bytes = ROOMY
         client.append(batch_of(b"after"))

@@ -110,7 +110,7 @@ def _bootstrap_servers(plan: Plan) -> tuple[Endpoint, ...]:
 
 def view_of(log: Log) -> LogView:
     """Return the core's view of a recovered log."""
-    first_offset = None if log.head is None else log.first_offset
+    first_offset = None if log.compacted is None else log.first_offset
     return LogView(start=log.start, first_offset=first_offset, end_offset=log.end_offset, epochs=log.epochs)
 
 

@@ -147,7 +147,7 @@ def test_reader_of_a_log_that_keeps_no_records_finds_nothing_before_it(files: Fi
     store.directory.cut(end)
     store.write("c")
 
-    assert (store.log.head, store.log.readable_from, store.log.first_offset) == (None, 2, 2)
+    assert (store.log.compacted, store.log.readable_from, store.log.first_offset) == (None, 2, 2)
     assert list(store.log.pieces(Offset(0), max_bytes=99, end_offset=Offset(3), piece_bytes=99)) == []
     assert read(store, 2) == [(2, b"c")]
     store.directory.close()

@@ -96,7 +96,7 @@ def _begun(table: Mapping[object, object]) -> list[object]:
 class LogStartsAtASnapshot(Invariant):
     """A log begins at offset 0, or at the end of a snapshot on its disk; everything before is committed."""
 
-    rules = ("LOG-15", "SNAPSHOT-3")
+    rules = ("LOG-15", "SNAPSHOT-3", "TEST-7")
 
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed

@@ -9,7 +9,7 @@ from raft.storage.files import Files
 from raft.types import Offset, OffsetAndEpoch
 
 
-class HeadIndexes:
+class CompactedIndexes:
     """The index of a snapshot with the methods of `SegmentIndexes`.
 
     Args:
@@ -54,7 +54,7 @@ class HeadIndexes:
         return self._index.largest_before(end_offset)
 
 
-class Head(BatchFile):
+class CompactedRecords(BatchFile):
     """The records of one snapshot. The file is opened for each read.
 
     Args:
@@ -73,7 +73,7 @@ class Head(BatchFile):
         self._name = name
         self._path = files.path_of(name)
         self._index = index
-        self._indexes = HeadIndexes(index, AbortedIndex(files, name + ABORTED_SUFFIX))
+        self._indexes = CompactedIndexes(index, AbortedIndex(files, name + ABORTED_SUFFIX))
 
     @property
     def first_offset(self) -> Offset:
@@ -81,7 +81,7 @@ class Head(BatchFile):
         return self._index.first_offset
 
     @property
-    def indexes(self) -> HeadIndexes:
+    def indexes(self) -> CompactedIndexes:
         """The index."""
         return self._indexes
 
