@@ -25,7 +25,7 @@ help: ## Show this list
 
 setup: $(READY) ## Make .venv from pinned versions and look for Java 17
 
-$(READY): requirements/tools.txt pyproject.toml build_kernel.py raft/records/record.h raft/records/scanner.c datasource/columns/kernel.c scripts/ensure_java.sh
+$(READY): requirements/tools.txt pyproject.toml build_kernel.py raft/records/record.h raft/records/scanner.c raft/compaction/compactor.c datasource/columns/kernel.c scripts/ensure_java.sh
 	PYTHON=$(PYTHON) VENV=$(VENV) bash scripts/setup.sh
 	@touch $@
 
@@ -95,7 +95,7 @@ release: check ## The source distribution and wheels into dist/, checked, and on
 
 clean: ## Remove everything that make made
 	rm -rf $(VENV) .cache .coverage benchmarks/work .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis build dist
-	rm -f raft/records/libscanner.* datasource/columns/libkernel.*
+	rm -f raft/records/libscanner.* raft/compaction/libcompactor.* datasource/columns/libkernel.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 lock: ## Write requirements/tools.txt anew from tools.in
