@@ -332,6 +332,15 @@ class RaftCore:
         """Return the writers and transactions at the present log end, for a producer snapshot."""
         return self._state.producers.image(self._state.log.end_offset)
 
+    def committed_producers(self) -> ProducerStateImage:
+        """Return the writers and transactions at the highest offset that is known to be committed.
+
+        The batches behind are undone in the tables, so this comes at the end: the core handles no event afterwards.
+        """
+        end_offset = min(self._state.known_committed, self._state.log.end_offset)
+        self._state.producers.truncated(end_offset)
+        return self._state.producers.image(end_offset)
+
     @property
     def log(self) -> LogView:
         """The log's ends and epochs."""

@@ -39,9 +39,10 @@ from raft.runtime.requests.versions import unsupported_api_versions
 from raft.runtime.response_budget import ResponseBudget
 from raft.runtime.snapshot_keeper import Retention, SnapshotKeeper
 from raft.runtime.space_keeper import SpaceKeeper
-from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
+from raft.storage.directory import ReplicaDirectory
+from raft.storage.directory_opening import ReplicaIdentity
 from raft.storage.disk import DiskFiles
-from raft.storage.log import LogConfig
+from raft.storage.log_config import LogConfig
 from raft.transactions import ProducerState
 from raft.types import CleanupPolicy, Endpoint, NodeId, ReplicaKey
 from raft.wire.frames import MAX_RESPONSE_BYTES
@@ -310,7 +311,8 @@ class Node:
 
     def _close_disk(self) -> None:
         self._engine.stop()
-        self._directory.close()
+        has_failed = self._ended.done() and self._ended.exception() is not None
+        self._directory.close(None if has_failed else self.core.committed_producers())
 
 
 def _with_listener(config: NodeConfig) -> dict[NodeId, Endpoint]:

@@ -7,9 +7,9 @@
     8     last offset          int64    of its ABORT marker, which lies in this segment
     8     last stable offset   int64    see `AbortedTransaction`
 
-Entries are in the order of the markers. The file exists if there is an entry. Like the other indexes it is never
-flushed, because opening a log rebuilds it from the batches. In memory an entry takes 32 bytes: a client can abort many
-transactions of one record, each of which takes about 150 bytes of the log.
+Entries are in the order of the markers. The file exists if there is an entry; it is flushed with the other indexes of a
+full segment. In memory an entry takes 32 bytes: a client can abort many transactions of one record, each of which takes
+about 150 bytes of the log.
 
 Source: Kafka TransactionIndex, AbortedTxn.
 """
@@ -21,6 +21,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Container, Iterator, Sequence
 
+from raft.errors import DecodeError
 from raft.storage.files import File, Files
 from raft.transactions import AbortedTransaction
 from raft.types import Offset
@@ -32,9 +33,16 @@ _VERSION = 0
 
 
 def read_aborted(files: Files, name: str) -> list[AbortedTransaction]:
-    """Return the entries of a file; none if it does not exist."""
+    """Return the entries of a file; none if it does not exist.
+
+    Raises:
+        DecodeError: its size is that of no index.
+    """
     if not files.exists(name):
         return []
+    content = files.read(name)
+    if len(content) % _ENTRY.size:
+        raise DecodeError(f"index has {len(content)} bytes, expected entries of {_ENTRY.size}")
     return [
         AbortedTransaction(
             producer_id=producer_id,
@@ -42,7 +50,7 @@ def read_aborted(files: Files, name: str) -> list[AbortedTransaction]:
             last_offset=Offset(last_offset),
             last_stable_offset=Offset(stable_offset),
         )
-        for _, producer_id, first_offset, last_offset, stable_offset in _ENTRY.iter_unpack(files.read(name))
+        for _, producer_id, first_offset, last_offset, stable_offset in _ENTRY.iter_unpack(content)
     ]
 
 
@@ -63,6 +71,17 @@ class AbortedIndex:
         self._stable_offsets = array("q")
         self._file: File | None = None
         self._is_attached = False
+
+    @classmethod
+    def read(cls, files: Files, name: str) -> AbortedIndex:
+        """Return the index in a file; an empty one if there is no file.
+
+        Raises:
+            DecodeError: its size is that of no index.
+        """
+        index = cls(files, name)
+        index.note(read_aborted(files, name))
+        return index
 
     def __len__(self) -> int:
         return len(self._last_offsets)
@@ -109,7 +128,7 @@ class AbortedIndex:
         if self._is_attached:
             return
         self._is_attached = True
-        content = b"".join(map(_to_bytes, self._all()))
+        content = self.to_bytes()
         if not content:
             self._files.remove(self._name)
             return
@@ -129,6 +148,10 @@ class AbortedIndex:
         if self._is_attached:
             self.close()
             self.attach()
+
+    def to_bytes(self) -> bytes:
+        """Return the content of the file."""
+        return b"".join(map(_to_bytes, self._all()))
 
     def close(self) -> None:
         """Close the file."""

@@ -28,6 +28,8 @@ def aborted_in(
     """
     found: list[AbortedTransaction] = []
     for segment in log.files_from(start_offset):
+        if not segment.indexes.has_aborted:
+            continue
         here, has_more = segment.indexes.aborted.overlapping(start_offset, end_offset, producer_ids)
         found += here
         if not has_more:
@@ -49,7 +51,7 @@ def aborted_among(log: Log, start_offset: Offset, records: bytes) -> list[Aborte
     Raises:
         DecodeError: a batch is damaged.
     """
-    if not records or not any(len(segment.indexes.aborted) for segment in log.files_from(start_offset)):
+    if not records or not any(segment.indexes.has_aborted for segment in log.files_from(start_offset)):
         return []
     found = aborted_in(log, start_offset, end_offset_of(records))
     if len(found) <= MANY:

@@ -30,10 +30,6 @@ _LOCATE_BYTES = 2 * INDEX_INTERVAL_BYTES
 class AbortedLookup(Protocol):
     """The aborted transactions of a file; see `AbortedIndex`."""
 
-    def __len__(self) -> int:
-        """Number of transactions."""
-        ...
-
     def overlapping(
         self, start_offset: Offset, end_offset: Offset, producer_ids: Container[int] | None = None
     ) -> tuple[list[AbortedTransaction], bool]:
@@ -43,6 +39,11 @@ class AbortedLookup(Protocol):
 
 class BatchIndexes(Protocol):
     """Leads to the batches of a file; see `SegmentIndexes`."""
+
+    @property
+    def has_aborted(self) -> bool:
+        """See `SegmentIndexes.has_aborted`."""
+        ...
 
     @property
     def aborted(self) -> AbortedLookup:

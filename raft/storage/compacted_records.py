@@ -18,6 +18,7 @@ class CompactedIndexes:
     """
 
     transactional_range: tuple[Offset, Offset] | None = None
+    has_aborted = False
 
     def __init__(self, index: SnapshotIndex, aborted: AbortedIndex) -> None:
         self._index = index

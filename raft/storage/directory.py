@@ -7,6 +7,7 @@
                                   recovery-point-offset-checkpoint
                                   replication-offset-checkpoint
                                   leader-epoch-checkpoint
+                                  trusted-segments-checkpoint
                                   00000000000000000000.log .index .timeindex ...
                                   <end offset>.snapshot
                                   <end offset>-<epoch>.checkpoint
@@ -16,47 +17,16 @@ Source: rule STATE-17; Kafka KafkaRaftManager.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Self
 
-from raft.errors import ConfigError
 from raft.storage.compacted_records import CompactedRecords
-from raft.storage.directory_lock import LOCK_FILE_NAME
-from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
-from raft.storage.files import DirectoryLock, Files, join
-from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
-from raft.storage.log import Log, LogConfig
-from raft.storage.meta_properties import MetaProperties, claim_directory
-from raft.storage.partition_metadata import PARTITION_METADATA_NAME, claim_partition
-from raft.storage.producer_snapshots import ProducerSnapshots
-from raft.storage.recovery import log_start, remove_log
-from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
-from raft.storage.snapshots import MAKING_SUFFIX, PART_SUFFIX, SnapshotFolder
+from raft.storage.directory_opening import OpenedDirectory, ReplicaIdentity, open_files
+from raft.storage.files import Files
+from raft.storage.log_config import LogConfig
 from raft.transactions import AbortedTransaction, ProducerState, ProducerStateImage, SnapshotSummary
-from raft.types import LOG_BEGIN, Batch, BatchHeader, ElectionState, NodeId, Offset, OffsetAndEpoch, Uuid
-
-_PARTITION_FOLDER = re.compile(r".+-[0-9]+")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplicaIdentity:
-    """The node, cluster and topic that a directory must belong to.
-
-    Fields:
-        topic, partition, topic_id: of the log in it.
-        node_id: the node.
-        cluster_id: the cluster; None takes the one in the directory, at the first start the zero uuid.
-        voters: ids of the static voters.
-    """
-
-    topic: str
-    topic_id: Uuid
-    node_id: NodeId
-    partition: int = 0
-    cluster_id: str | None = None
-    voters: tuple[NodeId, ...] = ()
+from raft.types import Batch, ElectionState, Offset, OffsetAndEpoch, Uuid
 
 
 class ReplicaDirectory:
@@ -68,32 +38,19 @@ class ReplicaDirectory:
         election_state: the state on the disk: as it was when the directory was opened, or as it was stored last.
     """
 
-    def __init__(
-        self,
-        *,
-        files: Files,
-        lock: DirectoryLock,
-        owner: MetaProperties,
-        election_state_file: ElectionStateFile,
-        recovery_point: RecoveryPoint,
-        high_watermark: HighWatermarkCheckpoint,
-        snapshots: SnapshotFolder,
-        producer_snapshots: ProducerSnapshots,
-        log: Log,
-        serves_snapshot: bool,
-    ) -> None:
+    def __init__(self, files: Files, opened: OpenedDirectory) -> None:
         self._files = files
-        self._lock = lock
-        self._owner = owner
-        self._election_state_file = election_state_file
-        self._recovery_point = recovery_point
-        self._high_watermark = high_watermark
-        self._committed_offset = high_watermark.offset
-        self.snapshots = snapshots
-        self._producer_snapshots = producer_snapshots
-        self._serves_snapshot = serves_snapshot
-        self.log = log
-        self.election_state = election_state_file.read()
+        self._lock = opened.lock
+        self._owner = opened.owner
+        self._election_state_file = opened.election_state_file
+        self._recovery_point = opened.recovery_point
+        self._high_watermark = opened.high_watermark
+        self._committed_offset = opened.high_watermark.offset
+        self.snapshots = opened.snapshots
+        self._producer_snapshots = opened.producer_snapshots
+        self._serves_snapshot = opened.serves_snapshot
+        self.log = opened.log
+        self.election_state = opened.election_state_file.read()
 
     @classmethod
     def open(
@@ -119,79 +76,8 @@ class ReplicaDirectory:
             StorageError: a file is unreadable or damaged, or the disk returned an error; a CorruptBatchError names the
                 batch.
         """
-        files.make_directory("")
-        lock = files.lock(LOCK_FILE_NAME)
-        try:
-            owner = claim_directory(files, cluster_id=identity.cluster_id, node_id=identity.node_id, entropy=entropy)
-            partition = f"{identity.topic}-{identity.partition}"
-            _check_no_other_log(files, partition)
-            files.make_directory(partition)
-            _remove_leftovers(files, ("", partition))
-            claim_partition(files, join(partition, PARTITION_METADATA_NAME), identity.topic_id)
-            election_state_file = ElectionStateFile(files, join(partition, ELECTION_STATE_NAME), voters=identity.voters)
-            # This is read before the log, which may take long: a node that must not vote exits at once.
-            election_state_file.read()
-            recovery_point = RecoveryPoint(
-                files, join(partition, RECOVERY_POINT_NAME), topic=identity.topic, partition=identity.partition
-            )
-            high_watermark = HighWatermarkCheckpoint(
-                files, join(partition, HIGH_WATERMARK_NAME), topic=identity.topic, partition=identity.partition
-            )
-            snapshots = SnapshotFolder(files, partition)
-            producer_snapshots = ProducerSnapshots(files, partition)
-            interrupted = snapshots.interrupted_install()
-            if interrupted is not None:
-                producer_snapshots.remove_all()
-                high_watermark.retreat(Offset(0))
-                remove_log(files, partition, recovery_point)
-                snapshots.finish_install(interrupted)
-            log_config = config or LogConfig()
-            start = log_start(files, partition, snapshots.whole())
-            summary = snapshots.summary(start) if start != LOG_BEGIN else None
-            compacted = snapshots.compacted(start) if start != LOG_BEGIN and log_config.serves_snapshot else None
-
-            def open_log() -> Log:
-                on_batch = None
-                if producers is not None:
-                    # A batch above may be truncated, and tables restored from a snapshot cannot undo that batch.
-                    image = producer_snapshots.newest(at_most=max(high_watermark.offset, start.offset))
-                    if summary is not None and (image is None or image.end_offset < start.offset):
-                        image = summary.producers
-                    on_batch = _filled(producers, image)
-                    producers.committed(high_watermark.offset)
-                return Log.open(
-                    files, partition, log_config, recovery_point, on_batch, snapshot=summary, compacted=compacted
-                )
-
-            log = open_log()
-            producer_snapshots.remove_after(log.end_offset)
-            if log.end_offset < high_watermark.offset:
-                # The operator truncated the log, as the error of a refused start proposes: nothing else makes it end
-                # below this offset. The snapshot may contain writes that are gone, so the log is read again.
-                high_watermark.retreat(log.end_offset)
-                if producers is not None:
-                    log.close()
-                    log = open_log()
-            snapshots.remove_before(start.offset)
-            newest = snapshots.newest()
-            if newest is not None and newest.offset > log.end_offset:
-                # The end of the log is gone, and the snapshot has what was there (LOG-15).
-                _restart(log, newest, snapshots, producers, producer_snapshots, serves=log_config.serves_snapshot)
-            return cls(
-                files=files,
-                lock=lock,
-                owner=owner,
-                election_state_file=election_state_file,
-                recovery_point=recovery_point,
-                high_watermark=high_watermark,
-                snapshots=snapshots,
-                producer_snapshots=producer_snapshots,
-                log=log,
-                serves_snapshot=log_config.serves_snapshot,
-            )
-        except BaseException:
-            lock.release()
-            raise
+        config = config or LogConfig()
+        return cls(files, open_files(files, identity, entropy=entropy, config=config, producers=producers))
 
     @property
     def cluster_id(self) -> str:
@@ -244,7 +130,7 @@ class ReplicaDirectory:
         return self.log.flush()
 
     def write_checkpoints(self) -> bool:
-        """Write the recovery point and the high watermark to their checkpoints, and return when they are on the disk.
+        """Write the recovery point, the high watermark and the trusted segments, and return when they are on the disk.
 
         It may run on the thread that flushes, but not while the log is truncated or closed.
 
@@ -254,6 +140,7 @@ class ReplicaDirectory:
         durable_offset = self.log.durable_end_offset
         self._recovery_point.advance(durable_offset)
         self._high_watermark.advance(self._committed_offset)
+        self.log.list_trusted()
         return self._committed_offset >= durable_offset
 
     def append(self, batches: Sequence[Batch], aborted: Sequence[AbortedTransaction] = ()) -> bool:
@@ -263,9 +150,7 @@ class ReplicaDirectory:
             batches: see `Log.append`.
             aborted: see `Log.append`.
         """
-        segment_count = self.log.segment_count
-        self.log.append(batches, aborted)
-        return self.log.segment_count > segment_count
+        return self.log.append(batches, aborted)
 
     def truncate(self, end_offset: Offset) -> None:
         """Truncate the log; see `Log.truncate`. Producer snapshots of the removed offsets are removed before."""
@@ -278,7 +163,7 @@ class ReplicaDirectory:
         Args:
             image: the tables at an end of the log that is reached now, or when the ordered appends are done.
         """
-        self._producer_snapshots.write(image)
+        self._producer_snapshots.write(image, last_segment=self.log.segment_bases[-1])
 
     def store_snapshot_piece(self, snapshot: OffsetAndEpoch, position: int, piece: bytes) -> None:
         """See `SnapshotFolder.store_piece`."""
@@ -310,7 +195,7 @@ class ReplicaDirectory:
         assert image.end_offset == self.log.end_offset, f"tables at {image.end_offset}, log end {self.log.end_offset}"
         self.log.roll()
         self._producer_snapshots.pinned = image.end_offset
-        self._producer_snapshots.write(image)
+        self._producer_snapshots.write(image, last_segment=image.end_offset)
 
     @property
     def rolled_at(self) -> Offset | None:
@@ -334,80 +219,23 @@ class ReplicaDirectory:
     def _compacted_of(self, snapshot: OffsetAndEpoch) -> CompactedRecords | None:
         return self.snapshots.compacted(snapshot) if self._serves_snapshot else None
 
-    def close(self) -> None:
+    def close(self, producers: ProducerStateImage | None = None) -> None:
         """Flush and close the log, and release the lock.
+
+        Args:
+            producers: the writers and transactions at the highest offset that is known to be committed, so that the
+                next start need not read the log for them; None if they are not known.
 
         Raises:
             StorageError: the disk returned an error; the lock is released nevertheless.
         """
         try:
             self.snapshots.close()
+            last_segment = self.log.segment_bases[-1]
             self.log.close()
+            if producers is not None and producers.end_offset <= self.log.end_offset:
+                self._committed_offset = max(self._committed_offset, producers.end_offset)
+                self._producer_snapshots.write(producers, last_segment=last_segment)
             self._high_watermark.advance(self._committed_offset)
         finally:
             self._lock.release()
-
-
-def _filled(producers: ProducerState, image: ProducerStateImage | None) -> Callable[[BatchHeader], None]:
-    """Reset the tables to a snapshot, or to empty; return the function that adds the batches behind it."""
-    end_offset = Offset(0)
-    if image is None:
-        producers.forget_everything()
-    else:
-        producers.restore(image)
-        end_offset = image.end_offset
-
-    def add(header: BatchHeader) -> None:
-        if header.base_offset >= end_offset:
-            producers.appended(header)
-
-    return add
-
-
-def _restart(
-    log: Log,
-    snapshot: OffsetAndEpoch,
-    snapshots: SnapshotFolder,
-    producers: ProducerState | None,
-    producer_snapshots: ProducerSnapshots,
-    *,
-    serves: bool,
-) -> None:
-    """Let a log that ends before a snapshot begin there."""
-    summary = snapshots.summary(snapshot)
-    producer_snapshots.remove_all()
-    log.restart_at(summary, snapshots.compacted(snapshot) if serves else None)
-    snapshots.remove_before(snapshot.offset)
-    if producers is not None:
-        producers.restore(summary.producers)
-
-
-def _check_no_other_log(files: Files, partition: str) -> None:
-    """Refuse to create an empty log beside the log of another topic, whose records would be ignored silently.
-
-    A directory that has both logs already is opened as configured.
-
-    Raises:
-        ConfigError: names both folders.
-    """
-    if _is_used(files, partition):
-        return
-    for name in files.names_in(""):
-        if _PARTITION_FOLDER.fullmatch(name) and _is_used(files, name):
-            topic = name.rpartition("-")[0]
-            raise ConfigError(
-                f"{files.path_of('')} has the log {name}, expected {partition} as configured: set "
-                f"raft.topic.name={topic}, or give the node another directory for an empty log"
-            )
-
-
-def _is_used(files: Files, folder: str) -> bool:
-    return any(files.exists(join(folder, name)) for name in (PARTITION_METADATA_NAME, ELECTION_STATE_NAME))
-
-
-def _remove_leftovers(files: Files, directories: Sequence[str]) -> None:
-    """Remove the temporary files that a crash left."""
-    for directory in directories:
-        for name in files.names_in(directory):
-            if name.endswith((".tmp", PART_SUFFIX, MAKING_SUFFIX)):
-                files.remove(join(directory, name))

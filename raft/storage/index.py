@@ -8,7 +8,8 @@ relative offset is the offset minus the segment's base offset. Offsets and times
 allocates these files in advance and truncates them later; here they have their entries only, so they can be read at any
 time.
 
-The files are for Kafka's tools. They are never flushed, because opening a log rebuilds them from the batches.
+The index files of a full segment are flushed before `TrustedSegments` lists it. Those of the last segment are not
+flushed while it grows: after a crash, opening the log writes them again from the batches.
 
 Source: Kafka OffsetIndex, TimeIndex, LogSegment.append.
 """
@@ -16,9 +17,11 @@ Source: Kafka OffsetIndex, TimeIndex, LogSegment.append.
 from __future__ import annotations
 
 import struct
+import sys
 from array import array
 from bisect import bisect_left, bisect_right
 
+from raft.errors import DecodeError
 from raft.types import Offset
 
 OFFSET_ENTRY = struct.Struct(">ii")
@@ -69,7 +72,25 @@ class OffsetIndex:
 
     def to_bytes(self) -> bytes:
         """Return the content of the file."""
-        return b"".join(map(OFFSET_ENTRY.pack, self._relative_offsets, self._positions))
+        words = array("i", bytes(OFFSET_ENTRY.size * len(self._positions)))
+        words[0::2], words[1::2] = self._relative_offsets, self._positions
+        return _big_endian(words)
+
+    @classmethod
+    def from_bytes(cls, content: bytes, base_offset: Offset) -> OffsetIndex:
+        """Return the index in a file.
+
+        Args:
+            content: of the file.
+            base_offset: of the segment.
+
+        Raises:
+            DecodeError: its size is that of no index.
+        """
+        words = _words(content, OFFSET_ENTRY.size)
+        index = cls(base_offset)
+        index._relative_offsets, index._positions = words[0::2], words[1::2]
+        return index
 
 
 class TimeIndex:
@@ -122,4 +143,37 @@ class TimeIndex:
 
     def to_bytes(self) -> bytes:
         """Return the content of the file."""
-        return b"".join(map(TIME_ENTRY.pack, self._timestamps_ms, self._relative_offsets))
+        words = array("i", bytes(TIME_ENTRY.size * len(self._timestamps_ms)))
+        halves = array("i", self._timestamps_ms.tobytes())
+        words[0::3], words[1::3] = halves[_HIGH::2], halves[1 - _HIGH :: 2]
+        words[2::3] = self._relative_offsets
+        return _big_endian(words)
+
+    @classmethod
+    def from_bytes(cls, content: bytes, base_offset: Offset) -> TimeIndex:
+        """Return the index in a file; see `OffsetIndex.from_bytes`."""
+        words = _words(content, TIME_ENTRY.size)
+        halves = array("i", bytes(8 * (len(words) // 3)))
+        halves[_HIGH::2], halves[1 - _HIGH :: 2] = words[0::3], words[1::3]
+        index = cls(base_offset)
+        index._timestamps_ms, index._relative_offsets = array("q", halves.tobytes()), words[2::3]
+        return index
+
+
+_HIGH = 1 if sys.byteorder == "little" else 0
+"""Which half of an int64 in memory is the high one."""
+
+
+def _big_endian(words: array[int]) -> bytes:
+    if sys.byteorder == "little":
+        words.byteswap()
+    return words.tobytes()
+
+
+def _words(content: bytes, entry_bytes: int) -> array[int]:
+    if len(content) % entry_bytes:
+        raise DecodeError(f"index has {len(content)} bytes, expected entries of {entry_bytes}")
+    words = array("i", content)
+    if sys.byteorder == "little":
+        words.byteswap()
+    return words

@@ -15,72 +15,42 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
-from raft.defaults import SEGMENT_BYTES
 from raft.epoch_cache import EpochCache
-from raft.errors import StorageError
-from raft.records.header import with_base_offset_and_epoch
 from raft.records.stored_header import StoredHeader, read_stored_header
+from raft.storage.append_run import joined
 from raft.storage.batch_file import BatchFile
 from raft.storage.compacted_records import CompactedRecords
-from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, mend_epochs, write_epochs
+from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, write_epochs
 from raft.storage.files import Files, join
-from raft.storage.log_files import LogFiles
-from raft.storage.recovery import Recovery
+from raft.storage.final_failure import FinalFailure
+from raft.storage.log_config import LogConfig
+from raft.storage.log_opening import OpenedLog, Replay, open_log_files
 from raft.storage.recovery_point import RecoveryPoint
-from raft.storage.segment import LOG_SUFFIX, Segment
 from raft.storage.tail import Tail
 from raft.storage.timestamps import TimestampOffset, first_at_or_after, first_of_largest
-from raft.transactions import NO_TRANSACTIONS, AbortedFinder, AbortedTransaction, SnapshotSummary
-from raft.types import LOG_BEGIN, Batch, BatchHeader, Epoch, EpochStart, Offset, OffsetAndEpoch
-
-_LARGEST_SEGMENT_BYTES = (1 << 31) - 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogConfig:
-    """Sizes of a log.
-
-    Fields:
-        serves_snapshot: whether readers see the records of the snapshot at the start of the log, before the log.
-        segment_bytes: size at which a new segment is begun; below 2 GiB, because an index has positions as int32.
-        tail_bytes: how many of the newest bytes stay in memory.
-    """
-
-    serves_snapshot: bool = False
-    segment_bytes: int = SEGMENT_BYTES
-    tail_bytes: int = 4 << 20
+from raft.transactions import AbortedTransaction, SnapshotSummary
+from raft.types import Batch, EpochStart, Offset, OffsetAndEpoch
 
 
 class Log:
     """An open log; `open` opens one. Its offsets have no gaps, and its epochs never fall."""
 
     def __init__(
-        self,
-        files: Files,
-        directory: str,
-        config: LogConfig,
-        recovery_point: RecoveryPoint,
-        start: OffsetAndEpoch,
-        files_of_log: LogFiles,
-        end_offset: Offset,
-        epochs: EpochCache,
+        self, files: Files, directory: str, config: LogConfig, recovery_point: RecoveryPoint, opened: OpenedLog
     ) -> None:
         self._files = files
         self._directory = directory
         self._config = config
         self._recovery_point = recovery_point
-        self._start = start
-        self._parts = files_of_log
-        self._end_offset = end_offset
-        self._epochs = epochs
-        self._epochs_on_disk = epochs
+        self._start = opened.start
+        self._parts = opened.files
+        self._trusted = opened.trusted
+        self._end_offset = self._durable_end_offset = opened.end_offset
+        self._epochs = self._epochs_on_disk = opened.epochs
         self._tail = Tail(config.tail_bytes)
-        self._durable_end_offset = end_offset
-        self._failure: StorageError | None = None
+        self._failure = FinalFailure()
 
     @classmethod
     def open(
@@ -89,19 +59,19 @@ class Log:
         directory: str,
         config: LogConfig,
         recovery_point: RecoveryPoint,
-        on_batch: Callable[[BatchHeader], object] | None = None,
+        replay: Replay | None = None,
         *,
         snapshot: SnapshotSummary | None = None,
         compacted: CompactedRecords | None = None,
     ) -> Log:
-        """Read the whole log, repair what a crash left, and return the log, which is on the disk up to its end.
+        """Open the files, repair what a crash left, and return the log, which is on the disk up to its end.
 
         Args:
             files: where the log is.
             directory: the partition's folder, which exists.
             config: sizes.
             recovery_point: of this partition.
-            on_batch: called with the header of every batch, in order, so the caller need not read the log again.
+            replay: who wants the headers of the batches.
             snapshot: the one that replaces what was before the log; None for a log that begins at offset 0.
             compacted: the records of that snapshot, if readers are to see them; None if not.
 
@@ -109,26 +79,15 @@ class Log:
             CorruptBatchError: records that were flushed are damaged or missing; names file and byte.
             StorageError: the disk returned an error.
         """
-        assert 0 < config.segment_bytes <= _LARGEST_SEGMENT_BYTES, f"segments of {config.segment_bytes} bytes"
-        start = LOG_BEGIN if snapshot is None else snapshot.end
-        epochs = EpochCache(() if snapshot is None else snapshot.epochs)
-        aborts = AbortedFinder(NO_TRANSACTIONS if snapshot is None else snapshot.producers.transactions)
-
-        def note(header: BatchHeader) -> AbortedTransaction | None:
-            nonlocal epochs
-            epochs = _with_epoch_of(header, epochs)
-            if on_batch is not None:
-                on_batch(header)
-            return aborts.appended(header)
-
-        if start.offset > 0 and not files.exists(join(directory, f"{start.offset:020d}{LOG_SUFFIX}")):
-            # A crash came while a snapshot replaced the log.
-            recovery_point.retreat(start.offset)
-        recovery = Recovery(files, directory, start=start, recovery_point=recovery_point.offset, on_batch=note)
-        segments, end_offset = recovery.open_segments()
-        log = cls(files, directory, config, recovery_point, start, LogFiles(segments, compacted), end_offset, epochs)
-        mend_epochs(files, join(directory, EPOCH_CHECKPOINT_NAME), epochs.entries)
-        return log
+        opened = open_log_files(
+            files,
+            directory,
+            recovery_point,
+            snapshot=snapshot,
+            compacted=compacted,
+            replay=replay or Replay(restore=lambda _at_most: None, on_batch=lambda _header: None),
+        )
+        return cls(files, directory, config, recovery_point, opened)
 
     @property
     def start(self) -> OffsetAndEpoch:
@@ -147,7 +106,7 @@ class Log:
 
     @compacted.setter
     def compacted(self, compacted: CompactedRecords | None) -> None:
-        self._parts = LogFiles(self._parts.segments, compacted)
+        self._parts.compacted = compacted
 
     @property
     def readable_from(self) -> Offset:
@@ -162,11 +121,11 @@ class Log:
     @property
     def segment_bases(self) -> tuple[Offset, ...]:
         """The offsets at which the segments begin, in order."""
-        return tuple(segment.base_offset for segment in self._parts.segments)
+        return self._parts.bases
 
     def size_bytes(self, start_offset: Offset = Offset(0)) -> int:
         """Return the size of all segments that begin at `start_offset` or later."""
-        return sum(segment.size_bytes for segment in self._parts.segments if segment.base_offset >= start_offset)
+        return self._parts.size_bytes(start_offset)
 
     @property
     def end_offset(self) -> Offset:
@@ -183,12 +142,7 @@ class Log:
         """The epochs with records and their start offsets, in order."""
         return self._epochs.entries
 
-    @property
-    def segment_count(self) -> int:
-        """Number of segments."""
-        return len(self._parts.segments)
-
-    def append(self, batches: Sequence[Batch], aborted: Sequence[AbortedTransaction] = ()) -> None:
+    def append(self, batches: Sequence[Batch], aborted: Sequence[AbortedTransaction] = ()) -> bool:
         """Write batches at the end. They can be read at once; they are on the disk after the next `flush`.
 
         Args:
@@ -196,10 +150,14 @@ class Log:
                 their bytes.
             aborted: the transactions that these batches abort.
 
+        Returns:
+            Whether a new segment was begun.
+
         Raises:
             StorageError: the disk returned an error, now or before.
         """
-        with self._one_failure_is_final():
+        with self._failure.watched():
+            last_before = self._parts.last
             run: list[Batch] = []
             run_bytes = 0
             not_noted = deque(aborted)
@@ -216,6 +174,7 @@ class Log:
                 run_bytes += header.size_bytes
             self._write(run)
             self._note_aborted(not_noted)
+        return self._parts.last is not last_before
 
     def truncate(self, end_offset: Offset) -> None:
         """Remove everything from `end_offset` on, and return when that is done on the disk.
@@ -229,11 +188,12 @@ class Log:
         assert self._start.offset <= end_offset <= self._end_offset, f"{end_offset} lies outside the log"
         if end_offset == self._end_offset:
             return
-        with self._one_failure_is_final():
+        with self._failure.watched():
             # New records will get the removed offsets. They are not flushed yet, so the recovery point must be lower
             # before the first of them is written.
             self._recovery_point.retreat(end_offset)
-            self._remove_segments_behind(end_offset)
+            self._trusted.retreat(end_offset)
+            self._parts.remove_behind(end_offset)
             self._parts.last.truncate(end_offset)
             self._tail.truncate(end_offset)
             self._end_offset = end_offset
@@ -251,12 +211,11 @@ class Log:
         Raises:
             StorageError: the disk returned an error, now or before.
         """
-        with self._one_failure_is_final():
+        with self._failure.watched():
             start = snapshot.end
             self._recovery_point.retreat(start.offset)
-            for segment in reversed(self._parts.segments):
-                segment.remove()
-            self._parts = LogFiles([self._new_segment(start.offset)], compacted)
+            self._trusted.retreat(Offset(0))
+            self._parts.restart_at(start.offset, compacted)
             self._tail = Tail(self._config.tail_bytes)
             self._start = start
             self._end_offset = self._durable_end_offset = start.offset
@@ -269,7 +228,7 @@ class Log:
         Raises:
             StorageError: the disk returned an error, now or before.
         """
-        with self._one_failure_is_final():
+        with self._failure.watched():
             if self._parts.last.size_bytes:
                 self._roll()
 
@@ -287,15 +246,9 @@ class Log:
             StorageError: the disk returned an error, now or before.
         """
         assert start.offset in self.segment_bases, f"no segment begins at {start}"
-        with self._one_failure_is_final():
-            segments = self._parts.segments
-            kept = self.segment_bases.index(start.offset)
-            self._parts = LogFiles(segments[kept:], compacted)
+        with self._failure.watched():
             self._start = start
-            # The oldest comes first, so that no segment is missing between two others.
-            for segment in segments[:kept]:
-                segment.remove()
-            self._files.sync_directory(self._directory)
+            self._parts.remove_before(start.offset, compacted)
 
     def read(self, start_offset: Offset, *, max_bytes: int, end_offset: Offset) -> bytes:
         """Return whole batches from the one that holds `start_offset` on, perhaps not all that there are.
@@ -364,7 +317,7 @@ class Log:
         Raises:
             StorageError: the disk returned an error, now or before. The flush is not tried again.
         """
-        with self._one_failure_is_final():
+        with self._failure.watched():
             # The order of these two lines matters: see the paragraph on threads in the module's docstring.
             end_offset = self._end_offset
             segment = self._parts.last
@@ -383,6 +336,17 @@ class Log:
         """Return the first record with the largest timestamp below `end_offset`, or None."""
         return first_of_largest(self._parts.everything, end_offset)
 
+    def list_trusted(self) -> None:
+        """List the full segments, so that the next start need not read them; return when that is on the disk.
+
+        It may run on the thread that flushes, but not while the log is truncated or closed.
+
+        Raises:
+            StorageError: the disk returned an error, now or before.
+        """
+        with self._failure.watched():
+            self._trusted.list_full(self._parts.segments)
+
     def close(self) -> None:
         """Flush and close all files. After an error the files are closed without a flush.
 
@@ -390,75 +354,45 @@ class Log:
             StorageError: the disk returned an error.
         """
         try:
-            if self._failure is None:
+            if not self._failure.has_happened:
                 self._recovery_point.advance(self.flush())
-                self._parts.last.indexes.seal()
+                last = self._parts.last
+                if last.size_bytes:
+                    last.seal()
+                    last.seal_indexes(self._last)
+                self.list_trusted()
         finally:
             for segment in self._parts.segments:
                 segment.close()
 
     def _write(self, run: Sequence[Batch]) -> None:
-        next_offset, epochs = self._end_offset, self._epochs
-        pieces: list[bytes] = []
-        for batch in run:
-            header = batch.header
-            assert header.base_offset == next_offset, f"batch at offset {header.base_offset}, expected {next_offset}"
-            assert header.size_bytes == len(batch.payload), f"{len(batch.payload)} bytes, expected {header.size_bytes}"
-            next_offset = header.end_offset
-            epochs = _with_epoch_of(header, epochs)
-            pieces.append(with_base_offset_and_epoch(batch.payload, header.base_offset, header.epoch))
-        if pieces:
-            data = b"".join(pieces)
+        if run:
+            data, end_offset, epochs = joined(run, self._end_offset, self._epochs)
             self._parts.last.append(data, [batch.header for batch in run])
             self._tail.append(self._end_offset, data)
             self._epochs = epochs
             # This comes last, because a flush on another thread reports everything below it.
-            self._end_offset = next_offset
+            self._end_offset = end_offset
 
     def _note_aborted(self, aborted: deque[AbortedTransaction]) -> None:
         """Add the transactions whose marker is in the last segment to its index, before that is sealed."""
         noted = [aborted.popleft() for each in tuple(aborted) if each.last_offset < self._end_offset]
         self._parts.last.indexes.aborted.note(noted)
 
+    @property
+    def _last(self) -> OffsetAndEpoch:
+        """The end of the log, and the epoch of the record before it."""
+        assert self._epochs.last is not None, "the log has a batch"
+        return OffsetAndEpoch(epoch=self._epochs.last.epoch, offset=self._end_offset)
+
     def _roll(self) -> None:
         full = self._parts.last
         # It must be on the disk before the next segment exists, because a flush takes the last segment only.
         full.seal()
         self._recovery_point.advance(self._end_offset)
-        full.indexes.seal()
-        self._parts.segments.append(self._new_segment(self._end_offset))
-
-    def _remove_segments_behind(self, end_offset: Offset) -> None:
-        if self._parts.last.base_offset <= end_offset:
-            return
-        while self._parts.last.base_offset > end_offset:
-            self._parts.segments.pop().remove()
-        # This must be on the disk before the last segment is truncated. If a crash brought a removed segment back, the
-        # log would seem to lack records in the middle, and the node would refuse to start.
-        self._files.sync_directory(self._directory)
-
-    def _new_segment(self, base_offset: Offset) -> Segment:
-        segment = Segment(self._files, self._directory, base_offset, create=True)
-        segment.indexes.attach()
-        self._files.sync_directory(self._directory)
-        return segment
+        full.seal_indexes(self._last)
+        self._parts.add(self._end_offset)
 
     def _store_epochs(self, epochs: EpochCache) -> None:
         write_epochs(self._files, join(self._directory, EPOCH_CHECKPOINT_NAME), epochs.entries)
         self._epochs_on_disk = epochs
-
-    @contextmanager
-    def _one_failure_is_final(self) -> Iterator[None]:
-        if self._failure is not None:
-            raise StorageError(f"the log takes no writes after an error: {self._failure}") from self._failure
-        try:
-            yield
-        except StorageError as error:
-            self._failure = error
-            raise
-
-
-def _with_epoch_of(header: BatchHeader, epochs: EpochCache) -> EpochCache:
-    last_epoch = epochs.last.epoch if epochs.last is not None else Epoch(0)
-    assert header.epoch >= last_epoch, f"batch of epoch {header.epoch} after epoch {last_epoch}"
-    return epochs.with_epoch(header.epoch, header.base_offset)

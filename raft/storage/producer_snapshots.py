@@ -37,11 +37,20 @@ class ProducerSnapshots:
         self.pinned: Offset | None = None
         """End offset of tables that are kept although newer ones follow: a snapshot of the log is made with them."""
 
-    def write(self, image: ProducerStateImage) -> None:
-        """Store the tables, and return when it is on the disk; only the newest files are kept."""
+    def write(self, image: ProducerStateImage, *, last_segment: Offset) -> None:
+        """Store the tables, and return when they are on the disk; the files that a start may need are kept.
+
+        Args:
+            image: the tables.
+            last_segment: the start of the last segment. After a crash a start reads that segment, and takes the newest
+                tables below it.
+        """
         replace_file(self._files, self._name(image.end_offset), encode_producer_snapshot(image))
-        for end_offset in self._end_offsets()[:-KEPT_SNAPSHOTS]:
-            if end_offset != self.pinned:
+        found = self._end_offsets()
+        below = [end_offset for end_offset in found if end_offset <= last_segment]
+        kept = {*found[-KEPT_SNAPSHOTS:], *below[-1:], self.pinned}
+        for end_offset in found:
+            if end_offset not in kept:
                 self._files.remove(self._name(end_offset))
 
     def newest(self, *, at_most: Offset) -> ProducerStateImage | None:

@@ -1,7 +1,8 @@
-"""Opens the segments of a log: reads every batch, and truncates the log at the torn end of an interrupted write.
+"""Opens the segments of a log: reads every batch that it may not trust, and truncates the torn end of a write.
 
-Each batch is checked: length, magic, checksum, no gap between offsets, no lower epoch. The first batch that fails ends
-the log, and the log is truncated there, because a crash leaves the last write incomplete. There are two exceptions:
+Segments on the list of `TrustedSegments` are not read. Of the others, each batch is checked: length, magic, checksum,
+no gap between offsets, no lower epoch. The first batch that fails ends the log, and the log is truncated there, because
+a crash leaves the last write incomplete. There are two exceptions:
 
 - The batch lies below the recovery point. Everything there was flushed.
 - A whole batch with a right checksum follows it, in its segment or a later one. An interrupted write has nothing behind
@@ -24,13 +25,17 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from raft.errors import CorruptBatchError
+from raft.storage.aborted_index import ABORTED_SUFFIX
 from raft.storage.batch_search import BatchSearch
 from raft.storage.files import Files, join
+from raft.storage.loaded_indexes import LoadedIndexes
 from raft.storage.recovery_point import RecoveryPoint
 from raft.storage.segment import LOG_SUFFIX, Segment
+from raft.storage.segment_summary import SegmentSummary
+from raft.storage.trusted_segments import TRUSTED_SEGMENTS_NAME
 from raft.transactions import AbortedTransaction
 from raft.types import LOG_BEGIN, BatchHeader, Offset, OffsetAndEpoch
 
@@ -49,7 +54,7 @@ def remove_log(files: Files, directory: str, recovery_point: RecoveryPoint) -> N
     """
     recovery_point.retreat(Offset(0))
     for name in files.names_in(directory):
-        if _SEGMENT_FILE.fullmatch(name):
+        if _SEGMENT_FILE.fullmatch(name) or name == TRUSTED_SEGMENTS_NAME:
             files.remove(join(directory, name))
     files.sync_directory(directory)
 
@@ -74,14 +79,16 @@ def log_start(files: Files, directory: str, snapshots: Sequence[OffsetAndEpoch])
 
 
 class Recovery:
-    """One read of all segments of a directory.
+    """One read of the segments of a directory.
 
     Args:
         files: where the segments are.
         directory: the partition's folder.
         start: where the log begins: 0, or the end of a snapshot that replaces what was before (LOG-15).
         recovery_point: everything below it was flushed.
-        on_batch: called with the header of each sound batch, in order; returns the transaction that the batch aborts.
+        loaded: bounds the memory for the indexes of full segments.
+        on_batch: called with the header of each sound batch that was read, in order; returns the transaction that the
+            batch aborts.
     """
 
     def __init__(
@@ -91,21 +98,79 @@ class Recovery:
         *,
         start: OffsetAndEpoch,
         recovery_point: Offset,
+        loaded: LoadedIndexes,
         on_batch: Callable[[BatchHeader], AbortedTransaction | None],
     ) -> None:
         self._files = files
         self._directory = directory
         self._recovery_point = recovery_point
+        self._loaded = loaded
         self._on_batch = on_batch
         self._names = files.names_in(directory)
         self._segments: list[Segment] = []
-        self._start_offset = start.offset
+        self._start = start
         self._end_offset = start.offset
         self._last_epoch = start.epoch
         self._position = 0
+        self._ends: dict[Offset, OffsetAndEpoch] = {}
+        """Of the segments that were read and are followed by another, by base offset."""
+
+    @property
+    def end(self) -> OffsetAndEpoch:
+        """The end of what was opened so far, and the epoch of the last batch there."""
+        return OffsetAndEpoch(epoch=self._last_epoch, offset=self._end_offset)
+
+    def trust(self, summaries: Sequence[SegmentSummary]) -> None:
+        """Open segments without reading them, as far as they are listed without a gap and are as they are listed.
+
+        Args:
+            summaries: the listed segments, in order.
+        """
+        listed = {summary.base_offset: summary for summary in summaries}
+        base_offsets = self._base_offsets()
+        for base_offset in base_offsets:
+            summary = listed.get(base_offset)
+            if summary is None or base_offset != self._end_offset or not self._is_as_listed(summary):
+                return
+            segment = Segment(self._files, self._directory, base_offset, self._loaded, summary=summary)
+            if base_offset == base_offsets[-1]:
+                try:
+                    segment.unseal()
+                except CorruptBatchError as damage:
+                    _logger.warning("%s", damage)
+                    return
+            self._segments.append(segment)
+            self._end_offset, self._last_epoch = summary.end_offset, summary.last_epoch
+
+    def distrust(self) -> None:
+        """Read all segments after all."""
+        for segment in self._segments:
+            segment.close()
+        self._segments.clear()
+        self._end_offset, self._last_epoch = self._start.offset, self._start.epoch
+
+    def trusted_headers(self, offset: Offset) -> Iterator[BatchHeader]:
+        """Read the batches from `offset` on in the segments that were opened without reading them.
+
+        Args:
+            offset: the start of a batch, or the end of the log.
+
+        Raises:
+            CorruptBatchError: while iterating, at the first batch that is damaged.
+        """
+        ends = [*(segment.base_offset for segment in self._segments[1:]), self._end_offset]
+        for segment, end_offset in zip(self._segments, ends, strict=False):
+            if end_offset > offset:
+                offset = max(offset, segment.base_offset)
+                try:
+                    for header in segment.walk(segment.locate(offset)):
+                        yield header
+                        offset = header.end_offset
+                except CorruptBatchError as damage:
+                    raise self._lost(damage, offset) from damage
 
     def open_segments(self) -> tuple[list[Segment], Offset]:
-        """Return the segments in order, at least one, and the end offset of the log.
+        """Read the segments that are not trusted; return all in order, at least one, and the end offset of the log.
 
         Raises:
             CorruptBatchError: a batch below the recovery point is damaged or missing, or a whole batch follows a
@@ -113,7 +178,7 @@ class Recovery:
         """
         base_offsets = self._base_offsets()
         try:
-            damage = self._walk(base_offsets)
+            damage = self._walk(base_offsets[len(self._segments) :])
             self._check_nothing_is_lost(damage)
             if damage is not None:
                 later = base_offsets[len(self._segments) :]
@@ -132,23 +197,53 @@ class Recovery:
     def _base_offsets(self) -> list[Offset]:
         """Return the base offsets of the segments, in order; not those that a crash left from before the snapshot."""
         found = sorted(Offset(int(match[1])) for match in self._segment_files() if match[2] == LOG_SUFFIX)
-        base_offsets = [base_offset for base_offset in found if base_offset >= self._start_offset]
-        if base_offsets and base_offsets[0] != self._start_offset:
+        base_offsets = [base_offset for base_offset in found if base_offset >= self._start.offset]
+        if base_offsets and base_offsets[0] != self._start.offset:
             path = self._files.path_of(join(self._directory, f"{base_offsets[0]:020d}{LOG_SUFFIX}"))
             raise CorruptBatchError(f"{path} is the first segment, but no snapshot ends at offset {base_offsets[0]}")
         return base_offsets
 
+    def _is_as_listed(self, summary: SegmentSummary) -> bool:
+        """Whether a segment was flushed, and its files have the listed sizes."""
+        if summary.end_offset > self._recovery_point:
+            return False
+        indexes = summary.indexes
+        sizes = {
+            LOG_SUFFIX: summary.size_bytes,
+            ".index": indexes.offset_index_bytes,
+            ".timeindex": indexes.time_index_bytes,
+            ABORTED_SUFFIX: indexes.aborted_index_bytes,
+        }
+        stem = f"{summary.base_offset:020d}"
+        # A segment without aborted transactions has no file for them.
+        expected = {stem + suffix: size or (None if suffix == ABORTED_SUFFIX else 0) for suffix, size in sizes.items()}
+        return all(self._size_bytes(name) == size_bytes for name, size_bytes in expected.items())
+
+    def _size_bytes(self, name: str) -> int | None:
+        if name not in self._names:
+            return None
+        file = self._files.open(join(self._directory, name))
+        try:
+            return file.size_bytes
+        finally:
+            file.close()
+
     def _walk(self, base_offsets: list[Offset]) -> CorruptBatchError | None:
         """Open and read the segments up to the first damaged batch; return its error, or None."""
         for base_offset in base_offsets:
-            if self._segments:
-                self._segments[-1].seal()
-            segment = Segment(self._files, self._directory, base_offset)
+            self._seal_last()
+            segment = Segment(self._files, self._directory, base_offset, self._loaded)
             self._segments.append(segment)
             damage = self._first_damage(segment)
             if damage is not None:
                 return damage
         return None
+
+    def _seal_last(self) -> None:
+        """Close the file of a segment that was read, because another one follows."""
+        if self._segments and self._segments[-1].summary is None:
+            self._segments[-1].seal()
+            self._ends[self._segments[-1].base_offset] = self.end
 
     def _first_damage(self, segment: Segment) -> CorruptBatchError | None:
         """Read a segment; return the error of its first damaged batch, or None."""
@@ -179,10 +274,13 @@ class Recovery:
     def _check_nothing_is_lost(self, damage: CorruptBatchError | None) -> None:
         if self._end_offset < self._recovery_point:
             found = damage or f"segments are missing in {self._files.path_of(self._directory)}"
-            raise CorruptBatchError(
-                f"{found}; the log ends at offset {self._end_offset}, but everything below {self._recovery_point} was "
-                "flushed, so this is not the torn end of a write and records are lost"
-            )
+            raise self._lost(found, self._end_offset)
+
+    def _lost(self, found: object, end_offset: Offset) -> CorruptBatchError:
+        return CorruptBatchError(
+            f"{found}; the log ends at offset {end_offset}, but everything below {self._recovery_point} was "
+            "flushed, so this is not the torn end of a write and records are lost"
+        )
 
     def _check_nothing_follows(self, damage: CorruptBatchError, later: list[Offset]) -> None:
         """Check that no whole batch follows the damage.
@@ -199,7 +297,7 @@ class Recovery:
         for base_offset in later:
             if found is not None:
                 break
-            segment = Segment(self._files, self._directory, base_offset)
+            segment = Segment(self._files, self._directory, base_offset, self._loaded)
             try:
                 found = segment.find_whole_batch(search, 0)
                 path = segment.path
@@ -225,7 +323,7 @@ class Recovery:
         torn = self._segments[-1]
         dropped_bytes = torn.size_bytes - self._position
         for base_offset in reversed(later):
-            segment = Segment(self._files, self._directory, base_offset)
+            segment = Segment(self._files, self._directory, base_offset, self._loaded)
             dropped_bytes += segment.size_bytes
             segment.remove()
         if self._position == 0 and len(self._segments) > 1:
@@ -246,11 +344,12 @@ class Recovery:
     def _settle(self) -> None:
         """Write the index files, and flush everything that was read."""
         if not self._segments:
-            self._segments.append(Segment(self._files, self._directory, self._end_offset, create=True))
+            segment = Segment(self._files, self._directory, self._end_offset, self._loaded, create=True)
+            self._segments.append(segment)
         for segment in self._segments[:-1]:
-            segment.indexes.seal()
-            segment.indexes.attach()
-            segment.indexes.close()
+            if segment.summary is None:
+                segment.seal_indexes(self._ends[segment.base_offset])
+        self._segments[-1].unseal()
         self._segments[-1].indexes.attach()
         bases = {segment.base_offset for segment in self._segments}
         for match in self._segment_files():

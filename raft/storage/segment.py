@@ -16,8 +16,10 @@ from collections.abc import Sequence
 from raft.storage.aborted_index import ABORTED_SUFFIX
 from raft.storage.batch_file import BatchFile
 from raft.storage.files import Files, join
+from raft.storage.loaded_indexes import LoadedIndexes
 from raft.storage.segment_indexes import SegmentIndexes
-from raft.types import BatchHeader, Offset
+from raft.storage.segment_summary import SegmentSummary
+from raft.types import BatchHeader, Offset, OffsetAndEpoch
 
 LOG_SUFFIX = ".log"
 
@@ -31,10 +33,21 @@ class Segment(BatchFile):
         files: where its files are.
         directory: the partition's folder.
         base_offset: offset of its first record.
+        loaded: bounds the memory for the indexes of all full segments of the log.
         create: create empty files instead of opening those that exist.
+        summary: of a full segment that need not be read; None for another one.
     """
 
-    def __init__(self, files: Files, directory: str, base_offset: Offset, *, create: bool = False) -> None:
+    def __init__(
+        self,
+        files: Files,
+        directory: str,
+        base_offset: Offset,
+        loaded: LoadedIndexes,
+        *,
+        create: bool = False,
+        summary: SegmentSummary | None = None,
+    ) -> None:
         stem = join(directory, f"{base_offset:020d}")
         self.base_offset = base_offset
         self._files = files
@@ -43,13 +56,24 @@ class Segment(BatchFile):
         self._file = files.create(self._name) if create else files.open(self._name)
         self._sealed_bytes: int | None = None
         self._sealing = threading.Lock()
+        self._summary = summary
+        if summary is not None:
+            self._sealed_bytes = summary.size_bytes
+            self._file.close()
         self._indexes = SegmentIndexes(
             files,
             offset_index_name=f"{stem}.index",
             time_index_name=f"{stem}.timeindex",
             aborted_index_name=stem + ABORTED_SUFFIX,
             base_offset=base_offset,
+            loaded=loaded,
+            summary=None if summary is None else summary.indexes,
         )
+
+    @property
+    def summary(self) -> SegmentSummary | None:
+        """The numbers of a full segment; None while it grows."""
+        return self._summary
 
     @property
     def indexes(self) -> SegmentIndexes:
@@ -121,9 +145,9 @@ class Segment(BatchFile):
             rest.append(header)
             position += header.size_bytes
         assert not rest or rest[-1].end_offset == end_offset, f"{self.path}: no batch ends at offset {end_offset}"
+        self.unseal()
         # The indexes come first, so no entry ever points behind the end of the segment.
         self.indexes.truncate(end_offset, rest)
-        self.unseal()
         self.truncate_file(position)
 
     def truncate_file(self, size_bytes: int) -> None:
@@ -145,8 +169,36 @@ class Segment(BatchFile):
                 self._sealed_bytes = self._file.size_bytes
                 self._file.close()
 
+    def seal_indexes(self, end: OffsetAndEpoch) -> None:
+        """Close the indexes of a sealed segment, and make its summary.
+
+        Args:
+            end: offset after its last record, and the epoch of that record.
+        """
+        self.indexes.seal()
+        assert self.indexes.summary is not None, "the indexes are sealed"
+        self._summary = SegmentSummary(
+            base_offset=self.base_offset,
+            end_offset=end.offset,
+            last_epoch=end.epoch,
+            size_bytes=self.size_bytes,
+            indexes=self.indexes.summary,
+        )
+
+    def flush_indexes(self) -> None:
+        """Return when the indexes of a sealed segment are on the disk. It may run on another thread."""
+        for name in self.indexes.names:
+            if self._files.exists(name):
+                file = self._files.open(name)
+                try:
+                    file.flush()
+                finally:
+                    file.close()
+
     def unseal(self) -> None:
-        """Open the `.log` file again, to append to it."""
+        """Open the files again, to append to this segment."""
+        self._summary = None
+        self.indexes.unseal()
         with self._sealing:
             if self._sealed_bytes is not None:
                 self._file = self._files.open(self._name)

@@ -1,17 +1,38 @@
-"""The three indexes of a segment and their files, which grow entry by entry.
+"""The three indexes of a segment and their files.
+
+The indexes of the segment that grows are in memory, and its files grow entry by entry. A full segment only keeps its
+`IndexSummary`; its indexes are read from the files when they are used, and released when others were used since.
 
 Source: Kafka LogSegment.append, truncateTo, onBecomeInactiveSegment.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from crc32c import crc32c
+
+from raft.errors import CorruptBatchError, DecodeError
 from raft.storage.aborted_index import AbortedIndex
 from raft.storage.files import File, Files
 from raft.storage.index import OffsetIndex, TimeIndex
+from raft.storage.loaded_indexes import LoadedIndexes
+from raft.storage.segment_summary import IndexSummary
 from raft.types import BatchHeader, Offset
 
 INDEX_INTERVAL_BYTES = 4096
 """Bytes of batches between two entries: Kafka's index.interval.bytes."""
+
+
+class _Tables(NamedTuple):
+    offsets: OffsetIndex
+    times: TimeIndex
+    aborted: AbortedIndex
+
+
+class _OpenFiles(NamedTuple):
+    offsets: File
+    times: File
 
 
 class SegmentIndexes:
@@ -25,6 +46,8 @@ class SegmentIndexes:
         time_index_name: the `.timeindex` file.
         aborted_index_name: the `.txnindex` file.
         base_offset: of the segment.
+        loaded: bounds the memory of all full segments of the log.
+        summary: of a full segment, whose files have the indexes; None for a segment whose indexes are built anew.
     """
 
     def __init__(
@@ -35,16 +58,35 @@ class SegmentIndexes:
         time_index_name: str,
         aborted_index_name: str,
         base_offset: Offset,
+        loaded: LoadedIndexes,
+        summary: IndexSummary | None = None,
     ) -> None:
         self._files = files
-        self._names = (offset_index_name, time_index_name)
-        self.aborted = AbortedIndex(files, aborted_index_name)
-        self._transactional: tuple[Offset, Offset] | None = None
-        self._opened: tuple[File, File] | None = None
-        self._offsets = OffsetIndex(base_offset)
-        self._times = TimeIndex(base_offset)
-        self._largest_timestamp_ms = -1
-        self._offset_of_largest = base_offset
+        self._names = (offset_index_name, time_index_name, aborted_index_name)
+        self._base_offset = base_offset
+        self._loaded = loaded
+        self._opened: _OpenFiles | None = None
+        self._summary = summary
+        self._tables: _Tables | None = None
+        if summary is None:
+            self._tables = _Tables(OffsetIndex(base_offset), TimeIndex(base_offset), self._no_aborted())
+            self._transactional: tuple[Offset, Offset] | None = None
+            self._largest_timestamp_ms = -1
+            self._offset_of_largest = base_offset
+        else:
+            self._transactional = summary.transactional_range
+            self._largest_timestamp_ms = summary.largest_timestamp_ms
+            self._offset_of_largest = summary.offset_of_largest
+
+    @property
+    def summary(self) -> IndexSummary | None:
+        """The numbers of a full segment; None while the segment grows."""
+        return self._summary
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """The names of the three files."""
+        return self._names
 
     @property
     def transactional_range(self) -> tuple[Offset, Offset] | None:
@@ -61,13 +103,23 @@ class SegmentIndexes:
         """Last offset of the first batch with the largest timestamp; the base offset if no record has one."""
         return self._offset_of_largest
 
+    @property
+    def has_aborted(self) -> bool:
+        """Whether the marker of an aborted transaction lies in the segment."""
+        return len(self._use().aborted) > 0 if self._summary is None else self._summary.aborted_index_bytes > 0
+
+    @property
+    def aborted(self) -> AbortedIndex:
+        """The aborted transactions whose marker lies in the segment."""
+        return self._use().aborted
+
     def position_before(self, offset: Offset) -> int:
         """See `OffsetIndex.position_before`."""
-        return self._offsets.position_before(offset)
+        return self._use().offsets.position_before(offset)
 
     def position_up_to(self, position: int) -> int:
         """See `OffsetIndex.position_up_to`."""
-        return self._offsets.position_up_to(position)
+        return self._use().offsets.position_up_to(position)
 
     def position_before_timestamp(self, timestamp_ms: int) -> int:
         """Return the position of an indexed batch before which no record has this timestamp or a later one.
@@ -76,71 +128,96 @@ class SegmentIndexes:
         the writers did: each entry for a position comes with one for the time, unless the largest timestamp is the
         same.
         """
-        offset = self._times.offset_reaching(timestamp_ms)
+        offset = self._use().times.offset_reaching(timestamp_ms)
         return self.position_below(self._offset_of_largest if offset is None else offset)
 
     def position_below(self, offset: Offset) -> int:
         """Return the position of the last indexed batch with only lower offsets than `offset`; 0 if there is none."""
-        return self._offsets.position_before(Offset(offset - 1))
+        return self._use().offsets.position_before(Offset(offset - 1))
 
     def largest_before(self, end_offset: Offset) -> tuple[int, Offset] | None:
         """See `TimeIndex.largest_before`."""
-        return self._times.largest_before(end_offset)
+        return self._use().times.largest_before(end_offset)
 
     def note(self, header: BatchHeader, position: int) -> None:
         """Add a batch that was written at `position`, and write the entries that are due."""
+        assert self._summary is None, f"{self._names[0]} belongs to a full segment"
         self._note_timestamp(header)
         if header.is_transactional or header.control_value is not None:
             start_offset = header.base_offset if self._transactional is None else self._transactional[0]
             self._transactional = (start_offset, header.end_offset)
-        if position - self._offsets.last_position > INDEX_INTERVAL_BYTES:
-            offset_entry = self._offsets.append(header.last_offset, position)
-            time_entry = self._times.append(self._largest_timestamp_ms, self._offset_of_largest)
+        tables = self._use()
+        if position - tables.offsets.last_position > INDEX_INTERVAL_BYTES:
+            offset_entry = tables.offsets.append(header.last_offset, position)
+            time_entry = tables.times.append(self._largest_timestamp_ms, self._offset_of_largest)
             if self._opened is not None:
-                offset_index, time_index = self._opened
-                offset_index.append(offset_entry)
+                self._opened.offsets.append(offset_entry)
                 if time_entry:
-                    time_index.append(time_entry)
+                    self._opened.times.append(time_entry)
 
     def attach(self) -> None:
         """Write the indexes to their files, and keep these open for more entries. Does nothing if they are open."""
         if self._opened is not None:
             return
-        contents = (self._offsets.to_bytes(), self._times.to_bytes())
-        offset_index, time_index = map(self._make_equal, self._names, contents)
-        self._opened = (offset_index, time_index)
-        self.aborted.attach()
+        tables = self._use()
+        self._opened = _OpenFiles(
+            self._make_equal(self._names[0], tables.offsets.to_bytes()),
+            self._make_equal(self._names[1], tables.times.to_bytes()),
+        )
+        tables.aborted.attach()
 
     def seal(self) -> None:
         """Add the largest timestamp, so that the time index covers the whole segment, and close the files."""
-        entry = self._times.append(self._largest_timestamp_ms, self._offset_of_largest)
-        if self._opened is not None:
-            offset_index, time_index = self._opened
-            if entry:
-                time_index.append(entry)
-            self._opened = None
-            offset_index.close()
-            time_index.close()
-            self.aborted.close()
+        tables = self._use()
+        entry = tables.times.append(self._largest_timestamp_ms, self._offset_of_largest)
+        if self._opened is None:
+            self.attach()
+        elif entry:
+            self._opened.times.append(entry)
+        contents = _contents(tables)
+        self.close()
+        self._summary = IndexSummary(
+            offset_index_bytes=len(contents[0]),
+            time_index_bytes=len(contents[1]),
+            aborted_index_bytes=len(contents[2]),
+            checksum=crc32c(b"".join(contents)),
+            largest_timestamp_ms=self._largest_timestamp_ms,
+            offset_of_largest=self._offset_of_largest,
+            transactional_range=self._transactional,
+        )
+        self._loaded.used(self)
+
+    def unseal(self) -> None:
+        """Open the files of a full segment again, because it grows again or is truncated."""
+        if self._summary is not None:
+            self._use()
+            self._summary = None
+            self._loaded.forget(self)
+            self.attach()
 
     def truncate(self, end_offset: Offset, rest: list[BatchHeader]) -> None:
-        """Remove the entries of `end_offset` and later offsets, and open the files again if they were sealed.
+        """Remove the entries of `end_offset` and later offsets.
 
         Args:
-            end_offset: the new end of the segment.
+            end_offset: the new end of the segment, which grows.
             rest: headers of the batches from the last indexed one up to the end.
         """
-        self._offsets.truncate(end_offset)
-        self._times.truncate(end_offset)
-        self.aborted.truncate(end_offset)
+        tables = self._use()
+        for table in tables:
+            table.truncate(end_offset)
         if self._transactional is not None:
             start_offset, last = self._transactional
             self._transactional = (start_offset, min(last, end_offset)) if start_offset < end_offset else None
-        self._largest_timestamp_ms, self._offset_of_largest = self._times.last_entry
+        self._largest_timestamp_ms, self._offset_of_largest = tables.times.last_entry
         for header in rest:
             self._note_timestamp(header)
         self.close()
         self.attach()
+
+    def release(self) -> None:
+        """Free the memory of the indexes of a full segment."""
+        assert self._summary is not None, f"{self._names[0]} grows"
+        self._tables = None
 
     def close(self) -> None:
         """Close the files."""
@@ -148,14 +225,48 @@ class SegmentIndexes:
             for file in self._opened:
                 file.close()
             self._opened = None
-        self.aborted.close()
+        if self._tables is not None:
+            self._tables.aborted.close()
 
     def remove(self) -> None:
         """Close and remove the files."""
         self.close()
+        self._loaded.forget(self)
         for name in self._names:
             self._files.remove(name)
-        self.aborted.remove()
+
+    def _use(self) -> _Tables:
+        if self._summary is not None:
+            if self._tables is None:
+                self._tables = self._read(self._summary)
+            self._loaded.used(self)
+        assert self._tables is not None, "the indexes of a segment that grows are in memory"
+        return self._tables
+
+    def _read(self, summary: IndexSummary) -> _Tables:
+        """Read the indexes of a full segment.
+
+        Raises:
+            CorruptBatchError: a file is damaged. It is removed, so that the next start builds the indexes again.
+        """
+        try:
+            tables = _Tables(
+                OffsetIndex.from_bytes(self._files.read(self._names[0]), self._base_offset),
+                TimeIndex.from_bytes(self._files.read(self._names[1]), self._base_offset),
+                AbortedIndex.read(self._files, self._names[2]),
+            )
+            _check(tables, summary)
+        except DecodeError as error:
+            self._files.remove(self._names[0])
+            path = self._files.path_of(self._names[0])
+            raise CorruptBatchError(
+                f"an index of the segment is damaged, {path}: {error}; start the node again, and it makes the indexes "
+                "of this segment again from its batches"
+            ) from error
+        return tables
+
+    def _no_aborted(self) -> AbortedIndex:
+        return AbortedIndex(self._files, self._names[2])
 
     def _note_timestamp(self, header: BatchHeader) -> None:
         if header.max_timestamp_ms > self._largest_timestamp_ms:
@@ -172,3 +283,12 @@ class SegmentIndexes:
         if content:
             file.append(content)
         return file
+
+
+def _check(tables: _Tables, summary: IndexSummary) -> None:
+    if crc32c(b"".join(_contents(tables))) != summary.checksum:
+        raise DecodeError("the checksum is wrong")
+
+
+def _contents(tables: _Tables) -> tuple[bytes, bytes, bytes]:
+    return tables.offsets.to_bytes(), tables.times.to_bytes(), tables.aborted.to_bytes()

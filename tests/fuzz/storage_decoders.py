@@ -18,7 +18,8 @@ from raft.storage.aborted_transactions import aborted_in
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, read_epochs
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
-from raft.storage.log import Log, LogConfig
+from raft.storage.log import Log
+from raft.storage.log_config import LogConfig
 from raft.storage.meta_properties import META_PROPERTIES_NAME, claim_directory
 from raft.storage.partition_metadata import PARTITION_METADATA_NAME, claim_partition
 from raft.storage.producer_snapshot import decode_producer_snapshot, encode_producer_snapshot

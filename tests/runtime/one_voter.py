@@ -20,8 +20,9 @@ from raft.records.record import Record
 from raft.runtime.engine import Engine
 from raft.runtime.replica_disk import ReplicaDisk
 from raft.runtime.scheduler import Action
-from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
-from raft.storage.log import LogConfig
+from raft.storage.directory import ReplicaDirectory
+from raft.storage.directory_opening import ReplicaIdentity
+from raft.storage.log_config import LogConfig
 from raft.transactions import ProducerState
 from raft.types import Batch, Endpoint, NodeId, ReplicaKey, Uuid
 from tests.memory_files.files import MemoryFiles

@@ -11,8 +11,9 @@ from raft.core.effects import FlushLog, ReadRange
 from raft.errors import StorageError
 from raft.runtime.disk import DiskListener
 from raft.runtime.replica_disk import ReplicaDisk
-from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
-from raft.storage.log import LogConfig
+from raft.storage.directory import ReplicaDirectory
+from raft.storage.directory_opening import ReplicaIdentity
+from raft.storage.log_config import LogConfig
 from raft.types import Batch, ElectionState, Epoch, NodeId, Offset, Uuid
 from tests.memory_files.files import Call, MemoryFiles
 from tests.runtime.inline_workers import InlineWorkers

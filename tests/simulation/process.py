@@ -233,7 +233,7 @@ class Process:
         self._keeper.stop()
         self.engine.stop()
         if not self.is_over:
-            self._directory.close()
+            self._directory.close(self.engine.core.committed_producers())
             self.machine.written.find_durable_end()
 
     def _on_ended(self, error: Exception | None) -> None:

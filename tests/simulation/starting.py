@@ -10,9 +10,11 @@ from raft.core import CoreConfig
 from raft.core.log_view import LogView
 from raft.core.voter_set import VoterSet
 from raft.runtime.snapshot_keeper import Retention
-from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
+from raft.storage.directory import ReplicaDirectory
+from raft.storage.directory_opening import ReplicaIdentity
 from raft.storage.files import Files
-from raft.storage.log import Log, LogConfig
+from raft.storage.log import Log
+from raft.storage.log_config import LogConfig
 from raft.transactions import ProducerState
 from raft.types import CleanupPolicy, Endpoint, NodeId, ReplicaKey, Uuid
 from raft.wire.mapping.partition import TopicPartition

@@ -7,7 +7,8 @@ import pytest
 from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import Record
-from raft.storage.log import Log, LogConfig
+from raft.storage.log import Log
+from raft.storage.log_config import LogConfig
 from raft.storage.recovery_point import RecoveryPoint
 from raft.types import Batch, Epoch, EpochStart, Offset
 from tests.simulation.broken import BrokenInvariantError

@@ -14,7 +14,9 @@ from raft.snapshots import footer_batch, state_batches
 from raft.storage.data_records import end_of_data
 from raft.storage.files import Files
 from raft.storage.index import OFFSET_ENTRY, TIME_ENTRY
-from raft.storage.log import Log, LogConfig
+from raft.storage.log import Log
+from raft.storage.log_config import LogConfig
+from raft.storage.log_opening import Replay
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.transactions import ProducerState, SnapshotSummary
 from raft.types import LOG_BEGIN, Batch, BatchHeader, Epoch, EpochStart, Offset, OffsetAndEpoch
@@ -52,7 +54,7 @@ def open_log(
     segment_bytes: int = 1 << 20,
     tail_bytes: int = 4 << 20,
     point: RecoveryPoint | None = None,
-    on_batch: Callable[[BatchHeader], None] | None = None,
+    on_batch: Callable[[BatchHeader], object] = lambda _header: None,
     start: OffsetAndEpoch = LOG_BEGIN,
 ) -> Log:
     """Open the one log of `files`, making its folder at the first time."""
@@ -60,7 +62,8 @@ def open_log(
         files.make_directory(DIRECTORY)
     config = LogConfig(segment_bytes=segment_bytes, tail_bytes=tail_bytes)
     snapshot = None if start == LOG_BEGIN else empty_snapshot(start)
-    return Log.open(files, DIRECTORY, config, point or recovery_point(files), on_batch, snapshot=snapshot)
+    replay = Replay(restore=lambda _at_most: None, on_batch=on_batch)
+    return Log.open(files, DIRECTORY, config, point or recovery_point(files), replay, snapshot=snapshot)
 
 
 def empty_snapshot(end: OffsetAndEpoch) -> SnapshotSummary:

@@ -18,7 +18,7 @@ from raft.records.split import split_batches
 from raft.runtime.requests.batch_plan import plan_batch
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.files import Files
-from raft.storage.log import LogConfig
+from raft.storage.log_config import LogConfig
 from raft.transactions import ProducerState
 from raft.types import Batch, Epoch, Offset, OffsetAndEpoch
 from raft.wire.messages.offset_for_leader_epoch import BatchPlan, BatchPlanRequest

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from raft.errors import ConfigError, CorruptBatchError, StorageError
-from raft.storage.directory import ReplicaDirectory, ReplicaIdentity
+from raft.storage.directory import ReplicaDirectory
+from raft.storage.directory_opening import ReplicaIdentity
 from raft.storage.disk import DiskFiles
 from raft.storage.files import DirectoryLockedError, Files
-from raft.storage.log import LogConfig
+from raft.storage.log_config import LogConfig
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.transactions import ProducerState
 from raft.types import ElectionState, Epoch, NodeId, Offset, ReplicaKey, Uuid

@@ -1,6 +1,7 @@
 import pytest
 
 from raft.storage.index import OffsetIndex, TimeIndex
+from raft.storage.loaded_indexes import LoadedIndexes
 from raft.storage.segment_indexes import INDEX_INTERVAL_BYTES, SegmentIndexes
 from raft.types import Offset
 from tests.memory_files.files import MemoryFiles
@@ -109,6 +110,7 @@ def test_entry_is_due_after_more_than_the_interval(gone_by: int, entries: int) -
         time_index_name="0.timeindex",
         aborted_index_name="0.txnindex",
         base_offset=Offset(0),
+        loaded=LoadedIndexes(),
     )
     indexes.attach()
 

@@ -11,7 +11,7 @@ from raft.errors import DecodeError
 from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import Record
-from raft.storage.log import LogConfig
+from raft.storage.log_config import LogConfig
 from raft.storage.producer_snapshot import decode_producer_snapshot, encode_producer_snapshot
 from raft.storage.written_entry import write_written
 from raft.transactions import AbortedTransaction, ProducerState, ProducerStateImage

@@ -7,6 +7,7 @@ import pytest
 from raft.errors import CorruptBatchError
 from raft.records.header import read_header
 from raft.storage.files import Files
+from raft.storage.loaded_indexes import LoadedIndexes
 from raft.storage.segment import Segment
 from raft.types import Batch, Epoch, Offset, OffsetAndEpoch
 from tests.memory_files.files import Call, MemoryFiles
@@ -20,7 +21,7 @@ BATCHES = [batch(at, value=b"v" * size) for at, size in enumerate(SIZES)]
 
 def segment_of(files: Files, batches: list[Batch]) -> Segment:
     files.make_directory(DIRECTORY)
-    segment = Segment(files, DIRECTORY, Offset(0), create=True)
+    segment = Segment(files, DIRECTORY, Offset(0), LoadedIndexes(), create=True)
     segment.append(b"".join(each.payload for each in batches), [each.header for each in batches])
     return segment
 

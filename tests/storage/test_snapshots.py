@@ -7,7 +7,7 @@ import pytest
 from raft.errors import CorruptBatchError
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.files import Files
-from raft.storage.log import LogConfig
+from raft.storage.log_config import LogConfig
 from raft.types import Epoch, Offset, OffsetAndEpoch
 from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import batch, batches, content, crash_at_every_call, last_epoch, snapshot_bytes

@@ -17,7 +17,7 @@ from raft.records.split import walk_batches
 from raft.runtime.snapshot_keeper import SnapshotKeeper
 from raft.snapshots import SnapshotScan, state_batches
 from raft.snapshots.contents import SnapshotContents
-from raft.storage import directory
+from raft.storage import directory_opening
 from raft.storage.files import Files
 from raft.storage.log import Log
 from raft.storage.log_files import LogFiles
@@ -198,7 +198,7 @@ def interrupted_cut_is_not_completed(patch: pytest.MonkeyPatch) -> None:
         found = log_start(files, name, snapshots)
         return snapshots[0] if found.offset and snapshots else found
 
-    patch.setattr(directory, "log_start", first_snapshot)
+    patch.setattr(directory_opening, "log_start", first_snapshot)
 
 
 @mutation(breaks=("TXN-10",), caught_by=("AbortedIndexMatchesLog", "ReadersSeeTheState"))

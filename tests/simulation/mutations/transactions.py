@@ -195,8 +195,8 @@ def snapshot_without_transactions(patch: pytest.MonkeyPatch) -> None:
     """A producer snapshot does not contain the transactions."""
     write = ProducerSnapshots.write
 
-    def write_less(snapshots: ProducerSnapshots, image: ProducerStateImage) -> None:
-        write(snapshots, replace(image, transactions=NO_TRANSACTIONS))
+    def write_less(snapshots: ProducerSnapshots, image: ProducerStateImage, *, last_segment: Offset) -> None:
+        write(snapshots, replace(image, transactions=NO_TRANSACTIONS), last_segment=last_segment)
 
     patch.setattr(ProducerSnapshots, "write", write_less)
 
@@ -210,7 +210,7 @@ def aborted_transactions_are_not_named(patch: pytest.MonkeyPatch) -> None:
 @mutation(breaks=("TXN-10",), caught_by=("AbortedIndexMatchesLog", "ReadersSeeCommittedTransactions"))
 def index_of_aborted_transactions_is_empty_after_a_start(patch: pytest.MonkeyPatch) -> None:
     """A start does not build the index of aborted transactions."""
-    patch.setattr("raft.storage.log.AbortedFinder.appended", lambda _finder, _header: None)
+    patch.setattr("raft.storage.log_opening.AbortedFinder.appended", lambda _finder, _header: None)
 
 
 @mutation(breaks=("TXN-10",), caught_by=("AbortedIndexMatchesLog", "ReadersSeeCommittedTransactions"))

@@ -20,10 +20,10 @@ def snapshot_without_the_last_writer(patch: pytest.MonkeyPatch) -> None:
     """A producer snapshot does not contain the last writer."""
     write = ProducerSnapshots.write
 
-    def write_less(snapshots: ProducerSnapshots, image: ProducerStateImage) -> None:
+    def write_less(snapshots: ProducerSnapshots, image: ProducerStateImage, *, last_segment: Offset) -> None:
         entries = sorted(image.writers.histories.items(), key=lambda entry: entry[1][-1].base_offset)
         less = replace(image.writers, histories=dict(islice(entries, max(len(entries) - 1, 0))))
-        write(snapshots, replace(image, writers=less))
+        write(snapshots, replace(image, writers=less), last_segment=last_segment)
 
     patch.setattr(ProducerSnapshots, "write", write_less)
 
