@@ -56,7 +56,7 @@ def _text(_key: str, value: str) -> str:
 
 
 _milliseconds = _number()
-_long_milliseconds = _number(at_most=_INT64_MAX)
+_long_milliseconds = _long_or_zero = _number(at_most=_INT64_MAX)
 _timeout = _number(at_least=10)
 """A shorter timeout would expire before any response can arrive (TIMER-1)."""
 
@@ -96,6 +96,9 @@ class NodeConfig:
         retention_bytes: the log begins later while it is larger, with its snapshots; -1 for no limit.
         retention_ms: records older than this are removed, if a snapshot covers them; -1 for no limit.
         delete_retention_ms: how long a record that deletes its key stays after the first snapshot that has it.
+        reserve_bytes: how much of the disk is kept free of records (LOG-24).
+        scrub_bytes_per_second: how fast the node checks its log in the background (LOG-26); 0 checks nothing.
+        scrub_interval_ms: time from one check of the whole log to the next one.
         rack: its rack, or availability zone: clients of the same rack may prefer it to others; None if it has none.
         records_strict: refuse records and transactions on which a Java node's reader would exit.
         warnings: for the operator, one sentence each.
@@ -154,6 +157,10 @@ class NodeConfig:
     )
     delete_retention_ms: int = _key("delete.retention.ms", _long_milliseconds, defaults.DELETE_RETENTION_MS)
     reserve_bytes: int = _key("raft.reserve.bytes", _long_bytes, defaults.RESERVE_BYTES)
+    scrub_bytes_per_second: int = _key(
+        "raft.scrub.bytes.per.second", _long_milliseconds, defaults.SCRUB_BYTES_PER_SECOND
+    )
+    scrub_interval_ms: int = _key("raft.scrub.interval.ms", _long_milliseconds, defaults.SCRUB_INTERVAL_MS)
     rack: str | None = _key("broker.rack", _text, None)
     topic_name: str = _key("raft.topic.name", values.topic_name, "__cluster_metadata")
     topic_id: Uuid = _key("raft.topic.id", values.uuid, Uuid("AAAAAAAAAAAAAAAAAAAAAQ"))

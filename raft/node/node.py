@@ -37,6 +37,7 @@ from raft.runtime.requests.describe_quorum import METADATA_TOPIC
 from raft.runtime.requests.handlers import handle
 from raft.runtime.requests.versions import unsupported_api_versions
 from raft.runtime.response_budget import ResponseBudget
+from raft.runtime.scrubber import Scrubber
 from raft.runtime.snapshot_keeper import Retention, SnapshotKeeper
 from raft.runtime.space_keeper import SpaceKeeper
 from raft.storage.directory import ReplicaDirectory
@@ -109,6 +110,7 @@ class Node:
             self._engine.start()
             self._space_keeper.start()
             self._snapshot_keeper.start()
+            self._scrubber.start()
         except BaseException:
             await self.stop()
             raise
@@ -148,6 +150,7 @@ class Node:
         """Close sockets, disk and directory, in any state of the node."""
         self._space_keeper.stop()
         self._snapshot_keeper.stop()
+        self._scrubber.stop()
         for listener in self._listeners:
             await listener.close()
         await self._snapshot_process.close()
@@ -192,6 +195,12 @@ class Node:
             self._space_keeper,
             self._snapshot_process,
             FaultLog(_logger, self._scheduler.now_ms),
+        )
+        self._scrubber = Scrubber(
+            disk,
+            self._scheduler,
+            bytes_per_second=config.scrub_bytes_per_second,
+            interval_ms=config.scrub_interval_ms,
         )
         self._context = Context(
             config=config,

@@ -188,17 +188,17 @@ class BatchFile(ABC):
                 at += header.size_bytes
             position += at
 
-    def walk(self, position: int | None = None) -> Iterator[BatchHeader]:
+    def walk(self, position: int | None = None, *, read_bytes: int = _WALK_BYTES) -> Iterator[BatchHeader]:
         """Yield the headers of the batches from `position` on, after a check of their checksums.
 
         Args:
             position: where to begin; None for the first batch.
+            read_bytes: how much is read from the disk at once; more for a larger batch.
 
         Raises:
             CorruptBatchError: while iterating, at the first batch that is damaged or incomplete.
         """
         position = self.start_position if position is None else position
-        read_bytes = _WALK_BYTES
         while position < self.size_bytes:
             data = self.read_at(position, read_bytes)
             start = position

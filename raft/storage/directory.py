@@ -25,6 +25,7 @@ from raft.storage.compacted_records import CompactedRecords
 from raft.storage.directory_opening import OpenedDirectory, ReplicaIdentity, open_files
 from raft.storage.files import Files
 from raft.storage.log_config import LogConfig
+from raft.storage.scrub import Scrub, ScrubProgress
 from raft.transactions import AbortedTransaction, ProducerState, ProducerStateImage, SnapshotSummary
 from raft.types import Batch, ElectionState, Offset, OffsetAndEpoch, Uuid
 
@@ -50,6 +51,7 @@ class ReplicaDirectory:
         self._producer_snapshots = opened.producer_snapshots
         self._serves_snapshot = opened.serves_snapshot
         self.log = opened.log
+        self._scrub = Scrub(opened.log)
         self.election_state = opened.election_state_file.read()
 
     @classmethod
@@ -124,6 +126,10 @@ class ReplicaDirectory:
     def free_bytes(self) -> int:
         """See `Files.free_bytes`."""
         return self._files.free_bytes()
+
+    def check_piece(self, max_bytes: int) -> ScrubProgress:
+        """Check a piece of the log, as far as it is committed; see `Scrub.check_piece`."""
+        return self._scrub.check_piece(max_bytes, self._committed_offset)
 
     def flush(self) -> Offset:
         """See `Log.flush`."""

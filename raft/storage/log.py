@@ -133,6 +133,12 @@ class Log:
         return self._end_offset
 
     @property
+    def end(self) -> OffsetAndEpoch:
+        """The end of the log, and the epoch of the record before it."""
+        last = self._epochs.last
+        return OffsetAndEpoch(epoch=self._start.epoch if last is None else last.epoch, offset=self._end_offset)
+
+    @property
     def durable_end_offset(self) -> Offset:
         """Everything below was on the disk at the end of the last flush."""
         return self._durable_end_offset
@@ -359,7 +365,7 @@ class Log:
                 last = self._parts.last
                 if last.size_bytes:
                     last.seal()
-                    last.seal_indexes(self._last)
+                    last.seal_indexes(self.end)
                 self.list_trusted()
         finally:
             for segment in self._parts.segments:
@@ -379,18 +385,12 @@ class Log:
         noted = [aborted.popleft() for each in tuple(aborted) if each.last_offset < self._end_offset]
         self._parts.last.indexes.aborted.note(noted)
 
-    @property
-    def _last(self) -> OffsetAndEpoch:
-        """The end of the log, and the epoch of the record before it."""
-        assert self._epochs.last is not None, "the log has a batch"
-        return OffsetAndEpoch(epoch=self._epochs.last.epoch, offset=self._end_offset)
-
     def _roll(self) -> None:
         full = self._parts.last
         # It must be on the disk before the next segment exists, because a flush takes the last segment only.
         full.seal()
         self._recovery_point.advance(self._end_offset)
-        full.seal_indexes(self._last)
+        full.seal_indexes(self.end)
         self._parts.add(self._end_offset)
 
     def _store_epochs(self, epochs: EpochCache) -> None:

@@ -214,6 +214,15 @@ class SegmentIndexes:
         self.close()
         self.attach()
 
+    def check(self) -> None:
+        """Read the indexes of a full segment from the disk.
+
+        Raises:
+            CorruptBatchError: one is damaged.
+        """
+        if self._summary is not None:
+            self._read(self._summary)
+
     def release(self) -> None:
         """Free the memory of the indexes of a full segment."""
         assert self._summary is not None, f"{self._names[0]} grows"
