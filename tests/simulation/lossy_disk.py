@@ -113,6 +113,11 @@ class LossyDisk(MemoryFiles):
         """Whether a bit was flipped and not restored."""
         return self._rot is not None
 
+    @property
+    def rotten_file(self) -> str | None:
+        """The file in which a bit was flipped and not restored."""
+        return None if self._rot is None else self._rot[0]
+
     def rot(self, name: str, position: int, bit: int) -> None:
         """Flip a bit of a file."""
         self.flip_bit(name, position, bit)

@@ -16,7 +16,9 @@ from raft.storage.directory import ReplicaDirectory
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
+from raft.storage.scrub import Scrub
 from raft.storage.snapshots import INSTALLING_SUFFIX, MAKING_SUFFIX, PART_SUFFIX
+from raft.storage.trusted_segments import TrustedSegments
 from raft.transactions import ProducerState
 from raft.types import ElectionState, Epoch, NodeId, Offset
 from tests.memory_files.files import Call, PowerCutError
@@ -35,6 +37,9 @@ from tests.simulation.watched_directory import DirectoryListener, WatchedDirecto
 from tests.simulation.written_log import WrittenLog
 
 _ENTROPY_BYTES = 16
+
+_PIECE_BYTES = 500
+"""How much a scrub checks at once."""
 _LEFTOVERS = {
     MAKING_SUFFIX: Mark.SNAPSHOT_LEFT_UNFINISHED,
     PART_SUFFIX: Mark.DOWNLOAD_LEFT_UNFINISHED,
@@ -155,6 +160,7 @@ class Machine:
         self.producers = self.empty_producer_state()
         try:
             self.files.keep_in_page_cache(True)  # As in a new process.
+            trusted = self._trusted_files()
             directory = self._open_directory()
         except PowerCutError:
             self._mark(Mark.POWER_CUT_WHILE_STARTING)
@@ -163,8 +169,9 @@ class Machine:
         except StorageError as error:
             self._start_failed(error)
             return
-        if self.files.is_rotten:
-            raise BrokenInvariantError("DamagedLogIsRefused", ("LOG-13",), f"{self} starts from a damaged log")
+        if self.files.rotten_file is not None:
+            self._scrub(directory, self.files.rotten_file, is_trusted=self.files.rotten_file in trusted)
+            return
         if self._is_tampered_with:
             self._is_tampered_with = False
             self.written.adopt(directory.log)
@@ -371,6 +378,27 @@ class Machine:
             self._environment.went_down(self)
         else:
             raise BrokenInvariantError("NodesRestart", ("LOG-13", "STATE-4"), f"{self}: {error}")
+
+    def _trusted_files(self) -> set[str]:
+        """Return the segments that a start need not read."""
+        if not self.files.exists(DIRECTORY):
+            return set()
+        return {f"{DIRECTORY}/{each.base_offset:020d}.log" for each in TrustedSegments(self.files, DIRECTORY).listed}
+
+    def _scrub(self, directory: ReplicaDirectory, rotten_file: str, *, is_trusted: bool) -> None:
+        """Find the flipped bit of a log that was opened, and restore a copy like an operator."""
+        if not is_trusted:
+            raise BrokenInvariantError("DamagedLogIsRefused", ("LOG-13",), f"{self} starts from a damaged log")
+        scrub = Scrub(directory.log)
+        while not (progress := scrub.check_piece(_PIECE_BYTES, directory.log.end_offset)).passes:
+            pass
+        if not any(rotten_file in damage for damage in progress.damage):
+            raise BrokenInvariantError("DamageIsFound", ("LOG-26",), f"{self}: found {progress.damage}")
+        self._log("is damaged: %s", *progress.damage)
+        self._mark(Mark.DAMAGE_FOUND_BY_SCRUB)
+        self.files.kill()
+        self.files.restore()
+        self._environment.went_down(self)
 
     def _end(self) -> None:
         process, self.process = self.process, None

@@ -38,6 +38,7 @@ class Mark(StrEnum):
     FLUSH_FAILED = "a flush failed, and the node stopped"
     DISK_FULL = "a disk was full, and the node stopped"
     DISK_ERROR_WHILE_STARTING = "a disk error stopped a start"
+    DAMAGE_FOUND_BY_SCRUB = "a scrub found damage in a log that a start had trusted"
     DAMAGED_LOG_REFUSED = "a node refused to start from a damaged log"
     TRUNCATION = "a follower truncated its diverging log"
     TRUNCATION_IN_SEVERAL_STEPS = "a follower truncated its log in several rounds"

@@ -16,6 +16,7 @@ from raft.runtime.requests.context import Context
 from raft.runtime.requests.handlers import handle
 from raft.runtime.respond import Respond
 from raft.runtime.response_budget import ResponseBudget
+from raft.runtime.scrubber import Scrubber
 from raft.runtime.snapshot_keeper import SnapshotKeeper
 from raft.runtime.space_keeper import SpaceKeeper
 from raft.storage.aborted_transactions import aborted_in
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from tests.simulation.machine import Machine
 
 _logger = logging.getLogger(__name__)
+
+_SCRUB_BYTES_PER_SECOND = 64_000
+_SCRUB_INTERVAL_MS = 3_000
 
 _CHECKPOINT_INTERVAL_S = 0.3
 
@@ -119,6 +123,9 @@ class Process:
         )
         self.engine.attach(machine, core, watch)
         self._space_keeper = SpaceKeeper(core, self.engine.submit, disk, self._loop, RESERVE_BYTES)
+        self._scrubber = Scrubber(
+            disk, self._loop, bytes_per_second=_SCRUB_BYTES_PER_SECOND, interval_ms=_SCRUB_INTERVAL_MS
+        )
         self._keeper = SnapshotKeeper(
             core,
             self.engine.submit,
@@ -171,6 +178,11 @@ class Process:
         return [(each.producer_id, each.first_offset, each.last_offset) for each in everything]
 
     @property
+    def found_damage(self) -> tuple[str, ...]:
+        """The damage that the scrub has found."""
+        return self._scrubber.progress.damage
+
+    @property
     def is_idle(self) -> bool:
         """Whether it would handle an event at once."""
         return self._loop.is_idle and self.engine.is_idle
@@ -180,6 +192,7 @@ class Process:
         self._loop.soon(self.engine.start)
         self._loop.soon(self._space_keeper.start)
         self._loop.soon(self._keeper.start)
+        self._loop.soon(self._scrubber.start)
 
     def _is_ended(self) -> bool:
         return self.is_over

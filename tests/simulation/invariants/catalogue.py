@@ -21,6 +21,7 @@ from tests.simulation.invariants.commitment import (
     HighWatermarkNeverFalls,
     LeadersAreComplete,
 )
+from tests.simulation.invariants.damage import SoundLogHasNoDamage
 from tests.simulation.invariants.elections import (
     ElectedByMajority,
     EpochNeverFalls,
@@ -125,6 +126,7 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
         ReadsFindRecords(),
         PageCacheIsForReaders(),
         ReserveIsKept(),
+        SoundLogHasNoDamage(),
         SessionEpochNeverFalls(),
         WriteOutcomesAreCorrect(committed),
         BatchPlansAreCorrect(committed),

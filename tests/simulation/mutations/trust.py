@@ -1,0 +1,78 @@
+"""Bugs of starts that trust the log, and of the scrub."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from raft.core import RaftCore
+from raft.storage.recovery import Recovery
+from raft.storage.scrub import Scrub
+from raft.storage.segment import Segment
+from raft.storage.segment_summary import SegmentSummary
+from raft.storage.trusted_segments import TrustedSegments
+from raft.transactions import ProducerStateImage
+from raft.types import BatchHeader
+from tests.simulation.mutations.mutation import mutation
+
+
+@mutation(breaks=("LOG-25",), caught_by=("RecoveredLogMatchesWrites", "NoUnexpectedErrors", "NodesRestart"))
+def truncated_segments_stay_on_the_list(patch: pytest.MonkeyPatch) -> None:
+    """A truncation does not remove segments from the list of trusted ones."""
+    patch.setattr(TrustedSegments, "retreat", lambda _trusted, _end_offset: None)
+
+
+@mutation(breaks=("LOG-25",), caught_by=("DamagedLogIsRefused", "NodesRestart", "RecoveredLogMatchesWrites"))
+def changed_segment_is_trusted(patch: pytest.MonkeyPatch) -> None:
+    """A start does not compare the sizes of a segment's files with those on the list."""
+    patch.setattr(Recovery, "_is_as_listed", lambda _recovery, _summary: True)
+
+
+@mutation(breaks=("LOG-25",), caught_by=("NodesRestart", "NoUnexpectedErrors"))
+def indexes_are_not_flushed_before_they_are_listed(patch: pytest.MonkeyPatch) -> None:
+    """A full segment is listed although its indexes may be lost at a power cut."""
+    patch.setattr(Segment, "flush_indexes", lambda _segment: None)
+
+
+@mutation(breaks=("LOG-25", "LOG-22"), caught_by=("WriterTableMatchesLog", "TransactionTableMatchesLog"))
+def uncommitted_writers_are_stored_at_a_stop(patch: pytest.MonkeyPatch) -> None:
+    """The producer snapshot of a clean stop has batches that may be truncated later, and says that it has not."""
+
+    def with_all_batches(core: RaftCore) -> ProducerStateImage:
+        state = core._state
+        return state.producers.image(min(state.known_committed, state.log.end_offset))
+
+    patch.setattr(RaftCore, "committed_producers", with_all_batches)
+
+
+@mutation(breaks=("LOG-25", "LOG-22"), caught_by=("WriterTableMatchesLog", "TransactionTableMatchesLog"))
+def batches_of_trusted_segments_are_not_counted(patch: pytest.MonkeyPatch) -> None:
+    """A start does not count the batches between the producer snapshot and the segments that it reads."""
+    patch.setattr(Recovery, "trusted_headers", lambda _recovery, _offset: iter(()))
+
+
+@mutation(breaks=("LOG-26",), caught_by=("DamageIsFound",))
+def scrub_leaves_out_full_segments(patch: pytest.MonkeyPatch) -> None:
+    """The scrub checks the last segment only."""
+    check: Callable[..., None] = Scrub._check
+
+    def check_last(scrub: Scrub, file: Segment, max_bytes: int, committed_offset: int) -> None:
+        if isinstance(file.summary, SegmentSummary):
+            scrub._leave(file)
+        else:
+            check(scrub, file, max_bytes, committed_offset)
+
+    patch.setattr(Scrub, "_check", check_last)
+
+
+@mutation(breaks=("LOG-26",), caught_by=("SoundLogHasNoDamage",))
+def scrub_takes_rising_epochs_for_damage(patch: pytest.MonkeyPatch) -> None:
+    """The scrub expects one epoch in the whole log."""
+    check = Scrub._check_place
+
+    def check_place(scrub: Scrub, file: Segment, header: BatchHeader) -> None:
+        scrub._epoch = max(scrub._epoch, scrub._log.end.epoch)
+        check(scrub, file, header)
+
+    patch.setattr(Scrub, "_check_place", check_place)
