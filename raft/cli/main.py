@@ -13,6 +13,7 @@ import typer
 
 from raft import __version__
 from raft.cli.append import append
+from raft.cli.check import check
 from raft.cli.dev import dev
 from raft.cli.dump_log import dump_log
 from raft.cli.printable import printable
@@ -52,6 +53,7 @@ app.command()(dev)
 app.command()(append)
 app.command()(read)
 app.command("dump-log")(dump_log)
+app.command()(check)
 app.add_typer(quorum, name="quorum")
 
 

@@ -59,6 +59,12 @@ def remove_log(files: Files, directory: str, recovery_point: RecoveryPoint) -> N
     files.sync_directory(directory)
 
 
+def segment_bases(files: Files, directory: str) -> list[Offset]:
+    """Return the base offsets of the segments in a folder, in order."""
+    matches = map(_SEGMENT_FILE.fullmatch, files.names_in(directory))
+    return sorted(Offset(int(match[1])) for match in matches if match and match[2] == LOG_SUFFIX)
+
+
 def log_start(files: Files, directory: str, snapshots: Sequence[OffsetAndEpoch]) -> OffsetAndEpoch:
     """Return where a log begins: at offset 0, or at the end of a snapshot (LOG-15).
 

@@ -214,6 +214,24 @@ class SegmentIndexes:
         self.close()
         self.attach()
 
+    def expected_files(self, *, is_last: bool) -> dict[str, tuple[bytes | None, ...]]:
+        """Return what each file may contain, by its name; None if it need not exist.
+
+        Args:
+            is_last: whether the segment is the last one. The time index of one that grew until a crash lacks the last
+                entry of a full one.
+        """
+        tables = self._use()
+        growing = tables.times.to_bytes()
+        full = TimeIndex.from_bytes(growing, self._base_offset)
+        full.append(self._largest_timestamp_ms, self._offset_of_largest)
+        aborted = tables.aborted.to_bytes()
+        return {
+            self._names[0]: (tables.offsets.to_bytes(),),
+            self._names[1]: (full.to_bytes(), *([growing] if is_last else [])),
+            self._names[2]: (aborted or None,),
+        }
+
     def check(self) -> None:
         """Read the indexes of a full segment from the disk.
 

@@ -76,7 +76,7 @@ class SnapshotFolder:
 
     def size_bytes(self, snapshot: OffsetAndEpoch) -> int:
         """Return the size of a whole snapshot."""
-        file = self._files.open(self._name(snapshot))
+        file = self._files.open(self.name_of(snapshot))
         try:
             return file.size_bytes
         finally:
@@ -89,9 +89,9 @@ class SnapshotFolder:
         """
         file = self._served.pop(snapshot, None)
         if file is None:
-            if not self._files.exists(self._name(snapshot)):
+            if not self._files.exists(self.name_of(snapshot)):
                 return None
-            file = self._files.open(self._name(snapshot))
+            file = self._files.open(self.name_of(snapshot))
         self._served[snapshot] = file
         if len(self._served) > _MOST_SERVED:
             self._served.pop(next(iter(self._served))).close()
@@ -103,7 +103,7 @@ class SnapshotFolder:
         Raises:
             StorageError: it is damaged; names the file.
         """
-        name = self._name(snapshot)
+        name = self.name_of(snapshot)
         scan = SnapshotScan(snapshot)
         with self._damage_named(name):
             for piece in self._pieces(name):
@@ -111,6 +111,18 @@ class SnapshotFolder:
                 if scan.is_past_state:
                     break
             return scan.summary()
+
+    def check(self, snapshot: OffsetAndEpoch) -> None:
+        """Read a whole snapshot from its begin to its end.
+
+        Raises:
+            StorageError: it is damaged; names the file.
+        """
+        name, scan = self.name_of(snapshot), SnapshotScan(snapshot)
+        with self._damage_named(name):
+            for piece in self._pieces(name):
+                scan.feed(piece)
+            scan.finish()
 
     def log_time_ms(self, snapshot: OffsetAndEpoch) -> int:
         """Return the log time at the end of a whole snapshot; see `summary`."""
@@ -122,7 +134,7 @@ class SnapshotFolder:
         Raises:
             StorageError: it is damaged; names the file.
         """
-        name = self._name(snapshot)
+        name = self.name_of(snapshot)
         try:
             content = self._files.read(name + INDEX_SUFFIX) if self._files.exists(name + INDEX_SUFFIX) else b""
             index = SnapshotIndex.from_bytes(content, snapshot_bytes=self.size_bytes(snapshot))
@@ -135,16 +147,16 @@ class SnapshotFolder:
         """Remove the snapshots that end before an offset, and the indexes of snapshots that do not exist."""
         for snapshot in self.whole():
             if snapshot.offset < offset:
-                self._files.remove(self._name(snapshot))
+                self._files.remove(self.name_of(snapshot))
         for snapshot in self._named(_INDEX_FILE):
-            if not self._files.exists(self._name(snapshot)):
-                self._files.remove(self._name(snapshot) + INDEX_SUFFIX)
+            if not self._files.exists(self.name_of(snapshot)):
+                self._files.remove(self.name_of(snapshot) + INDEX_SUFFIX)
 
     # Snapshots of this node's log
 
     def create(self, snapshot: OffsetAndEpoch) -> File:
         """Create the file of a snapshot that is made from the log; `index_made` comes when it is written."""
-        return self._files.create(self._name(snapshot) + MAKING_SUFFIX)
+        return self._files.create(self.name_of(snapshot) + MAKING_SUFFIX)
 
     def check_made(self, snapshot: OffsetAndEpoch) -> Generator[None, None, None]:
         """Read the file that was made from its begin to its end, and write its index.
@@ -152,7 +164,7 @@ class SnapshotFolder:
         Raises:
             StorageError: it is not as it was written.
         """
-        name, scan = self._name(snapshot), SnapshotScan(snapshot)
+        name, scan = self.name_of(snapshot), SnapshotScan(snapshot)
         with self._damage_named(name + MAKING_SUFFIX):
             for piece in self._pieces(name + MAKING_SUFFIX):
                 scan.feed(piece)
@@ -161,7 +173,7 @@ class SnapshotFolder:
 
     def finish_made(self, snapshot: OffsetAndEpoch) -> None:
         """Give a snapshot that was made its final name; return when that is on the disk."""
-        name = self._name(snapshot)
+        name = self.name_of(snapshot)
         self._files.rename(name + MAKING_SUFFIX, name)
         self._files.sync_directory(self.directory)
 
@@ -177,7 +189,7 @@ class SnapshotFolder:
         """
         if position == 0:
             self._end_download()
-            self._part = self._files.create(self._name(snapshot) + PART_SUFFIX)
+            self._part = self._files.create(self.name_of(snapshot) + PART_SUFFIX)
             self._scan, self._damage = SnapshotScan(snapshot), None
         part = self._part
         assert part is not None, "a snapshot begins at position 0"
@@ -200,10 +212,10 @@ class SnapshotFolder:
                 raise self._damage
             contents = self._scan.finish()
         except DecodeError as error:
-            path = self._files.path_of(self._name(snapshot) + PART_SUFFIX)
+            path = self._files.path_of(self.name_of(snapshot) + PART_SUFFIX)
             _logger.warning("snapshot %s is not used: %s", path, error)
             return None
-        self._write_index(self._name(snapshot), contents)
+        self._write_index(self.name_of(snapshot), contents)
         return contents.summary
 
     def begin_install(self, snapshot: OffsetAndEpoch) -> None:
@@ -211,7 +223,7 @@ class SnapshotFolder:
         assert self._part is not None, "its pieces were stored"
         self._part.flush()
         self._end_download()
-        name = self._name(snapshot)
+        name = self.name_of(snapshot)
         self._files.rename(name + PART_SUFFIX, name + INSTALLING_SUFFIX)
         self._files.sync_directory(self.directory)
 
@@ -222,7 +234,7 @@ class SnapshotFolder:
 
     def finish_install(self, snapshot: OffsetAndEpoch) -> None:
         """Give a snapshot its final name after the old log is removed; return when that is on the disk."""
-        name = self._name(snapshot)
+        name = self.name_of(snapshot)
         self._files.rename(name + INSTALLING_SUFFIX, name)
         self._files.sync_directory(self.directory)
 
@@ -271,5 +283,6 @@ class SnapshotFolder:
         matches = map(form.fullmatch, self._files.names_in(self.directory))
         return [OffsetAndEpoch(offset=Offset(int(match[1])), epoch=Epoch(int(match[2]))) for match in matches if match]
 
-    def _name(self, snapshot: OffsetAndEpoch) -> str:
+    def name_of(self, snapshot: OffsetAndEpoch) -> str:
+        """Return the name of the file of a whole snapshot."""
         return join(self.directory, f"{snapshot.offset:020d}-{snapshot.epoch:010d}.checkpoint")

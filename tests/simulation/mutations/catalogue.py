@@ -198,8 +198,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     space.replica_with_a_full_disk_takes_one_more_response,
     space.disk_is_measured_once_only,
     space.follower_with_a_full_disk_fetches_nothing_more,
-    trust.truncated_segments_stay_on_the_list,
-    trust.changed_segment_is_trusted,
     trust.indexes_are_not_flushed_before_they_are_listed,
     trust.uncommitted_writers_are_stored_at_a_stop,
     trust.batches_of_trusted_segments_are_not_counted,

@@ -108,7 +108,7 @@ def damaged_snapshot_is_installed(patch: pytest.MonkeyPatch) -> None:
 
     def check_part(folder: SnapshotFolder, snapshot: OffsetAndEpoch) -> SnapshotSummary:
         contents = finish(folder._scan)
-        folder._write_index(folder._name(snapshot), contents)
+        folder._write_index(folder.name_of(snapshot), contents)
         return contents.summary
 
     patch.setattr(SnapshotFolder, "check_part", check_part)
@@ -130,7 +130,7 @@ def snapshot_used_before_its_name_is_durable(patch: pytest.MonkeyPatch) -> None:
     """The directory is not flushed after a snapshot got its name."""
 
     def finish_made(folder: SnapshotFolder, snapshot: OffsetAndEpoch) -> None:
-        name = folder._name(snapshot)
+        name = folder.name_of(snapshot)
         folder._files.rename(name + ".making", name)
 
     patch.setattr(SnapshotFolder, "finish_made", finish_made)

@@ -11,22 +11,9 @@ from raft.storage.recovery import Recovery
 from raft.storage.scrub import Scrub
 from raft.storage.segment import Segment
 from raft.storage.segment_summary import SegmentSummary
-from raft.storage.trusted_segments import TrustedSegments
 from raft.transactions import ProducerStateImage
 from raft.types import BatchHeader
 from tests.simulation.mutations.mutation import mutation
-
-
-@mutation(breaks=("LOG-25",), caught_by=("RecoveredLogMatchesWrites", "NoUnexpectedErrors", "NodesRestart"))
-def truncated_segments_stay_on_the_list(patch: pytest.MonkeyPatch) -> None:
-    """A truncation does not remove segments from the list of trusted ones."""
-    patch.setattr(TrustedSegments, "retreat", lambda _trusted, _end_offset: None)
-
-
-@mutation(breaks=("LOG-25",), caught_by=("DamagedLogIsRefused", "NodesRestart", "RecoveredLogMatchesWrites"))
-def changed_segment_is_trusted(patch: pytest.MonkeyPatch) -> None:
-    """A start does not compare the sizes of a segment's files with those on the list."""
-    patch.setattr(Recovery, "_is_as_listed", lambda _recovery, _summary: True)
 
 
 @mutation(breaks=("LOG-25",), caught_by=("NodesRestart", "NoUnexpectedErrors"))

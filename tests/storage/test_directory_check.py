@@ -1,0 +1,211 @@
+"""What `kraft check` says of a directory, and what it repairs (rules LOG-13, LOG-19, LOG-25)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from raft.errors import ConfigError, CorruptBatchError
+from raft.records.header import HEADER
+from raft.storage.directory_check import DirectoryCheck
+from raft.storage.files import DirectoryLockedError
+from raft.storage.log_check import Finding, State
+from raft.storage.log_config import LogConfig
+from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
+from raft.transactions import ProducerState
+from raft.types import Offset
+from tests.memory_files.files import MemoryFiles
+from tests.storage.logs import batch
+from tests.storage.test_directory import PARTITION, opened
+
+SMALL = LogConfig(segment_bytes=12_000)
+WRITTEN = [batch(at, count=2, value=b"v" * 600, timestamps_ms=[at, at + 1]) for at in range(0, 120, 2)]
+END = WRITTEN[-1].header.end_offset
+
+
+def stopped_node(*, flushed: int = END) -> MemoryFiles:
+    """Return the disk of a node that has stopped; everything below `flushed` lies below the recovery point."""
+    files = MemoryFiles()
+    producers = ProducerState()
+    directory = opened(files, config=SMALL, producers=producers)
+    directory.append(WRITTEN)
+    directory.close()
+    point(files).retreat(Offset(flushed))
+    return files
+
+
+def point(files: MemoryFiles) -> RecoveryPoint:
+    return RecoveryPoint(files, f"{PARTITION}/{RECOVERY_POINT_NAME}", topic="__cluster_metadata", partition=0)
+
+
+def segments(files: MemoryFiles) -> list[str]:
+    return [f"{PARTITION}/{name}" for name in files.names_in(PARTITION) if name.endswith(".log")]
+
+
+def checked(files: MemoryFiles) -> list[Finding]:
+    check = DirectoryCheck(files)
+    try:
+        return list(check.findings())
+    finally:
+        check.close()
+
+
+def repaired(files: MemoryFiles) -> list[str]:
+    check = DirectoryCheck(files)
+    try:
+        return list(check.repair(list(check.findings())))
+    finally:
+        check.close()
+
+
+def bad(files: MemoryFiles) -> list[tuple[str, State]]:
+    return [(each.name, each.state) for each in checked(files) if each.state is not State.SOUND]
+
+
+def contents(files: MemoryFiles) -> dict[str, bytes]:
+    return {name: files.read(f"{PARTITION}/{name}") for name in files.names_in(PARTITION)}
+
+
+def test_every_file_of_a_sound_directory_is_named() -> None:
+    files = stopped_node()
+
+    found = checked(files)
+
+    assert bad(files) == []
+    named = {each.name for each in found}
+    assert {*segments(files), "meta.properties", f"{PARTITION}/leader-epoch-checkpoint"} <= named
+    (first, *_) = [each for each in found if each.name == segments(files)[0]]
+    assert first.detail == f"offsets 0 to 18, {len(files.read(first.name))} bytes"
+
+
+@pytest.mark.rule("LOG-13")
+def test_every_damaged_segment_below_the_recovery_point_is_named_and_none_is_changed() -> None:
+    files = stopped_node()
+    damaged = segments(files)[1:4:2]
+    for name in damaged:
+        files.flip_bit(name, HEADER.size + 5)
+    before = contents(files)
+
+    found = bad(files)
+    done = repaired(files)
+
+    assert found == [(name, State.LOST) for name in damaged]
+    assert (done, contents(files)) == ([], before)
+
+
+@pytest.mark.rule("LOG-13")
+def test_missing_segment_is_lost() -> None:
+    files = stopped_node()
+    gone, following = segments(files)[1:3]
+    files.remove(gone)
+    last_gone = stopped_node()
+    last_gone.remove(segments(last_gone)[-1])
+
+    assert bad(files) == [(following, State.LOST)]
+    assert bad(last_gone) == [(PARTITION, State.LOST)]
+
+
+@pytest.mark.rule("LOG-19")
+def test_torn_end_is_left_to_the_next_start() -> None:
+    files = stopped_node(flushed=END - 10)
+    last = segments(files)[-1]
+    data = files.read(last)
+    files.put(last, data[:-30])
+
+    found = bad(files)
+    done = repaired(files)
+    directory = opened(files, config=SMALL)
+
+    assert found == [(last, State.TORN)]
+    assert done == []
+    assert directory.log.end_offset == END - 2
+
+
+@pytest.mark.rule("LOG-19")
+@pytest.mark.parametrize("place", [-1, -2])
+def test_damage_above_the_recovery_point_with_whole_batches_behind_is_truncated_by_a_repair(place: int) -> None:
+    files = stopped_node(flushed=30)
+    damaged = segments(files)[place]
+    files.flip_bit(damaged, HEADER.size + 5)
+    base = int(damaged.rpartition("/")[2].removesuffix(".log"))
+    with pytest.raises(CorruptBatchError, match="the log is not truncated"):
+        opened(files, config=SMALL)
+    files.kill()
+
+    found = bad(files)
+    done = repaired(files)
+
+    assert found == [(damaged, State.UNCLEAR)]
+    assert done == [f"truncated memory:/{damaged} at byte 0: the log ends at offset {base} now"]
+    directory = opened(files, config=SMALL)
+    assert directory.log.end_offset == base
+    directory.append([batch(base)])
+    directory.close()
+    assert bad(files) == []
+
+
+@pytest.mark.rule("LOG-25")
+@pytest.mark.parametrize("suffix", [".index", ".timeindex", ".txnindex"])
+@pytest.mark.parametrize("place", [0, -1])
+def test_stale_index_is_named_and_made_again_after_a_repair(suffix: str, place: int) -> None:
+    files = stopped_node()
+    name = segments(files)[place].removesuffix(".log") + suffix
+    files.put(name, b"\x00" * 34 + files.read(name)[34:] if files.exists(name) else b"\x00" * 34)
+
+    found = bad(files)
+    done = repaired(files)
+
+    assert found == [(name, State.STALE)]
+    assert done == [f"removed memory:/{name}: the next start makes it again"]
+    directory = opened(files, config=SMALL)
+    assert directory.log.end_offset == END
+    directory.close()
+    assert bad(files) == []
+
+
+@pytest.mark.parametrize("content", [b"rubbish", b"0\n1\n7 0\n"], ids=["rubbish", "another epoch"])
+def test_stale_epochs_are_named_and_made_again_after_a_repair(content: bytes) -> None:
+    files = stopped_node()
+    name = f"{PARTITION}/leader-epoch-checkpoint"
+    files.put(name, content)
+
+    found = bad(files)
+    repaired(files)
+    opened(files, config=SMALL).close()
+
+    assert found == [(name, State.STALE)]
+    assert bad(files) == []
+
+
+@pytest.mark.parametrize("name", ["recovery-point-offset-checkpoint", "replication-offset-checkpoint", "quorum-state"])
+def test_unreadable_file_that_follows_from_nothing_is_lost(name: str) -> None:
+    files = stopped_node()
+    files.put(f"{PARTITION}/{name}", b"rubbish")
+
+    assert (f"{PARTITION}/{name}", State.LOST) in bad(files)
+
+
+def _no_directory(files: MemoryFiles) -> None:
+    files.remove("meta.properties")
+
+
+def _running(files: MemoryFiles) -> None:
+    opened(files, config=SMALL)
+
+
+@pytest.mark.parametrize(
+    ("prepare", "error", "message"),
+    [
+        pytest.param(_no_directory, ConfigError, "expected one with meta.properties", id="not a log directory"),
+        pytest.param(_running, DirectoryLockedError, "in use", id="a node that runs"),
+    ],
+)
+def test_other_directories_are_refused(
+    prepare: Callable[[MemoryFiles], None], error: type[Exception], message: str
+) -> None:
+    files = stopped_node()
+    prepare(files)
+
+    with pytest.raises(error, match=message):
+        DirectoryCheck(files)
