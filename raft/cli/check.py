@@ -20,8 +20,8 @@ _ADVICE = {
     State.UNCLEAR: "A log that is damaged above the recovery point, with whole batches behind, is truncated there with "
     "--repair. Records from that offset on are lost on this node then. Do that only if no other voter has the whole "
     "log; else take the log from the others, see below.",
-    State.LOST: "What was flushed is damaged or missing, and --repair does not change it. Take this node's log from the "
-    "others: if more than half of all voters have a whole log, move all files of the partition's folder away but "
+    State.LOST: "What was flushed is damaged or missing, and --repair does not change it. Take the log from the other "
+    "nodes: if more than half of all voters have a whole log, move all files of the partition's folder away but "
     "quorum-state, which holds the node's vote, and start the node: it copies the log from the leader. If not, restore "
     "a backup.",
 }

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from raft.core import RaftCore
+from raft.storage.batch_file import BatchFile
 from raft.storage.recovery import Recovery
 from raft.storage.scrub import Scrub
 from raft.storage.segment import Segment
-from raft.storage.segment_summary import SegmentSummary
 from raft.transactions import ProducerStateImage
 from raft.types import BatchHeader
 from tests.simulation.mutations.mutation import mutation
@@ -44,8 +44,8 @@ def scrub_leaves_out_full_segments(patch: pytest.MonkeyPatch) -> None:
     """The scrub checks the last segment only."""
     check: Callable[..., None] = Scrub._check
 
-    def check_last(scrub: Scrub, file: Segment, max_bytes: int, committed_offset: int) -> None:
-        if isinstance(file.summary, SegmentSummary):
+    def check_last(scrub: Scrub, file: BatchFile, max_bytes: int, committed_offset: int) -> None:
+        if isinstance(file, Segment) and file.summary is not None:
             scrub._leave(file)
         else:
             check(scrub, file, max_bytes, committed_offset)
