@@ -231,7 +231,8 @@ class SnapshotKeeper:
 def _look_at(directory: ReplicaDirectory, retention: Retention) -> _Look:
     """Look at a directory; runs as a job of the disk."""
     log, folder = directory.log, directory.snapshots
-    whole = folder.whole()
+    # A snapshot of Kafka may end within a segment. The log is never cut there.
+    whole = [snapshot for snapshot in folder.whole() if snapshot.offset in log.segment_bases]
     newest = whole[-1] if whole else None
     return _Look(
         snapshots=[

@@ -332,7 +332,7 @@ class Recovery:
             segment = Segment(self._files, self._directory, base_offset, self._loaded)
             dropped_bytes += segment.size_bytes
             segment.remove()
-        if self._position == 0 and len(self._segments) > 1:
+        if self._position == 0 and torn.base_offset != self._end_offset:  # It follows a gap.
             self._segments.pop().remove()
             self._segments[-1].unseal()
         else:

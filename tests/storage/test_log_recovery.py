@@ -418,3 +418,22 @@ def test_batch_larger_than_what_is_read_at_once_is_truncated_when_torn() -> None
     files.put(FIRST_SEGMENT, files.read(FIRST_SEGMENT)[:-1])
 
     assert content(open_log(files)) == [batch(0)]
+
+
+@pytest.mark.rule("LOG-13", "LOG-15")
+def test_segment_whose_first_batch_is_torn_stays_because_a_snapshot_may_end_where_it_begins() -> None:
+    files = MemoryFiles()
+    log = open_log(files)
+    log.append(batches([1, 1]))
+    log.roll()
+    log.append(batches([1], start=2))
+    log.close()
+    recovery_point(files).retreat(Offset(2))
+    last = f"{DIRECTORY}/{2:020d}.log"
+    files.put(last, files.read(last)[:-5])
+
+    log = open_log(files)
+
+    assert (log.end_offset, log.segment_bases) == (2, (0, 2))
+    log.append(batches([1], start=2))
+    assert content(log) == batches([1, 1, 1])
