@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from pathlib import Path
 
 from raft.compaction.load_compactor import load_compactor
@@ -18,7 +19,11 @@ from raft.compaction.request import MakingRequest
 from raft.errors import RaftError
 from raft.storage.disk import DiskFiles
 
-_NICENESS = 10
+_NICENESS = 19
+
+_REST = 3
+"""How long the process rests after each piece of work, as a multiple of the time that the piece took: appends go on
+meanwhile, and on a small machine all nodes of a quorum may make a snapshot at the same time."""
 
 
 def main(arguments: list[str]) -> int:
@@ -28,8 +33,10 @@ def main(arguments: list[str]) -> int:
     threading.Thread(target=_end_with_input, daemon=True).start()
     try:
         compactor = load_compactor(now_ms=request.now_ms, delete_retention_ms=request.delete_retention_ms)
+        begun_s = time.monotonic()
         for _ in make_snapshot(DiskFiles(Path(arguments[0])), request.directory, request.order, compactor):
-            pass
+            time.sleep(_REST * (time.monotonic() - begun_s))
+            begun_s = time.monotonic()
     except (RaftError, MemoryError) as error:
         sys.stderr.write(f"{error}\n")
         return 1

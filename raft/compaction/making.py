@@ -189,4 +189,6 @@ class _Output:
 
     def _write_waiting(self) -> None:
         self._file.append(b"".join(self._waiting))
+        # Piece by piece, because the flushes of the log wait for a large one.
+        self._file.flush()
         self._waiting, self._waiting_bytes = [], 0
