@@ -18,8 +18,6 @@ from raft.client import Client
 from raft.client.view_end import ViewEnd
 from raft.types import Offset
 
-_NO_LIMIT = Offset((1 << 63) - 1)
-
 
 def read_view(options: ReadOptions, view: ViewRange) -> Iterator[pa.RecordBatch]:
     """Yield the newest row of each key of a share, in the order of their offsets.
@@ -44,8 +42,7 @@ def _read(client: Client, options: ReadOptions, end: ViewEnd, rows: NewestRows) 
     offset = end.first_fetch(client.log_start_offset())
     is_incomplete = False
     while offset < end.offset:
-        may_be_cut_to = _NO_LIMIT if end.may_move else end.offset
-        fetched = fetch_or_skip(client, options, offset, end.offset, patience, may_be_cut_to=may_be_cut_to)
+        fetched = fetch_or_skip(client, options, offset, end.offset, patience, may_be_cut_to=end.may_be_cut_to)
         if isinstance(fetched, Skip):
             offset = fetched.to
             if fetched.is_cut:

@@ -56,11 +56,12 @@ def newest_records(client: Client, end: ViewEnd) -> Iterator[Shown]:
         try:
             fetched = _fetch(client, offset)
         except OffsetOutOfRangeError as error:
-            if not (end.may_move and offset < error.log_start_offset):
+            if not offset < error.log_start_offset <= end.may_be_cut_to:
                 raise
             # The log starts later now: the result is that of a read that begins later.
             newest, offset = {}, Offset(error.log_start_offset)
-            end.offset = max(end.offset, client.last_stable_offset())
+            if end.may_move:
+                end.offset = max(end.offset, client.last_stable_offset())
             continue
         lost = end.why_incomplete(fetched.compacted_end)
         if lost is not None:

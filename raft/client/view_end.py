@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from raft.types import Offset
 
+_NO_LIMIT = Offset((1 << 63) - 1)
+
 
 class ViewEnd:
     """The end of such a read.
@@ -25,6 +27,11 @@ class ViewEnd:
     def __init__(self, offset: Offset, *, may_move: bool) -> None:
         self.offset = offset
         self.may_move = may_move
+
+    @property
+    def may_be_cut_to(self) -> Offset:
+        """If the log starts here or before, what was removed at its start is not missing: the read begins again."""
+        return _NO_LIMIT if self.may_move else self.offset
 
     def first_fetch(self, log_start_offset: Offset) -> Offset:
         """Return the offset to fetch first: one record of the range at least, so that a compacted log is noticed.

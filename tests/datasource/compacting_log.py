@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from hypothesis import strategies as st
+
 from raft.client.results import Fetched
 from raft.errors import OffsetOutOfRangeError
 from raft.records.batch import build_batch, build_empty_batch, build_sparse_batch
@@ -109,3 +111,24 @@ class CompactingLog:
 def _parts(offsets: list[int]) -> Iterator[list[int]]:
     for first in range(0, len(offsets), RECORDS_OF_A_BATCH):
         yield offsets[first : first + RECORDS_OF_A_BATCH]
+
+
+entries = st.lists(
+    st.tuples(st.none() | st.sampled_from([b"a", b"b", b"c", b"d"]), st.none() | st.binary(max_size=2)), max_size=25
+)
+keyed = st.lists(st.tuples(st.sampled_from([b"a", b"b", b"c", b"d"]), st.none() | st.binary(max_size=2)), max_size=25)
+places = st.integers(0, 25)
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> Callable[[CompactingLog], None]:
+    """What happens before the first fetches: records are appended, and the log is compacted up to an offset."""
+    plan = draw(st.lists(st.tuples(keyed, st.integers(0, 100)), max_size=6))
+
+    def between(log: CompactingLog) -> None:
+        if plan:
+            appended, percent = plan.pop(0)
+            log.entries += appended
+            log.start = max(log.start, len(log.entries) * percent // 100)
+
+    return between

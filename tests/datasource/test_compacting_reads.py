@@ -17,28 +17,9 @@ from datasource.reading import read_range
 from datasource.view_range import ViewRange
 from datasource.view_reading import read_view
 from raft.types import Epoch, Offset
-from tests.datasource.compacting_log import CompactingLog, Entry
+from tests.datasource.compacting_log import CompactingLog, Entry, changes, entries, keyed, places
 
 OPTIONS = {"kraft.bootstrap.servers": "localhost:1", "kraft.default.api.timeout.ms": "300"}
-entries = st.lists(
-    st.tuples(st.none() | st.sampled_from([b"a", b"b", b"c", b"d"]), st.none() | st.binary(max_size=2)), max_size=25
-)
-keyed = st.lists(st.tuples(st.sampled_from([b"a", b"b", b"c", b"d"]), st.none() | st.binary(max_size=2)), max_size=25)
-places = st.integers(0, 25)
-
-
-@st.composite
-def changes(draw: st.DrawFn) -> Callable[[CompactingLog], None]:
-    """What happens before the first fetches: records are appended, and the log is compacted up to an offset."""
-    plan = draw(st.lists(st.tuples(keyed, st.integers(0, 100)), max_size=6))
-
-    def between(log: CompactingLog) -> None:
-        if plan:
-            appended, percent = plan.pop(0)
-            log.entries += appended
-            log.start = max(log.start, len(log.entries) * percent // 100)
-
-    return between
 
 
 def options(**given: str) -> ReadOptions:
