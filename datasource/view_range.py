@@ -44,11 +44,12 @@ def view_ranges(client: Client, options: ReadOptions) -> list[ViewRange]:
         QuorumUnavailableError: no leader responded in time.
     """
     shares = options.min_partitions or 1
+    committed = client.last_stable_offset()
     end = resolve_end(client, options)
     may_move = end is None
-    if end is None and shares > 1:
+    if shares > 1:
         # The shares of several tasks are of one moment.
-        end = client.last_stable_offset()
+        end = committed if end is None else end
     return [
         ViewRange(
             end_offset=end,
