@@ -111,7 +111,7 @@ def test_state_of_a_compacted_log_is_shown_and_an_earlier_one_refused(
     with compacting.client() as client:
         for round_ in range(200):
             client.append(build_batch([Record(key=b"%d" % (round_ % 7), value=b"round %d" % round_)]))
-        eventually(lambda: bool(client.fetch(Offset(0)).compacted_end), "a log that was cut")
+        eventually(lambda: bool(client.fetch(Offset(0)).compacted_end), "a log that begins with a snapshot")
         appended = client.append(build_batch([Record(key=b"%d" % (200 % 7), value=b"round 200")]))
         assert client.fetch(appended.base_offset).compacted_end is None, "no snapshot has this record"
 

@@ -108,7 +108,7 @@ def test_stream_and_sink_run_through_cuts_and_kills_and_nothing_is_doubled_or_wr
                 last = new[-1][1]
                 wait_until(lambda last=last: last in delivered.values, f"the rows of file {file}", *queries)  # type: ignore[misc]
             with frames.client() as client:
-                eventually(lambda: cut_end(client) > len(rows) // 2, "a log that was cut")
+                eventually(lambda: cut_end(client) > len(rows) // 2, "a log that begins with a snapshot")
         finally:
             for query in queries:
                 query.stop()

@@ -190,7 +190,7 @@ class _ClientFetch:
 
     def _parse(self, records: bytes, log: Log, read: ReadRange) -> _Found:
         """Find out whether the records are all that there are, and which of them are of aborted transactions."""
-        # The log may have been cut since the records were read. Then this end is higher than theirs, never lower.
+        # The log may start later since the records were read. Then this end is higher than theirs, never lower.
         is_compacted = log.compacted is not None and read.start_offset < log.start_offset
         compacted_end = log.start_offset if is_compacted else None
         try:
