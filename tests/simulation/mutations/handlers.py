@@ -16,7 +16,6 @@ from raft.runtime.requests.context import Context
 from raft.runtime.requests.fetch import _ClientFetch, _Found
 from raft.runtime.response_budget import Permit, ResponseBudget
 from raft.storage.log import Log
-from raft.storage.spans import end_offset_of
 from raft.types import Batch, LeaderAndEpoch, Offset
 from raft.wire.messages.offset_for_leader_epoch import BatchPlan, BatchPlanRequest, LogPlace
 from tests.simulation.mutations.mutation import mutation
@@ -51,17 +50,15 @@ def fetch_response_does_not_say_that_it_is_compacted(patch: pytest.MonkeyPatch) 
 
 
 @mutation(breaks=("READ-7",), caught_by=("MissingRecordsAreReplaced",))
-def fetch_response_names_the_end_of_its_records_as_the_end_of_the_snapshot(patch: pytest.MonkeyPatch) -> None:
-    """A response with records of a snapshot says that they are compacted up to their end, and not up to its end."""
+def fetch_response_names_the_start_of_its_records_as_the_end_of_the_snapshot(patch: pytest.MonkeyPatch) -> None:
+    """A response with records of a snapshot names the offset of the first one, and not the end of the snapshot."""
     parse = _ClientFetch._parse
 
-    def parse_end(self: _ClientFetch, records: bytes, log: Log, read: ReadRange) -> _Found:
+    def parse_start(self: _ClientFetch, records: bytes, log: Log, read: ReadRange) -> _Found:
         found = parse(self, records, log, read)
-        if found.compacted_end is None:
-            return found
-        return found._replace(compacted_end=min(found.compacted_end, end_offset_of(records)))
+        return found if found.compacted_end is None else found._replace(compacted_end=log.first_offset)
 
-    patch.setattr(_ClientFetch, "_parse", parse_end)
+    patch.setattr(_ClientFetch, "_parse", parse_start)
 
 
 @mutation(breaks=("CLIENT-2",), caught_by=("QuorumRecovers",))
