@@ -20,6 +20,7 @@ class Sizes:
         bulk_value_bytes: sizes of the values.
         raft_server_warm_up_s, raft_server_s: how long TestRaftServer writes before it is measured, and meanwhile.
         backfill_rows: rows of the backfill.
+        view_rows, view_keys: rows of the view, and their keys.
         stream_batches, stream_batch_rows: micro-batches of the stream, and rows of each.
         sink_batches, sink_first_batches, sink_batch_rows: micro-batches of the sink that count, those before them that
             do not, and rows of each.
@@ -40,6 +41,8 @@ class Sizes:
     raft_server_warm_up_s: float
     raft_server_s: float
     backfill_rows: int
+    view_rows: int
+    view_keys: int
     stream_batches: int
     stream_batch_rows: int
     sink_batches: int
@@ -64,6 +67,8 @@ FULL = Sizes(
     raft_server_warm_up_s=5.0,
     raft_server_s=6.0,
     backfill_rows=2_500_000,
+    view_rows=2_000_000,
+    view_keys=100_000,
     stream_batches=10,
     stream_batch_rows=250_000,
     sink_batches=12,
@@ -88,6 +93,8 @@ SHORT = Sizes(
     raft_server_warm_up_s=0.5,
     raft_server_s=1.0,
     backfill_rows=20_000,
+    view_rows=20_000,
+    view_keys=1_000,
     stream_batches=2,
     stream_batch_rows=10_000,
     sink_batches=2,

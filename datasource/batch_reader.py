@@ -9,12 +9,13 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from datasource.clients import client_for
-from datasource.option_values import Place
+from datasource.option_values import Place, View
 from datasource.options import ReadOptions
 from datasource.planning import resolve_end, resolve_start, split
 from datasource.quick_acks import UnpickledByTask
 from datasource.range_partition import RangePartition
 from datasource.short_errors import short_errors
+from datasource.view_range import ViewRange, view_ranges
 from raft.errors import ConfigError
 
 
@@ -34,20 +35,31 @@ class KraftBatchReader(UnpickledByTask, DataSourceReader):
         """
         options = self._options
         client = client_for(options.client)
+        if options.view is View.LATEST:
+            return [RangePartition(view_range) for view_range in view_ranges(client, options)]
         committed = client.last_stable_offset()
         start = resolve_start(client, options, options.starting_offsets, default=Place.EARLIEST)
         end = resolve_end(client, options)
+        is_earliest = options.starting_timestamp_ms is None and options.starting_offsets in (None, Place.EARLIEST)
+        if is_earliest and end is not None:
+            start = min(start, end)  # No record before the end is left.
         if end is not None and start > end:
             raise ConfigError(f"the read starts at offset {start}, expected a start up to its end at {end}")
         ranges = split(start, end, options, committed=committed, cluster_id=client.cluster_id or "", epoch=client.epoch)
-        if options.starting_timestamp_ms is None and options.starting_offsets in (None, Place.EARLIEST):
+        if is_earliest:
             # Spark plans a DataFrame once, and may read it again after the start of the log was removed.
             ranges[0] = replace(ranges[0], starts_at_earliest=True)
         return [RangePartition(log_range) for log_range in ranges]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read the part of one task."""
-        from datasource.reading import read_range  # Only tasks need it: see the package.
-
         assert isinstance(partition, RangePartition), "as planned"
-        return read_range(partition.options_for_this_host(self._options), partition.log_range)
+        options = partition.options_for_this_host(self._options)
+        # Only tasks need these modules: see the package.
+        if isinstance(partition.log_range, ViewRange):
+            from datasource.view_reading import read_view
+
+            return read_view(options, partition.log_range)
+        from datasource.reading import read_range
+
+        return read_range(options, partition.log_range)

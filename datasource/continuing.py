@@ -1,8 +1,10 @@
 """Plans the next micro-batch, and checks that the log is still the one of the checkpoint.
 
-Committed records never change and are never removed. A log that ends before the checkpoint, has other epochs, or has
-another checksum in the last batch before it, is another log or has lost committed records. This is data loss:
-`failOnDataLoss` decides whether the query ends, or goes on with a warning.
+Committed records never change. They are removed only where the log is compacted, and where they are aged out. A log
+that ends before the checkpoint, starts after it, has other epochs, or has another checksum in the last batch before it,
+is another log or has lost records. This is data loss: `failOnDataLoss` decides whether the query ends, or goes on with
+a warning. In the compacted part of a log nothing is lost, and its batches are not those that were read, so epochs
+decide alone.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from datasource.limits import BatchLimits
 from datasource.offsets import Reached
 from datasource.options import ReadOptions
 from datasource.patience import Patience
-from datasource.planning import DataLossError, data_loss
+from datasource.planning import AGED_OUT, DataLossError, data_loss
 from raft.client import BatchPlan, Client, LogPlace
 from raft.errors import ConfigError, LowerEpochError
 from raft.types import Epoch, Offset, OffsetAndEpoch
@@ -167,7 +169,7 @@ def _find_loss(plan: BatchPlan, point: LogPlace) -> _Loss | None:
     if point.offset < plan.log_start_offset:
         return _Loss(
             message=f"offsets {point.offset} to {plan.log_start_offset} are gone: "
-            f"the log starts at {plan.log_start_offset}",
+            f"the log starts at {plan.log_start_offset}. {AGED_OUT}",
             goes_on_at=plan.log_start_offset,
         )
     shared = plan.epoch_end
@@ -179,8 +181,17 @@ def _find_loss(plan: BatchPlan, point: LogPlace) -> _Loss | None:
             goes_on_at=Offset(min(point.offset, shared.offset if shared is not None else plan.log_start_offset)),
         )
     found = plan.start
-    if found is None or point.checksum is None or found.checksum in (None, point.checksum):
+    if found is None or point.checksum is None or found.checksum == point.checksum:
         return None
+    if found.checksum is None:
+        # The batch was compacted away. A checkpoint with a checksum has the epoch of the record itself.
+        if found.epoch == point.epoch:
+            return None
+        return _Loss(
+            message=f"the log is not the one of the checkpoint: the record before offset {point.offset} has epoch "
+            f"{found.epoch}, expected {point.epoch}; was the log replaced?",
+            goes_on_at=point.offset,
+        )
     # The offset at which the logs differ is unknown. From the same offset on no row of the old log is read twice.
     return _Loss(
         message=f"the log is not the one of the checkpoint: the record batch before offset {point.offset} has checksum "

@@ -35,6 +35,13 @@ class Place(Enum):
     LATEST = "latest"
 
 
+class View(Enum):
+    """Which records a read has."""
+
+    LOG = "log"
+    LATEST = "latest"
+
+
 class ReadColumns(Enum):
     """What becomes of the columns that only a read has, if a DataFrame with them is written."""
 
@@ -142,3 +149,11 @@ def read_columns_choice(name: str, value: str) -> ReadColumns:
         if value.lower() == choice.value.lower():
             return choice
     raise refuse(name, value, ", ".join(choice.value for choice in ReadColumns))
+
+
+def view(name: str, value: str) -> View:
+    """Parse which records a read has."""
+    for choice in View:
+        if value.lower() == choice.value:
+            return choice
+    raise refuse(name, value, " or ".join(choice.value for choice in View))

@@ -13,6 +13,7 @@ from datasource.option_values import (
     Parse,
     Place,
     ReadColumns,
+    View,
     at_least,
     duration_ms,
     ending_offsets,
@@ -25,6 +26,7 @@ from datasource.option_values import (
     strategy,
     text,
     timestamp,
+    view,
 )
 from raft.client import ClientSettings, ReadFrom, WriteKey
 from raft.client.settings import (
@@ -64,6 +66,7 @@ READ_NAMES = (
     "failOnDataLoss",
     "includeHeaders",
     "includeControlRecords",
+    "view",
     READ_FROM,
     RACK,
 )
@@ -75,7 +78,7 @@ _OF_FILES = ("path", "paths", "location", "external")
 """Options that Spark makes of the path of a read, a write or a table."""
 
 STREAM_ONLY = ("maxOffsetsPerTrigger", "maxBytesPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
-BATCH_ONLY = ("endingOffsets", "endingTimestamp")
+BATCH_ONLY = ("endingOffsets", "endingTimestamp", "view")
 """The options of reads that only streams, or only batches, can have."""
 
 _DEFAULT_CONNECT_TIMEOUT_MS = 10_000
@@ -134,6 +137,7 @@ class ReadOptions:
         min_partitions, max_records_per_partition: None if not given.
         fail_on_data_loss: whether lost records end the query, or are skipped with a warning.
         include_headers, include_control_records: whether the read has these columns.
+        view: all records, or the newest of each key.
     """
 
     client: ClientSettings
@@ -151,6 +155,7 @@ class ReadOptions:
     fail_on_data_loss: bool
     include_headers: bool
     include_control_records: bool
+    view: View
 
     @classmethod
     def of(cls, options: Options) -> ReadOptions:
@@ -181,6 +186,7 @@ class ReadOptions:
             fail_on_data_loss=_get(options, "failOnDataLoss", truth, True),
             include_headers=_get(options, "includeHeaders", truth, False),
             include_control_records=_get(options, "includeControlRecords", truth, False),
+            view=_get(options, "view", view, View.LOG),
         )
         if read.starting_timestamp_ms is None and read.ending_timestamp_ms is None:
             _check_order("startingOffsets", read.starting_offsets, "endingOffsets", read.ending_offsets)
@@ -205,6 +211,21 @@ class ReadOptions:
                 raise ConfigError(f"{name} is for streams only: a batch read has no triggers")
         if self.starting_offsets is Place.LATEST and self.starting_timestamp_ms is None:
             raise ConfigError("startingOffsets=latest is for streams only: a batch read from the end is empty")
+        if self.view is View.LATEST:
+            self._check_view()
+
+    def _check_view(self) -> None:
+        if self.starting_timestamp_ms is not None or self.starting_offsets not in (None, Place.EARLIEST):
+            raise ConfigError(
+                "view=latest reads the whole log: remove startingOffsets and startingTimestamp; endingOffsets and "
+                "endingTimestamp say as of when"
+            )
+        if self.max_records_per_partition is not None:
+            raise ConfigError(
+                "maxRecordsPerPartition splits a read by offsets, view=latest by keys: set minPartitions instead"
+            )
+        if self.include_control_records:
+            raise ConfigError("view=latest has no control records: remove includeControlRecords")
 
     def check_for_stream(self) -> None:
         """Check that no option is for batches only.
@@ -215,6 +236,8 @@ class ReadOptions:
         for name, value in (("endingOffsets", self.ending_offsets), ("endingTimestamp", self.ending_timestamp_ms)):
             if value is not None:
                 raise ConfigError(f"{name} is for batch reads only: a stream has no end")
+        if self.view is View.LATEST:
+            raise ConfigError("view=latest is for batch reads only: a stream has each record as it comes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

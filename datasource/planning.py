@@ -13,6 +13,9 @@ from raft.types import Epoch, Offset
 
 _logger = logging.getLogger(__name__)
 
+AGED_OUT = "Some data may have been lost because it was aged out by the quorum before all of it was read"
+"""What a message of data loss says if the log starts later than the read. Source: Spark KafkaSourceProvider."""
+
 
 class DataLossError(RaftError):
     """Records of the read are lost, and `failOnDataLoss` is true."""
@@ -117,11 +120,13 @@ def before_end(client: Client, rows: int, *, counts_control_records: bool) -> Of
 
 
 def _existing(client: Client, options: ReadOptions, offset: Offset) -> Offset:
-    first, end = client.log_start_offset(), client.last_stable_offset()
+    plan = client.plan_batch(offset, client.epoch)
+    # Before the first record of a compacted log are offsets of which none is lost.
+    first, end = plan.log_start_offset, plan.last_stable_offset
     if offset > end:
         raise ConfigError(f"startingOffsets={offset} is after the end of the log, expected {first} to {end}")
     if offset < first:
-        data_loss(options, f"startingOffsets={offset} is before the start of the log at {first}")
+        data_loss(options, f"startingOffsets={offset} is before the start of the log at {first}. {AGED_OUT}")
     return max(offset, first)
 
 

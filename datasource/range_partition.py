@@ -9,10 +9,11 @@ from pyspark.sql.datasource import InputPartition
 from datasource.hosts import Host, for_task
 from datasource.options import ReadOptions
 from datasource.planning import LogRange
+from datasource.view_range import ViewRange
 
 
 class RangePartition(InputPartition):
-    """The part of the log that one task reads.
+    """The part of the log that one task reads, or the keys of which it reads the newest rows.
 
     Args:
         log_range: the part.
@@ -21,7 +22,7 @@ class RangePartition(InputPartition):
         planned_on: the host on which it was planned, from which the quorum was reached.
     """
 
-    def __init__(self, log_range: LogRange) -> None:
+    def __init__(self, log_range: LogRange | ViewRange) -> None:
         super().__init__(log_range)
         self.log_range = log_range
         self.planned_on = Host.of_this_process()

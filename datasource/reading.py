@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from datasource.clients import client_for
 from datasource.options import ReadOptions
 from datasource.patience import Patience
-from datasource.planning import LogRange, data_loss
+from datasource.planning import AGED_OUT, LogRange, data_loss
 from datasource.responses import read_response
 from raft.client import Client, Fetched
 from raft.errors import LowerEpochError, OffsetOutOfRangeError, QuorumUnavailableError
@@ -32,19 +33,39 @@ def read_range(options: ReadOptions, log_range: LogRange) -> Iterator[pa.RecordB
     patience = Patience(options.client)
     while offset < end:
         is_earliest = log_range.starts_at_earliest and offset == log_range.start_offset
-        fetched, offset = _fetch(client, options, offset, end, patience, is_earliest=is_earliest)
-        if fetched is None:
-            continue
-        patience.restart()
-        offset = yield from read_response(options, fetched, offset, end, leave_reader=client.leave_reader)
+        fetched = fetch_or_skip(client, options, offset, end, patience, may_be_cut_to=end if is_earliest else offset)
+        if isinstance(fetched, Skip):
+            offset = fetched.to
+        else:
+            offset = yield from read_response(options, fetched, offset, end, leave_reader=client.leave_reader)
 
 
-def _fetch(
-    client: Client, options: ReadOptions, offset: Offset, end: Offset, patience: Patience, *, is_earliest: bool
-) -> tuple[Fetched | None, Offset]:
-    """Fetch from an offset on; return the records and their offset, or None and the offset after lost records.
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Records that the log does not have.
 
-    If the offset was the start of the log (`is_earliest`), records that were removed there are not lost.
+    Fields:
+        to: the offset at which the read goes on.
+        is_cut: whether the log starts there now.
+    """
+
+    to: Offset
+    is_cut: bool
+
+
+def fetch_or_skip(
+    client: Client, options: ReadOptions, offset: Offset, end: Offset, patience: Patience, *, may_be_cut_to: Offset
+) -> Fetched | Skip:
+    """Fetch from an offset on, where the log is committed.
+
+    Args:
+        client: of the quorum.
+        options: of the read.
+        offset: the first to fetch.
+        end: of the read, for messages, and as the end of what is lost.
+        patience: how long to wait for records; starts again when there are some.
+        may_be_cut_to: if the log starts here or before, the records between `offset` and its start are not lost,
+            because the read begins with the first record that there is.
 
     Raises:
         QuorumUnavailableError: no leader returned records within the time of a call.
@@ -58,14 +79,18 @@ def _fetch(
             if is_past_the_end and not patience.is_over:
                 patience.pause()
                 continue
-            if not (is_earliest and offset < error.log_start_offset <= end):
+            if is_past_the_end:
                 data_loss(options, f"cannot read offsets {offset} to {end}: {error}")
-            return None, end if is_past_the_end else Offset(error.log_start_offset)
+                return Skip(end, is_cut=False)
+            if error.log_start_offset > may_be_cut_to:
+                data_loss(options, f"cannot read offsets {offset} to {end}: {error}. {AGED_OUT}")
+            return Skip(Offset(error.log_start_offset), is_cut=True)
         except LowerEpochError as error:
             data_loss(options, f"cannot read offsets {offset} to {end}: was the log replaced? {error}")
-            return None, end
+            return Skip(end, is_cut=False)
         if fetched.records:
-            return fetched, offset
+            patience.restart()
+            return fetched
         if not patience.is_over:
             continue  # The leader has waited for records already.
         if fetched.last_stable_offset is None or fetched.last_stable_offset > offset:
@@ -78,4 +103,4 @@ def _fetch(
             f"cannot read offsets {offset} to {end}: the log is committed up to {fetched.last_stable_offset}; "
             "was the log replaced?",
         )
-        return None, end
+        return Skip(end, is_cut=False)

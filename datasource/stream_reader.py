@@ -22,7 +22,7 @@ from datasource.limits import BatchLimits, TriggerDelay, default_limit
 from datasource.offsets import Beginning, Reached, log_end, read_offset
 from datasource.option_values import Place
 from datasource.options import ReadOptions
-from datasource.planning import resolve_start, split
+from datasource.planning import LogRange, resolve_start, split
 from datasource.quick_acks import UnpickledByTask
 from datasource.range_partition import RangePartition
 from datasource.runner import end_quietly
@@ -121,6 +121,7 @@ class KraftStreamReader(UnpickledByTask, DataSourceStreamReader, SupportsTrigger
         from datasource.reading import read_range  # Only tasks need it: see the package.
 
         assert isinstance(partition, RangePartition), "as planned"
+        assert isinstance(partition.log_range, LogRange), "a stream has no views"
         return read_range(partition.options_for_this_host(self._options), partition.log_range)
 
     def commit(self, end: dict[str, Any]) -> None:

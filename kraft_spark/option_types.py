@@ -93,6 +93,12 @@ class KraftReadOptions(_ClientOptions, _FetchOptions, total=False):
     ]
     includeHeaders: Annotated[bool, "add the column `headers`; default: false"]
     includeControlRecords: Annotated[bool, "add the protocol's own records, with the column `control`; default: false"]
+    view: Annotated[
+        Literal["log", "latest"],
+        "`latest`: only the newest record of each key as of the end of the read, none of a key whose newest value is "
+        "null, and none without a key; minPartitions tasks read the whole log, each with its share of the keys; "
+        "default: log",
+    ]
 
 
 class KraftWriteOptions(_ClientOptions, _RequestOptions, total=False):

@@ -8,12 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 
+import numpy as np
 import pyarrow as pa
 from confluent_kafka import KafkaError, Message, Producer
 
 from benchmarks.side.appends import client_of
 from benchmarks.side.calls import answer_calls
-from benchmarks.side.rows import VALUE, key_of, rows_of_a_batch
+from benchmarks.side.rows import ROWS_A_BATCH, VALUE, key_of, rows_of_a_batch
 from datasource.columns import encode_batch
 
 OnDelivery = Callable[[KafkaError | None, Message], None]
@@ -82,13 +83,29 @@ def fill_by_client(servers: str, rows: int) -> None:
     _append_all(servers, pa.table(rows_of_a_batch(), names=["key", "value"]), rows)
 
 
+def fill_keys_by_client(servers: str, rows: int, keys: int) -> None:
+    """Append rows of 110 bytes, each with one of so many keys, which is drawn."""
+    names, values = pa.array([b"key-%06d" % key for key in range(keys)], pa.binary()), rows_of_a_batch()[1]
+    draw = np.random.default_rng(seed=1)
+
+    def next_batch() -> pa.Table:
+        drawn = names.take(pa.array(draw.integers(0, keys, ROWS_A_BATCH)))
+        return pa.table([drawn, values], names=["key", "value"])
+
+    _append_each(servers, next_batch, ROWS_A_BATCH, rows)
+
+
 def _append_all(servers: str, batch_rows: pa.Table, rows: int) -> float:
+    return _append_each(servers, lambda: batch_rows, batch_rows.num_rows, rows)
+
+
+def _append_each(servers: str, next_batch: Callable[[], pa.Table], rows_a_batch: int, rows: int) -> float:
     with client_of(servers) as client:
         producer_id = client.new_producer_id()
         started = time.perf_counter()
-        for at in range(0, rows, batch_rows.num_rows):
+        for at in range(0, rows, rows_a_batch):
             batch = encode_batch(
-                batch_rows.slice(0, min(batch_rows.num_rows, rows - at)),
+                next_batch().slice(0, min(rows_a_batch, rows - at)),
                 producer_id=producer_id,
                 producer_epoch=0,
                 base_sequence=at,

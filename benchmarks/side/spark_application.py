@@ -12,9 +12,10 @@ import time
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import max_by, struct
 
 from benchmarks.side.appends import appends_by_client, appends_by_librdkafka, client_of
-from benchmarks.side.bulk import fill_by_client, fill_by_librdkafka
+from benchmarks.side.bulk import fill_by_client, fill_by_librdkafka, fill_keys_by_client
 from benchmarks.side.calls import answer_calls
 from benchmarks.side.latency import latencies
 from benchmarks.side.ready_made import ReadyMade
@@ -41,6 +42,15 @@ class Application:
         frame = self._spark.read.format(format).options(**options).load()
         started = time.perf_counter()
         frame.write.format("noop").mode("overwrite").save()
+        return time.perf_counter() - started
+
+    def newest(self, format: str, options: Options) -> float:
+        """Read all rows, and let Spark find the newest one of each key, which are discarded."""
+        frame = self._spark.read.format(format).options(**options).load().where("key IS NOT NULL")
+        row = struct("value", "offset", "timestamp", "epoch")
+        newest = frame.groupBy("key").agg(max_by(row, "offset").alias("row"))
+        started = time.perf_counter()
+        newest.where("row.value IS NOT NULL").select("key", "row.*").write.format("noop").mode("overwrite").save()
         return time.perf_counter() - started
 
     def stream(self, format: str, options: Options, checkpoint: str) -> dict[str, float]:
@@ -142,8 +152,10 @@ def main() -> None:
     functions = (
         fill_by_client,
         fill_by_librdkafka,
+        fill_keys_by_client,
         application.count,
         application.read,
+        application.newest,
         application.stream,
         application.sink,
         application.write,

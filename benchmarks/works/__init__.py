@@ -1,10 +1,11 @@
 """The works that are measured, in the order in which they run: works that share services follow one another."""
 
-from benchmarks.works import append, backfill, bulk, failover, latency, sink, stream, values, write
+from benchmarks.works import append, backfill, bulk, failover, latency, sink, stream, values, view, write
 from benchmarks.works.work import Work
 
 ALL: tuple[Work, ...] = (
     backfill.WORK,
+    view.WORK,
     stream.WORK,
     sink.WORK,
     write.WORK,

@@ -17,6 +17,7 @@ from datasource.columns.structures import (
     ColumnInput,
     Decoding,
     Encoding,
+    Hashing,
     int64_address,
     offsets_room,
 )
@@ -46,6 +47,7 @@ class CompiledKernel:
             function.argtypes, function.restype = (ctypes.POINTER(Decoding),), ctypes.c_int64
         for function in (self._library.encode_count, self._library.encode_write):
             function.argtypes, function.restype = (ctypes.POINTER(Encoding),), ctypes.c_int64
+        self._library.hash_keys.argtypes, self._library.hash_keys.restype = (ctypes.POINTER(Hashing),), ctypes.c_int64
 
     def decode(
         self, data: bytes, batches: Batches, *, start_offset: int, end_offset: int, headers: bool
@@ -109,6 +111,14 @@ class CompiledKernel:
         outcome = self._library.encode_write(encoding)
         assert outcome == Outcome.DONE, "the output is smaller than the rows"
         assert encoding.byte_count == len(output), "the output is larger than the rows"
+
+    def key_hashes(self, keys: pa.Array) -> npt.NDArray[np.uint32]:
+        """See `Kernel.key_hashes`."""
+        hashes = np.empty(len(keys), np.uint32)
+        hashing = Hashing(row_count=len(keys), key=ColumnInput.of(keys), hashes=hashes.ctypes.data)
+        if self._library.hash_keys(hashing) != Outcome.DONE:
+            raise ValueError("an Arrow array has offsets outside of its data")
+        return hashes
 
 
 def _encoding(rows: Rows, first_offset_delta: int, base_timestamp_ms: int) -> Encoding:

@@ -25,6 +25,8 @@ from raft.records.scanner import Section
 from raft.types import Offset
 
 _INT64_LIMIT = 1 << 63
+_FNV_BASIS = 2166136261
+_FNV_PRIME = 16777619
 
 
 class PythonKernel:
@@ -60,6 +62,17 @@ class PythonKernel:
     ) -> None:
         """See `Kernel.encode`."""
         output[:] = np.frombuffer(b"".join(_encoded(rows, first_offset_delta, base_timestamp_ms)), np.uint8)
+
+    def key_hashes(self, keys: pa.Array) -> npt.NDArray[np.uint32]:
+        """See `Kernel.key_hashes`."""
+        return np.array([_hash(key or b"") for key in keys.to_pylist()], np.uint32)
+
+
+def _hash(key: bytes) -> int:
+    value = _FNV_BASIS
+    for byte in key:
+        value = (value ^ byte) * _FNV_PRIME & 0xFFFF_FFFF
+    return value
 
 
 def _records(data: bytes, batch: np.void) -> Iterator[Record]:

@@ -1,6 +1,6 @@
 /*
- * The two loops over single records: from Kafka record batches (magic v2) to Arrow columns, and back. Python does the
- * work for each batch: headers, checksums, compression.
+ * The two loops over single records: from Kafka record batches (magic v2) to Arrow columns, and back; and the hashes of
+ * keys. Python does the work for each batch: headers, checksums, compression.
  *
  * Each direction is one loop that runs twice: first it counts, then it writes into the buffers that the caller
  * allocated by the counts. Both runs check what they read, so no input makes them read outside of it; the input must
@@ -14,7 +14,7 @@
 
 #include "record.h"
 
-#define KERNEL_VERSION 2
+#define KERNEL_VERSION 3
 
 EXPORTED const int64_t kernel_version = KERNEL_VERSION;
 
@@ -312,4 +312,30 @@ EXPORTED int64_t encode_count(struct encoding *encoding) {
 /* Writes the records. Call it after `encode_count`, with the same columns. */
 EXPORTED int64_t encode_write(struct encoding *encoding) {
     return encoding->timestamps_ms == NULL ? encode(encoding, false, true) : encode(encoding, true, true);
+}
+
+/* ---- Hashes of keys ------------------------------------------------------------------------------------------- */
+
+struct hashing {
+    int64_t row_count;
+    struct column_input key;
+    uint32_t *hashes; /* out: FNV-1a of the bytes of each key; of no bytes if it is null */
+};
+
+#define FNV_BASIS 2166136261u
+#define FNV_PRIME 16777619u
+
+EXPORTED int64_t hash_keys(const struct hashing *hashing) {
+    for (int64_t row = 0; row < hashing->row_count; row++) {
+        struct range range = range_at(&hashing->key, row);
+        if (range.length == MALFORMED) {
+            return ARROW_MALFORMED;
+        }
+        uint32_t hash = FNV_BASIS;
+        for (int64_t index = 0; index < range.length; index++) {
+            hash = (hash ^ hashing->key.data[range.start + index]) * FNV_PRIME;
+        }
+        hashing->hashes[row] = hash;
+    }
+    return DONE;
 }

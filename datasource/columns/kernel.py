@@ -47,7 +47,7 @@ def refused_record(outcome: Outcome, *, base_offset: int, index: int) -> DecodeE
 
 
 class Kernel(Protocol):
-    """Decodes and encodes records. Outputs are copies and share no memory with the inputs."""
+    """Decodes and encodes records, and hashes keys. Outputs are copies and share no memory with the inputs."""
 
     name: str
 
@@ -89,5 +89,15 @@ class Kernel(Protocol):
             first_offset_delta: offset delta of the first row.
             base_timestamp_ms: see `encoded_size`.
             output: has exactly the size that `encoded_size` returns.
+        """
+        ...
+
+    def key_hashes(self, keys: pa.Array) -> npt.NDArray[np.uint32]:
+        """Return the hash of each key: 32-bit FNV-1a of its bytes, of no bytes for null.
+
+        All kernels return the same, because the tasks of one read may have different ones.
+
+        Args:
+            keys: a binary column.
         """
         ...

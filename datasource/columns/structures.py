@@ -10,7 +10,7 @@ import ctypes
 
 import pyarrow as pa
 
-KERNEL_VERSION = 2
+KERNEL_VERSION = 3
 """Version of these structures; `kernel.c` has the same."""
 
 WIDE_TYPES = (pa.large_binary(), pa.large_string())
@@ -112,6 +112,16 @@ class Encoding(ctypes.Structure):
         ("output", ctypes.c_void_p),
         ("output_size", ctypes.c_int64),
         ("byte_count", ctypes.c_int64),
+    )
+
+
+class Hashing(ctypes.Structure):
+    """`struct hashing`: a column of keys to read, their hashes to write."""
+
+    _fields_ = (
+        ("row_count", ctypes.c_int64),
+        ("key", ColumnInput),
+        ("hashes", ctypes.c_void_p),
     )
 
 

@@ -228,6 +228,7 @@ def _fetched(response: fetch.FetchResponse, *, reader: Endpoint | None = None) -
             for each in partition.aborted_transactions or ()
         ),
         log_start_offset=Offset(max(partition.log_start_offset, 0)),
+        compacted_end=offset_or_none(partition.compacted_end),
         reader=reader,
     )
 

@@ -39,6 +39,8 @@ class Fetched:
             does not know it yet.
         log_start_offset: the first offset of the log.
         aborted: the aborted transactions among the records, by first offset.
+        compacted_end: of the records before it, those may be missing that a newer record of their key replaces, itself
+            before this offset (READ-8); None if none are missing, and for a node that does not tell.
         reader: the node that sent them, if it is not the leader; None for the leader.
     """
 
@@ -46,6 +48,7 @@ class Fetched:
     last_stable_offset: Offset | None
     log_start_offset: Offset
     aborted: tuple[AbortedTransaction, ...] = ()
+    compacted_end: Offset | None = None
     reader: Endpoint | None = None
 
 

@@ -31,6 +31,8 @@ class Log:
             committed.
         timestamps_ms: time of each record; without, no record has the requested time or a later one.
         start: first offset still there.
+        first_compacted: first record of the snapshot that stands before the start of a compacted log; None if the log
+            is not compacted.
         checksums: of the batch of each record; without, the leader plans no batches, like an older node.
         control: offsets of control records.
         counts_bytes: whether the leader can limit a batch by bytes; each record then has `RECORD_BYTES`.
@@ -40,13 +42,15 @@ class Log:
     leader_epoch: int | None = None
     timestamps_ms: Sequence[int] = ()
     start: int = 0
+    first_compacted: int | None = None
     checksums: Sequence[int] = ()
     control: frozenset[int] = frozenset()
     counts_bytes: bool = True
     view: LogView = field(default_factory=LogView)
 
     def __post_init__(self) -> None:
-        self.view.cut(OffsetAndEpoch(offset=Offset(self.start), epoch=Epoch(0)), None)
+        first = None if self.first_compacted is None else Offset(self.first_compacted)
+        self.view.cut(OffsetAndEpoch(offset=Offset(self.start), epoch=Epoch(0)), first)
         for offset, epoch in enumerate(self.epochs):
             self.view.start_epoch(Epoch(epoch), Offset(offset))
         self.view.end_offset = Offset(len(self.epochs))
@@ -69,7 +73,7 @@ class LogClient(Client):
 
     def find_offset(self, timestamp: int) -> FoundOffset | None:
         if timestamp == EARLIEST_TIMESTAMP:
-            return FoundOffset(offset=Offset(self._log.start), epoch=None)
+            return FoundOffset(offset=self._log.view.first_offset, epoch=None)
         if timestamp == LATEST_TIMESTAMP:
             return FoundOffset(offset=self._log.view.end_offset, epoch=self.epoch)
         young = (at for at, record_ms in enumerate(self._log.timestamps_ms) if record_ms >= timestamp)
@@ -92,7 +96,7 @@ class LogClient(Client):
     ) -> BatchPlan:
         self.plans += 1
         plan = BatchPlan(
-            log_start_offset=Offset(self._log.start),
+            log_start_offset=self._log.view.readable_from,
             last_stable_offset=self.last_stable_offset(),
             epoch_end=self.end_of_epoch(epoch),
         )

@@ -275,6 +275,51 @@ def test_batch_continues_when_no_checksum_differs(at: Reached, checksums: Sequen
     assert (batch.start, batch.end.offset, batch.end.epoch) == (at.point, 6, 1)
 
 
+@pytest.mark.rule("READ-7")
+@pytest.mark.parametrize(
+    "at",
+    [
+        pytest.param(reached(4, 1, 99), id="in the compacted records"),
+        pytest.param(reached(1, 1, 99), id="before the first of them"),
+        pytest.param(reached(6, 2, 99), id="at their end"),
+        pytest.param(reached(5, 2), id="planned in them"),
+    ],
+)
+def test_batch_continues_where_the_batch_before_its_offset_was_compacted_away(at: Reached) -> None:
+    log = Log(epochs=[1, 1, 1, 1, 2, 2, 2, 2], start=6, first_compacted=2, checksums=range(8))
+
+    batch = next_batch(LogClient(log), options(), at, BatchLimits())
+
+    assert (batch.start, batch.end) == (at.point, place(8, 2, 7))
+
+
+@pytest.mark.rule("READ-7")
+def test_compacted_log_of_other_epochs_is_not_the_one_of_the_checkpoint() -> None:
+    client = LogClient(Log(epochs=[1, 1, 2, 2, 2, 2], start=4, first_compacted=1, checksums=range(6)))
+
+    with pytest.raises(DataLossError, match="the record before offset 2 has epoch 1, expected 2; was the log replaced"):
+        next_batch(client, options(), reached(2, 2, 99), BatchLimits())
+    goes_on = next_batch(client, options(fail_on_data_loss=False), reached(2, 2, 99), BatchLimits())
+
+    assert goes_on.start == place(2, 1)
+
+
+def test_epoch_of_a_checkpoint_without_a_checksum_may_be_a_later_one() -> None:
+    # A controller of Apache Kafka named the epoch of its snapshot.
+    client = LogClient(Log(epochs=[1, 1, 2, 2, 2, 2], start=4, first_compacted=1, checksums=range(6)))
+
+    assert next_batch(client, options(), reached(2, 2), BatchLimits()).start == place(2, 2)
+
+
+def test_message_of_aged_out_records_is_the_one_of_the_kafka_source() -> None:
+    client = LogClient(Log(epochs=[1] * 9, start=6, checksums=range(9)))
+
+    with pytest.raises(
+        DataLossError, match=r"offsets 4 to 6 are gone.* Some data may have been lost because it was aged out by the"
+    ):
+        next_batch(client, options(), reached(4, 1, 3), BatchLimits())
+
+
 def test_one_request_plans_a_batch() -> None:
     client = LogClient(Log(epochs=[1, 1, 2, 2, 3], checksums=OLD[:5]))
 

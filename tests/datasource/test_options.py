@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from datasource.option_values import Place
+from datasource.option_values import Place, View
 from datasource.options import ReadOptions, WriteOptions, check_names
 from raft.errors import ConfigError
 from raft.types import Endpoint
@@ -168,6 +168,7 @@ def test_names_that_spark_adds_are_let_through() -> None:
         ({"maxRecordsPerPartition": "many"}, "maxRecordsPerPartition=many: expected a whole number of 1 or more"),
         ({"failOnDataLoss": "yes"}, "failOnDataLoss=yes: expected true or false"),
         ({"includeHeaders": ""}, "includeHeaders=: expected true or false"),
+        ({"view": "newest"}, "view=newest: expected log or latest"),
         (
             {"startingOffsets": "5", "endingOffsets": "3"},
             "startingOffsets=5 is after endingOffsets=3: expected a start up to the end",
@@ -252,3 +253,44 @@ def test_path_is_refused_because_a_log_has_none(name: str) -> None:
 @pytest.mark.parametrize("value", ["drop", "KEEPTIMESTAMPS", " refuse "])
 def test_fate_of_the_columns_of_a_read_is_found_in_any_case(value: str) -> None:
     assert WriteOptions.of(SERVERS | {"readColumns": value}).read_columns.value.lower() == value.strip().lower()
+
+
+VIEW = SERVERS | {"view": "Latest"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"startingOffsets": "earliest", "minPartitions": "4", "includeHeaders": "true"},
+        {"endingOffsets": "7"},
+        {"endingTimestamp": "-1 hour"},
+    ],
+)
+def test_view_has_an_end_and_no_start(given: dict[str, str]) -> None:
+    read = ReadOptions.of(VIEW | given)
+    read.check_for_batch()
+
+    assert read.view is View.LATEST
+    assert ReadOptions.of(SERVERS | given).view is View.LOG
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"startingOffsets": "5"}, "view=latest reads the whole log: remove startingOffsets and startingTimestamp"),
+        ({"startingOffsets": "-5"}, "view=latest reads the whole log: remove startingOffsets and startingTimestamp"),
+        ({"startingTimestamp": "5"}, "view=latest reads the whole log: remove startingOffsets and startingTimestamp"),
+        ({"maxRecordsPerPartition": "5"}, "maxRecordsPerPartition splits a read by offsets, view=latest by keys"),
+        ({"includeControlRecords": "true"}, "view=latest has no control records: remove includeControlRecords"),
+    ],
+)
+def test_view_is_refused_with_an_option_that_has_no_meaning_for_it(given: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        ReadOptions.of(VIEW | given).check_for_batch()
+
+
+def test_stream_may_not_have_a_view() -> None:
+    with pytest.raises(ConfigError, match="view=latest is for batch reads only: a stream has each record as it comes"):
+        ReadOptions.of(VIEW).check_for_stream()
+    ReadOptions.of(SERVERS | {"view": "log"}).check_for_stream()

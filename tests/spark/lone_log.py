@@ -13,7 +13,8 @@ from raft.local import LocalQuorum
 from raft.local.ports import free_ports
 from raft.records.batch import build_batch
 from raft.records.record import Record
-from raft.types import Offset
+from raft.types import Offset, OffsetAndEpoch
+from tests.storage.logs import snapshot_bytes
 
 
 class LoneLog:
@@ -84,7 +85,8 @@ class LoneLog:
             end, epoch = client.last_stable_offset(), client.epoch
         self._quorum.stop()
         # A voter that finds this file removes the log before that offset: the snapshot has replaced it.
-        (self._partition / f"{end:020d}-{epoch:010d}.checkpoint.installing").touch()
+        snapshot = snapshot_bytes(OffsetAndEpoch(offset=end, epoch=epoch))
+        (self._partition / f"{end:020d}-{epoch:010d}.checkpoint.installing").write_bytes(snapshot)
         self._start()
 
     def recreate(self) -> None:

@@ -37,6 +37,7 @@ WRONG_OF_READS = WRONG_OF_CLIENTS | {
     "failOnDataLoss": ("yes", "expected true or false"),
     "includeHeaders": ("", "expected true or false"),
     "includeControlRecords": ("1", "expected true or false"),
+    "view": ("newest", "expected log or latest"),
     "kraft.read.from": ("moon", "expected leader, any, nearest"),
     "kraft.client.rack": ("", "expected a text that is not empty"),
 }

@@ -19,6 +19,7 @@ KNOWN_TO_KIO = {
     "batch_plan_request": st.just(BatchPlanRequest()),
     "batch_plan": st.just(BatchPlan()),
     "is_linearizable": st.just(False),
+    "compacted_end": st.just(-1),
     "log_append_time_ms": st.integers(0, 253_402_300_799).map(lambda seconds: seconds * 1000),
     "transaction_start_time_ms": st.integers(0, 253_402_300_799).map(lambda seconds: seconds * 1000),
 }

@@ -112,11 +112,13 @@ class _Found(NamedTuple):
         records: whole batches.
         is_everything: whether they are all that can be read, but fewer than `min_bytes`.
         aborted: the aborted transactions among them, for a client that reads committed ones only.
+        compacted_end: end of the snapshot from which they may come; None if they are all of the log.
     """
 
     records: bytes
     is_everything: bool = False
     aborted: tuple[AbortedTransaction, ...] = ()
+    compacted_end: Offset | None = None
 
 
 class _ClientFetch:
@@ -160,7 +162,7 @@ class _ClientFetch:
         response, read = effect.response, effect.read
         assert isinstance(response, FetchResponse), "the response to a fetch"
         if read is None:
-            self._send_response(response, b"")
+            self._send_response(response, _Found(b""))
             return
         readable_bytes = self._context.engine.core.readable_bytes(read_committed=self._core_request.read_committed)
 
@@ -184,18 +186,22 @@ class _ClientFetch:
             responses.release(self._permit)
             self._permit = None
         else:
-            self._send_response(response, found.records, found.aborted)
+            self._send_response(response, found)
 
     def _parse(self, records: bytes, log: Log, read: ReadRange) -> _Found:
         """Find out whether the records are all that there are, and which of them are of aborted transactions."""
+        # The log may start later since the records were read. Then this end is higher than theirs, never lower.
+        is_compacted = log.compacted is not None and read.start_offset < log.start_offset
+        compacted_end = log.start_offset if is_compacted else None
         try:
             is_everything = 0 < len(records) < self._min_bytes and (
                 skip_to(records, Offset(read.end_offset - 1)) < len(records)
             )
             aborted = aborted_among(log, read.start_offset, records) if self._core_request.read_committed else ()
         except DecodeError:
-            return _Found(records)  # The records are damaged on this disk; the client finds that by the checksum.
-        return _Found(records, is_everything, tuple(aborted))
+            # The records are damaged on this disk; the client finds that by the checksum.
+            return _Found(records, compacted_end=compacted_end)
+        return _Found(records, is_everything, tuple(aborted), compacted_end)
 
     def _submit_again(self, found: _Found, readable_bytes: int) -> bool:
         """Submit the request again if more records may come in time; return whether that was done."""
@@ -214,10 +220,8 @@ class _ClientFetch:
         self.submit()
         return True
 
-    def _send_response(
-        self, response: FetchResponse, records: bytes, aborted: tuple[AbortedTransaction, ...] = ()
-    ) -> None:
-        partition = fetch_partition_to_wire(response, records, self._version, aborted)
+    def _send_response(self, response: FetchResponse, found: _Found) -> None:
+        partition = fetch_partition_to_wire(response, found.records, self._version, found.aborted, found.compacted_end)
         reachable = replace(response.leader, endpoints=self._context.leader_endpoints(self._caller))
         endpoints = fetch_endpoints_to_wire(reachable, self._version)
         self._respond(_response(self._context, self._request, self._version, partition, endpoints), self._permit)

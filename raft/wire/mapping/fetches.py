@@ -124,9 +124,21 @@ _NO_SNAPSHOT = SnapshotId(end_offset=-1, epoch=-1)
 
 
 def fetch_partition_to_wire(
-    response: core.FetchResponse, records: bytes, version: int, aborted: Iterable[AbortedTransaction] = ()
+    response: core.FetchResponse,
+    records: bytes,
+    version: int,
+    aborted: Iterable[AbortedTransaction] = (),
+    compacted_end: Offset | None = None,
 ) -> fetch.FetchResponsePartition:
-    """Write the response for our partition. Records are empty bytes, never null (FETCH-10)."""
+    """Write the response for our partition. Records are empty bytes, never null (FETCH-10).
+
+    Args:
+        response: of the core.
+        records: whole batches.
+        version: of the response.
+        aborted: the aborted transactions among the records.
+        compacted_end: end of the snapshot from which records may come; None if they are all of the log.
+    """
     has_leader = version >= FIRST_OF_REPLICAS
     diverging = response.diverging if has_leader else None
     return fetch.FetchResponsePartition(
@@ -151,6 +163,7 @@ def fetch_partition_to_wire(
             for each in sorted(aborted, key=lambda each: each.first_offset)
         ),
         records=records,
+        compacted_end=or_minus_one(compacted_end),
     )
 
 

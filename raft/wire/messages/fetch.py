@@ -1,9 +1,16 @@
-"""Fetch: records from the leader to replicas, and from any node to clients (rules FETCH-*, CLIENT-*)."""
+"""Fetch: records from the leader to replicas, and from any node to clients (rules FETCH-*, CLIENT-*).
+
+A node of this project adds a tagged field to its response to a client: the end of the snapshot from which records may
+come (rule READ-8). Apache Kafka's programs skip a tag that they do not know, and never send it.
+"""
 
 from raft.codec import INT8, INT16, INT32, INT64, RECORDS, STRING, UUID, Message, array, field, message, struct
 from raft.types import ZERO_UUID, Uuid
 from raft.wire.messages.fetch_snapshot import SnapshotId
 from raft.wire.messages.nodes import BrokerEndpoint, LeaderIdAndEpoch
+
+COMPACTED_END_TAG = 10_000
+"""The tag of our field, far above those of Apache Kafka, which begin at 0."""
 
 
 @struct
@@ -102,6 +109,7 @@ class FetchResponsePartition(Message):
     )
     preferred_read_replica: int = field(INT32, versions="11+", default=-1)
     records: bytes | None = field(RECORDS, nullable="0+")
+    compacted_end: int = field(INT64, versions="12+", tag=COMPACTED_END_TAG, default=-1, ignorable=True)
 
 
 @struct

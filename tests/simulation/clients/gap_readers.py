@@ -68,7 +68,9 @@ class GapStreamReader(StreamReader):
         seen = [batch for batch in batches if not aborted.drops(batch.header) and not batch.header.is_control]
         start = self._position
         if batches:
-            self._position = min(max(start, batches[-1].header.end_offset), self._planned_end)
+            end = max(start, batches[-1].header.end_offset)
+            self._watch.response_seen(self.name, start, seen, end, fetched.compacted_end)
+            self._position = min(end, self._planned_end)
             self._epoch = self._epoch_of(batches)
             self._watch.records_seen(self.name, start, self._position, seen)
         if self._position < self._planned_end:

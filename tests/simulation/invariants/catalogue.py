@@ -21,6 +21,7 @@ from tests.simulation.invariants.commitment import (
     HighWatermarkNeverFalls,
     LeadersAreComplete,
 )
+from tests.simulation.invariants.compacted_ends import MissingRecordsAreReplaced
 from tests.simulation.invariants.damage import SoundLogHasNoDamage
 from tests.simulation.invariants.elections import (
     ElectedByMajority,
@@ -147,5 +148,9 @@ def _invariants_of_reads(policy: CleanupPolicy, committed: CommittedLog) -> list
             ReadersSeeCommittedTransactions(committed),
             PlannedBatchesHaveTheirRows(committed),
         ]
-    offsets = [ReadOffsetsStayValid()] if policy is CleanupPolicy.COMPACT else []
-    return [CompactedReadsAreCommitted(committed), ReadersSeeTheState(policy, committed), *offsets]
+    of_compacted = [ReadOffsetsStayValid(), MissingRecordsAreReplaced(committed)]
+    return [
+        CompactedReadsAreCommitted(committed),
+        ReadersSeeTheState(policy, committed),
+        *(of_compacted if policy is CleanupPolicy.COMPACT else ()),
+    ]

@@ -119,6 +119,11 @@ class Observer:
     def records_seen(self, reader: str, start_offset: Offset, end_offset: Offset, seen: Sequence[Batch]) -> None:
         """Called when a client that reads committed transactions has left out what is aborted, up to an offset."""
 
+    def response_seen(
+        self, reader: str, start_offset: Offset, seen: Sequence[Batch], end_offset: Offset, compacted_end: Offset | None
+    ) -> None:
+        """Called like `records_seen` for one response, which named the end of compacted records; None if it did not."""
+
     def records_read(self, reader: str, log: LogModel) -> None:
         """Called when a client has read more records; `log` holds all that it has read."""
 

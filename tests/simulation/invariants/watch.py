@@ -59,6 +59,7 @@ class Watch(Observer):
         self._for_transaction_ended = overriding("transaction_ended")
         self._for_rows_planned = overriding("rows_planned")
         self._for_records_seen = overriding("records_seen")
+        self._for_response_seen = overriding("response_seen")
         self._for_batch_planned = overriding("batch_planned")
         self._for_offset_requested = overriding("offset_requested")
         self._for_offset_found = overriding("offset_found")
@@ -171,6 +172,12 @@ class Watch(Observer):
     def records_seen(self, reader: str, start_offset: Offset, end_offset: Offset, seen: Sequence[Batch]) -> None:
         for call in self._for_records_seen:
             call(reader, start_offset, end_offset, seen)
+
+    def response_seen(
+        self, reader: str, start_offset: Offset, seen: Sequence[Batch], end_offset: Offset, compacted_end: Offset | None
+    ) -> None:
+        for call in self._for_response_seen:
+            call(reader, start_offset, seen, end_offset, compacted_end)
 
     def batch_planned(self, reader: str, start_offset: Offset, plan: BatchPlan) -> None:
         for call in self._for_batch_planned:

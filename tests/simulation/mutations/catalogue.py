@@ -190,6 +190,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     snapshots.replica_behind_the_log_gets_no_snapshot,
     snapshots.snapshot_is_not_read,
     snapshots.records_before_the_log_are_read_from_memory,
+    handlers.fetch_response_does_not_say_that_it_is_compacted,
+    handlers.fetch_response_names_the_start_of_its_records_as_the_end_of_the_snapshot,
     snapshots.interrupted_installation_is_forgotten,
     snapshots.interrupted_cut_is_not_completed,
     snapshots.transactions_of_the_snapshot_are_not_aborted,

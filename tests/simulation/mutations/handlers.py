@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from raft.core.effects import SendResponse
+from raft.core.effects import ReadRange, SendResponse
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode
 from raft.runtime.requests import offsets, produce
 from raft.runtime.requests.batch_plan import plan_batch
 from raft.runtime.requests.context import Context
-from raft.runtime.requests.fetch import _ClientFetch
+from raft.runtime.requests.fetch import _ClientFetch, _Found
 from raft.runtime.response_budget import Permit, ResponseBudget
 from raft.storage.log import Log
 from raft.types import Batch, LeaderAndEpoch, Offset
@@ -40,6 +40,25 @@ def fetch_handler_reads_above_the_high_watermark(patch: pytest.MonkeyPatch) -> N
         on_response(self, order)
 
     patch.setattr(_ClientFetch, "_on_response", read_more)
+
+
+@mutation(breaks=("READ-7",), caught_by=("MissingRecordsAreReplaced",))
+def fetch_response_does_not_say_that_it_is_compacted(patch: pytest.MonkeyPatch) -> None:
+    """A response with records of a snapshot does not name the end of the snapshot."""
+    parse = _ClientFetch._parse
+    patch.setattr(_ClientFetch, "_parse", lambda self, *arguments: parse(self, *arguments)._replace(compacted_end=None))
+
+
+@mutation(breaks=("READ-7",), caught_by=("MissingRecordsAreReplaced",))
+def fetch_response_names_the_start_of_its_records_as_the_end_of_the_snapshot(patch: pytest.MonkeyPatch) -> None:
+    """A response with records of a snapshot names the offset of the first one, and not the end of the snapshot."""
+    parse = _ClientFetch._parse
+
+    def parse_start(self: _ClientFetch, records: bytes, log: Log, read: ReadRange) -> _Found:
+        found = parse(self, records, log, read)
+        return found if found.compacted_end is None else found._replace(compacted_end=log.first_offset)
+
+    patch.setattr(_ClientFetch, "_parse", parse_start)
 
 
 @mutation(breaks=("CLIENT-2",), caught_by=("QuorumRecovers",))

@@ -60,6 +60,8 @@ CATCHING_SEEDS: Mapping[str, int] = {
     "failed flush retried": 13,
     "fetch error resets fetch timeout": 0,
     "fetch handler reads above the high watermark": 0,
+    "fetch response does not say that it is compacted": 67,
+    "fetch response names the start of its records as the end of the snapshot": 67,
     "first fetched batch dropped": 0,
     "flush does nothing": 0,
     "flush done before an earlier append": 9,

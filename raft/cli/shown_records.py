@@ -1,0 +1,140 @@
+"""The records that `kraft read` shows: all of a range, or the newest of each key."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import Any
+
+from raft.client import AbortedFilter, Client, Fetched
+from raft.client.view_end import ViewEnd
+from raft.errors import ConfigError, CorruptBatchError, DecodeError, OffsetOutOfRangeError
+from raft.records.batch import read_records
+from raft.records.control import read_control_records
+from raft.records.control_json import control_record_to_json
+from raft.records.record import Record
+from raft.records.split import walk_batches
+from raft.types import Batch, Epoch, Offset
+
+_FETCH_BYTES = 4 << 20
+_FOLLOW_WAIT_MS = 500
+
+Shown = dict[str, Any]
+"""A record for the output: offset, epoch, timestamp, key and value, perhaps headers; or `control` in place of these."""
+
+
+def shown_records(client: Client, offset: Offset, end: Offset | None, *, control: bool) -> Iterator[Shown]:
+    """Yield committed records in the order of their offsets.
+
+    Args:
+        client: of the quorum.
+        offset: where to start.
+        end: exclusive; None to wait for more records again and again.
+        control: whether control records are yielded too.
+
+    Raises:
+        CorruptBatchError: a batch cannot be read.
+        OffsetOutOfRangeError, QuorumUnavailableError: see `Client.fetch`.
+    """
+    while end is None or offset < end:
+        offset = yield from _in_response(_fetch(client, offset), offset, end, control=control)
+
+
+def newest_records(client: Client, end: ViewEnd) -> Iterator[Shown]:
+    """Yield the newest record of each key that is not deleted, in the order of their offsets.
+
+    Args:
+        client: of the quorum.
+        end: as of which they are the newest.
+
+    Raises:
+        ConfigError: they are not all left.
+        CorruptBatchError, QuorumUnavailableError: see `shown_records`.
+    """
+    newest: dict[bytes, Shown] = {}
+    offset = end.first_fetch(client.log_start_offset())
+    while offset < end.offset:
+        try:
+            fetched = _fetch(client, offset)
+        except OffsetOutOfRangeError as error:
+            if not offset < error.log_start_offset <= end.may_be_cut_to:
+                raise
+            # The log starts later now: the result is that of a read that begins later.
+            newest, offset = {}, Offset(error.log_start_offset)
+            if end.may_move:
+                end.offset = max(end.offset, client.last_stable_offset())
+            continue
+        lost = end.why_incomplete(fetched.compacted_end)
+        if lost is not None:
+            raise ConfigError(f"--to {end.offset}: {lost}")
+        records = _in_response(fetched, offset, end.offset, control=False)
+        while True:
+            try:
+                shown = next(records)
+            except StopIteration as done:
+                offset = done.value
+                break
+            _note(newest, shown)
+    yield from newest.values()
+
+
+def _note(newest: dict[bytes, Shown], shown: Shown) -> None:
+    key = shown["key"]
+    if key is None:
+        return
+    # A key that comes again moves to the end, so that the order is that of the offsets.
+    newest.pop(key, None)
+    if shown["value"] is not None:
+        newest[key] = shown
+
+
+def _fetch(client: Client, offset: Offset) -> Fetched:
+    return client.fetch(offset, max_bytes=_FETCH_BYTES, max_wait_ms=_FOLLOW_WAIT_MS)
+
+
+def _in_response(
+    fetched: Fetched, offset: Offset, end: Offset | None, *, control: bool
+) -> Generator[Shown, None, Offset]:
+    """Yield the records of a response; return the offset to fetch next."""
+    aborted = AbortedFilter(fetched.aborted)
+    try:
+        for batch in walk_batches(fetched.records):
+            records = () if aborted.drops(batch.header) else _of_batch(batch, control=control)
+            for shown in records:
+                if shown["offset"] >= offset and (end is None or shown["offset"] < end):
+                    yield shown
+            offset = max(offset, batch.header.end_offset)
+    except DecodeError as error:
+        raise CorruptBatchError(f"the batch with offset {offset} cannot be read: {error}") from error
+    return offset
+
+
+def _of_batch(batch: Batch, *, control: bool) -> Iterator[Shown]:
+    """Yield the records of a batch for the output; only control records have `control`.
+
+    Raises:
+        DecodeError: while iterating, at the first malformed record.
+    """
+    if not batch.header.is_control:
+        for record in read_records(batch.payload):
+            yield _described(record, batch.header.epoch)
+    elif control:
+        for control_record in read_control_records(batch.payload):
+            yield {
+                "offset": control_record.offset,
+                "epoch": batch.header.epoch,
+                "timestamp": control_record.timestamp_ms,
+                "control": control_record_to_json(control_record),
+            }
+
+
+def _described(record: Record, epoch: Epoch) -> Shown:
+    described: Shown = {
+        "offset": record.offset,
+        "epoch": epoch,
+        "timestamp": record.timestamp_ms,
+        "key": record.key,
+        "value": record.value,
+    }
+    if record.headers:
+        described["headers"] = list(record.headers)
+    return described
