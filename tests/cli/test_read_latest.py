@@ -32,7 +32,7 @@ def state(log: CompactingLog, end: int, *, may_move: bool) -> State:
     return {each["key"]: (each["offset"], each["value"]) for each in shown}
 
 
-@pytest.mark.rule("READ-7")
+@pytest.mark.rule("READ-8")
 @given(entries=keyed, between=changes())
 @settings(max_examples=200, deadline=None)
 @pytest.mark.parametrize("keeps_records", [True, False], ids=["compact", "delete"])
@@ -48,7 +48,7 @@ def test_newest_records_are_the_state_of_one_moment_though_the_log_changes(
     assert any(found == log.state(end, start) for end in ends for start in starts)
 
 
-@pytest.mark.rule("READ-7")
+@pytest.mark.rule("READ-8")
 @given(entries=keyed, compacted=places, end=places)
 @settings(max_examples=100, deadline=None)
 @pytest.mark.parametrize("keeps_records", [True, False], ids=["compact", "delete"])
@@ -103,7 +103,7 @@ def compacting(tmp_path: Path) -> Iterator[NodesInProcess]:
         yield nodes
 
 
-@pytest.mark.rule("READ-7")
+@pytest.mark.rule("READ-8")
 def test_state_of_a_compacted_log_is_shown_and_an_earlier_one_refused(
     here: KraftInProcess, compacting: NodesInProcess
 ) -> None:

@@ -68,7 +68,7 @@ def model(rows: list[list[Row]]) -> list[Row]:
     return sorted((row for row in state.values() if row.value is not None), key=lambda row: row.offset)
 
 
-@pytest.mark.rule("READ-7")
+@pytest.mark.rule("READ-8")
 @given(found=pieces, least_rows=st.integers(1, 30))
 @settings(max_examples=200, deadline=None)
 def test_newest_rows_are_those_of_a_dictionary(kernel: Kernel, found: Found, least_rows: int) -> None:

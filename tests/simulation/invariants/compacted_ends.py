@@ -17,7 +17,7 @@ class MissingRecordsAreReplaced(Invariant):
     A record without a value may be missing there without a newer one.
     """
 
-    rules = ("READ-7",)
+    rules = ("READ-8",)
 
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed

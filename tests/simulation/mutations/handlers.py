@@ -42,14 +42,14 @@ def fetch_handler_reads_above_the_high_watermark(patch: pytest.MonkeyPatch) -> N
     patch.setattr(_ClientFetch, "_on_response", read_more)
 
 
-@mutation(breaks=("READ-7",), caught_by=("MissingRecordsAreReplaced",))
+@mutation(breaks=("READ-8",), caught_by=("MissingRecordsAreReplaced",))
 def fetch_response_does_not_say_that_it_is_compacted(patch: pytest.MonkeyPatch) -> None:
     """A response with records of a snapshot does not name the end of the snapshot."""
     parse = _ClientFetch._parse
     patch.setattr(_ClientFetch, "_parse", lambda self, *arguments: parse(self, *arguments)._replace(compacted_end=None))
 
 
-@mutation(breaks=("READ-7",), caught_by=("MissingRecordsAreReplaced",))
+@mutation(breaks=("READ-8",), caught_by=("MissingRecordsAreReplaced",))
 def fetch_response_names_the_start_of_its_records_as_the_end_of_the_snapshot(patch: pytest.MonkeyPatch) -> None:
     """A response with records of a snapshot names the offset of the first one, and not the end of the snapshot."""
     parse = _ClientFetch._parse
