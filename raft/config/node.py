@@ -96,6 +96,7 @@ class NodeConfig:
         retention_bytes: the log begins later while it is larger, with its snapshots; -1 for no limit.
         retention_ms: records older than this are removed, if a snapshot covers them; -1 for no limit.
         delete_retention_ms: how long a record that deletes its key stays after the first snapshot that has it.
+        metrics_listener: where it serves its metrics and its health over HTTP; None serves none.
         rack: its rack, or availability zone: clients of the same rack may prefer it to others; None if it has none.
         records_strict: refuse records and transactions on which a Java node's reader would exit.
         warnings: for the operator, one sentence each.
@@ -154,6 +155,7 @@ class NodeConfig:
     )
     delete_retention_ms: int = _key("delete.retention.ms", _long_milliseconds, defaults.DELETE_RETENTION_MS)
     reserve_bytes: int = _key("raft.reserve.bytes", _long_bytes, defaults.RESERVE_BYTES)
+    metrics_listener: Endpoint | None = _key("metrics.listeners", values.http_listener, None)
     rack: str | None = _key("broker.rack", _text, None)
     topic_name: str = _key("raft.topic.name", values.topic_name, "__cluster_metadata")
     topic_id: Uuid = _key("raft.topic.id", values.uuid, Uuid("AAAAAAAAAAAAAAAAAAAAAQ"))
