@@ -121,7 +121,7 @@ class HttpServer:
     ) -> None:
         self._endpoint = endpoint
         self._application = application
-        self._connections = HttpConnections(clock_s)
+        self.connections = HttpConnections(clock_s)
         self._servers: list[_Server] = []
         self._threads: list[threading.Thread] = []
 
@@ -152,13 +152,13 @@ class HttpServer:
                 server.server_close()
         for thread in self._threads:
             thread.join()
-        self._connections.shut_all()
+        self.connections.shut_all()
         self._servers, self._threads = [], []
 
     def _bind(self) -> None:
         for family, address in self._addresses():
             try:
-                self._servers.append(_Server(family, address, self._connections))
+                self._servers.append(_Server(family, address, self.connections))
             except OSError as error:
                 # Many machines name an IPv6 address of localhost, and have no IPv6.
                 if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT) or not self._servers:

@@ -33,13 +33,14 @@ class NodeMeter:
         commit_ms: from the append of records to their commit.
         appended_records: as leader.
         fetched_records: as follower or observer.
+        is_broken: whether an error of the metrics has ended them.
     """
 
     def __init__(self, instruments: Instruments, clock_s: Callable[[], float]) -> None:
         self._instruments = instruments
         self._clock_s = clock_s
         self._commits = CommitClock()
-        self._is_broken = False
+        self.is_broken = False
         self.elections = Elections()
         self.contact = LeaderContact()
         self.commit_ms = Window()
@@ -52,12 +53,12 @@ class NodeMeter:
 
     def handled(self, event: Event, effects: Sequence[Effect], core: RaftCore) -> None:
         """See `Meter.handled`. An error of the metrics does not stop the node; it ends the metrics."""
-        if self._is_broken:
+        if self.is_broken:
             return
         try:
             self._measure(event, effects, core)
         except Exception:
-            self._is_broken = True
+            self.is_broken = True
             _logger.exception("node %s: metrics are not updated any more", core.node_id)
 
     def _measure(self, event: Event, effects: Sequence[Effect], core: RaftCore) -> None:

@@ -27,7 +27,7 @@ def election_families(elections: Elections) -> Iterator[Metric]:
     )
     yield counter(
         "kraft_elections_won",
-        "Those of them that it has won.",
+        "Elections that this node has won: rounds of pre-votes, and rounds of votes.",
         _BALLOT,
         [([ballot.value], elections.won[ballot]) for ballot in Ballot],
     )

@@ -50,7 +50,7 @@ def resource_families(core: RaftCore, figures: NodeFigures) -> Iterator[Metric]:
     )
     yield gauge(
         "kafka_network_socketserver_memorypoolavailable",
-        "The rest of queued.max.request.bytes. kafka.network:type=SocketServer,name=MemoryPoolAvailable",
+        "Bytes of queued.max.request.bytes that are free. kafka.network:type=SocketServer,name=MemoryPoolAvailable",
         figures.requests.limit_bytes - figures.requests.used_bytes,
     )
     others = {"responses": figures.responses, "large-frames": figures.large_frames}

@@ -1,0 +1,98 @@
+"""Writes the table of docs/metrics.md from a scrape of a real node.
+
+python -m scripts.metrics_table
+
+A test compares the table with another scrape.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.request import urlopen
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from raft.local import LocalQuorum
+from raft.local.ports import free_ports
+
+ROOT = Path(__file__).parents[1]
+DOCUMENT = ROOT / "docs" / "metrics.md"
+DASHBOARD = ROOT / "conf" / "grafana-dashboard.json"
+
+_BEGIN = "<!-- made by python -m scripts.metrics_table -->"
+_END = "<!-- end -->"
+
+
+def table(scrape: str) -> str:
+    """Return the table of all metrics of a scrape."""
+    rows = sorted(_rows(scrape))
+    return "\n".join(["| metric | type | meaning | Kafka's name |", "|---|---|---|---|", *rows])
+
+
+def _rows(scrape: str) -> Iterator[str]:
+    for family in text_string_to_metric_families(scrape):
+        name = f"{family.name}_total" if family.type == "counter" else family.name
+        meaning, _, bean = family.documentation.rpartition(" kafka.")
+        if not meaning:
+            meaning, bean = family.documentation, ""
+        kafka_name = f"`kafka.{bean}`" if bean else ""
+        yield f"| `{name}` | {family.type} | {meaning} | {kafka_name} |".replace("  |", " |")
+
+
+def with_table(document: str, rows: str) -> str:
+    """Return a document with another table."""
+    before, _, rest = document.partition(_BEGIN)
+    _, _, behind = rest.partition(_END)
+    return f"{before}{_BEGIN}\n\n{rows}\n\n{_END}{behind}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """A panel of the dashboard.
+
+    Fields:
+        kind: Grafana's.
+        unit: Grafana's.
+        queries: each with the names of its lines.
+    """
+
+    title: str
+    kind: str
+    unit: str
+    queries: tuple[tuple[str, str], ...]
+
+
+def dashboard_queries() -> list[Panel]:
+    """Return the panels of the dashboard that have queries."""
+    return [
+        Panel(
+            title=panel["title"],
+            kind=panel["type"],
+            unit=panel["fieldConfig"]["defaults"]["unit"],
+            queries=tuple((target["expr"], target["legendFormat"]) for target in panel["targets"]),
+        )
+        for panel in json.loads(DASHBOARD.read_text())["panels"]
+        if panel["type"] != "row"
+    ]
+
+
+def main() -> int:
+    (port,) = free_ports(1)
+    settings = {"metrics.listeners": f"HTTP://127.0.0.1:{port}"}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        LocalQuorum.start(Path(folder), voters=1, settings=settings),
+        urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as response,  # noqa: S310 - of this machine
+    ):
+        found = table(response.read().decode())
+    DOCUMENT.write_text(with_table(DOCUMENT.read_text(), found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
