@@ -18,7 +18,7 @@ from urllib.request import urlopen
 from prometheus_client.parser import text_string_to_metric_families
 
 from raft.local import LocalQuorum
-from raft.local.ports import free_ports
+from raft.types import NodeId
 
 ROOT = Path(__file__).parents[1]
 DOCUMENT = ROOT / "docs" / "metrics.md"
@@ -82,12 +82,10 @@ def dashboard_queries() -> list[Panel]:
 
 
 def main() -> int:
-    (port,) = free_ports(1)
-    settings = {"metrics.listeners": f"HTTP://127.0.0.1:{port}"}
     with (
         tempfile.TemporaryDirectory() as folder,
-        LocalQuorum.start(Path(folder), voters=1, settings=settings),
-        urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as response,  # noqa: S310 - of this machine
+        LocalQuorum.start(Path(folder), voters=1, metrics=True) as quorum,
+        urlopen(f"http://{quorum.metrics_endpoints[NodeId(1)]}/metrics", timeout=10) as response,
     ):
         found = table(response.read().decode())
     DOCUMENT.write_text(with_table(DOCUMENT.read_text(), found))

@@ -58,7 +58,7 @@ def with_expression(alert: str, expression: str) -> str:
     """The rules, one of them with another expression, which it has as long as its own would have to hold."""
     before, name, behind = RULES.read_text().partition(f"- alert: {alert}\n")
     changed, count = re.subn(
-        r"expr: .*?\n(?=        (?:for|labels):)", f"expr: {expression}\n", behind, count=1, flags=re.S
+        r"expr: .*?\n(?=        (?:for|labels):)", f"expr: {expression}\n", behind, count=1, flags=re.DOTALL
     )
     assert count == 1
     return before + name + changed
@@ -77,7 +77,7 @@ def test_tests_of_the_rules_find_a_rule_that_is_wrong(
 
 
 def test_rules_use_metrics_that_a_node_serves(measured: NodesInProcess) -> None:
-    used = set(NAME.findall(re.sub(r"^ *(?:summary|description):.*$|^#.*$", "", RULES.read_text(), flags=re.M)))
+    used = set(NAME.findall(re.sub(r"^ *(?:summary|description):.*$|^#.*$", "", RULES.read_text(), flags=re.MULTILINE)))
 
     assert len(used) >= 10
     assert not used - served(measured)
