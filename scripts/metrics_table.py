@@ -7,11 +7,9 @@ A test compares the table with another scrape.
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -22,7 +20,6 @@ from raft.types import NodeId
 
 ROOT = Path(__file__).parents[1]
 DOCUMENT = ROOT / "docs" / "metrics.md"
-DASHBOARD = ROOT / "conf" / "grafana-dashboard.json"
 
 _BEGIN = "<!-- made by python -m scripts.metrics_table -->"
 _END = "<!-- end -->"
@@ -49,36 +46,6 @@ def with_table(document: str, rows: str) -> str:
     before, _, rest = document.partition(_BEGIN)
     _, _, behind = rest.partition(_END)
     return f"{before}{_BEGIN}\n\n{rows}\n\n{_END}{behind}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Panel:
-    """A panel of the dashboard.
-
-    Fields:
-        kind: Grafana's.
-        unit: Grafana's.
-        queries: each with the names of its lines.
-    """
-
-    title: str
-    kind: str
-    unit: str
-    queries: tuple[tuple[str, str], ...]
-
-
-def dashboard_queries() -> list[Panel]:
-    """Return the panels of the dashboard that have queries."""
-    return [
-        Panel(
-            title=panel["title"],
-            kind=panel["type"],
-            unit=panel["fieldConfig"]["defaults"]["unit"],
-            queries=tuple((target["expr"], target["legendFormat"]) for target in panel["targets"]),
-        )
-        for panel in json.loads(DASHBOARD.read_text())["panels"]
-        if panel["type"] != "row"
-    ]
 
 
 def main() -> int:

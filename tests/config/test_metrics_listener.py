@@ -42,9 +42,8 @@ def test_other_listeners_for_metrics_are_refused(value: str) -> None:
     with pytest.raises(ConfigError) as refused:
         config(metrics__listeners=value)
 
-    assert str(refused.value) == (
-        f"metrics.listeners={value}: expected HTTP://host:port, such as HTTP://localhost:9404, with a port of 1 to 65535"
-    )
+    expected = "HTTP://host:port, such as HTTP://localhost:9404, with a port of 1 to 65535"
+    assert str(refused.value) == f"metrics.listeners={value}: expected {expected}"
 
 
 def test_host_that_is_none_is_refused() -> None:

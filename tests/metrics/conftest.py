@@ -18,7 +18,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodesInProces
     """Three nodes with a leader, of which every scrape is new."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(application, "FRESH_S", 0.0)
-        configurations = voters_properties(tmp_path_factory.mktemp("measured"), **PATIENT)
+        configurations = voters_properties(tmp_path_factory.mktemp("measured"), voters=3, **PATIENT)
         with NodesInProcess(with_metrics(configurations)) as nodes:
             nodes.start().wait_for_leader()
             yield nodes

@@ -23,6 +23,11 @@ def with_metrics(configurations: Mapping[int, Properties]) -> dict[int, Properti
     }
 
 
+def port_of_metrics(properties: Mapping[str, str]) -> int:
+    """Return where the node of a configuration serves its metrics."""
+    return int(properties["metrics.listeners"].rpartition(":")[2])
+
+
 class Scrape:
     """A scrape.
 
@@ -52,7 +57,7 @@ class Scrape:
 
 def metrics_port(nodes: NodesInProcess, node_id: int) -> int:
     """Return where a node serves its metrics."""
-    return int(nodes.configurations[node_id]["metrics.listeners"].rpartition(":")[2])
+    return port_of_metrics(nodes.configurations[node_id])
 
 
 def get(nodes: NodesInProcess, node_id: int, path: str) -> Answer:

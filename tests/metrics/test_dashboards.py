@@ -7,12 +7,12 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from scripts.metrics_table import DOCUMENT, dashboard_queries, table, with_table
+from scripts.dashboard.panels import panels
+from scripts.metrics_table import DOCUMENT, table, with_table
 from tests.metrics.scraped import scrape
 from tests.node.harness.loop import NodesInProcess
 
@@ -83,15 +83,8 @@ def test_rules_use_metrics_that_a_node_serves(measured: NodesInProcess) -> None:
     assert not used - served(measured)
 
 
-def panels() -> Iterator[tuple[str, str]]:
-    """The title of each panel of the dashboard with each of its queries."""
-    for panel in dashboard_queries():
-        for query, _ in panel.queries:
-            yield panel.title, query
-
-
 def test_dashboard_uses_metrics_that_a_node_serves(measured: NodesInProcess) -> None:
-    names = {title: set(NAME.findall(query)) for title, query in panels()}
+    names = {panel.title: set(NAME.findall(" ".join(query for query, _ in panel.queries))) for panel in panels()}
     found = served(measured)
 
     assert len(names) >= 20
