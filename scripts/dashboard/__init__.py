@@ -1,1 +1,1 @@
-"""Draws the dashboard of conf/: what a real Prometheus answers to its queries."""
+"""Draws the dashboard of conf/: what a real Prometheus returns for its queries."""

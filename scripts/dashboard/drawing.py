@@ -28,6 +28,10 @@ class Line(NamedTuple):
     series: Series
 
 
+def _name(line: Line) -> str:
+    return line.name
+
+
 def named(legend: str, series: Series) -> Line:
     """Return a line with the name that Grafana gives it: `{{label}}` stands for the value of a label."""
     name = re.sub(r"\{\{\s*(\w+)\s*\}\}", lambda found: series.labels.get(found[1], ""), legend)
@@ -63,7 +67,7 @@ def _draw(axes: Axes, panel: Panel, lines: Sequence[Line], begin_s: float) -> No
     if panel.kind == "state-timeline":
         _draw_states(axes, lines, begin_s)
         return
-    for line in sorted(lines):
+    for line in sorted(lines, key=_name):
         times_s = [at_s - begin_s for at_s in line.series.times_s]
         axes.plot(times_s, [value / divisor for value in line.series.values], label=line.name, linewidth=1)
     axes.set_ylabel(_UNITS.get(panel.unit, ""))
@@ -75,7 +79,7 @@ def _draw(axes: Axes, panel: Panel, lines: Sequence[Line], begin_s: float) -> No
 
 def _draw_states(axes: Axes, lines: Sequence[Line], begin_s: float) -> None:
     """Draw a row for each state of each node, with a mark for each second in which it was in that state."""
-    ordered = sorted(lines, reverse=True)
+    ordered = sorted(lines, key=_name, reverse=True)
     for row, line in enumerate(ordered):
         times_s = [at_s - begin_s for at_s in line.series.times_s]
         axes.plot(times_s, [row] * len(times_s), "s", markersize=3)

@@ -1,4 +1,4 @@
-"""A Prometheus that scrapes nodes on this machine, and answers queries."""
+"""A Prometheus that scrapes nodes on this machine, and is queried."""
 
 from __future__ import annotations
 
