@@ -64,8 +64,7 @@ class Heartbeat:
         now_s, processor_s = self._clock_s(), self._processor_s()
         elapsed_s = now_s - self._last_s
         self._on_lag(max(0.0, elapsed_s - BEAT_MS / 1000))
-        if elapsed_s > 0:
-            busy = (processor_s - self._last_processor_s) / elapsed_s
-            self._idle.record(min(1.0, max(0.0, 1 - busy)), int(now_s * 1000))
+        busy = (processor_s - self._last_processor_s) / max(elapsed_s, BEAT_MS / 1000)
+        self._idle.record(min(1.0, max(0.0, 1 - busy)), int(now_s * 1000))
         self._last_s, self._last_processor_s = now_s, processor_s
         self._wait()

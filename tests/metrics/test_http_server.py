@@ -106,7 +106,6 @@ def test_client_that_sends_byte_after_byte_is_closed_when_its_time_is_over(serve
         served.now_s = LONGEST_S
 
         assert is_closed(slow)
-    assert served.requests == 0
 
 
 def test_client_that_does_not_read_is_closed_when_its_time_is_over(served: Served) -> None:
@@ -127,7 +126,7 @@ def test_request_is_read_up_to_its_limit(served: Served) -> None:
             while not served.requests:
                 long.sendall(b"X-Long: " + b"x" * 1000 + b"\r\n")
 
-        assert is_closed(long)
+        eventually(lambda: is_closed(long), "the server closes it")
     assert served.requests == 1, "the rest of the request is not waited for"
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from raft.errors import ConfigError
-from raft.metrics import application, monitoring
+from raft.errors import ConfigError, StorageError
+from raft.metrics import application, monitoring, node_collector
+from raft.storage.directory import ReplicaDirectory
 from raft.wire.messages.produce import ProduceResponse
 from tests.metrics.scraped import get, metrics_port, scrape, with_metrics
 from tests.metrics.test_raft_families import PREFIX, named_in_the_rules
@@ -233,6 +234,22 @@ def test_node_whose_loop_does_not_turn_does_not_live(others: NodesInProcess, mon
         f"the event loop did not respond within {monitoring._WAIT_S:g} s",
     )
     eventually(lambda: get(others, 1, "/healthz").status == 200, "it lives again")
+
+
+def test_scrape_goes_on_without_the_figures_of_a_disk_that_has_an_error(
+    measured: NodesInProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_directory: ReplicaDirectory) -> None:
+        raise StorageError("the disk has an error")
+
+    monkeypatch.setattr(node_collector, "look_at", fail)
+
+    found = scrape(measured, 1)
+
+    assert found.value("kafka_log_log_size", topic=TOPIC, partition="0") is None
+    assert found.value("kafka_log_log_logendoffset", topic=TOPIC, partition="0") is not None
+    monkeypatch.undo()
+    assert get(measured, 1, "/healthz").status == 200, "the node goes on"
 
 
 def test_node_does_not_start_when_the_port_of_its_metrics_is_in_use(measured: NodesInProcess, tmp_path: Path) -> None:
