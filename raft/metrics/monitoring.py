@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 
@@ -29,6 +30,8 @@ from raft.metrics.snapshot_timer import SnapshotTimer
 from raft.runtime.scheduler import Scheduler
 from raft.runtime.snapshot_keeper import SnapshotMaker
 from raft.types import Endpoint
+
+_logger = logging.getLogger(__name__)
 
 _WAIT_S = 2.0
 """How long a scrape waits for the event loop, and for the disk."""
@@ -100,6 +103,7 @@ class Monitoring:
         """
         assert self._server is not None, "it is started first"
         self._server.open()
+        _logger.info("node %s serves its metrics on %s", self._config.node_id, self._endpoint)
 
     def stop(self) -> None:
         """Measure the event loop no more. Called on it."""
