@@ -10,7 +10,6 @@ from typing import Any
 from wsgiref.types import StartResponse
 
 from prometheus_client import CollectorRegistry
-from prometheus_client.core import Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
 from raft.metrics.loop_reader import LoopSilentError
@@ -46,7 +45,7 @@ class Application:
         readiness: Callable[[], Readiness],
         clock_s: Callable[[], float],
     ) -> None:
-        self._registry = _WithoutCreated(registry)
+        self._registry = registry
         self._loop_age_s = loop_age_s
         self._readiness = readiness
         self._clock_s = clock_s
@@ -96,20 +95,6 @@ class Application:
         except LoopSilentError as error:
             return _json({"ready": False, "reason": str(error)}, is_good=False)
         return _json(found.fields(), is_good=found.reason is None)
-
-
-class _WithoutCreated(CollectorRegistry):
-    """A registry without the samples `_created`, of which each counter and histogram has one: no one needs them."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        super().__init__()
-        self._whole = registry
-
-    def collect(self) -> Iterable[Metric]:
-        """Yield the metrics."""
-        for metric in self._whole.collect():
-            metric.samples = [sample for sample in metric.samples if not sample.name.endswith("_created")]
-            yield metric
 
 
 def _json(fields: Mapping[str, object], *, is_good: bool) -> _Page:

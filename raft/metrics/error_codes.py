@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,17 +32,21 @@ def error_codes(response: Message) -> list[int]:
     place = _PLACES.get(kind)
     if place is None:
         place = _PLACES[kind] = _place_of(kind.__schema__.struct)
-    return list(_codes(response, place))
+    found: list[int] = []
+    _add_codes(response, place, found)
+    return found
 
 
-def _codes(value: Any, place: _Place) -> Iterator[int]:
+def _add_codes(value: Any, place: _Place, codes: list[int]) -> None:
     if place.has_code and value.error_code:
-        yield value.error_code
+        codes.append(value.error_code)
     for attribute, is_array, inner in place.inner:
         found = getattr(value, attribute)
-        for each in (found or ()) if is_array else (found,):
-            if each is not None:
-                yield from _codes(each, inner)
+        if is_array:
+            for each in found or ():
+                _add_codes(each, inner, codes)
+        elif found is not None:
+            _add_codes(found, inner, codes)
 
 
 def _place_of(struct: Struct) -> _Place:

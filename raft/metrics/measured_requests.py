@@ -52,12 +52,12 @@ class MeasuredRequests:
         """
         observe = self._observers.get(name)
         if observe is None:
-            observe = self._observers[name] = self._instruments.request_ms.labels(name).observe
+            observe = self._observers[name] = self._instruments.request_ms.of(name).observe
         observe((self._clock_s() - begun_s) * 1000)
         if response is None:
             return
         for code in error_codes(response):
-            self._instruments.errors.labels(name, error_name(code)).inc()
+            self._instruments.errors.of(name, error_name(code)).inc()
         if isinstance(response, FetchResponse):
             self._count_sent(name, response)
 

@@ -15,6 +15,7 @@ from raft.errors import ConfigError, StorageError
 from raft.metrics import application, monitoring, node_collector
 from raft.storage.directory import ReplicaDirectory
 from raft.wire.messages.produce import ProduceResponse
+from tests.metrics.http_client import Answer
 from tests.metrics.scraped import get, metrics_port, scrape, with_metrics
 from tests.metrics.test_raft_families import PREFIX, named_in_the_rules
 from tests.node.harness.batches import batch_of
@@ -186,18 +187,27 @@ def others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NodesInP
 
 def test_follower_that_is_cut_off_is_not_ready(others: NodesInProcess) -> None:
     follower = a_follower(others)
+    before = scrape(others, follower)
     for node_id in [node_id for node_id in others.running if node_id != follower]:
         others.stop(node_id)
 
-    answer = eventually(
-        lambda: found if (found := get(others, follower, "/readyz")).status == 503 else None, "it is not ready"
-    )
+    def cut_off() -> Answer | None:
+        answer = get(others, follower, "/readyz")
+        return None if answer.fields()["state"] == "follower" else answer
 
+    answer = eventually(cut_off, "its fetch timeout has expired")
+
+    assert answer.status == 503
     assert answer.fields()["ready"] is False
     assert answer.fields()["reason"] == "it knows no leader that it could follow"
-    found = scrape(others, follower)
-    assert (found.value("kraft_elections_total", ballot="pre-vote") or 0) >= 1
-    assert found.value("kraft_elections_total", ballot="standard") == 0, "it has not won a pre-vote"
+    after = scrape(others, follower)
+    pre_votes, votes = (
+        (after.value("kraft_elections_total", ballot=ballot) or 0)
+        - (before.value("kraft_elections_total", ballot=ballot) or 0)
+        for ballot in ("pre-vote", "standard")
+    )
+    assert pre_votes >= 1
+    assert votes == 0, "it has not won a pre-vote"
 
 
 @contextmanager
