@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from math import inf, isinf
 
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
-from prometheus_client.utils import floatToGoString
 
 
 class PlainCounter:
@@ -48,9 +48,9 @@ class PlainHistogram:
     def buckets(self) -> tuple[list[tuple[str, float]], float]:
         """Return how many values are not above each bound, and the sum of all values."""
         found, count = [], 0
-        for bound, here in zip((*self._bounds, float("inf")), self._counts, strict=True):
+        for bound, here in zip((*self._bounds, inf), self._counts, strict=True):
             count += here
-            found.append((floatToGoString(bound), float(count)))
+            found.append(("+Inf" if isinf(bound) else str(float(bound)), float(count)))
         return found, self._total
 
 

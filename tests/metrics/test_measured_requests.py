@@ -49,7 +49,7 @@ class Recorded:
 class Measured:
     """Measured requests, whose handler does what the test says."""
 
-    def __init__(self, handler: Callable[[Respond], object]) -> None:
+    def __init__(self, handler: Callable[[Respond], None]) -> None:
         self.registry = CollectorRegistry()
         self.now_s = 0.0
         self.respond = Recorded()
@@ -109,7 +109,7 @@ ERROR = ValueError("an error")
         pytest.param(lambda respond: respond.fail(ERROR), ("fail", ERROR), id="fail"),
     ],
 )
-def test_other_calls_of_a_handler_are_passed_on(handler: Callable[[Respond], object], call: tuple[str, object]) -> None:
+def test_other_calls_of_a_handler_are_passed_on(handler: Callable[[Respond], None], call: tuple[str, object]) -> None:
     measured = Measured(handler)
 
     measured.begin(ApiVersionsRequest(), 3)
