@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from math import isnan
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,7 +73,8 @@ def _draw(axes: Axes, panel: Panel, lines: Sequence[Line], begin_s: float) -> No
         axes.plot(times_s, [value / divisor for value in line.series.values], label=line.name, linewidth=1)
     axes.set_ylabel(_UNITS.get(panel.unit, ""))
     axes.set_xlabel("s")
-    axes.set_ylim(bottom=0)
+    highest = max((value for line in lines for value in line.series.values if not isnan(value)), default=0) / divisor
+    axes.set_ylim(0, highest * 1.1 or 1)
     if 1 < len(lines) <= _MOST_NAMES:
         axes.legend(loc="best", fontsize=6)
 
