@@ -15,7 +15,7 @@ NEWEST := .cache/newest
 SPARK_HOME_OF_TESTS := .cache/spark
 IN_GROUPS := --dist loadscope --no-loadscope-reorder
 # These suites run in the test process itself, so their coverage can be measured there at little cost.
-MEASURED := $(addprefix tests/,core scenarios writers transactions codec records config wire client storage runtime node columns datasource)
+MEASURED := $(addprefix tests/,core scenarios writers transactions codec records config wire client storage runtime node metrics columns datasource)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-newest coverage check fix bench profile sim soak fire release lock clean
@@ -25,7 +25,7 @@ help: ## Show this list
 
 setup: $(READY) ## Make .venv from pinned versions and look for Java 17
 
-$(READY): requirements/tools.txt pyproject.toml build_kernel.py raft/records/record.h raft/records/scanner.c raft/compaction/compactor.c datasource/columns/kernel.c scripts/ensure_java.sh
+$(READY): requirements/tools.txt pyproject.toml build_kernel.py raft/records/record.h raft/records/scanner.c raft/compaction/compactor.c datasource/columns/kernel.c scripts/ensure_java.sh scripts/ensure_prometheus.sh
 	PYTHON=$(PYTHON) VENV=$(VENV) bash scripts/setup.sh
 	@touch $@
 

@@ -67,6 +67,7 @@ class QuorumService:
         settings: Mapping[str, str | int] | None = None,
         listen: str = "loopback",
         trust_network: bool = False,
+        metrics: bool = False,
     ) -> Self:
         """Start the voters, and return when they have a leader.
 
@@ -87,6 +88,7 @@ class QuorumService:
                 on loopback only.
             trust_network: must be true for any other than "loopback": connections are not encrypted and there is no
                 authentication, so everyone who reaches the ports can read and write all records.
+            metrics: whether the voters serve their metrics: see `metrics_urls`.
 
         Raises:
             ConfigError: the directory is in use or has another number of voters, this process runs a quorum on it with
@@ -104,10 +106,13 @@ class QuorumService:
             base_port=base_port,
             settings={key: str(value) for key, value in (settings or {}).items()},
             listen=listen,
+            metrics=metrics,
         )
 
         def start() -> QuorumService:
-            quorum = LocalQuorum.start(directory, voters=voters, base_port=base_port, settings=settings, listen=address)
+            quorum = LocalQuorum.start(
+                directory, voters=voters, base_port=base_port, settings=settings, listen=address, metrics=metrics
+            )
             return cls(quorum, application.is_over)
 
         found = cls._running.get_or_start(directory, arguments, start, is_usable=cls._is_usable)
@@ -131,6 +136,12 @@ class QuorumService:
     def cluster_id(self) -> str:
         """The cluster's id, for the option `kraft.cluster.id`."""
         return self._quorum.cluster_id
+
+    @property
+    def metrics_urls(self) -> dict[int, str]:
+        """Where each voter serves its metrics to Prometheus, by node id; empty unless it was started with `metrics`."""
+        endpoints = self._quorum.metrics_endpoints
+        return {int(node_id): f"http://{endpoint}/metrics" for node_id, endpoint in endpoints.items()}
 
     @property
     def pids(self) -> dict[int, int]:

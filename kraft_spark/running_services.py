@@ -21,9 +21,13 @@ class StartArguments:
     base_port: int | None
     settings: dict[str, str]
     listen: str
+    metrics: bool = False
 
     def __str__(self) -> str:
-        return f"voters={self.voters}, base_port={self.base_port}, settings={self.settings}, listen={self.listen}"
+        metrics = ", metrics=True" if self.metrics else ""
+        return (
+            f"voters={self.voters}, base_port={self.base_port}, settings={self.settings}, listen={self.listen}{metrics}"
+        )
 
 
 class RunningServices(Generic[Service]):

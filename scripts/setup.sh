@@ -8,6 +8,7 @@ if sys.version_info < (3, 11):
     sys.exit(f"kraft-spark needs Python 3.11 or newer, this is {sys.version.split()[0]}: call `make PYTHON=python3.11 ...`")
 PY
 bash scripts/ensure_java.sh
+bash scripts/ensure_prometheus.sh || true
 [ -x "$VENV/bin/python" ] || "$PYTHON" -m venv "$VENV"
 "$VENV/bin/pip" install --quiet --disable-pip-version-check -r requirements/tools.txt
 "$VENV/bin/pip" install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .

@@ -129,17 +129,13 @@ class QueryMonitor(StreamingQueryListener):
             What `registry.unregister` takes.
 
         Raises:
-            ImportError: prometheus-client is not installed; names the extra to install.
             ValueError: the registry has the metrics of a monitor already.
         """
-        try:
-            from prometheus_client import REGISTRY
+        # The library takes time and memory, which most programs would pay for nothing.
+        from prometheus_client import REGISTRY
 
-            from kraft_spark.monitoring.query_collector import QueryCollector
-        except ModuleNotFoundError as error:
-            if error.name is None or error.name.partition(".")[0] != "prometheus_client":
-                raise
-            raise ImportError("metrics need prometheus-client: pip install 'kraft-spark[metrics]'") from error
+        from kraft_spark.monitoring.query_collector import QueryCollector
+
         collector = QueryCollector(self._table)
         (REGISTRY if registry is None else registry).register(collector)
         return collector

@@ -25,6 +25,9 @@ def dev(
     base_port: Annotated[
         int | None, typer.Option(min=1, max=65_000, help="First of consecutive ports; by default free ones.")
     ] = None,
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="Serve metrics, and print where: one line for each voter.")
+    ] = False,
 ) -> None:
     """Run a quorum on loopback until it is interrupted, and print its bootstrap servers."""
     for number in _ENDINGS:
@@ -33,8 +36,10 @@ def dev(
             signal.signal(number, _interrupt)
     with ExitStack() as stack:
         directory = data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kraft-dev-")))
-        quorum = stack.enter_context(LocalQuorum.start(directory, voters=voters, base_port=base_port))
+        quorum = stack.enter_context(LocalQuorum.start(directory, voters=voters, base_port=base_port, metrics=metrics))
         typer.echo(quorum.bootstrap_servers)
+        for endpoint in quorum.metrics_endpoints.values():
+            typer.echo(f"http://{endpoint}/metrics")
         while True:
             # One endless pause would miss a signal that comes just before it.
             time.sleep(_LOOK_UP_S)

@@ -99,6 +99,7 @@ class NodeConfig:
         reserve_bytes: how much of the disk is kept free of records (LOG-24).
         scrub_bytes_per_second: how fast the node checks its log in the background (LOG-26); 0 checks nothing.
         scrub_interval_ms: time from one check of the whole log to the next one.
+        metrics_listener: where it serves its metrics and its health over HTTP; None serves none.
         rack: its rack, or availability zone: clients of the same rack may prefer it to others; None if it has none.
         records_strict: refuse records and transactions on which a Java node's reader would exit.
         warnings: for the operator, one sentence each.
@@ -157,10 +158,9 @@ class NodeConfig:
     )
     delete_retention_ms: int = _key("delete.retention.ms", _long_milliseconds, defaults.DELETE_RETENTION_MS)
     reserve_bytes: int = _key("raft.reserve.bytes", _long_bytes, defaults.RESERVE_BYTES)
-    scrub_bytes_per_second: int = _key(
-        "raft.scrub.bytes.per.second", _long_milliseconds, defaults.SCRUB_BYTES_PER_SECOND
-    )
+    scrub_bytes_per_second: int = _key("raft.scrub.bytes.per.second", _long_or_zero, defaults.SCRUB_BYTES_PER_SECOND)
     scrub_interval_ms: int = _key("raft.scrub.interval.ms", _long_milliseconds, defaults.SCRUB_INTERVAL_MS)
+    metrics_listener: Endpoint | None = _key("metrics.listeners", values.http_listener, None)
     rack: str | None = _key("broker.rack", _text, None)
     topic_name: str = _key("raft.topic.name", values.topic_name, "__cluster_metadata")
     topic_id: Uuid = _key("raft.topic.id", values.uuid, Uuid("AAAAAAAAAAAAAAAAAAAAAQ"))

@@ -46,6 +46,7 @@ from raft.core.messages import (
     VoteRequest,
 )
 from raft.core.moves import become_resigned, settle_election
+from raft.core.parking import WaitingCounts
 from raft.core.read_index import on_read_index
 from raft.core.requesting import send_requests
 from raft.core.responses import on_failure, on_response
@@ -58,6 +59,7 @@ from raft.core.transactions import on_producer_init, on_transaction_end
 from raft.errors import LocalProtocolError
 from raft.transactions import ProducerState, ProducerStateImage, TransactionTable
 from raft.types import ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
+from raft.writers import WriterTable
 
 _ClientRequest = (
     AppendRequested | AppendsRequested | ProducerInitRequested | TransactionEndRequested | ReadIndexRequested
@@ -255,6 +257,11 @@ class RaftCore:
         return self._state.config.node_id
 
     @property
+    def is_voter(self) -> bool:
+        """Whether this node is one of the voters."""
+        return self._state.config.is_voter
+
+    @property
     def role(self) -> Role:
         """The present role."""
         return self._state.role
@@ -303,6 +310,17 @@ class RaftCore:
         """
         state = self._state
         return state.stable_bytes.total if read_committed else state.committed_bytes.total
+
+    @property
+    def waiting(self) -> WaitingCounts:
+        """How many requests wait for records, for their commit, or for the confirmation of the leader."""
+        state = self._state
+        return WaitingCounts(fetches=len(state.parked), appends=len(state.appends), reads=len(state.reads))
+
+    @property
+    def writers(self) -> WriterTable:
+        """The writers of the log, uncommitted ones too."""
+        return self._state.writers
 
     @property
     def appended_bytes(self) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from raft.core.messages import ClientFetchRequest, FetchRequest
 from raft.transactions import TransactionalProducer
@@ -51,6 +51,14 @@ class PendingRead:
     read_round: int
     deadline_ms: int
     then: PendingAppend | None = None
+
+
+class WaitingCounts(NamedTuple):
+    """How many requests of each kind wait."""
+
+    fetches: int
+    appends: int
+    reads: int
 
 
 Request = TypeVar("Request", ParkedFetch, PendingAppend, PendingRead)

@@ -17,12 +17,13 @@ from raft.errors import ConfigError, QuorumUnavailableError, StorageError
 from raft.local.layout import Layout
 from raft.local.listening import LOOPBACK, ListenAddress
 from raft.local.lock import lock_patiently
+from raft.local.ports import free_ports
 from raft.local.voter import VoterProcess
 from raft.local.voter_properties import check_properties, voter_properties
 from raft.local.watch import Watch
 from raft.storage.disk import make_private_folder
 from raft.storage.files import DirectoryLock
-from raft.types import NodeId
+from raft.types import Endpoint, NodeId
 
 _logger = logging.getLogger(__name__)
 
@@ -46,12 +47,23 @@ class LocalQuorum:
         layout: of the quorum.
         voters: not started yet.
         lock: of the data directory; `stop` releases it.
+        metrics_endpoints: where the voters serve their metrics; empty if they do not.
+
+    Attributes:
+        metrics_endpoints: see there.
     """
 
-    def __init__(self, layout: Layout, voters: Iterable[VoterProcess], lock: DirectoryLock) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        voters: Iterable[VoterProcess],
+        lock: DirectoryLock,
+        metrics_endpoints: Mapping[NodeId, Endpoint],
+    ) -> None:
         self._layout = layout
         self._voters = tuple(voters)
         self._lock = lock
+        self.metrics_endpoints = metrics_endpoints
         self._watch = Watch(self._voters)
         # A reentrant lock: a signal may interrupt `stop`, and the same thread may call it again.
         self._stopping = threading.RLock()
@@ -65,6 +77,7 @@ class LocalQuorum:
         base_port: int | None = None,
         settings: Mapping[str, str | int] | None = None,
         listen: ListenAddress = LOOPBACK,
+        metrics: bool = False,
     ) -> Self:
         """Start all voters, and return when they have a leader.
 
@@ -75,6 +88,7 @@ class LocalQuorum:
             settings: more properties of the nodes.
             listen: the address on which they listen for clients. There is no authentication: every client that reaches
                 it can read and write.
+            metrics: whether the voters serve their metrics, on free ports of loopback: see `metrics_endpoints`.
 
         Raises:
             ConfigError: another process uses the directory for 10 s and longer; it has another number of voters; a
@@ -90,7 +104,8 @@ class LocalQuorum:
             lock = lock_patiently(_made(data_dir))
             undo.callback(lock.release)
             layout = Layout.of(data_dir.resolve(), voters=voters, base_port=base_port, listen=listen)
-            quorum = cls(layout, _voters_of(layout, settings or {}), lock)
+            endpoints = _free_endpoints(layout) if metrics else {}
+            quorum = cls(layout, _voters_of(layout, settings or {}, endpoints), lock, endpoints)
             for node_id in layout.ports:
                 # Voters of a parent that was killed just now may not have exited yet.
                 lock_patiently(layout.log_dir(node_id)).release()
@@ -185,12 +200,21 @@ class LocalQuorum:
             return str(error)
 
 
-def _voters_of(layout: Layout, settings: Mapping[str, str | int]) -> list[VoterProcess]:
+def _free_endpoints(layout: Layout) -> dict[NodeId, Endpoint]:
+    """Return an endpoint of loopback for each voter, at which nothing listens."""
+    taken = {*layout.ports.values(), *layout.voter_ports.values()}
+    found = [port for port in free_ports(len(layout.ports) + len(taken)) if port not in taken]
+    return {node_id: Endpoint(LOOPBACK.bind, port) for node_id, port in zip(layout.ports, found, strict=False)}
+
+
+def _voters_of(
+    layout: Layout, settings: Mapping[str, str | int], metrics_endpoints: Mapping[NodeId, Endpoint]
+) -> list[VoterProcess]:
     """Return the voters, not started yet, and log the warnings about their settings once."""
     voters: list[VoterProcess] = []
     warnings: set[str] = set()
     for node_id in layout.ports:
-        properties = voter_properties(layout, node_id, settings)
+        properties = voter_properties(layout, node_id, settings, metrics=metrics_endpoints.get(node_id))
         warnings.update(check_properties(properties))
         voters.append(VoterProcess(node_id, layout.folder(node_id), properties))
     for warning in sorted(warnings):

@@ -9,16 +9,20 @@ from raft.errors import ConfigError
 from raft.local.layout import Layout
 from raft.types import Endpoint, NodeId
 
+METRICS_KEY = "metrics.listeners"
 _OTHER_NAMES_OF_LOG_DIRS = frozenset(["log.dir", "metadata.log.dir"])
 
 
-def voter_properties(layout: Layout, node_id: NodeId, settings: Mapping[str, str | int]) -> dict[str, str]:
+def voter_properties(
+    layout: Layout, node_id: NodeId, settings: Mapping[str, str | int], *, metrics: Endpoint | None = None
+) -> dict[str, str]:
     """Return the properties of a voter.
 
     Args:
         layout: of the quorum.
         node_id: of the voter.
         settings: of the user, for all voters.
+        metrics: where the voter serves its metrics; None for nowhere.
 
     Raises:
         ConfigError: a setting is one that the quorum sets for each voter.
@@ -35,8 +39,12 @@ def voter_properties(layout: Layout, node_id: NodeId, settings: Mapping[str, str
         "log.dirs": str(layout.log_dir(node_id)),
     }
     for key, value in settings.items():
+        if key == METRICS_KEY:
+            raise ConfigError(f"{key}={value}: expected metrics=True instead, which chooses a port for each voter")
         if key in own or key in _OTHER_NAMES_OF_LOG_DIRS:
             raise ConfigError(f"{key}={value}: expected other settings; a local quorum sets this one for each voter")
+    if metrics is not None:
+        own[METRICS_KEY] = f"HTTP://{metrics}"
     advertised = {"advertised.listeners": f"CLIENT://{layout.endpoints[node_id]}"}
     return own | advertised | {key: str(value) for key, value in settings.items()}
 

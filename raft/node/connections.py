@@ -14,6 +14,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 
+from raft.node.drop_cause import DropCause
 from raft.node.inbound import InboundConnection
 from raft.node.large_frames import LargeFrames
 from raft.runtime.fault_log import FaultLog
@@ -35,6 +36,9 @@ class Connections:
         large_frames: drops connections that send a large frame too slowly.
         responses: while a read waits for its memory, connections that read too slowly are dropped.
         now_ms: returns the time of a monotonic clock, in milliseconds.
+
+    Attributes:
+        dropped: how many connections the node has dropped, by cause.
     """
 
     def __init__(
@@ -56,12 +60,17 @@ class Connections:
         self._silent: dict[InboundConnection, None] = {}
         """Connections that had sent no request when they were last checked, the oldest first."""
         self._by_address: Counter[str] = Counter()
+        self.dropped: Counter[DropCause] = Counter()
         self._closings = FaultLog(_logger, now_ms, level=logging.INFO)
         self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
         self._is_closed = False
 
     def __len__(self) -> int:
         return len(self._open)
+
+    def open_by_kind(self) -> Counter[tuple[str, bool]]:
+        """Return how many connections are open, by the name of the listener and whether a voter has opened it."""
+        return Counter((connection.caller.listener.name, connection.is_peer) for connection in self._open)
 
     def start(self) -> None:
         """Begin to drop idle and slow connections."""
@@ -86,10 +95,16 @@ class Connections:
         if self._is_closed:
             connection.drop()
         elif self._by_address[address] > self._max_connections_per_ip:
-            connection.drop(f"its address has more than max.connections.per.ip={self._max_connections_per_ip}")
+            connection.drop(
+                f"its address has more than max.connections.per.ip={self._max_connections_per_ip}",
+                DropCause.MAX_CONNECTIONS_PER_IP,
+            )
         elif len(self._open) >= self._max_connections:
             idle = self._idle_for_longest() or connection
-            idle.drop(f"the node has more than max.connections={self._max_connections}, and it was idle for longest")
+            idle.drop(
+                f"the node has more than max.connections={self._max_connections}, and it was idle for longest",
+                DropCause.MAX_CONNECTIONS,
+            )
         self._open.add(connection)
         self._silent[connection] = None
 
@@ -102,6 +117,7 @@ class Connections:
         if not self._by_address[address]:
             del self._by_address[address]
         if reason is not None:
+            self.dropped[connection.drop_cause] += 1
             self._closings.report(
                 "dropped a connection: %s", reason, latest=f"address={address} listener={connection.caller.listener}"
             )

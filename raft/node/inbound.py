@@ -17,6 +17,7 @@ from typing import Protocol, cast
 
 from raft.codec import Message
 from raft.errors import DecodeError, ErrorCode, LocalProtocolError
+from raft.node.drop_cause import DropCause
 from raft.node.large_frames import SMALL_FRAME_BYTES, LargeFrames
 from raft.node.request_budget import RequestBudget
 from raft.node.request_frames import MAX_REQUEST_BYTES, check_size, is_append, is_fetch
@@ -99,6 +100,7 @@ class InboundConnection(asyncio.Protocol):
         caller: the other side.
         is_peer: whether the node has accepted a request in the name of a voter from it.
         has_spoken: whether a complete request was received.
+        drop_cause: why the node has dropped it, if it has.
         last_progress_s: when the last request was received, the last response was sent, or the other side last resumed
             reading.
     """
@@ -117,6 +119,7 @@ class InboundConnection(asyncio.Protocol):
         self._is_write_paused = False
         self._is_closed = False
         self._drop_reason: str | None = None
+        self.drop_cause = DropCause.INVALID_REQUEST
         self.caller = make_caller("")
         self.is_peer = False
         self.has_spoken = False
@@ -201,7 +204,7 @@ class InboundConnection(asyncio.Protocol):
                 )
             except LocalProtocolError as error:
                 _logger.error("cannot send %s to %s: %s", type(response).__name__, self.caller, error)
-                self.drop(ErrorCode.UNKNOWN_SERVER_ERROR.name)
+                self.drop(ErrorCode.UNKNOWN_SERVER_ERROR.name, DropCause.ERROR)
                 return
         self._fill(slot)
 
@@ -214,16 +217,16 @@ class InboundConnection(asyncio.Protocol):
         idle_s = self._loop.time() - self.last_progress_s
         is_stalled = self._is_write_paused or (self._frames.has_partial_frame and self._is_reading)
         if is_stalled and idle_s > STALLED_S:
-            self.drop(f"no progress within {STALLED_S:g} s")
+            self.drop(f"no progress within {STALLED_S:g} s", DropCause.SLOW)
         elif not self.has_spoken and idle_s > SILENT_S and self._is_reading:
-            self.drop(f"no request within {SILENT_S:g} s")
+            self.drop(f"no request within {SILENT_S:g} s", DropCause.IDLE)
         elif not self._queue and idle_s > max_idle_s:
-            self.drop("idle")
+            self.drop("idle", DropCause.IDLE)
 
     def drop_if_slow(self) -> None:
         """Drop the connection if it reads its responses too slowly. Called while other responses wait for memory."""
         if self._queue.is_slow(self._loop.time()):
-            self.drop("reads its responses too slowly while others wait")
+            self.drop("reads its responses too slowly while others wait", DropCause.SLOW)
 
     def resume(self) -> None:
         """Resume reading, unless the connection has another reason to wait. See `Source.resume`."""
@@ -231,7 +234,7 @@ class InboundConnection(asyncio.Protocol):
 
     def drop_as_slow(self) -> None:
         """Drop the connection: its frame is received too slowly while others wait. See `Source.drop_as_slow`."""
-        self.drop("sends a large request too slowly while others wait")
+        self.drop("sends a large request too slowly while others wait", DropCause.SLOW)
 
     def close(self) -> None:
         """Send the responses that can be sent, then close the connection."""
@@ -239,14 +242,16 @@ class InboundConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
-    def drop(self, reason: str | None = None) -> None:
+    def drop(self, reason: str | None = None, cause: DropCause = DropCause.INVALID_REQUEST) -> None:
         """Close the connection at once.
 
         Args:
             reason: the reason to log; None logs nothing.
+            cause: for the count of dropped connections.
         """
         self._is_closed = True
-        self._drop_reason = self._drop_reason or reason
+        if self._drop_reason is None:
+            self._drop_reason, self.drop_cause = reason, cause
         if self._transport is not None:
             self._transport.abort()
 
@@ -257,7 +262,7 @@ class InboundConnection(asyncio.Protocol):
             error: the error, which is logged with its traceback.
         """
         _logger.error("cannot handle a request: address=%s", self.caller, exc_info=error)
-        self.drop(f"its request failed: {type(error).__name__}")
+        self.drop(f"its request failed: {type(error).__name__}", DropCause.ERROR)
 
     # Internal
 
@@ -331,7 +336,10 @@ class InboundConnection(asyncio.Protocol):
             slot.pieces = response_pieces(self._service.unsupported(), 0, correlation_id=request.correlation_id)
             self._fill(slot)
         else:
-            self.drop(f"unsupported request: api_key={request.api_key} version={request.version}")
+            self.drop(
+                f"unsupported request: api_key={request.api_key} version={request.version}",
+                DropCause.UNSUPPORTED_REQUEST,
+            )
 
     def _fill(self, slot: Slot) -> None:
         """Send the responses that have no other before them; those of one turn of the event loop in one write."""

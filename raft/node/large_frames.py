@@ -74,6 +74,16 @@ class LargeFrames:
         self._total_bytes = 0
 
     @property
+    def limit_bytes(self) -> int:
+        """The limit."""
+        return self._limit_bytes
+
+    @property
+    def taken_bytes(self) -> int:
+        """How many bytes of large frames are received."""
+        return self._total_bytes
+
+    @property
     def is_exhausted(self) -> bool:
         """Whether more than the limit is received."""
         return self._total_bytes > self._limit_bytes

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import random
 import secrets
+from functools import partial
 from types import TracebackType
 
 from raft.config import ClientListener, NodeConfig
@@ -14,14 +15,17 @@ from raft.core.config import HIGH_WATERMARK_LINGER_MS
 from raft.core.events import Event, ShutdownRequested
 from raft.core.log_view import LogView
 from raft.core.voter_set import VoterSet
+from raft.metrics.figures import Budget, Monitored, NodeFigures
 from raft.node.admission_thread import AdmissionThread
 from raft.node.connections import Connections
 from raft.node.disk_threads import DiskThreads
+from raft.node.drop_cause import DropCause
 from raft.node.inbound import InboundConnection, Service
 from raft.node.large_frames import LargeFrames
 from raft.node.leader_relay import LeaderRelay
 from raft.node.listener import Listener
 from raft.node.loop_scheduler import LoopScheduler
+from raft.node.monitoring_of import monitoring_of
 from raft.node.peer_network import PeerNetwork
 from raft.node.request_budget import RequestBudget
 from raft.node.snapshot_process import SnapshotProcess
@@ -31,6 +35,7 @@ from raft.runtime.admissions import Admissions
 from raft.runtime.caller import Caller
 from raft.runtime.engine import Engine
 from raft.runtime.fault_log import FaultLog
+from raft.runtime.meter import NO_METER
 from raft.runtime.replica_disk import ReplicaDisk
 from raft.runtime.requests.context import Context
 from raft.runtime.requests.describe_quorum import METADATA_TOPIC
@@ -79,6 +84,7 @@ class Node:
         self._disk_threads = DiskThreads(self._scheduler)
         self._listeners: list[Listener] = []
         self._relay = LeaderRelay()
+        self._monitoring = monitoring_of(config, self._scheduler)
         self._voter_addresses = VoterAddresses(config.voters) if config.verify_voter_addresses else None
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -106,6 +112,9 @@ class Node:
             self._directory.close()
             raise
         try:
+            if self._monitoring is not None:
+                self._monitoring.start(Monitored(core=self.core, disk=self._context.disk, figures=self._figures))
+                await loop.run_in_executor(None, self._monitoring.listen)
             await self._listen()
             self._engine.start()
             self._space_keeper.start()
@@ -151,6 +160,9 @@ class Node:
         self._space_keeper.stop()
         self._snapshot_keeper.stop()
         self._scrubber.stop()
+        if self._monitoring is not None:
+            self._monitoring.stop()
+            await asyncio.get_running_loop().run_in_executor(None, self._monitoring.close)
         for listener in self._listeners:
             await listener.close()
         await self._snapshot_process.close()
@@ -177,8 +189,9 @@ class Node:
             refuses_controllers=config.node_id in config.voters and config.topic_name == METADATA_TOPIC,
             submit=self._submit,
         )
-        disk = ReplicaDisk(self._directory, self._disk_threads)
-        self._engine = Engine(core, disk, self._network, self._scheduler, ended=self._on_ended)
+        meter = NO_METER if self._monitoring is None else self._monitoring.meter
+        disk = ReplicaDisk(self._directory, self._disk_threads, meter=meter)
+        self._engine = Engine(core, disk, self._network, self._scheduler, ended=self._on_ended, meter=meter)
         self._snapshot_process = SnapshotProcess(
             config.log_dir,
             self._directory.partition,
@@ -193,7 +206,7 @@ class Node:
             self._scheduler,
             Retention.of(config),
             self._space_keeper,
-            self._snapshot_process,
+            self._snapshot_process if self._monitoring is None else self._monitoring.timed(self._snapshot_process),
             FaultLog(_logger, self._scheduler.now_ms),
         )
         self._scrubber = Scrubber(
@@ -216,6 +229,7 @@ class Node:
             voter_addresses=self._voter_addresses,
             draw=secrets.randbelow,
         )
+        self._requests = RequestBudget(config.queued_max_request_bytes)
         self._large_frames = LargeFrames(config.queued_max_request_bytes, asyncio.get_running_loop().time)
         self._connections = Connections(
             max_connections=config.max_connections,
@@ -230,12 +244,13 @@ class Node:
         """Open the sockets, the voters' listener last: no voter connects to a node that cannot start."""
         config = self.config
         default_bytes = max(_MAX_FRAME_BYTES, config.message_max_bytes + _FRAME_SLACK_BYTES)
+        begin = partial(handle, self._context)
         service = Service(
             max_frame_bytes=config.socket_request_max_bytes or default_bytes,
-            requests=RequestBudget(config.queued_max_request_bytes),
+            requests=self._requests,
             large_frames=self._large_frames,
             responses=self._context.responses,
-            handle=lambda caller, request, respond: handle(self._context, caller, request, respond),
+            handle=begin if self._monitoring is None else self._monitoring.measured(begin),
             unsupported=unsupported_api_versions,
             registry=self._connections,
         )
@@ -305,6 +320,18 @@ class Node:
             known_committed=directory.committed_offset,
             newest_snapshot=directory.snapshots.newest(),
             draw=random.SystemRandom().randrange,
+        )
+
+    def _figures(self) -> NodeFigures:
+        return NodeFigures(
+            connections=self._connections.open_by_kind(),
+            outbound_connections=len(self._network),
+            dropped_connections={cause.value: self._connections.dropped[cause] for cause in DropCause},
+            requests=Budget.of(self._requests),
+            responses=Budget.of(self._context.responses),
+            large_frames=Budget.of(self._large_frames),
+            free_bytes=self._space_keeper.free_bytes,
+            scrub=self._scrubber.progress,
         )
 
     def _submit(self, event: Event) -> None:

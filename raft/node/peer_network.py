@@ -58,6 +58,10 @@ class PeerNetwork:
         self._connections: dict[_Lane, OutboundConnection] = {}
         self._connecting: dict[OutboundConnection, asyncio.Task[None]] = {}
 
+    def __len__(self) -> int:
+        """Return how many connections there are, those that are being opened included."""
+        return sum(not connection.is_closed for connection in self._connections.values())
+
     def send(self, request: SendRequest) -> None:
         """Send a request. It fails if no connection can be opened."""
         lane = _Lane(request.node_id, request.endpoint, is_for_records(request.request))

@@ -18,6 +18,16 @@ class RequestBudget:
         self._waiting: list[Callable[[], None]] = []
 
     @property
+    def limit_bytes(self) -> int:
+        """The limit."""
+        return self._limit_bytes
+
+    @property
+    def taken_bytes(self) -> int:
+        """How many bytes are counted now."""
+        return self._taken_bytes
+
+    @property
     def is_exhausted(self) -> bool:
         """Whether no Produce request may begin. It is so while a connection waits, so that none overtakes it."""
         return bool(self._waiting) or self._taken_bytes > self._limit_bytes

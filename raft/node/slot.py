@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from raft.codec import Message
+from raft.node.drop_cause import DropCause
 from raft.runtime.response_budget import Permit
 from raft.wire.headers import RequestHeader
 
@@ -19,7 +20,7 @@ class Connection(Protocol):
         """Take the response to the slot's request."""
         ...
 
-    def drop(self, reason: str | None = None) -> None:
+    def drop(self, reason: str | None = None, cause: DropCause = ...) -> None:
         """Close the connection at once."""
         ...
 
@@ -71,7 +72,7 @@ class Slot:
     def hang_up(self, reason: str) -> None:
         """See `Respond.hang_up`."""
         if self._connection is not None:
-            self._connection.drop(reason)
+            self._connection.drop(reason, DropCause.WRONG_ADDRESS)
 
     def fail(self, error: Exception) -> None:
         """See `Respond.fail`."""

@@ -45,6 +45,7 @@ from raft.records.split import split_batches
 from raft.runtime.advice import explain
 from raft.runtime.disk import Disk, DiskListener
 from raft.runtime.fault_log import FaultLog
+from raft.runtime.meter import NO_METER, Meter
 from raft.runtime.network import Network
 from raft.runtime.scheduler import Scheduler, Timer
 from raft.types import Batch
@@ -76,6 +77,7 @@ class Engine:
         network: sends requests to other nodes, and submits responses and failures to this engine.
         scheduler: runs the engine.
         ended: called once when the node has to stop: with None after a shutdown, with the error otherwise.
+        meter: measures what happens.
     """
 
     def __init__(
@@ -86,12 +88,14 @@ class Engine:
         scheduler: Scheduler,
         *,
         ended: Callable[[Exception | None], None],
+        meter: Meter = NO_METER,
     ) -> None:
         self.core = core
         self._disk = disk
         self._network = network
         self._scheduler = scheduler
         self._ended = ended
+        self._meter = meter
         self._events: deque[Event] = deque()
         self._effects: deque[Effect] = deque()
         self._waiting: dict[int, OnResponse] = {}
@@ -155,7 +159,9 @@ class Engine:
             self._end(error)
 
     def _handle(self, event: Event) -> None:
-        self._effects.extend(self.core.handle(event, self._scheduler.now_ms()))
+        effects = self.core.handle(event, self._scheduler.now_ms())
+        self._meter.handled(event, effects, self.core)
+        self._effects.extend(effects)
         self._disk.note_committed(self.core.durable_high_watermark)
 
     def _set_timer(self) -> None:

@@ -11,6 +11,7 @@ from raft.runtime.checkpoint_pace import CheckpointPace
 from raft.runtime.disk import DiskListener
 from raft.runtime.flusher import Flusher
 from raft.runtime.job_queue import JobQueue
+from raft.runtime.meter import NO_METER, Meter
 from raft.runtime.piecewise_read import PiecewiseRead
 from raft.runtime.piecewise_search import PiecewiseSearch
 from raft.storage.directory import ReplicaDirectory
@@ -59,6 +60,7 @@ class ReplicaDisk:
         directory: an open directory, to which nothing else writes. Its owner closes it after `stop`.
         workers: do the jobs and the flushes.
         checkpoint_interval_s: minimum time between two writes of the checkpoints, in seconds.
+        meter: measures the flushes.
     """
 
     def __init__(
@@ -67,12 +69,13 @@ class ReplicaDisk:
         workers: DiskWorkers,
         *,
         checkpoint_interval_s: float = _CHECKPOINT_INTERVAL_S,
+        meter: Meter = NO_METER,
     ) -> None:
         self._directory = directory
         self._workers = workers
         self._jobs = JobQueue(post=workers.post, failed=self._failed, wake=workers.job_waits)
         self._flusher = Flusher(
-            flush=directory.flush,
+            flush=meter.timing(directory.flush),
             write_checkpoints=directory.write_checkpoints,
             pace=CheckpointPace(checkpoint_interval_s),
         )

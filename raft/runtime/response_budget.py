@@ -28,6 +28,16 @@ class ResponseBudget:
         self._waiting: deque[Permit] = deque()
 
     @property
+    def limit_bytes(self) -> int:
+        """The limit."""
+        return self._limit_bytes
+
+    @property
+    def taken_bytes(self) -> int:
+        """How many bytes responses hold now."""
+        return self._taken_bytes
+
+    @property
     def is_awaited(self) -> bool:
         """Whether a read waits until other responses are released."""
         return bool(self._waiting)

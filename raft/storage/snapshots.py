@@ -82,6 +82,10 @@ class SnapshotFolder:
         finally:
             file.close()
 
+    def path_of(self, snapshot: OffsetAndEpoch) -> str:
+        """Return the path of a snapshot's file, for the operator and for tools."""
+        return self._files.path_of(self.name_of(snapshot))
+
     def serve(self, snapshot: OffsetAndEpoch) -> File | None:
         """Return the file of a whole snapshot, to be read by a replica piece by piece; None if there is none.
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from raft.errors import ErrorCode
 from raft.types import FIRST_KEYED_PRODUCER_ID, BatchHeader, Offset, WriteCommit
@@ -83,6 +84,20 @@ class _Undo:
     forgotten: list[tuple[int, History]] = field(default_factory=list)
 
 
+class WriterCounts(NamedTuple):
+    """How many writers of each kind are remembered.
+
+    Fields:
+        producers: idempotent and transactional producers of Kafka's protocol.
+        one_off_writers: writes that have one version only, such as plain batch writes.
+        streams: writers of several versions, such as streaming queries.
+    """
+
+    producers: int
+    one_off_writers: int
+    streams: int
+
+
 class WriterTable:
     """The last writes of each writer, newest last, with what is needed to undo the uncommitted ones.
 
@@ -113,6 +128,13 @@ class WriterTable:
         self._streams: _Kind = OrderedDict()
         self._committed = Offset(0)
         self._undo: deque[_Undo] = deque()
+
+    @property
+    def counts(self) -> WriterCounts:
+        """How many writers are remembered, uncommitted ones too."""
+        return WriterCounts(
+            producers=len(self._producers), one_off_writers=len(self._one_off), streams=len(self._streams)
+        )
 
     def judge(self, header: BatchHeader) -> Verdict:
         """Decide whether a client's batch is new, repeated or refused."""

@@ -11,6 +11,7 @@ import psutil
 
 from raft.client import Client, ClientSettings
 from tests.hostile.scene import Scene
+from tests.metrics.scraped import port_of_metrics, with_metrics
 from tests.node.harness.properties import quorum_properties, with_client_listeners
 from tests.processes.node_quorum import NodeQuorum
 
@@ -57,6 +58,7 @@ class Quorum(NodeQuorum):
         return Scene(
             client_ports={node_id: node.client_endpoint.port for node_id, node in self.nodes.items()},
             voter_ports={node_id: node.endpoint.port for node_id, node in self.nodes.items()},
+            metrics_ports={node_id: port_of_metrics(node.properties) for node_id, node in self.nodes.items()},
             leader_id=leader_id,
             leader_epoch=leader_epoch,
         )
@@ -81,17 +83,12 @@ class Quorum(NodeQuorum):
 
 def running_quorum(folder: Path) -> Quorum:
     """Start three nodes with Kafka's default timeouts; their directories and output are in `folder`."""
-    configurations = with_client_listeners(
-        quorum_properties(
-            folder,
-            3,
-            {
-                "queued.max.request.bytes": str(QUEUED_MAX_REQUEST_BYTES),
-                "max.connections": str(MAX_CONNECTIONS),
-                "transaction.max.timeout.ms": str(LONGEST_TRANSACTION_MS),
-            },
-        )
-    )
+    settings = {
+        "queued.max.request.bytes": str(QUEUED_MAX_REQUEST_BYTES),
+        "max.connections": str(MAX_CONNECTIONS),
+        "transaction.max.timeout.ms": str(LONGEST_TRANSACTION_MS),
+    }
+    configurations = with_metrics(with_client_listeners(quorum_properties(folder, 3, settings)))
     return Quorum(folder, configurations).start()
 
 

@@ -17,12 +17,14 @@ class Scene:
     Fields:
         client_ports: the ports of the listeners for clients, by node id.
         voter_ports: the ports of the listeners for voters, by node id.
+        metrics_ports: the ports of the listeners for metrics, by node id.
         leader_id: the leader when the attack begins.
         leader_epoch: its epoch.
     """
 
     client_ports: Mapping[int, int]
     voter_ports: Mapping[int, int]
+    metrics_ports: Mapping[int, int]
     leader_id: int
     leader_epoch: int
 
@@ -35,6 +37,11 @@ class Scene:
     def voter_endpoints(self) -> tuple[Endpoint, ...]:
         """The listeners for voters."""
         return tuple(Endpoint(HOST, port) for port in self.voter_ports.values())
+
+    @property
+    def metrics_endpoints(self) -> tuple[Endpoint, ...]:
+        """The listeners for metrics."""
+        return tuple(Endpoint(HOST, port) for port in self.metrics_ports.values())
 
     @property
     def leader(self) -> Endpoint:
@@ -52,6 +59,7 @@ class Scene:
             {
                 "client_ports": dict(self.client_ports),
                 "voter_ports": dict(self.voter_ports),
+                "metrics_ports": dict(self.metrics_ports),
                 "leader_id": self.leader_id,
                 "leader_epoch": self.leader_epoch,
             }
@@ -64,6 +72,7 @@ class Scene:
         return cls(
             client_ports={int(node_id): port for node_id, port in read["client_ports"].items()},
             voter_ports={int(node_id): port for node_id, port in read["voter_ports"].items()},
+            metrics_ports={int(node_id): port for node_id, port in read["metrics_ports"].items()},
             leader_id=read["leader_id"],
             leader_epoch=read["leader_epoch"],
         )

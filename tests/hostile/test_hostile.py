@@ -109,7 +109,13 @@ def test_verdict_names_times_that_are_too_long() -> None:
 
 
 def test_scene_and_tally_survive_conversion_to_json() -> None:
-    scene = Scene(client_ports={1: 10, 2: 20}, voter_ports={1: 11, 2: 21}, leader_id=2, leader_epoch=5)
+    scene = Scene(
+        client_ports={1: 10, 2: 20},
+        voter_ports={1: 11, 2: 21},
+        metrics_ports={1: 12, 2: 22},
+        leader_id=2,
+        leader_epoch=5,
+    )
 
     assert Scene.from_json(scene.to_json()) == scene
     assert Tally.from_json(FINE.tally.to_json()) == FINE.tally

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
@@ -132,10 +130,3 @@ def test_registry_refuses_the_metrics_of_a_second_monitor() -> None:
 
     with pytest.raises(ValueError, match="Duplicated timeseries"):
         QueryMonitor().register_metrics(registry)
-
-
-def test_metrics_name_the_extra_to_install_when_prometheus_client_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "prometheus_client", None)
-
-    with pytest.raises(ImportError, match=r"pip install 'kraft-spark\[metrics\]'"):
-        QueryMonitor().register_metrics()

@@ -7,6 +7,7 @@ import signal
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.request import urlopen
 from xml.etree import ElementTree
 
 import psutil
@@ -59,6 +60,17 @@ def test_quorum_keeps_its_voters_running_and_its_data_over_a_restart(spark: Spar
         assert quorum.cluster_id == cluster_id
         with client_of(quorum) as client:
             assert [record.value for record in read_all(client)] == [b"kept"]
+
+
+def test_voters_serve_metrics_where_the_service_says(spark: SparkSession, tmp_path: Path) -> None:
+    with QuorumService.start(spark, voters=1, data_dir=tmp_path, settings=QUICK, metrics=True) as quorum:
+        (url,) = quorum.metrics_urls.values()
+        scraped = urlopen(url, timeout=10).read().decode()
+
+        with pytest.raises(ConfigError, match="metrics=True"):
+            QuorumService.start(spark, voters=1, data_dir=tmp_path, settings=QUICK)
+
+    assert "kafka_server_raft_metrics_current_leader 1.0" in scraped
 
 
 def test_second_start_on_a_directory_gives_the_quorum_that_runs(

@@ -9,6 +9,7 @@ from typing import cast
 import pytest
 
 from raft.node.connections import Connections
+from raft.node.drop_cause import DropCause
 from raft.node.inbound import InboundConnection
 from raft.node.large_frames import LargeFrames
 from raft.runtime.caller import Caller
@@ -31,8 +32,11 @@ class Stub:
     is_closing: bool = False
     caller: Caller = field(default=CALLER)
 
-    def drop(self, reason: str | None = None) -> None:
+    drop_cause: DropCause = DropCause.INVALID_REQUEST
+
+    def drop(self, reason: str | None = None, cause: DropCause = DropCause.INVALID_REQUEST) -> None:
         self.is_closing = True
+        self.drop_cause = cause
 
 
 def registry(most: int) -> Connections:

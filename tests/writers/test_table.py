@@ -225,3 +225,12 @@ def test_producer_that_was_given_back_is_again_the_one_that_has_not_written_for_
 
     assert table.judge(produced(1, by=1)) == GAP
     assert table.judge(produced(1, by=2)) == Accepted()
+
+
+def test_table_counts_its_writers_by_kind() -> None:
+    table = WriterTable()
+
+    for header in (produced(0), keyed(0), keyed(1)):
+        table.appended(header)
+
+    assert table.counts == (1, 0, 1), "the writer of version 1 is the one of version 0"

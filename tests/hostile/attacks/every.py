@@ -20,6 +20,7 @@ from tests.hostile.attacks.lists import LongLists
 from tests.hostile.attacks.noise import MutatedRecordings, OtherProtocols, RandomBytes, RepeatedSession
 from tests.hostile.attacks.readers import TimeSearches, UnreadFetches, UnreadObserverFetches
 from tests.hostile.attacks.reads import AbsurdPlans, LinearizableReads
+from tests.hostile.attacks.scrapes import EndlessScrapes, ManyScrapes, SlowScrapes
 from tests.hostile.attacks.small_requests import RelayedRequests, UnknownObservers
 from tests.hostile.attacks.transactions import (
     AbortedTransactions,
@@ -67,6 +68,9 @@ ATTACKS: Mapping[str, type[Attack]] = {
         RepeatedSession,
         RandomBytes,
         OtherProtocols,
+        ManyScrapes,
+        SlowScrapes,
+        EndlessScrapes,
     )
 }
 """Every kind of attack by its name."""

@@ -1,0 +1,78 @@
+"""What is read from a node when it is scraped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from raft.core import RaftCore
+from raft.runtime.disk import Disk
+from raft.storage.scrub import ScrubProgress
+
+
+class CountsBytes(Protocol):
+    """Counts the bytes of what it bounds."""
+
+    @property
+    def taken_bytes(self) -> int:
+        """How many there are now."""
+        ...
+
+    @property
+    def limit_bytes(self) -> int:
+        """How many there may be."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """Memory that is bounded, in bytes."""
+
+    used_bytes: int
+    limit_bytes: int
+
+    @classmethod
+    def of(cls, counter: CountsBytes) -> Budget:
+        """Return what a counter says now."""
+        return cls(used_bytes=counter.taken_bytes, limit_bytes=counter.limit_bytes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeFigures:
+    """The figures of a node that are not in its core.
+
+    Fields:
+        connections: how many are open, by the name of the listener and whether a voter has opened it.
+        outbound_connections: how many this node has opened to other nodes.
+        dropped_connections: how many the node has closed since its start, by cause.
+        requests: memory of appends without a response.
+        responses: memory of responses to fetches.
+        large_frames: the received part of large frames.
+        free_bytes: of the disk; None before the first measurement.
+        scrub: how far the check of the log is.
+    """
+
+    connections: Mapping[tuple[str, bool], int]
+    outbound_connections: int
+    dropped_connections: Mapping[str, int]
+    requests: Budget
+    responses: Budget
+    large_frames: Budget
+    free_bytes: int | None
+    scrub: ScrubProgress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Monitored:
+    """The parts of a node whose state is served.
+
+    Fields:
+        core: to be read only.
+        disk: of the replica.
+        figures: returns the rest; called on the event loop.
+    """
+
+    core: RaftCore
+    disk: Disk
+    figures: Callable[[], NodeFigures]
