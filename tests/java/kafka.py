@@ -14,6 +14,8 @@ from tests.processes.server import Server
 
 SMALL_JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dfile.encoding=UTF-8")
 
+_SNAPSHOTTING_RAFT_SERVER = Path(__file__).parent / "programs" / "SnapshottingRaftServer.java"
+
 
 class MainClass(StrEnum):
     """The programs by their main classes; beside each is the script of Kafka that starts it."""
@@ -84,6 +86,7 @@ class Kafka:
         *,
         records_per_s: int,
         record_bytes: int = 256,
+        snapshot_records: int | None = None,
         log_level: str = "info",
         jvm: Sequence[str] = SMALL_JVM,
     ) -> NodeProcess:
@@ -94,6 +97,7 @@ class Kafka:
             folder: see `NodeProcess`.
             records_per_s: how many it writes, if it can.
             record_bytes: the size of each.
+            snapshot_records: it writes a snapshot after so many records, and cuts its log; None for no snapshots.
             log_level: the lowest level that it logs.
             jvm: options of its JVM.
         """
@@ -104,11 +108,14 @@ class Kafka:
             "--throughput": str(records_per_s),
             "--record-size": str(record_bytes),
         }
+        if snapshot_records is not None:
+            arguments["--snapshot-records"] = str(snapshot_records)
         words = [word for pair in arguments.items() for word in pair]
-        command = self._command(MainClass.RAFT_SERVER, *words, log_level=log_level, jvm=jvm)
+        program = MainClass.RAFT_SERVER if snapshot_records is None else str(_SNAPSHOTTING_RAFT_SERVER)
+        command = self._command(program, *words, log_level=log_level, jvm=jvm)
         return NodeProcess(properties, folder, command=command)
 
-    def _command(self, main_class: MainClass, *arguments: str, log_level: str, jvm: Sequence[str]) -> list[str]:
+    def _command(self, main_class: str, *arguments: str, log_level: str, jvm: Sequence[str]) -> list[str]:
         return [
             "java",
             *jvm,

@@ -22,6 +22,7 @@ def produce(
     records: Iterable[Record],
     settings: Mapping[str, object],
     *,
+    topic: str = TOPIC,
     before_each: Callable[[int], None] = lambda _: None,
 ) -> list[Record]:
     """Write records; return them with the offsets that were reported, in the order of the reports.
@@ -30,6 +31,7 @@ def produce(
         servers: some nodes of the quorum.
         records: what to write.
         settings: of the producer.
+        topic: its name.
         before_each: called with the number of each record before it is produced.
 
     Raises:
@@ -50,7 +52,7 @@ def produce(
     for at, record in enumerate(records):
         before_each(at)
         producer.produce(
-            TOPIC,
+            topic,
             key=record.key,
             value=record.value,
             headers=list(record.headers),
