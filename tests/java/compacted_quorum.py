@@ -23,7 +23,10 @@ SMALL_SNAPSHOTS = {
 """A snapshot after each 20 KB, and a log that is cut at 30 KB."""
 
 KEYS = 40
+LARGE_STATE_KEYS = 1500
+_LARGE_STATE_STEP = 100
 _CUT_S = 30
+_QUIET_S = 3.0
 
 
 class CompactedQuorum(NodeQuorum):
@@ -55,6 +58,11 @@ class CompactedQuorum(NodeQuorum):
             at = self._rounds
             self._rounds += 1
             self.write(client, _round(at))
+
+    def write_large_state(self, client: Client) -> None:
+        """Write so many keys that the state does not fit into one batch; the rounds do not write them again."""
+        for first in range(0, LARGE_STATE_KEYS, _LARGE_STATE_STEP):
+            self.write(client, large_state(range(first, first + _LARGE_STATE_STEP)))
 
     def write(self, client: Client, records: Iterable[Record]) -> None:
         """Append a batch."""
@@ -112,7 +120,12 @@ class CompactedQuorum(NodeQuorum):
         return sorted(path.name for path in self.nodes[node_id].partition.iterdir())
 
 
-_QUIET_S = 3.0
+def large_state(numbers: Iterable[int]) -> list[Record]:
+    """Return records of some keys of the large state."""
+    stamp = time.time_ns() // 1_000_000
+    return [
+        Record(key=b"state-%04d" % at, value=b"%d at %d, " % (at, stamp) * 10, timestamp_ms=stamp) for at in numbers
+    ]
 
 
 def _round(at: int) -> list[Record]:

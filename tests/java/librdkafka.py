@@ -65,13 +65,20 @@ def produce(
     return delivered
 
 
-def consume(servers: str, start_offset: int | None, settings: Mapping[str, object]) -> list[Record]:
+def consume(
+    servers: str,
+    start_offset: int | None,
+    settings: Mapping[str, object],
+    *,
+    before_each: Callable[[int], None] = lambda _: None,
+) -> list[Record]:
     """Read everything from an offset to the end.
 
     Args:
         servers: some nodes of the quorum.
         start_offset: None for the beginning.
         settings: of the consumer.
+        before_each: called with the number of each record before it is read.
     """
     consumer = Consumer(
         {
@@ -87,6 +94,7 @@ def consume(servers: str, start_offset: int | None, settings: Mapping[str, objec
         consumer.assign([TopicPartition(TOPIC, PARTITION, start)])
         records: list[Record] = []
         while True:
+            before_each(len(records))
             message = consumer.poll(_LONGEST_S)
             assert message is not None, f"no record within {_LONGEST_S} s, after {len(records)} records"
             error = message.error()
