@@ -21,6 +21,7 @@ from tests.hostile.attacks.noise import MutatedRecordings, OtherProtocols, Rando
 from tests.hostile.attacks.readers import TimeSearches, UnreadFetches, UnreadObserverFetches
 from tests.hostile.attacks.reads import AbsurdPlans, LinearizableReads
 from tests.hostile.attacks.small_requests import RelayedRequests, UnknownObservers
+from tests.hostile.attacks.snapshots import AbsurdSnapshots, SnapshotDownloads, UnreadSnapshots
 from tests.hostile.attacks.transactions import (
     AbortedTransactions,
     AbsurdTransactionalIds,
@@ -53,6 +54,9 @@ ATTACKS: Mapping[str, type[Attack]] = {
         CraftedBatches,
         UnknownObservers,
         RelayedRequests,
+        SnapshotDownloads,
+        UnreadSnapshots,
+        AbsurdSnapshots,
         ForgedVoters,
         AbsurdTransactionalIds,
         NewTransactionalIds,
