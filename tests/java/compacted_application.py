@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame
 
@@ -40,7 +41,7 @@ class Printed:
             self.end = int(line) if line.isdigit() else None
 
 
-def in_order(rows: DataFrame) -> list[dict[str, object]]:
+def in_order(rows: DataFrame) -> list[dict[str, Any]]:
     """Return rows as they are read."""
     return [json.loads(row.row) for row in rows.selectExpr(ROW).collect()]
 
