@@ -20,7 +20,7 @@ SMALL_SNAPSHOTS = {
     "metadata.max.retention.bytes": "30000",
     "min.cleanable.dirty.ratio": "0.1",
 }
-"""A snapshot after each 20 KB, and a log that is cut at 30 KB."""
+"""A snapshot after each 20 KB, and a log that begins later when it is larger than 30 KB."""
 
 KEYS = 40
 LARGE_STATE_KEYS = 1500
@@ -80,7 +80,7 @@ class CompactedQuorum(NodeQuorum):
             start = self.log_start(self.leader_id())
             return start if start > beyond else None
 
-        return eventually(look, f"the leader's log is cut behind {beyond}", within_s=_CUT_S, every_s=0.1)
+        return eventually(look, f"the leader's log begins behind {beyond}", within_s=_CUT_S, every_s=0.1)
 
     def log_start(self, node_id: int) -> Offset:
         """Return where a node's log begins."""
