@@ -72,6 +72,7 @@ sim: $(READY) ## Replay one run of the simulator and print its log: make sim SEE
 
 soak: $(READY) ## Real nodes under faults and attack, random bytes, simulated runs: make soak MINUTES=10 INPUTS=1000000 SEEDS=1000-1999
 	$(BIN)/python -m tests.soak --minutes $(MINUTES) --seed $(SEED)
+	$(BIN)/python -m tests.soak --minutes $(MINUTES) --seed $(SEED) --compact
 	$(BIN)/python -m tests.fire --faults 4 --seed $(SEED)
 	$(BIN)/python -m tests.hostile --seconds 20 --seed $(SEED)
 	$(BIN)/python -m tests.fuzz --inputs $(INPUTS) --seed $(SEED)

@@ -56,11 +56,6 @@ class LogView:
         return self.start_offset if self._first_offset is None else Offset(0)
 
     @property
-    def first_offset(self) -> Offset:
-        """Offset of the first record that a client reads; in an empty log, of the next record."""
-        return self.start_offset if self._first_offset is None else self._first_offset
-
-    @property
     def last_epoch(self) -> Epoch:
         """Epoch of the last record, 0 for an empty log (GEN-13). An epoch without records does not count."""
         return self.epoch_at(self.end_offset)

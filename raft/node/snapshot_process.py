@@ -52,9 +52,13 @@ class SnapshotProcess:
             await self._task
 
     async def _run(self, request: MakingRequest, done: Callable[[str | None], None]) -> None:
-        process = await asyncio.create_subprocess_exec(
-            *_COMMAND, str(self._root), stdin=PIPE, stdout=DEVNULL, stderr=PIPE
-        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *_COMMAND, str(self._root), stdin=PIPE, stdout=DEVNULL, stderr=PIPE
+            )
+        except OSError as error:
+            done(f"cannot start {_COMMAND[0]}: {error.strerror or error}")
+            return
         assert process.stdin is not None, "it is a pipe"
         assert process.stderr is not None, "it is a pipe"
         try:

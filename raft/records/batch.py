@@ -116,6 +116,10 @@ def build_sparse_batch(
     epoch: Epoch,
     compression: Compression = Compression.NONE,
     delete_horizon_ms: int | None = None,
+    producer_id: int | None = None,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    is_control: bool = False,
 ) -> bytes:
     """Return a batch with these records at their own offsets, which may have gaps.
 
@@ -126,6 +130,10 @@ def build_sparse_batch(
         epoch: leader epoch.
         compression: codec for the records.
         delete_horizon_ms: when the tombstones among them may be removed (KIP-534); None for no such time.
+        producer_id: see `build_batch`.
+        producer_epoch: -1 for none.
+        base_sequence: -1 for none.
+        is_control: whether the records are control records.
 
     Source: Kafka MemoryRecords.filterTo.
     """
@@ -138,11 +146,14 @@ def build_sparse_batch(
         compress(compression, section),
         base_offset=base_offset,
         epoch=epoch,
-        attributes=compression | (0 if delete_horizon_ms is None else DELETE_HORIZON),
+        attributes=compression | (0 if delete_horizon_ms is None else DELETE_HORIZON) | (CONTROL if is_control else 0),
         last_offset_delta=last_offset - base_offset,
         base_timestamp_ms=base_timestamp_ms,
         max_timestamp_ms=max(record.timestamp_ms for record in records),
         record_count=len(records),
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
     )
 
 

@@ -2,15 +2,16 @@
 
 The base sequence of the header's batch is the number of batches of state that follow it; -1 in a snapshot of Kafka.
 
-An empty batch has the fields of a batch header and no record, as Kafka's log cleaner leaves one for the last sequence
-number of a producer:
+The fields of a batch header hold the state. Epochs and written batches are control batches of types that Kafka's nodes
+skip, because they exit at a batch without records. An open transaction is an empty batch: those are refused in a quorum
+with Kafka's nodes (`raft.records.strict`).
 
-    an epoch          base offset: its first offset; leader epoch: its number
+    an epoch          LEADER_CHANGE without a leader; base offset: its first offset; leader epoch: its number
+    a written batch   SNAPSHOT_HEADER; base offset, producer id, producer epoch, base sequence: its own; last offset
+                      delta: the number of its records minus one, for the commit of a multipart write that of all its
+                      parts; timestamps: log time when it was appended
     an open           base offset: its first offset; last offset delta: up to its last one so far; producer id and
     transaction       epoch; the transactional bit. It was ended behind the snapshot.
-    a written batch   base offset, producer id, producer epoch, base sequence: its own; last offset delta: the number of
-                      its records minus one, for the commit of a multipart write that of all its parts; timestamps: log
-                      time when it was appended
 
 A commit of a multipart write whose markers lie behind the snapshot is a WRITE_COMMIT control batch with these parts.
 
@@ -24,8 +25,8 @@ from collections.abc import Iterable
 
 from raft.codec import encode
 from raft.errors import DecodeError
-from raft.records.batch import build_batch, build_empty_batch
-from raft.records.control import leaders_control_batch
+from raft.records.batch import build_batch, build_empty_batch, build_sparse_batch
+from raft.records.control import leader_change_batch, leaders_control_batch
 from raft.records.control_key import write_control_key
 from raft.records.control_messages import SnapshotFooterRecord, SnapshotHeaderRecord
 from raft.records.record import Record
@@ -42,6 +43,7 @@ from raft.types import (
     ControlType,
     Epoch,
     EpochStart,
+    NodeId,
     Offset,
     OffsetAndEpoch,
     TransactionalId,
@@ -55,6 +57,7 @@ _VERSION = 0
 NO_STATE = -1
 """The base sequence of the header of a snapshot of Kafka."""
 
+_NO_LEADER = NodeId(-1)
 _FIRST_LOG_TIME_MS = 0
 """The first log time after a snapshot: before every timestamp, because each written batch has its own in the file."""
 
@@ -62,25 +65,23 @@ _FIRST_LOG_TIME_MS = 0
 def state_batches(state: SnapshotSummary) -> list[bytes]:
     """Return the batches before the records, the header first."""
     writers, transactions, epoch = state.producers.writers, state.producers.transactions, state.end.epoch
-    batches = [
-        build_empty_batch(base_offset=start.start_offset, last_offset_delta=0, epoch=start.epoch)
-        for start in state.epochs
-    ]
+    batches = [_epoch_batch(start) for start in state.epochs]
     for producer_id, history in writers.histories.items():
         batches += [_written_batch(producer_id, written, writers.first_log_time_ms, epoch) for written in history]
     batches += [_open_transaction_batch(transaction, epoch) for transaction in transactions.transactions]
     batches += [_commit_batch(commit, epoch) for commit in transactions.commits]
     batches += [_transactional_id_batch(producer, epoch) for producer in transactions.producers]
-    header = SnapshotHeaderRecord(version=_VERSION, last_contained_log_timestamp=writers.log_time_ms)
-    value = encode(header, _VERSION)
-    kind = ControlType.SNAPSHOT_HEADER
-    return [_control_batch(kind, value, epoch, writers.log_time_ms, state_count=len(batches)), *batches]
+    header = build_batch(
+        [_header_record(writers.log_time_ms)], epoch=epoch, base_sequence=len(batches), is_control=True
+    )
+    return [header, *batches]
 
 
 def footer_batch(epoch: Epoch) -> bytes:
     """Return the last batch of a snapshot of this epoch."""
-    footer = SnapshotFooterRecord(version=_VERSION)
-    return _control_batch(ControlType.SNAPSHOT_FOOTER, encode(footer, _VERSION), epoch, NO_LOG_TIME_MS)
+    value = encode(SnapshotFooterRecord(version=_VERSION), _VERSION)
+    record = Record(key=write_control_key(ControlType.SNAPSHOT_FOOTER), value=value, timestamp_ms=NO_LOG_TIME_MS)
+    return build_batch([record], epoch=epoch, is_control=True)
 
 
 def read_state(
@@ -125,23 +126,35 @@ def read_state(
     )
 
 
-def _control_batch(
-    kind: ControlType, value: bytes, epoch: Epoch, timestamp_ms: int, *, state_count: int = NO_STATE
-) -> bytes:
-    record = Record(key=write_control_key(kind), value=value, timestamp_ms=timestamp_ms)
-    return build_batch([record], epoch=epoch, base_sequence=state_count, is_control=True)
+def _header_record(log_time_ms: int, offset: Offset = Offset(0)) -> Record:
+    value = encode(SnapshotHeaderRecord(version=_VERSION, last_contained_log_timestamp=log_time_ms), _VERSION)
+    key = write_control_key(ControlType.SNAPSHOT_HEADER)
+    return Record(key=key, value=value, timestamp_ms=log_time_ms, offset=offset)
+
+
+def _epoch_batch(start: EpochStart) -> bytes:
+    return leader_change_batch(
+        base_offset=start.start_offset,
+        epoch=start.epoch,
+        leader_id=_NO_LEADER,
+        voters=(),
+        granting_voters=(),
+        timestamp_ms=NO_LOG_TIME_MS,
+    )
 
 
 def _written_batch(producer_id: int, written: Written, first_log_time_ms: int, epoch: Epoch) -> bytes:
-    return build_empty_batch(
+    # The age of a write before the first timestamp is unknown; it counts as written at that time.
+    log_time_ms = max(written.log_time_ms, first_log_time_ms)
+    return build_sparse_batch(
+        [_header_record(log_time_ms, written.base_offset)],
         base_offset=written.base_offset,
-        last_offset_delta=written.record_count - 1,
+        last_offset=Offset(written.base_offset + written.record_count - 1),
         epoch=epoch,
-        # The age of a write before the first timestamp is unknown; it counts as written at that time.
-        timestamp_ms=max(written.log_time_ms, first_log_time_ms),
         producer_id=producer_id,
         producer_epoch=written.epoch,
         base_sequence=written.sequence,
+        is_control=True,
     )
 
 

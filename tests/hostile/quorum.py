@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from pathlib import Path
 import psutil
 
 from raft.client import Client, ClientSettings
-from tests.hostile.scene import Scene
+from tests.hostile.scene import SNAPSHOT, SNAPSHOT_BYTES, Scene
 from tests.metrics.scraped import port_of_metrics, with_metrics
 from tests.node.harness.properties import quorum_properties, with_client_listeners
 from tests.processes.node_quorum import NodeQuorum
@@ -74,6 +75,14 @@ class Quorum(NodeQuorum):
             role_changes=sum(len(_ROLE_CHANGE.findall(output)) for output in outputs.values()),
             logged_bytes={node_id: len(output) for node_id, output in outputs.items()},
         )
+
+    def put_snapshots(self) -> None:
+        """Put a large snapshot into the directory of each node, which serves every file with such a name."""
+        for node in self.nodes.values():
+            name = f"{SNAPSHOT.end_offset:020d}-{SNAPSHOT.epoch:010d}.checkpoint"
+            with (node.partition / name).open("wb") as file:
+                for _ in range(SNAPSHOT_BYTES >> 20):
+                    file.write(os.urandom(1 << 20))
 
     def complaints(self) -> Iterator[str]:
         """Say which nodes do not run, and which errors the nodes have logged."""

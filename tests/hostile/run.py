@@ -58,6 +58,7 @@ def run(plan: Plan, folder: Path) -> Outcome:
     """
     with running_quorum(folder) as quorum:
         _fill(quorum)
+        quorum.put_snapshots()
         appenders = Appenders(quorum.honest_client, count=plan.clients, value_bytes=_VALUE_BYTES)
         outcome = _phases(plan, quorum, appenders)
         wrong: list[str] = []

@@ -7,7 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from raft.types import Endpoint
+from raft.wire.messages.fetch_snapshot import SnapshotId
 from tests.node.harness.properties import HOST
+
+SNAPSHOT = SnapshotId(end_offset=1, epoch=1)
+"""A snapshot that all nodes have."""
+
+SNAPSHOT_BYTES = 64 << 20
+"""Its size: more than the memory that all responses together may take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

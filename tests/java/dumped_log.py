@@ -1,10 +1,12 @@
-"""What `kafka-dump-log` prints of a segment, as values.
+"""What `kafka-dump-log` prints of a segment or a snapshot, as values.
 
     Dumping /.../00000000000000000000.log
     Log starting offset: 0
     baseOffset: 0 lastOffset: 0 count: 1 ... compresscodec: none crc: 3792181308 isvalid: true
     | offset: 0 CreateTime: 1795265095909 keySize: 4 valueSize: 34 sequence: -1 headerKeys: [] LeaderChange: {...}
     | offset: 1 CreateTime: 1795265356213 keySize: 2 valueSize: 3 sequence: 0 headerKeys: [a,b] key: k0 payload: abc
+
+The second line of a snapshot is "Snapshot end offset: 2018, epoch: 1".
 
 Batches and control records become what `kraft dump-log --json` prints. Data records keep Kafka's names, and have `key`
 and `payload` only if those are printed.
@@ -36,24 +38,24 @@ _BATCH_NUMBERS = (
 _RECORD = re.compile(
     r"\| offset: (\d+) CreateTime: (-?\d+) keySize: (-?\d+) valueSize: (-?\d+) sequence: -?\d+ headerKeys: \[([^\]]*)\]"
 )
-_CONTROL = re.compile(r" ([A-Z]\w+): (\{.*\})")
+_CONTROL = re.compile(r" ([A-Z]\w+):? (\{.*\})")
 
 
 def read_dumps(text: str) -> list[list[Row]]:
-    """Read the dumps of several segments, one after the other; see `read_dump`."""
+    """Read the dumps of several files, one after the other; see `read_dump`."""
     starts = [match.start() for match in re.finditer(r"^Dumping ", text, re.MULTILINE)]
     return [read_dump(text[start:end]) for start, end in pairwise([*starts, len(text)])]
 
 
 def read_dump(text: str) -> list[Row]:
-    """Read the batches of one segment, each followed by its records if they are printed.
+    """Read the batches of one segment or snapshot, each followed by its records if they are printed.
 
     Raises:
         AssertionError: a batch is not valid, or a line reports something else, such as invalid bytes at the end.
     """
     file_line, start_line, *lines = text.removesuffix("\n").split("\n")
     assert file_line.startswith("Dumping "), file_line
-    assert start_line.startswith("Log starting offset: "), start_line
+    assert start_line.startswith(("Log starting offset: ", "Snapshot end offset: ")), start_line
     return [_record(line) if line.startswith("| ") else _batch(line) for line in lines]
 
 

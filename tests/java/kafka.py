@@ -10,9 +10,12 @@ from pathlib import Path
 from tests.node.harness.properties import Properties
 from tests.processes.finished import Finished, run_to_end
 from tests.processes.node_process import NodeProcess
+from tests.processes.piped_process import PipedProcess
 from tests.processes.server import Server
 
 SMALL_JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dfile.encoding=UTF-8")
+
+_SNAPSHOTTING_RAFT_SERVER = Path(__file__).parent / "programs" / "SnapshottingRaftServer.java"
 
 
 class MainClass(StrEnum):
@@ -60,8 +63,11 @@ class Kafka:
         Raises:
             AssertionError: its exit code is not 0.
         """
-        command = ["java", *SMALL_JVM, *_logging("warn"), "-cp", f"{self._jars}/*", str(source), *arguments]
-        return run_to_end(source.name, command, within_s=within_s).require_success()
+        return run_to_end(source.name, self._source_command(source, *arguments), within_s=within_s).require_success()
+
+    def start_source(self, source: Path, *arguments: str) -> PipedProcess:
+        """Start a program of one Java file, with Kafka's clients."""
+        return PipedProcess(source.name, self._source_command(source, *arguments))
 
     def server(
         self, config_file: Path, *, log_file: Path, log_level: str = "info", jvm: Sequence[str] = SMALL_JVM
@@ -84,6 +90,7 @@ class Kafka:
         *,
         records_per_s: int,
         record_bytes: int = 256,
+        snapshot_records: int | None = None,
         log_level: str = "info",
         jvm: Sequence[str] = SMALL_JVM,
     ) -> NodeProcess:
@@ -94,6 +101,7 @@ class Kafka:
             folder: see `NodeProcess`.
             records_per_s: how many it writes, if it can.
             record_bytes: the size of each.
+            snapshot_records: it writes a snapshot after so many records, and cuts its log; None for no snapshots.
             log_level: the lowest level that it logs.
             jvm: options of its JVM.
         """
@@ -104,11 +112,17 @@ class Kafka:
             "--throughput": str(records_per_s),
             "--record-size": str(record_bytes),
         }
+        if snapshot_records is not None:
+            arguments["--snapshot-records"] = str(snapshot_records)
         words = [word for pair in arguments.items() for word in pair]
-        command = self._command(MainClass.RAFT_SERVER, *words, log_level=log_level, jvm=jvm)
+        program = MainClass.RAFT_SERVER if snapshot_records is None else str(_SNAPSHOTTING_RAFT_SERVER)
+        command = self._command(program, *words, log_level=log_level, jvm=jvm)
         return NodeProcess(properties, folder, command=command)
 
-    def _command(self, main_class: MainClass, *arguments: str, log_level: str, jvm: Sequence[str]) -> list[str]:
+    def _source_command(self, source: Path, *arguments: str) -> list[str]:
+        return ["java", *SMALL_JVM, *_logging("warn"), "-cp", f"{self._jars}/*", str(source), *arguments]
+
+    def _command(self, main_class: str, *arguments: str, log_level: str, jvm: Sequence[str]) -> list[str]:
         return [
             "java",
             *jvm,

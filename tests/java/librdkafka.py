@@ -22,6 +22,7 @@ def produce(
     records: Iterable[Record],
     settings: Mapping[str, object],
     *,
+    topic: str = TOPIC,
     before_each: Callable[[int], None] = lambda _: None,
 ) -> list[Record]:
     """Write records; return them with the offsets that were reported, in the order of the reports.
@@ -30,6 +31,7 @@ def produce(
         servers: some nodes of the quorum.
         records: what to write.
         settings: of the producer.
+        topic: its name.
         before_each: called with the number of each record before it is produced.
 
     Raises:
@@ -50,7 +52,7 @@ def produce(
     for at, record in enumerate(records):
         before_each(at)
         producer.produce(
-            TOPIC,
+            topic,
             key=record.key,
             value=record.value,
             headers=list(record.headers),
@@ -63,13 +65,20 @@ def produce(
     return delivered
 
 
-def consume(servers: str, start_offset: int | None, settings: Mapping[str, object]) -> list[Record]:
+def consume(
+    servers: str,
+    start_offset: int | None,
+    settings: Mapping[str, object],
+    *,
+    before_each: Callable[[int], None] = lambda _: None,
+) -> list[Record]:
     """Read everything from an offset to the end.
 
     Args:
         servers: some nodes of the quorum.
         start_offset: None for the beginning.
         settings: of the consumer.
+        before_each: called with the number of each record before it is read.
     """
     consumer = Consumer(
         {
@@ -85,6 +94,7 @@ def consume(servers: str, start_offset: int | None, settings: Mapping[str, objec
         consumer.assign([TopicPartition(TOPIC, PARTITION, start)])
         records: list[Record] = []
         while True:
+            before_each(len(records))
             message = consumer.poll(_LONGEST_S)
             assert message is not None, f"no record within {_LONGEST_S} s, after {len(records)} records"
             error = message.error()

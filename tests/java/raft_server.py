@@ -9,10 +9,11 @@ from raft.local.ports import free_ports
 from raft.types import Endpoint
 from tests.node.harness.properties import HOST, Advertise, Properties, controller_properties, quorum_properties
 
+TOPIC_NAME = "__raft_performance_test"
 TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAg"
 
 _SETTINGS = {
-    "raft.topic.name": "__raft_performance_test",
+    "raft.topic.name": TOPIC_NAME,
     "raft.topic.id": TOPIC_ID,
     "raft.records.strict": "true",
     "listener.security.protocol.map": "CONTROLLER:PLAINTEXT",

@@ -22,7 +22,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 MOST_OFFSETS_A_BATCH = 40
 
-_ROW = """to_json(named_struct(
+ROW = """to_json(named_struct(
     'key', hex(key), 'value', hex(value), 'offset', offset, 'timestamp', unix_millis(timestamp),
     'headers', transform(headers, header -> array(header.key, hex(header.value)))
 ), map('ignoreNullFields', 'false')) AS row"""
@@ -92,7 +92,7 @@ def copy(name: str, rows: DataFrame) -> DataFrame:
 
 def tell(name: str, rows: DataFrame, batches: int = 0) -> None:
     """Print what was read."""
-    read = [json.loads(row.row) for row in rows.selectExpr(_ROW).collect()]
+    read = [json.loads(row.row) for row in rows.selectExpr(ROW).collect()]
     print(json.dumps({"name": name, "rows": read, "batches": batches}), flush=True)
 
 

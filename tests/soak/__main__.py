@@ -1,7 +1,9 @@
 """Three real nodes under faults, with many clients, whose histories are checked.
 
     python -m tests.soak --minutes 10 --seed 7
+    python -m tests.soak --minutes 10 --seed 7 --compact
 
+With `--compact` the nodes make snapshots and cut their logs all the time, and the state at the end is checked.
 It prints a line for each fault, and figures of the run at the end. If a value was lost or doubled, or another invariant
 does not hold, it prints which, keeps the logs and the output of the nodes, and exits with code 1.
 """
@@ -15,7 +17,8 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from tests.soak.run import Plan, run
+from tests.soak.compacted_run import CompactedOutcome, run_compacted
+from tests.soak.run import Outcome, Plan, run
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -23,7 +26,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     folder = Path(tempfile.mkdtemp(prefix="soak-"))
     plan = Plan(seed=options.seed, duration_s=60 * options.minutes, writers=options.clients)
-    outcome = run(plan, folder, partial(print, flush=True))
+    outcome: Outcome | CompactedOutcome
+    tell = partial(print, flush=True)
+    outcome = run_compacted(plan, folder, tell) if options.compact else run(plan, folder, tell)
     print(outcome.figures)
     print(outcome.verdict)
     if outcome.verdict.is_fine:
@@ -31,6 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     print(
         f"again: python -m tests.soak --minutes {options.minutes:g} --seed {options.seed} --clients {options.clients}"
+        f"{' --compact' if options.compact else ''}"
     )
     print(f"the logs and the output of the nodes, the faults and the history are in {folder}")
     return 1
@@ -41,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--minutes", type=float, default=10, help="how long faults are injected (10)")
     parser.add_argument("--seed", type=int, default=1, help="decides which faults come in which order (1)")
     parser.add_argument("--clients", type=int, default=10, help="how many clients write (10)")
+    parser.add_argument("--compact", action="store_true", help="compact the log, and check its state")
     return parser
 
 

@@ -89,14 +89,20 @@ class Quorum(NodeQuorum):
 
 
 @contextmanager
-def running_quorum(folder: Path) -> Iterator[Quorum]:
-    """Run three nodes during the block; their directories and output are in `folder`."""
+def running_quorum(folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Quorum]:
+    """Run three nodes during the block.
+
+    Args:
+        folder: has their directories and output.
+        settings: further keys of their configurations.
+    """
     with Network() as network:
-        settings = SHORT_TIMEOUTS | {
+        chosen = SHORT_TIMEOUTS | {
             "controller.quorum.fetch.timeout.ms": str(FETCH_TIMEOUT_MS),
             "metadata.log.segment.bytes": str(_SEGMENT_BYTES),
             "transaction.max.timeout.ms": str(LONGEST_TRANSACTION_MS),
+            **(settings or {}),
         }
-        configurations = quorum_properties(folder, 3, settings, advertise=network.open)
+        configurations = quorum_properties(folder, 3, chosen, advertise=network.open)
         with Quorum(network, folder, configurations).start() as quorum:
             yield quorum

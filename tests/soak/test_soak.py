@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from raft.types import Offset
 from tests.processes.endings import left_behind
 from tests.soak import __main__ as command
+from tests.soak.compacted_run import CompactedFigures, CompactedOutcome, run_compacted
 from tests.soak.faults import FAULTS
 from tests.soak.figures import Figures
 from tests.soak.run import Outcome, Plan, run
@@ -54,6 +56,21 @@ def test_quorum_of_processes_loses_nothing_under_every_kind_of_fault(tmp_path: P
     assert not left_behind(tmp_path)
 
 
+@pytest.mark.rule("TEST-4", "SNAPSHOT-1", "SNAPSHOT-3", "SNAPSHOT-4", "READ-7")
+def test_quorum_that_compacts_keeps_its_state_under_every_kind_of_fault(tmp_path: Path) -> None:
+    faults: list[str] = []
+
+    outcome = run_compacted(replace(SHORT, writers=4), tmp_path, faults.append)
+
+    assert outcome.verdict.is_fine, "\n".join([*faults, str(outcome.verdict), f"files: {tmp_path}"])
+    assert outcome.figures.faults == dict.fromkeys(FAULTS, 1)
+    assert outcome.figures.acknowledged >= 1000
+    assert outcome.figures.snapshots >= 3
+    assert outcome.figures.cuts >= 3
+    assert outcome.figures.whole_reads > 2
+    assert not left_behind(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("verdict", "exit_code"),
     [
@@ -87,6 +104,39 @@ def test_command_prints_figures_and_verdict_and_keeps_the_files_of_a_run_that_fa
         assert "A is lost\n" in said
         assert "again: python -m tests.soak --minutes 0.5 --seed 3" in said
         folder.rmdir()
+
+
+def test_command_says_that_the_run_compacts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figures = CompactedFigures(
+        leader_changes=3,
+        acknowledged=400,
+        unknown=5,
+        snapshots=9,
+        cuts=8,
+        whole_reads=7,
+        keys=60,
+        log_bytes=1234,
+        faults={"all killed": 2},
+    )
+    verdict = Verdict(lost=[], doubled=[], broken=["a key is lost"])
+    outcome = CompactedOutcome(figures=figures, verdict=verdict)
+    folders: list[Path] = []
+
+    def pretend(_plan: Plan, folder: Path, _tell: Callable[[str], None]) -> CompactedOutcome:
+        folders.append(folder)
+        return outcome
+
+    monkeypatch.setattr(command, "run_compacted", pretend)
+
+    assert command.main(["--minutes", "0.5", "--compact"]) == 1
+
+    said = capsys.readouterr().out
+    assert "         9  snapshots made, 8 cuts\n" in said
+    assert "a key is lost\n" in said
+    assert "again: python -m tests.soak --minutes 0.5 --seed 1 --clients 10 --compact" in said
+    folders[0].rmdir()
 
 
 def test_history_is_saved_as_a_line_for_each_append_transaction_and_read(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def _is_ours(context: Context, message: FetchSnapshotRequest) -> bool:
 
 
 class _FetchSnapshot:
-    """One request."""
+    """One request. As with Fetch, what voters read does not count against the budget of responses."""
 
     def __init__(
         self,
@@ -54,6 +54,7 @@ class _FetchSnapshot:
         self._respond = respond
         self._request = request
         self._permit: Permit | None = None
+        self._is_reading = False
         self._is_forgotten = False
 
     def submit(self) -> None:
@@ -63,9 +64,10 @@ class _FetchSnapshot:
         self._context.engine.submit(RequestReceived(request_id=request_id, request=self._request))
 
     def _forget(self, request_id: int) -> None:
+        """Drop the request: the replica has disconnected. A read that was ordered keeps its permit until it is done."""
         self._is_forgotten = True
         self._context.engine.abandon(request_id)
-        if self._permit is not None:
+        if self._permit is not None and not self._is_reading:
             self._context.responses.release(self._permit)
 
     def _on_response(self, effect: SendResponse) -> None:
@@ -80,10 +82,25 @@ class _FetchSnapshot:
             return
         request = self._request
         max_bytes = min(max(request.max_bytes, 1), self._context.config.fetch_snapshot_max_bytes)
+        if request.replica.node_id in self._context.config.voters:
+            self._read(request, response, max_bytes)
+        else:
+            budget = self._context.responses
+            self._permit = budget.ask(max_bytes, lambda: self._read(request, response, max_bytes))
+
+    def _read(self, request: CoreRequest, response: CoreResponse, max_bytes: int) -> None:
+        """Read the piece.
+
+        Args:
+            request: names it.
+            response: what the core responds.
+            max_bytes: largest size of the piece.
+        """
+        self._is_reading = True
 
         def read(directory: ReplicaDirectory) -> tuple[CoreResponse, ErrorCode]:
-            file = directory.snapshots.serve(request.snapshot)
-            if file is None or not request.snapshot.offset:
+            file = directory.snapshots.serve(request.snapshot) if request.snapshot.offset else None
+            if file is None:
                 return response, ErrorCode.SNAPSHOT_NOT_FOUND
             if not 0 <= request.position < file.size_bytes:
                 return response, ErrorCode.POSITION_OUT_OF_RANGE
@@ -93,7 +110,7 @@ class _FetchSnapshot:
         def on_read(result: tuple[CoreResponse, ErrorCode]) -> None:
             self._send(*result)
 
-        self._permit = self._context.responses.ask(max_bytes, lambda: self._context.disk.look(read, on_read))
+        self._context.disk.look(read, on_read)
 
     def _send(self, response: CoreResponse, error: ErrorCode) -> None:
         if self._is_forgotten:

@@ -143,7 +143,9 @@ def _offset_finder(
         return known(error=error)
     view = context.engine.core.log
     if requested.timestamp in (EARLIEST_TIMESTAMP, _EARLIEST_LOCAL):
-        return known(offset=view.first_offset, epoch=view.epoch_at(Offset(view.first_offset + 1)))
+        # As in a compacted topic of Kafka's, it does not move when the first records are compacted away: Spark's source
+        # for Kafka reports lost data when it does.
+        return known(offset=view.readable_from, epoch=view.epoch_at(Offset(view.readable_from + 1)))
     end_offset = context.engine.core.last_stable_offset if read_committed else context.high_watermark
     if end_offset is None:
         # A lower offset than that of the leader before would move "latest" backwards (CLIENT-4).

@@ -22,6 +22,7 @@ from tests.hostile.attacks.readers import TimeSearches, UnreadFetches, UnreadObs
 from tests.hostile.attacks.reads import AbsurdPlans, LinearizableReads
 from tests.hostile.attacks.scrapes import EndlessScrapes, ManyScrapes, SlowScrapes
 from tests.hostile.attacks.small_requests import RelayedRequests, UnknownObservers
+from tests.hostile.attacks.snapshots import AbsurdSnapshots, SnapshotDownloads, UnreadSnapshots
 from tests.hostile.attacks.transactions import (
     AbortedTransactions,
     AbsurdTransactionalIds,
@@ -54,6 +55,9 @@ ATTACKS: Mapping[str, type[Attack]] = {
         CraftedBatches,
         UnknownObservers,
         RelayedRequests,
+        SnapshotDownloads,
+        UnreadSnapshots,
+        AbsurdSnapshots,
         ForgedVoters,
         AbsurdTransactionalIds,
         NewTransactionalIds,

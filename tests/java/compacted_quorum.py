@@ -1,0 +1,143 @@
+"""A quorum of ours that makes snapshots and cuts its log, and what has to be left of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from raft.client import Client
+from raft.records.batch import build_batch
+from raft.records.record import Record
+from raft.types import Offset
+from tests.node.harness.properties import Properties, quorum_properties
+from tests.node.harness.waiting import eventually
+from tests.processes.node_quorum import NodeQuorum
+
+SMALL_SNAPSHOTS = {
+    "metadata.log.max.record.bytes.between.snapshots": "20000",
+    "metadata.max.retention.bytes": "30000",
+    "min.cleanable.dirty.ratio": "0.1",
+}
+"""A snapshot after each 20 KB, and a log that begins later when it is larger than 30 KB."""
+
+KEYS = 40
+LARGE_STATE_KEYS = 1500
+_LARGE_STATE_STEP = 100
+_CUT_S = 30
+_QUIET_S = 3.0
+
+
+class CompactedQuorum(NodeQuorum):
+    """Voters of ours with `cleanup.policy=compact`, and all records that were appended.
+
+    Args:
+        folder: see `NodeQuorum`.
+        settings: further keys of the configurations.
+        configurations: of the nodes; three voters with Kafka's timeouts if None.
+
+    Attributes:
+        written: every record that was appended, by its offset.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: Mapping[str, str] | None = None,
+        configurations: Mapping[int, Properties] | None = None,
+    ) -> None:
+        chosen = {"cleanup.policy": "compact", **SMALL_SNAPSHOTS, **(settings or {})}
+        super().__init__(folder, configurations or quorum_properties(folder, 3, chosen))
+        self.written: dict[Offset, Record] = {}
+        self._rounds = 0
+
+    def write_rounds(self, client: Client, rounds: int) -> None:
+        """Write most keys once in each round; in each, some are deleted, and a few are never written again."""
+        for _ in range(rounds):
+            at = self._rounds
+            self._rounds += 1
+            self.write(client, _round(at))
+
+    def write_large_state(self, client: Client) -> None:
+        """Write so many keys that the state does not fit into one batch; the rounds do not write them again."""
+        for first in range(0, LARGE_STATE_KEYS, _LARGE_STATE_STEP):
+            self.write(client, large_state(range(first, first + _LARGE_STATE_STEP)))
+
+    def write(self, client: Client, records: Iterable[Record]) -> None:
+        """Append a batch."""
+        records = list(records)
+        base = client.append(build_batch(records)).base_offset
+        for delta, record in enumerate(records):
+            offset = Offset(base + delta)
+            self.written[offset] = replace(record, offset=offset)
+
+    def write_until_cut(self, client: Client, beyond: Offset = Offset(0)) -> Offset:
+        """Write until the leader has cut its log behind an offset; return where its log begins."""
+
+        def look() -> Offset | None:
+            self.write_rounds(client, 2)
+            start = self.log_start(self.leader_id())
+            return start if start > beyond else None
+
+        return eventually(look, f"the leader's log begins behind {beyond}", within_s=_CUT_S, every_s=0.1)
+
+    def log_start(self, node_id: int) -> Offset:
+        """Return where a node's log begins."""
+        return Offset(int(self.nodes[node_id].segments()[0].stem))
+
+    def checkpoints(self, node_id: int) -> list[Path]:
+        """Return the whole snapshots of a node, in order."""
+        return sorted(self.nodes[node_id].partition.glob("*.checkpoint"))
+
+    def wait_until_quiet(self) -> Offset:
+        """Wait until no node makes a snapshot or cuts its log; return where the log of the leader begins.
+
+        No client may append meanwhile.
+        """
+        # A node looks once a second. What it finds due, it does before the next look.
+        seen: list[tuple[float, object]] = [(time.monotonic(), None)]
+
+        def look() -> bool:
+            state = {node_id: self._files(node_id) for node_id in self.running}
+            if state != seen[-1][1]:
+                seen.append((time.monotonic(), state))
+            return time.monotonic() - seen[-1][0] > _QUIET_S
+
+        eventually(look, "no node makes a snapshot", within_s=_CUT_S, every_s=0.1)
+        return self.log_start(self.leader_id())
+
+    def expected(self, log_start: Offset) -> list[Record]:
+        """Return the records of a log that begins there: below it, the newest record of each key."""
+        newest = {record.key: offset for offset, record in sorted(self.written.items()) if offset < log_start}
+        return [
+            record
+            for offset, record in sorted(self.written.items())
+            if offset >= log_start or newest[record.key] == offset
+        ]
+
+    def _files(self, node_id: int) -> list[str]:
+        return sorted(path.name for path in self.nodes[node_id].partition.iterdir())
+
+
+def large_state(numbers: Iterable[int]) -> list[Record]:
+    """Return records of some keys of the large state."""
+    stamp = time.time_ns() // 1_000_000
+    return [
+        Record(key=b"state-%04d" % at, value=b"%d at %d, " % (at, stamp) * 10, timestamp_ms=stamp) for at in numbers
+    ]
+
+
+def _round(at: int) -> list[Record]:
+    stamp = time.time_ns() // 1_000_000
+    records = [
+        Record(
+            key=b"key-%03d" % number,
+            value=None if number == at % KEYS else b"%d of round %d, " % (number, at) * 3,
+            headers=(("round", b"%d" % at),) if number % 4 == 0 else (),
+            timestamp_ms=stamp + number,
+        )
+        for number in range(KEYS)
+    ]
+    # This key stays where it was written first.
+    return [*records, Record(key=b"once-%d" % at, value=b"for ever", timestamp_ms=stamp)] if at % 3 == 0 else records
