@@ -1,6 +1,7 @@
 """The command `kraft`: its sub-commands and exit codes.
 
-Exit codes: 0 for success; 1 for an error, with one line on standard error; 2 for wrong usage.
+Exit codes: 0 for success; 1 for an error, with one line on standard error; 2 for wrong usage; 3 from `kraft node
+status` for a node that does not run.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from raft import __version__
 from raft.cli.append import append
 from raft.cli.dev import dev
 from raft.cli.dump_log import dump_log
+from raft.cli.node_commands import node
 from raft.cli.printable import printable
 from raft.cli.quorum_commands import quorum
 from raft.cli.read import read
@@ -53,6 +55,7 @@ app.command()(append)
 app.command()(read)
 app.command("dump-log")(dump_log)
 app.add_typer(quorum, name="quorum")
+app.add_typer(node, name="node")
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raft.client.discovery import KAFKA_TOPIC, Leader
+from raft.client.discovery import API_VERSIONS_REQUEST, KAFKA_TOPIC, Leader
 from raft.client.failures import NO_RESPONSE
 from raft.client.results import NodeDescription, QuorumDescription, ReplicaDescription
 from raft.client.session import Deadline, ResponseStatus, Session
@@ -11,6 +11,7 @@ from raft.errors import ErrorCode, QuorumUnavailableError, RequestError, error_n
 from raft.types import Endpoint, Epoch, NodeId
 from raft.wire.mapping.partition import node_or_none, offset_or_none, sole_partition
 from raft.wire.messages import describe_quorum as quorum
+from raft.wire.messages.api_versions import ApiVersionsResponse
 
 
 def describe_quorum(session: Session, deadline: Deadline) -> Operation[QuorumDescription]:
@@ -76,6 +77,27 @@ def describe_node(
         log_end_offset=offset_or_none(own[0].log_end_offset),
         high_watermark=offset_or_none(partition.high_watermark),
     )
+
+
+def features(session: Session, deadline: Deadline, server: Endpoint) -> Operation[dict[str, int]]:
+    """Ask one node for its features.
+
+    Args:
+        session: sends the request.
+        deadline: when to give up.
+        server: the node.
+
+    Returns:
+        The highest supported level of each feature, by name.
+
+    Raises:
+        QuorumUnavailableError: the node does not respond.
+    """
+    timeout_ms = min(session.settings.request_timeout_ms, deadline.timeout_ms)
+    outcome = yield Ask(endpoint=server, request=API_VERSIONS_REQUEST, timeout_ms=timeout_ms)
+    if not isinstance(outcome.response, ApiVersionsResponse):
+        raise QuorumUnavailableError(f"{server}: {outcome.failure or NO_RESPONSE}")
+    return {feature.name: feature.max_version for feature in outcome.response.supported_features}
 
 
 def _request(topic: str) -> quorum.DescribeQuorumRequest:
