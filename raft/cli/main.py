@@ -14,6 +14,7 @@ import typer
 
 from raft import __version__
 from raft.cli.append import append
+from raft.cli.backup import backup, restore
 from raft.cli.dev import dev
 from raft.cli.dump_log import dump_log
 from raft.cli.node_commands import node
@@ -54,6 +55,8 @@ app.command()(dev)
 app.command()(append)
 app.command()(read)
 app.command("dump-log")(dump_log)
+app.command()(backup)
+app.command()(restore)
 app.add_typer(quorum, name="quorum")
 app.add_typer(node, name="node")
 

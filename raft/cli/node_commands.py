@@ -76,7 +76,7 @@ def _shown(name: str, value: Any) -> str:
 
 def _duration(seconds: int) -> str:
     """Return a time in its two largest units."""
-    parts = []
+    parts: list[str] = []
     for unit, size in _UNITS:
         count, seconds = divmod(seconds, size)
         if count or (unit == "s" and not parts):

@@ -69,4 +69,4 @@ def _formatter(log_format: LogFormat, node_id: NodeId) -> logging.Formatter:
 
 
 def _log_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    _logger.critical("%s", error or kind.__name__, exc_info=(kind, error, trace))
+    _logger.critical("%s: %s", kind.__name__, error, exc_info=(kind, error, trace))

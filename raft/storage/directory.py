@@ -33,6 +33,7 @@ from raft.storage.partition_metadata import PARTITION_METADATA_NAME, claim_parti
 from raft.storage.producer_snapshots import ProducerSnapshots
 from raft.storage.recovery import log_start, remove_log
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
+from raft.storage.restore_mark import check_no_restore
 from raft.storage.snapshots import MAKING_SUFFIX, PART_SUFFIX, SnapshotFolder
 from raft.transactions import AbortedTransaction, ProducerState, ProducerStateImage, SnapshotSummary
 from raft.types import LOG_BEGIN, Batch, BatchHeader, ElectionState, NodeId, Offset, OffsetAndEpoch, Uuid
@@ -122,6 +123,7 @@ class ReplicaDirectory:
         files.make_directory("")
         lock = files.lock(LOCK_FILE_NAME)
         try:
+            check_no_restore(files)
             owner = claim_directory(files, cluster_id=identity.cluster_id, node_id=identity.node_id, entropy=entropy)
             partition = f"{identity.topic}-{identity.partition}"
             _check_no_other_log(files, partition)
