@@ -91,8 +91,8 @@ class ArchiveWriter:
         info = tarfile.TarInfo(self._name)
         info.size, info.mode, info.mtime = self._size, PRIVATE_FILE, int(time.time())
         # A larger size does not fit into the field of that format.
-        form = tarfile.USTAR_FORMAT if self._size < _LARGEST_USTAR_BYTES else tarfile.GNU_FORMAT
-        header = info.tobuf(form)
+        is_ustar = self._size < _LARGEST_USTAR_BYTES
+        header = info.tobuf(tarfile.USTAR_FORMAT) if is_ustar else info.tobuf(tarfile.GNU_FORMAT)
         assert len(header) == tarfile.BLOCKSIZE, "a short name and a size take one block"
         with refusals("write", self._path):
             self._file.write(bytes(-self._size % tarfile.BLOCKSIZE))
