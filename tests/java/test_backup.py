@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from raft.backup import take_backup
-from tests.java.dumped_log import read_dumps
+from tests.java.dumped_log import read_dump
 from tests.java.kafka import Kafka, MainClass
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.properties import voters_properties
@@ -33,16 +33,22 @@ def test_dump_tool_reads_snapshot_and_segments_of_a_backup(kafka: Kafka, tmp_pat
             for round_ in range(ROUNDS):
                 write(client, {}, round_)
             eventually(lambda: start_offset(nodes, 1), "a snapshot replaced the start of the log")
+            write(client, {}, ROUNDS)
             manifest = take_backup(client, tmp_path / "backup.tar")
     with tarfile.open(tmp_path / "backup.tar") as tar:
         tar.extractall(tmp_path / "unpacked", filter="data")
 
-    files = [str(tmp_path / "unpacked" / member.name) for member in manifest.members]
-    finished = kafka.run(MainClass.DUMP_LOG_SEGMENTS, "--files", ",".join(files), "--deep-iteration")
+    snapshot, segment = (tmp_path / "unpacked" / member.name for member in manifest.members)
+    of_snapshot = dump(kafka, snapshot)
+    batches = [row for row in read_dump(dump(kafka, segment)) if "baseOffset" in row]
 
-    snapshot, segment = read_dumps(finished.require_success())
-    assert files[0].endswith(".checkpoint")
-    assert snapshot
-    batches = [row for row in segment if "baseOffset" in row]
+    assert f"\nSnapshot end offset: {manifest.first_offset}, epoch: 1\n" in of_snapshot
+    assert of_snapshot.count("isvalid: true") == of_snapshot.count("isvalid: ") > 2
+    assert "SnapshotHeader" in of_snapshot
+    assert "SnapshotFooter" in of_snapshot
     assert batches[0]["baseOffset"] == manifest.first_offset
     assert batches[-1]["lastOffset"] + 1 == manifest.end_offset
+
+
+def dump(kafka: Kafka, file: Path) -> str:
+    return kafka.run(MainClass.DUMP_LOG_SEGMENTS, "--files", str(file), "--deep-iteration").require_success()
