@@ -66,3 +66,9 @@ SCRUB_INTERVAL_MS = 24 * 60 * 60 * 1000
 
 TRANSACTION_MAX_TIMEOUT_MS = 900_000
 """transaction.max.timeout.ms: fifteen minutes. A transaction that is open for longer is aborted."""
+
+NODE_LOG_MAX_BYTES = 16 << 20
+"""raft.node.log.max.bytes"""
+
+NODE_LOG_OLD_FILES = 4
+"""raft.node.log.old.files: with the present file, a node has five times raft.node.log.max.bytes at most."""

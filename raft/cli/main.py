@@ -1,6 +1,7 @@
 """The command `kraft`: its sub-commands and exit codes.
 
-Exit codes: 0 for success; 1 for an error, with one line on standard error; 2 for wrong usage.
+Exit codes: 0 for success; 1 for an error, with one line on standard error; 2 for wrong usage; 3 from `kraft node
+status` for a node that does not run.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import typer
 
 from raft import __version__
 from raft.cli.append import append
+from raft.cli.backup import backup, restore
 from raft.cli.check import check
 from raft.cli.dev import dev
 from raft.cli.dump_log import dump_log
+from raft.cli.node_commands import node
 from raft.cli.printable import printable
 from raft.cli.quorum_commands import quorum
 from raft.cli.read import read
@@ -54,7 +57,10 @@ app.command()(append)
 app.command()(read)
 app.command("dump-log")(dump_log)
 app.command()(check)
+app.command()(backup)
+app.command()(restore)
 app.add_typer(quorum, name="quorum")
+app.add_typer(node, name="node")
 
 
 def main() -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
 
 from raft.cli.connection import BootstrapServer, Timeout, client_for
 from raft.cli.printable import printable, to_json
-from raft.client.results import QuorumDescription, ReplicaDescription
+from raft.client import descriptions
+from raft.client.results import NodeDescription, QuorumDescription, ReplicaDescription
+from raft.errors import QuorumUnavailableError, RaftError
 from raft.types import ZERO_UUID
 
 quorum = typer.Typer(help="The quorum as its leader sees it.", no_args_is_help=True)
@@ -34,19 +37,62 @@ def describe(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
     timeout_ms: Timeout = 10_000,
 ) -> None:
-    """Describe the quorum: exactly one of --status and --replication."""
+    """Describe the quorum: exactly one of --status and --replication. Any node may be asked; it finds the leader.
+
+    Without a leader, the view of each node that responds is printed, and the exit code is 1.
+    """
     if status == replication:
         raise typer.BadParameter("expected exactly one of --status and --replication")
     if human_readable and not replication:
         raise typer.BadParameter("--human-readable needs --replication")
-    with client_for(bootstrap_server, timeout_ms) as client:
-        described = client.describe_quorum()
+    described = _describe(bootstrap_server, timeout_ms, as_json=as_json)
     if status:
         summary = quorum_status(described)
         typer.echo(to_json(summary) if as_json else _lines(summary))
     else:
         rows = quorum_replication(described)
         typer.echo(to_json(rows) if as_json else _table(rows, human_readable=human_readable))
+
+
+def _describe(bootstrap_server: str, timeout_ms: int, *, as_json: bool) -> QuorumDescription:
+    """Return the leader's description of the quorum; print the views of the nodes if the leader cannot be asked."""
+    with client_for(bootstrap_server, timeout_ms) as client:
+        try:
+            return client.describe_quorum()
+        except QuorumUnavailableError:
+            views: dict[str, NodeDescription] = {}
+            for server in client.settings.bootstrap_servers:
+                with suppress(RaftError):
+                    described = client.call(descriptions.describe_node, server)
+                    # The node may reach a leader that this client does not reach.
+                    if isinstance(described, QuorumDescription):
+                        return described
+                    views[str(server)] = described
+            if views:
+                typer.echo(_views(views, as_json=as_json))
+            raise
+
+
+def node_view(described: NodeDescription) -> dict[str, Any]:
+    """Return what a node that does not lead says of itself."""
+    return {
+        "ClusterId": described.cluster_id,
+        "NodeId": described.node_id,
+        "Role": described.role if described.is_voter else f"{described.role} (observer)",
+        "LeaderId": _or_minus_one(described.leader_id),
+        "LeaderEpoch": described.leader_epoch,
+        "LogEndOffset": _or_minus_one(described.log_end_offset),
+        "HighWatermark": _or_minus_one(described.high_watermark),
+    }
+
+
+def _views(views: dict[str, NodeDescription], *, as_json: bool) -> str:
+    if as_json:
+        return to_json({"NodeViews": {server: node_view(described) for server, described in views.items()}})
+    return "\n\n".join(
+        f"View of the node at {server}, which does not lead:\n{_lines(node_view(described))}"
+        for server, described in views.items()
+    )
 
 
 def quorum_status(described: QuorumDescription) -> dict[str, Any]:

@@ -12,9 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from raft.cli import memory
+from raft.cli.node_log import LogFormat, start_logging
 from raft.cli.parent import exit_with_parent
 from raft.config import NodeConfig, parse_overrides, read_properties
-from raft.errors import ConfigError
+from raft.errors import ConfigError, RaftError
 from raft.node.node import Node
 
 _logger = logging.getLogger(__name__)
@@ -23,6 +24,10 @@ _logger = logging.getLogger(__name__)
 def serve(
     config: Annotated[Path, typer.Option(help="A properties file with Kafka's keys.")],
     override: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Set a key.")] = None,
+    log_format: Annotated[LogFormat, typer.Option(help="Form of the log lines.")] = LogFormat.TEXT,
+    log_file: Annotated[
+        Path | None, typer.Option(help="Log into this file, and rotate it by size, instead of on standard error.")
+    ] = None,
     exit_with_stdin: Annotated[
         bool, typer.Option("--exit-with-stdin", hidden=True, help="End at once when standard input ends.")
     ] = False,
@@ -30,13 +35,20 @@ def serve(
     """Run a node until SIGTERM; a leader transfers its leadership first."""
     if not __debug__:
         raise ConfigError("python -O removes assertions that a node needs for safety: run it without -O")
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)-7s %(message)s")
     node_config = NodeConfig.from_properties(read_properties(config) | parse_overrides(override or []))
+    start_logging(node_config, log_format, log_file)
     for warning in node_config.warnings:
         _logger.warning(warning)
     if exit_with_stdin:
         exit_with_parent()
-    run_loop(lambda: _serve(node_config))
+    try:
+        run_loop(lambda: _serve(node_config))
+    except RaftError as error:
+        if log_format is LogFormat.TEXT:
+            raise
+        # The line that `main` prints is no JSON.
+        _logger.critical("%s", error)
+        raise typer.Exit(1) from error
 
 
 def run_loop(main: Callable[[], Coroutine[Any, Any, None]]) -> None:

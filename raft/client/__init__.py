@@ -20,6 +20,7 @@ from raft.client.results import (
     BatchPlan,
     Fetched,
     LogPlace,
+    NodeDescription,
     QuorumDescription,
     ReplicaDescription,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "ClientSettings",
     "Fetched",
     "LogPlace",
+    "NodeDescription",
     "QuorumDescription",
     "ReadFrom",
     "ReplicaDescription",

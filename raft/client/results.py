@@ -140,3 +140,28 @@ class QuorumDescription:
     voters: tuple[ReplicaDescription, ...]
     observers: tuple[ReplicaDescription, ...]
     endpoints: dict[NodeId, tuple[Endpoint, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeDescription:
+    """What a node that does not lead knows of the quorum, and of its own log.
+
+    Fields:
+        cluster_id: the id of the cluster.
+        node_id: the node.
+        role: its role, such as Follower or Candidate.
+        is_voter: whether it is a voter.
+        leader_id: the leader that it follows; None if it knows none.
+        leader_epoch: its epoch.
+        log_end_offset: the end of its log.
+        high_watermark: everything below is committed, as far as it knows; None if it does not know.
+    """
+
+    cluster_id: str
+    node_id: NodeId
+    role: str
+    is_voter: bool
+    leader_id: NodeId | None
+    leader_epoch: Epoch
+    log_end_offset: Offset | None
+    high_watermark: Offset | None

@@ -101,6 +101,8 @@ class NodeConfig:
         scrub_interval_ms: time from one check of the whole log to the next one.
         metrics_listener: where it serves its metrics and its health over HTTP; None serves none.
         rack: its rack, or availability zone: clients of the same rack may prefer it to others; None if it has none.
+        node_log_max_bytes: with `kraft serve --log-file`, as in a local quorum: a larger log file is renamed.
+        node_log_old_files: how many renamed log files are kept.
         records_strict: refuse records and transactions on which a Java node's reader would exit.
         warnings: for the operator, one sentence each.
     """
@@ -165,6 +167,8 @@ class NodeConfig:
     topic_name: str = _key("raft.topic.name", values.topic_name, "__cluster_metadata")
     topic_id: Uuid = _key("raft.topic.id", values.uuid, Uuid("AAAAAAAAAAAAAAAAAAAAAQ"))
     verify_voter_addresses: bool = _key("raft.voters.verify.address", values.truth, False)
+    node_log_max_bytes: int = _key("raft.node.log.max.bytes", _number(at_least=1), defaults.NODE_LOG_MAX_BYTES)
+    node_log_old_files: int = _key("raft.node.log.old.files", _number(at_least=1), defaults.NODE_LOG_OLD_FILES)
     records_strict: bool = _key("raft.records.strict", values.truth, False)
 
     @classmethod

@@ -10,13 +10,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import raft
+from raft.config import NodeConfig
 from raft.errors import ConfigError, StorageError
+from raft.local.log_file import rotate_full_log
 from raft.properties import format_properties
 from raft.storage.atomic_file import replace_file
 from raft.storage.disk import PRIVATE_FILE, DiskFiles, make_private_folder
 from raft.types import NodeId
 
 _SOURCE_ROOT = Path(raft.__file__).parent.parent
+
+_SERVE = ("-m", "raft.cli", "serve", "--exit-with-stdin")
 
 _REFUSED = 1
 """The exit code of a node that refuses to start or stops itself; the last line of its log has the reason."""
@@ -44,7 +48,7 @@ class VoterProcess:
 
     @property
     def log_file(self) -> Path:
-        """The file with the output of the voter."""
+        """The file with the output of the voter; older output is in `node.log.1` and further files."""
         return self._folder / "node.log"
 
     @property
@@ -97,7 +101,8 @@ class VoterProcess:
         """Return the last line that the last process wrote into its log; "" if there is none."""
         try:
             with self.log_file.open("rb") as log:
-                log.seek(self._log_start)
+                # The file is shorter if it was renamed since the start, and this is the next one.
+                log.seek(self._log_start if self._log_start <= log.seek(0, os.SEEK_END) else 0)
                 lines = log.read().decode(errors="replace").splitlines()
         except OSError:
             return ""
@@ -111,11 +116,13 @@ class VoterProcess:
         replace_file(DiskFiles(self._folder), config.name, content)
         self._close_pipe()
         paths = [str(_SOURCE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        rotate_full_log(self.log_file, NodeConfig.from_properties(self._properties))
+        # What the process writes before it opens the file itself is there too, such as why it does not start.
         with open(self.log_file, "ab", opener=_open_private) as log:
             self._log_start = log.tell()
             self._process = subprocess.Popen(  # noqa: S603 - this interpreter, a module of this project
                 # With -P a module in the working directory is not imported in place of one of this project.
-                [sys.executable, "-P", "-m", "raft.cli", "serve", "--config", str(config), "--exit-with-stdin"],
+                [sys.executable, "-P", *_SERVE, "--config", str(config), "--log-file", str(self.log_file)],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from raft.codec import Message
 from raft.errors import CONNECT_ERRORS, ProtocolError
-from raft.runtime.requests.relay import RELAY_CLIENT_ID
 from raft.types import Endpoint
 from raft.wire.connection import Connection, ConnectionState, InvalidDataReceived, ResponseReceived, VersionsNegotiated
+from raft.wire.headers import RELAY_CLIENT_ID
 
 _logger = logging.getLogger(__name__)
 

@@ -55,6 +55,11 @@ class SnapshotScan:
         """Whether the state was read, and the records or the footer follow."""
         return self._records is not None
 
+    @property
+    def position(self) -> int:
+        """Where the batch begins that is read next; after an error, the one that is damaged."""
+        return self._position
+
     def feed(self, piece: bytes) -> None:
         """Read the next bytes, which may end within a batch.
 

@@ -13,7 +13,7 @@ from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.files import Files, join
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
 from raft.storage.log_check import Finding, LogCheck, State
-from raft.storage.meta_properties import META_PROPERTIES_NAME, stored_properties
+from raft.storage.meta_properties import META_PROPERTIES_NAME, read_meta_properties
 from raft.storage.recovery import segment_bases
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.storage.segment import LOG_SUFFIX
@@ -44,7 +44,7 @@ class DirectoryCheck:
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is said of each file. No file is changed."""
-        yield from self._readable(META_PROPERTIES_NAME, partial(stored_properties, self._files))
+        yield from self._readable(META_PROPERTIES_NAME, partial(read_meta_properties, self._files))
         for folder, topic, partition in self._partitions():
             name = join(folder, ELECTION_STATE_NAME)
             yield from self._readable(name, ElectionStateFile(self._files, name).read)

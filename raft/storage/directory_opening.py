@@ -22,6 +22,7 @@ from raft.storage.partition_metadata import PARTITION_METADATA_NAME, claim_parti
 from raft.storage.producer_snapshots import ProducerSnapshots
 from raft.storage.recovery import log_start, remove_log
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
+from raft.storage.restore_mark import check_no_restore
 from raft.storage.snapshots import MAKING_SUFFIX, PART_SUFFIX, SnapshotFolder
 from raft.transactions import ProducerState, ProducerStateImage, SnapshotSummary
 from raft.types import LOG_BEGIN, BatchHeader, NodeId, Offset, OffsetAndEpoch, Uuid
@@ -120,6 +121,7 @@ class _Opening:
 
     def run(self, lock: DirectoryLock, entropy: bytes, producers: ProducerState | None) -> OpenedDirectory:
         files, identity, folder = self._files, self._identity, self._folder
+        check_no_restore(files)
         owner = claim_directory(files, cluster_id=identity.cluster_id, node_id=identity.node_id, entropy=entropy)
         _check_no_other_log(files, folder)
         files.make_directory(folder)

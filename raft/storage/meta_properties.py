@@ -48,7 +48,7 @@ def claim_directory(files: Files, *, cluster_id: str | None, node_id: NodeId, en
         ConfigError: the directory belongs to another node or cluster; names both.
         StorageError: the file is malformed or of another version, or the disk returned an error.
     """
-    stored = stored_properties(files)
+    stored = read_meta_properties(files)
     found_cluster, found_node = stored.get("cluster.id"), stored.get("node.id")
     path = files.path_of(META_PROPERTIES_NAME)
     if found_node not in (None, str(node_id)):
@@ -66,11 +66,11 @@ def claim_directory(files: Files, *, cluster_id: str | None, node_id: NodeId, en
     return owner
 
 
-def stored_properties(files: Files) -> dict[str, str]:
-    """Return what the file says; nothing if there is no file.
+def read_meta_properties(files: Files) -> dict[str, str]:
+    """Return what the file of a directory says; empty if there is no file.
 
     Raises:
-        StorageError: it is malformed or of another version.
+        StorageError: the file is malformed or of another version, or the disk returned an error.
     """
     if not files.exists(META_PROPERTIES_NAME):
         return {}

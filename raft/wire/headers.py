@@ -2,6 +2,10 @@
 
 from raft.codec import INT16, INT32, STRING, Message, field, message
 
+RELAY_CLIENT_ID = "raft-relay"
+"""The client id of requests that a node must not forward to the leader: another node has forwarded them already, or the
+client asks for the view of this node."""
+
 
 @message(versions="1-2", flexible="2+")
 class RequestHeader(Message):

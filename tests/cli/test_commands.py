@@ -79,7 +79,21 @@ def test_command_without_arguments_shows_its_help_as_wrong_usage(here: KraftInPr
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["serve"], ["dev"], ["append"], ["read"], ["dump-log"], ["quorum"], ["quorum", "describe"]]
+    "command",
+    [
+        [],
+        ["serve"],
+        ["dev"],
+        ["append"],
+        ["read"],
+        ["dump-log"],
+        ["backup"],
+        ["restore"],
+        ["quorum"],
+        ["quorum", "describe"],
+        ["node"],
+        ["node", "status"],
+    ],
 )
 def test_every_command_has_help(here: KraftInProcess, command: list[str]) -> None:
     done = here(*command, "--help")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from raft.cli.quorum_commands import quorum_replication, quorum_status
-from raft.client import QuorumDescription, ReplicaDescription
+from raft.cli.quorum_commands import node_view, quorum_replication, quorum_status
+from raft.client import NodeDescription, QuorumDescription, ReplicaDescription
 from raft.types import ZERO_UUID, Endpoint, Epoch, NodeId, Offset, Uuid
 from tests.cli.in_process import KraftInProcess
-from tests.node.harness.properties import CLUSTER_ID
+from tests.node.harness.loop import NodesInProcess
+from tests.node.harness.properties import CLUSTER_ID, voters_properties
+from tests.node.harness.waiting import eventually
 
 DIRECTORY = Uuid("AAECAwQFBgcICQoLDA0ODw")
 NOW_MS = 1_000_000
@@ -154,6 +158,74 @@ def test_both_are_printed_as_json(here: KraftInProcess, shelf: str) -> None:
 
     assert json.loads(summary.output)["HighWatermark"] == 6
     assert [row["LagTimeMs"] for row in json.loads(rows.output)] == [0]
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Iterator[NodesInProcess]:
+    """A quorum of three nodes with a leader."""
+    with NodesInProcess(voters_properties(tmp_path / "three")) as nodes:
+        nodes.start().wait_for_leader()
+        yield nodes
+
+
+def test_follower_is_asked_and_the_leader_is_described(here: KraftInProcess, three: NodesInProcess) -> None:
+    leader = three.wait_for_leader()
+    follower = next(node_id for node_id in three.running if node_id != leader)
+
+    done = here("quorum", "describe", "--bootstrap-server", str(three.endpoint(follower)), "--status", "--json")
+
+    assert done.exit_code == 0
+    described = json.loads(done.output)
+    assert (described["LeaderId"], len(described["CurrentVoters"])) == (leader, 3)
+
+
+@pytest.mark.parametrize("option", ["--status", "--replication"])
+def test_without_a_leader_the_view_of_each_node_is_printed(
+    here: KraftInProcess, three: NodesInProcess, option: str
+) -> None:
+    left = three.wait_for_leader()
+    end = three.thread.look(lambda: three.running[left].core.log.end_offset)
+    for node_id in set(three.running) - {left}:
+        three.stop(node_id)
+    eventually(lambda: three.leader() is None, "the last node does not lead")
+    servers = ",".join(str(three.endpoint(node_id)) for node_id in three.configurations)
+    asked = ("quorum", "describe", "--bootstrap-server", servers, "--timeout-ms", "1000", option)
+
+    done, as_json = here(*asked), here(*asked, "--json")
+
+    assert (done.exit_code, as_json.exit_code) == (1, 1)
+    assert done.errors.startswith("kraft: no leader found within 1000 ms: ")
+    head, *lines = done.output.splitlines()
+    assert head == f"View of the node at {three.endpoint(left)}, which does not lead:"
+    shown = dict(re.split(r":\s+", line, maxsplit=1) for line in lines)
+    assert (shown["ClusterId"], shown["NodeId"], shown["LeaderId"]) == (CLUSTER_ID, str(left), "-1")
+    assert shown["Role"] in ("Resigned", "Unattached", "Prospective")
+    assert shown["LogEndOffset"] == str(end)
+    (view,) = json.loads(as_json.output)["NodeViews"].values()
+    assert (view["NodeId"], view["LogEndOffset"]) == (left, end)
+
+
+def test_view_of_an_observer_says_so() -> None:
+    described = NodeDescription(
+        cluster_id="c",
+        node_id=NodeId(7),
+        role="Unattached",
+        is_voter=False,
+        leader_id=None,
+        leader_epoch=Epoch(3),
+        log_end_offset=Offset(12),
+        high_watermark=None,
+    )
+
+    assert node_view(described) == {
+        "ClusterId": "c",
+        "NodeId": 7,
+        "Role": "Unattached (observer)",
+        "LeaderId": -1,
+        "LeaderEpoch": 3,
+        "LogEndOffset": 12,
+        "HighWatermark": -1,
+    }
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ class LogClient(Client):
 
     def find_offset(self, timestamp: int) -> FoundOffset | None:
         if timestamp == EARLIEST_TIMESTAMP:
-            return FoundOffset(offset=self._log.view.first_offset, epoch=None)
+            return FoundOffset(offset=self._log.view.readable_from, epoch=None)
         if timestamp == LATEST_TIMESTAMP:
             return FoundOffset(offset=self._log.view.end_offset, epoch=self.epoch)
         young = (at for at, record_ms in enumerate(self._log.timestamps_ms) if record_ms >= timestamp)

@@ -11,6 +11,7 @@ from raft.errors import ErrorCode
 from raft.types import ZERO_UUID, Epoch, NodeId, Offset, ReplicaKey, Uuid
 from raft.wire.apis import DESCRIBE_QUORUM
 from raft.wire.messages.describe_quorum import (
+    OWN_VIEW_PREFIX,
     DescribeQuorumRequest,
     DescribeQuorumRequestPartition,
     DescribeQuorumRequestTopic,
@@ -111,12 +112,15 @@ def test_observer_is_described_by_its_key(leading: Pair, version: int) -> None:
 
 @EVERY_VERSION
 @pytest.mark.rule("DESCRIBE-2")
-def test_follower_names_the_leader(following: Pair, version: int) -> None:
+def test_follower_names_the_leader_and_says_what_it_knows_itself(following: Pair, version: int) -> None:
     partition = sole_partition(describe(following, version))
 
     assert partition.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert (partition.leader_id, partition.leader_epoch) == (2, following.epoch)
-    assert (partition.high_watermark, partition.current_voters, partition.observers) == (-1, (), ())
+    assert partition.high_watermark == -1
+    assert partition.current_voters == (ReplicaState(replica_id=1, log_end_offset=following.log_end),)
+    assert partition.observers == ()
+    assert partition.error_message == (f"{OWN_VIEW_PREFIX}Follower" if version >= 2 else "")
 
 
 @EVERY_VERSION

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from raft.codec import Message
-from raft.runtime.requests.relay import RELAY_CLIENT_ID
 from raft.types import Endpoint
 from raft.wire.apis import api_of
 from raft.wire.frames import decode_response, encode_request
+from raft.wire.headers import RELAY_CLIENT_ID
 
 if TYPE_CHECKING:
     from tests.simulation.environment import Environment

@@ -13,6 +13,7 @@ from raft.runtime.requests.context import Context
 from raft.types import ReplicaKey
 from raft.wire.mapping.partition import INDEX, directory_uuid, or_minus_one
 from raft.wire.messages.describe_quorum import (
+    OWN_VIEW_PREFIX,
     DescribeQuorumNode,
     DescribeQuorumRequest,
     DescribeQuorumResponse,
@@ -32,7 +33,11 @@ _FIRST_WITH_DIRECTORY = 2
 def describe_quorum(
     context: Context, caller: Caller, request: DescribeQuorumRequest, version: int
 ) -> DescribeQuorumResponse:
-    """Handle DescribeQuorum. Only the leader knows the progress of the other replicas (DESCRIBE-1)."""
+    """Handle DescribeQuorum. Only the leader knows the progress of the other replicas (DESCRIBE-1).
+
+    Any other node responds with NOT_LEADER_OR_FOLLOWER and, beside that error, with what it knows itself: the leader,
+    its own high watermark, and its own log end as the only replica. Kafka's tools look at the error only.
+    """
     topics = tuple(
         DescribeQuorumResponseTopic(
             topic_name=topic.topic_name,
@@ -69,15 +74,10 @@ def _nodes(context: Context, caller: Caller) -> tuple[DescribeQuorumNode, ...]:
 
 def _describe(context: Context, topic: str, partition: int, version: int) -> DescribeQuorumResponsePartition:
     role = context.engine.core.role
-    error = ErrorCode.NONE
     if topic not in (METADATA_TOPIC, context.ours.topic_name) or partition != INDEX:
-        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    elif not isinstance(role, Leader):
-        error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-    if error != ErrorCode.NONE or not isinstance(role, Leader):
         return DescribeQuorumResponsePartition(
             partition_index=partition,
-            error_code=error,
+            error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
             error_message=None,
             leader_id=or_minus_one(context.serving_leader),
             leader_epoch=context.epoch,
@@ -85,6 +85,8 @@ def _describe(context: Context, topic: str, partition: int, version: int) -> Des
             current_voters=(),
             observers=(),
         )
+    if not isinstance(role, Leader):
+        return _own_view(context, partition)
     return DescribeQuorumResponsePartition(
         partition_index=partition,
         error_code=ErrorCode.NONE,
@@ -94,6 +96,22 @@ def _describe(context: Context, topic: str, partition: int, version: int) -> Des
         high_watermark=or_minus_one(context.high_watermark),
         current_voters=_voters(context, role),
         observers=_observers(context, role, version),
+    )
+
+
+def _own_view(context: Context, partition: int) -> DescribeQuorumResponsePartition:
+    """Return what a node that does not lead knows."""
+    itself = (ReplicaState(replica_id=context.node_id, log_end_offset=context.engine.core.log.end_offset),)
+    is_voter = context.node_id in context.config.voters
+    return DescribeQuorumResponsePartition(
+        partition_index=partition,
+        error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        error_message=f"{OWN_VIEW_PREFIX}{type(context.engine.core.role).__name__}",
+        leader_id=or_minus_one(context.serving_leader),
+        leader_epoch=context.epoch,
+        high_watermark=or_minus_one(context.high_watermark),
+        current_voters=itself if is_voter else (),
+        observers=() if is_voter else itself,
     )
 
 

@@ -15,10 +15,7 @@ from typing import Protocol
 
 from raft.codec import Message
 from raft.types import Endpoint
-from raft.wire.headers import RequestHeader
-
-RELAY_CLIENT_ID = "raft-relay"
-"""The client id of forwarded requests."""
+from raft.wire.headers import RELAY_CLIENT_ID, RequestHeader
 
 
 class Relay(Protocol):

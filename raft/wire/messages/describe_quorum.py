@@ -4,6 +4,9 @@ from raft.codec import INT16, INT32, INT64, STRING, UUID, Message, array, field,
 from raft.types import ZERO_UUID, Uuid
 from raft.wire.messages.nodes import Listener
 
+OWN_VIEW_PREFIX = "this node does not lead; its role: "
+"""Begins the error message of a node that does not lead, and describes itself only; its role follows."""
+
 
 @struct
 class DescribeQuorumRequestPartition(Message):
