@@ -190,11 +190,11 @@ class LogCutRequested:
 
     Fields:
         start: end of the snapshot.
-        first_offset: of the first record in it, if clients read these; None if they read nothing before the log.
+        shows_records: whether clients read the records in it.
     """
 
     start: OffsetAndEpoch
-    first_offset: Offset | None
+    shows_records: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

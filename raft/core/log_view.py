@@ -22,18 +22,18 @@ class LogView:
 
     Args:
         start: where the log begins, and the epoch of the record before.
-        first_offset: of the first record in the snapshot at the start, if clients read these; None if not.
+        shows_snapshot: whether clients read the records of the snapshot at the start.
         end_offset: offset of the next record.
         epochs: the epoch cache, oldest first. It may begin before the log.
     """
 
-    __slots__ = ("_epoch_before_start", "_epochs", "_first_offset", "end_offset", "start_offset")
+    __slots__ = ("_epoch_before_start", "_epochs", "_shows_snapshot", "end_offset", "start_offset")
 
     def __init__(
         self,
         *,
         start: OffsetAndEpoch = LOG_BEGIN,
-        first_offset: Offset | None = None,
+        shows_snapshot: bool = False,
         end_offset: Offset = Offset(0),
         epochs: Iterable[EpochStart] = (),
     ) -> None:
@@ -42,7 +42,7 @@ class LogView:
         self.end_offset = end_offset
         """Offset of the next record."""
         self._epoch_before_start = start.epoch
-        self._first_offset = first_offset
+        self._shows_snapshot = shows_snapshot
         self._epochs = EpochCache(tuple(epochs))
 
     @property
@@ -53,7 +53,7 @@ class LogView:
     @property
     def readable_from(self) -> Offset:
         """The lowest offset that a client may ask for: 0 if it reads the snapshot, which has gaps (READ-7)."""
-        return self.start_offset if self._first_offset is None else Offset(0)
+        return Offset(0) if self._shows_snapshot else self.start_offset
 
     @property
     def last_epoch(self) -> Epoch:
@@ -93,17 +93,17 @@ class LogView:
     def restart_at(self, contents: SnapshotSummary) -> None:
         """Drop everything: a snapshot replaces the log, which now begins at its end."""
         self.end_offset = contents.end.offset
-        self.cut(contents.end, contents.first_offset)
+        self.cut(contents.end, shows_snapshot=contents.shows_records)
         self._epochs = EpochCache(contents.epochs)
 
-    def cut(self, start: OffsetAndEpoch, first_offset: Offset | None) -> None:
+    def cut(self, start: OffsetAndEpoch, *, shows_snapshot: bool) -> None:
         """Drop the records before `start`. Their epochs stay, because clients ask for them.
 
         Args:
             start: end of a snapshot.
-            first_offset: see the class.
+            shows_snapshot: see the class.
         """
-        self.start_offset, self._epoch_before_start, self._first_offset = start.offset, start.epoch, first_offset
+        self.start_offset, self._epoch_before_start, self._shows_snapshot = start.offset, start.epoch, shows_snapshot
 
     def end_of_epoch(self, epoch: Epoch) -> OffsetAndEpoch:
         """Return the largest epoch at or below `epoch` and where it ends here; see `EpochCache.end_of_epoch`."""

@@ -57,5 +57,5 @@ def on_cut_requested(state: State, event: LogCutRequested) -> None:
     assert start.offset <= committed, f"a cut at {start}, committed and durable up to {committed}"
     stable = state.transactions.last_stable_offset(state.known_committed)
     assert start.offset <= stable, f"a cut at {start}, the last stable offset is {stable}"
-    state.log.cut(start, event.first_offset)
+    state.log.cut(start, shows_snapshot=event.shows_records)
     state.emit(CutLog(start=start))

@@ -312,7 +312,7 @@ class Node:
             stored=directory.election_state,
             log=LogView(
                 start=log.start,
-                first_offset=None if log.compacted is None else log.first_offset,
+                shows_snapshot=log.compacted is not None,
                 end_offset=log.end_offset,
                 epochs=log.epochs,
             ),

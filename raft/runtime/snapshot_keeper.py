@@ -78,14 +78,12 @@ class _Snapshot:
         size_bytes: of its file.
         log_bytes: size of the log behind it.
         log_time_ms: log time at its end; -1 for none.
-        first_offset: see `LogCutRequested`.
     """
 
     end: OffsetAndEpoch
     size_bytes: int
     log_bytes: int
     log_time_ms: int
-    first_offset: Offset | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +223,7 @@ class SnapshotKeeper:
                 target, size_bytes = snapshot, snapshot.log_bytes + snapshot_bytes
             snapshot_bytes -= snapshot.size_bytes
         if target is not None:
-            self._submit(LogCutRequested(start=target.end, first_offset=target.first_offset))
+            self._submit(LogCutRequested(start=target.end, shows_records=retention.keeps_records))
 
 
 def _look_at(directory: ReplicaDirectory, retention: Retention) -> _Look:
@@ -241,7 +239,6 @@ def _look_at(directory: ReplicaDirectory, retention: Retention) -> _Look:
                 size_bytes=folder.size_bytes(snapshot),
                 log_bytes=log.size_bytes(snapshot.offset),
                 log_time_ms=folder.log_time_ms(snapshot),
-                first_offset=folder.compacted(snapshot).first_offset if retention.keeps_records else None,
             )
             for snapshot in whole
         ],

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from raft.errors import DecodeError
-from raft.records.batch import read_records
 from raft.records.control import read_control_records
 from raft.records.control_messages import SnapshotHeaderRecord
 from raft.records.header import HEADER, batch_size_bytes
@@ -85,8 +84,7 @@ class SnapshotScan:
         """
         if self._log_time_ms is None or self._records is None:
             raise DecodeError(f"snapshot of {self._position + len(self._unread)} bytes without a footer")
-        first_offset = self._records.index.first_offset if self._records.have_own_offsets else None
-        return read_state(self._end, self._log_time_ms, self._state, first_offset)
+        return read_state(self._end, self._log_time_ms, self._state, shows_records=self._records.have_own_offsets)
 
     def finish(self) -> SnapshotContents:
         """Return what the snapshot holds, after its last byte.
@@ -129,7 +127,7 @@ class _Records:
         self._end = end
         self.have_own_offsets = have_own_offsets
         self._next_offset = Offset(0)
-        self.index = SnapshotIndex(start_position=position, first_offset=end.offset)
+        self.index = SnapshotIndex(start_position=position)
 
     def add(self, batch: Batch) -> None:
         header = batch.header
@@ -141,8 +139,6 @@ class _Records:
                 f"snapshot that ends at {self._end}"
             )
         self._next_offset = header.end_offset
-        if self.index.is_empty:
-            self.index.first_offset = next((record.offset for record in read_records(batch.payload)), self._end.offset)
         self.index.note(header)
 
 

@@ -6,7 +6,6 @@
     8     size of snapshot     int64    an index of a file with another size is not used
     8     start position       int64    of the first batch of records
     8     end position         int64    behind the last one
-    8     first offset         int64    of the first record; the end offset of the snapshot if there is none
     8     largest timestamp    int64    of all records; -1 for none
     8     its offset           int64    last offset of the first batch with it
     32    for each entry       int64 last offset and int64 position of a batch of records; the largest timestamp up to
@@ -33,7 +32,7 @@ INDEX_INTERVAL_BYTES = 64 << 10
 
 _VERSION = 0
 _HEAD = struct.Struct(">hI")
-_PLACES = struct.Struct(">qqqqqq")
+_PLACES = struct.Struct(">qqqqq")
 _ENTRY = struct.Struct(">qqqq")
 
 
@@ -42,7 +41,6 @@ class SnapshotIndex:
 
     Args:
         start_position: of the first batch of records: the end of the state.
-        first_offset: of the first record; the end offset of the snapshot if there is none.
     """
 
     __slots__ = (
@@ -51,17 +49,15 @@ class SnapshotIndex:
         "_timestamps",
         "_timestamps_at",
         "end_position",
-        "first_offset",
         "largest_timestamp_ms",
         "offset_of_largest",
         "start_position",
     )
 
-    def __init__(self, *, start_position: int, first_offset: Offset) -> None:
+    def __init__(self, *, start_position: int) -> None:
         self.start_position = start_position
         self.end_position = start_position
         """Behind the last batch of records."""
-        self.first_offset = first_offset
         self.largest_timestamp_ms = -1
         """The largest timestamp of all records; -1 if no record has one."""
         self.offset_of_largest = Offset(0)
@@ -118,7 +114,6 @@ class SnapshotIndex:
             snapshot_bytes,
             self.start_position,
             self.end_position,
-            self.first_offset,
             self.largest_timestamp_ms,
             self.offset_of_largest,
         )
@@ -141,15 +136,13 @@ class SnapshotIndex:
             version, expected = _HEAD.unpack_from(content)
             if version != _VERSION or crc32c(memoryview(content)[_HEAD.size :]) != expected:
                 raise DecodeError(f"snapshot index of version {version} is damaged, or of a newer version")
-            size_bytes, start, end, first_offset, largest_ms, offset_of_largest = _PLACES.unpack_from(
-                content, _HEAD.size
-            )
+            size_bytes, start, end, largest_ms, offset_of_largest = _PLACES.unpack_from(content, _HEAD.size)
             entries = list(_ENTRY.iter_unpack(content[_HEAD.size + _PLACES.size :]))
         except struct.error as error:
             raise DecodeError(f"snapshot index is incomplete: {error}") from error
         if size_bytes != snapshot_bytes:
             raise DecodeError(f"snapshot index for {size_bytes} bytes, and the snapshot has {snapshot_bytes}")
-        index = cls(start_position=start, first_offset=Offset(first_offset))
+        index = cls(start_position=start)
         index.end_position = end
         index.largest_timestamp_ms, index.offset_of_largest = largest_ms, Offset(offset_of_largest)
         for column, values in zip(

@@ -85,7 +85,7 @@ def footer_batch(epoch: Epoch) -> bytes:
 
 
 def read_state(
-    end: OffsetAndEpoch, log_time_ms: int, headers: Iterable[BatchHeader], first_offset: Offset | None
+    end: OffsetAndEpoch, log_time_ms: int, headers: Iterable[BatchHeader], *, shows_records: bool
 ) -> SnapshotSummary:
     """Return the state that the batches between the header and the records say.
 
@@ -93,7 +93,7 @@ def read_state(
         end: end offset and epoch of the snapshot, from its name.
         log_time_ms: from its header; `NO_LOG_TIME_MS` for none.
         headers: the headers of these batches, in the order of the file.
-        first_offset: see `SnapshotSummary`.
+        shows_records: see `SnapshotSummary`.
 
     Raises:
         DecodeError: a batch does not belong into this part.
@@ -122,7 +122,7 @@ def read_state(
             ),
             transactions=transactions.image(),
         ),
-        first_offset=first_offset,
+        shows_records=shows_records,
     )
 
 

@@ -77,11 +77,6 @@ class CompactedRecords(BatchFile):
         self._indexes = CompactedIndexes(index, AbortedIndex(files, name + ABORTED_SUFFIX))
 
     @property
-    def first_offset(self) -> Offset:
-        """Offset of the first record; the end offset of the snapshot if there is none."""
-        return self._index.first_offset
-
-    @property
     def indexes(self) -> CompactedIndexes:
         """The index."""
         return self._indexes

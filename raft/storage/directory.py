@@ -180,7 +180,7 @@ class ReplicaDirectory:
         contents = self.snapshots.check_part(snapshot)
         if contents is None or self._serves_snapshot:
             return contents
-        return replace(contents, first_offset=None)
+        return replace(contents, shows_records=False)
 
     def install_snapshot(self, contents: SnapshotSummary) -> None:
         """Replace the log by a snapshot that was checked, and return when that is on the disk."""

@@ -114,11 +114,6 @@ class Log:
         return self.start_offset if self.compacted is None else Offset(0)
 
     @property
-    def first_offset(self) -> Offset:
-        """Offset of the first record that a reader sees; in an empty log, of the next record."""
-        return self.start_offset if self.compacted is None else self.compacted.first_offset
-
-    @property
     def segment_bases(self) -> tuple[Offset, ...]:
         """The offsets at which the segments begin, in order."""
         return self._parts.bases

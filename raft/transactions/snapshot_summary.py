@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from raft.transactions.producer_state import ProducerStateImage
-from raft.types import EpochStart, Offset, OffsetAndEpoch
+from raft.types import EpochStart, OffsetAndEpoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,10 +17,10 @@ class SnapshotSummary:
         epochs: the epochs up to there, as far as they are known.
         producers: the writers and the transactions. Those that are open there have ended behind the snapshot: every
             leader has their markers, so no more is known of them than where they began.
-        first_offset: of the first record in it, if clients read these; None if they read nothing before its end.
+        shows_records: whether clients read the records in it.
     """
 
     end: OffsetAndEpoch
     epochs: tuple[EpochStart, ...]
     producers: ProducerStateImage
-    first_offset: Offset | None = None
+    shows_records: bool = False

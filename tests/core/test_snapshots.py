@@ -9,7 +9,7 @@ from raft.core.events import LogCutRequested, SnapshotDue, SnapshotMade
 from raft.core.messages import FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse, RequestRefused
 from raft.core.roles import Leader, Resigned, Role
 from raft.errors import ErrorCode
-from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
+from raft.types import Epoch, NodeId, OffsetAndEpoch, ReplicaKey
 from tests.core.builder import Node, a_follower, a_leader, a_log
 from tests.core.wording import CLUSTER_ID, client_fetch, fetch_request, fetch_response, point
 
@@ -19,18 +19,17 @@ LOG = a_log([(1, 0), (3, 4)], 10)
 EARLY, LATE = point(3, 6), point(3, 8)
 
 
-def a_cut_leader(*, first_offset: int | None = None) -> Node:
+def a_cut_leader(*, shows_records: bool = False) -> Node:
     """A leader of epoch 5 whose log begins at 6, with snapshots at 6 and 8."""
     node = a_leader(epoch=5, high_watermark_known=True, log=a_log([(1, 0), (3, 4)], 10))
     for snapshot in (EARLY, LATE):
         node.handle(SnapshotMade(snapshot=snapshot), now_ms=10)
-    cut(node, EARLY, first_offset)
+    cut(node, EARLY, shows_records=shows_records)
     return node.count_from_here()
 
 
-def cut(node: Node, start: OffsetAndEpoch, first_offset: int | None = None) -> list[Effect]:
-    event = LogCutRequested(start=start, first_offset=None if first_offset is None else Offset(first_offset))
-    return node.handle(event, now_ms=10)
+def cut(node: Node, start: OffsetAndEpoch, *, shows_records: bool = False) -> list[Effect]:
+    return node.handle(LogCutRequested(start=start, shows_records=shows_records), now_ms=10)
 
 
 def offered(node: Node, *, offset: int, last_epoch: int) -> OffsetAndEpoch | None:
@@ -108,18 +107,18 @@ def test_node_stops_rather_than_cut_what_is_not_committed() -> None:
 
 @pytest.mark.rule("READ-7")
 @pytest.mark.parametrize(
-    ("first_offset", "offset", "error", "log_start"),
+    ("shows_records", "offset", "error", "log_start"),
     [
-        pytest.param(None, 5, ErrorCode.OFFSET_OUT_OF_RANGE, 6, id="before the log"),
-        pytest.param(None, 6, ErrorCode.NONE, 6, id="at the start of the log"),
-        pytest.param(3, 0, ErrorCode.NONE, 0, id="before the first record of the snapshot"),
-        pytest.param(3, 5, ErrorCode.NONE, 0, id="in the snapshot"),
+        pytest.param(False, 5, ErrorCode.OFFSET_OUT_OF_RANGE, 6, id="before the log"),
+        pytest.param(False, 6, ErrorCode.NONE, 6, id="at the start of the log"),
+        pytest.param(True, 0, ErrorCode.NONE, 0, id="before the first record of the snapshot"),
+        pytest.param(True, 5, ErrorCode.NONE, 0, id="in the snapshot"),
     ],
 )
 def test_client_reads_the_snapshot_as_the_head_of_the_log_where_records_are_kept(
-    first_offset: int | None, offset: int, error: ErrorCode, log_start: int
+    shows_records: bool, offset: int, error: ErrorCode, log_start: int
 ) -> None:
-    node = a_cut_leader(first_offset=first_offset)
+    node = a_cut_leader(shows_records=shows_records)
 
     (reply,) = node.receives(client_fetch(offset=offset))
 

@@ -31,8 +31,7 @@ class Log:
             committed.
         timestamps_ms: time of each record; without, no record has the requested time or a later one.
         start: first offset still there.
-        first_compacted: first record of the snapshot that stands before the start of a compacted log; None if the log
-            is not compacted.
+        is_compacted: whether the records of a snapshot stand before the start of the log.
         checksums: of the batch of each record; without, the leader plans no batches, like an older node.
         control: offsets of control records.
         counts_bytes: whether the leader can limit a batch by bytes; each record then has `RECORD_BYTES`.
@@ -42,15 +41,14 @@ class Log:
     leader_epoch: int | None = None
     timestamps_ms: Sequence[int] = ()
     start: int = 0
-    first_compacted: int | None = None
+    is_compacted: bool = False
     checksums: Sequence[int] = ()
     control: frozenset[int] = frozenset()
     counts_bytes: bool = True
     view: LogView = field(default_factory=LogView)
 
     def __post_init__(self) -> None:
-        first = None if self.first_compacted is None else Offset(self.first_compacted)
-        self.view.cut(OffsetAndEpoch(offset=Offset(self.start), epoch=Epoch(0)), first)
+        self.view.cut(OffsetAndEpoch(offset=Offset(self.start), epoch=Epoch(0)), shows_snapshot=self.is_compacted)
         for offset, epoch in enumerate(self.epochs):
             self.view.start_epoch(Epoch(epoch), Offset(offset))
         self.view.end_offset = Offset(len(self.epochs))

@@ -104,11 +104,11 @@ def test_end_past_the_end_is_refused() -> None:
 @pytest.mark.rule("READ-7")
 @pytest.mark.parametrize("offset", [0, 1, 2, 3])
 def test_start_in_a_gap_of_a_compacted_log_is_no_data_loss(offset: int) -> None:
-    log = LogClient(Log(epochs=[1] * 5, start=4, first_compacted=2, checksums=range(5)))
+    log = LogClient(Log(epochs=[1] * 5, start=4, is_compacted=True, checksums=range(5)))
     read = options(startingOffsets=offset)
 
     assert resolve_start(log, read, read.starting_offsets, default=Place.EARLIEST) == offset
-    assert resolve_start(log, options(), None, default=Place.EARLIEST) == 2
+    assert resolve_start(log, options(), None, default=Place.EARLIEST) == 0
 
 
 @pytest.mark.parametrize("rows", range(1, 13))

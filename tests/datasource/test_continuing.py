@@ -286,7 +286,7 @@ def test_batch_continues_when_no_checksum_differs(at: Reached, checksums: Sequen
     ],
 )
 def test_batch_continues_where_the_batch_before_its_offset_was_compacted_away(at: Reached) -> None:
-    log = Log(epochs=[1, 1, 1, 1, 2, 2, 2, 2], start=6, first_compacted=2, checksums=range(8))
+    log = Log(epochs=[1, 1, 1, 1, 2, 2, 2, 2], start=6, is_compacted=True, checksums=range(8))
 
     batch = next_batch(LogClient(log), options(), at, BatchLimits())
 
@@ -295,7 +295,7 @@ def test_batch_continues_where_the_batch_before_its_offset_was_compacted_away(at
 
 @pytest.mark.rule("READ-7")
 def test_compacted_log_of_other_epochs_is_not_the_one_of_the_checkpoint() -> None:
-    client = LogClient(Log(epochs=[1, 1, 2, 2, 2, 2], start=4, first_compacted=1, checksums=range(6)))
+    client = LogClient(Log(epochs=[1, 1, 2, 2, 2, 2], start=4, is_compacted=True, checksums=range(6)))
 
     with pytest.raises(DataLossError, match="the record before offset 2 has epoch 1, expected 2; was the log replaced"):
         next_batch(client, options(), reached(2, 2, 99), BatchLimits())
@@ -306,7 +306,7 @@ def test_compacted_log_of_other_epochs_is_not_the_one_of_the_checkpoint() -> Non
 
 def test_epoch_of_a_checkpoint_without_a_checksum_may_be_a_later_one() -> None:
     # A controller of Apache Kafka named the epoch of its snapshot.
-    client = LogClient(Log(epochs=[1, 1, 2, 2, 2, 2], start=4, first_compacted=1, checksums=range(6)))
+    client = LogClient(Log(epochs=[1, 1, 2, 2, 2, 2], start=4, is_compacted=True, checksums=range(6)))
 
     assert next_batch(client, options(), reached(2, 2), BatchLimits()).start == place(2, 2)
 

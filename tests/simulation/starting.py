@@ -112,8 +112,9 @@ def _bootstrap_servers(plan: Plan) -> tuple[Endpoint, ...]:
 
 def view_of(log: Log) -> LogView:
     """Return the core's view of a recovered log."""
-    first_offset = None if log.compacted is None else log.first_offset
-    return LogView(start=log.start, first_offset=first_offset, end_offset=log.end_offset, epochs=log.epochs)
+    return LogView(
+        start=log.start, shows_snapshot=log.compacted is not None, end_offset=log.end_offset, epochs=log.epochs
+    )
 
 
 def retention(plan: Plan) -> Retention:

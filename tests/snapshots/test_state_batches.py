@@ -107,7 +107,7 @@ TRANSACTIONS = TransactionsImage(
 )
 @pytest.mark.parametrize("piece_bytes", [1, 61, 1 << 20])
 def test_state_is_what_it_was_when_it_is_read_again(state: ProducerStateImage, piece_bytes: int) -> None:
-    summary = SnapshotSummary(end=END, epochs=EPOCHS, producers=state, first_offset=END.offset)
+    summary = SnapshotSummary(end=END, epochs=EPOCHS, producers=state, shows_records=True)
 
     found = scanned(content(summary), piece_bytes=piece_bytes).finish()
 
@@ -175,7 +175,7 @@ WHOLE = content(SnapshotSummary(end=END, epochs=EPOCHS, producers=producers()), 
 def test_records_are_found_behind_the_state() -> None:
     found = scanned(WHOLE).finish()
 
-    assert found.summary.first_offset == found.index.first_offset == 21
+    assert found.summary.shows_records
     assert WHOLE[found.index.start_position : found.index.end_position] == BATCH
     assert found.size_bytes == len(WHOLE)
 
@@ -232,5 +232,5 @@ def test_records_of_a_snapshot_of_kafka_are_not_indexed() -> None:
     found = scanned(header + records + footer_batch(Epoch(3))).finish()
 
     assert found.index.is_empty
-    assert (found.summary.epochs, found.summary.first_offset) == ((), None)
+    assert (found.summary.epochs, found.summary.shows_records) == ((), False)
     assert found.summary.producers.writers.log_time_ms == 5

@@ -56,7 +56,7 @@ def fetch_response_names_the_start_of_its_records_as_the_end_of_the_snapshot(pat
 
     def parse_start(self: _ClientFetch, records: bytes, log: Log, read: ReadRange) -> _Found:
         found = parse(self, records, log, read)
-        return found if found.compacted_end is None else found._replace(compacted_end=log.first_offset)
+        return found if found.compacted_end is None else found._replace(compacted_end=read.start_offset)
 
     patch.setattr(_ClientFetch, "_parse", parse_start)
 
