@@ -20,7 +20,7 @@ SMALL = QUICK | {"raft.node.log.max.bytes": "600", "raft.node.log.old.files": "2
 def test_log_of_a_voter_is_bounded(tmp_path: Path) -> None:
     folder = tmp_path / "node-1"
     with LocalQuorum.start(tmp_path, voters=1, settings=SMALL) as quorum:
-        for _ in range(2):
+        for _ in range(4):
             (pid,) = quorum.pids.values()
             os.kill(pid, signal.SIGKILL)
             killed = {None, pid}

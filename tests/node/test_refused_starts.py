@@ -12,6 +12,7 @@ import pytest
 
 from raft.config import NodeConfig
 from raft.errors import ConfigError, CorruptBatchError
+from raft.storage.trusted_segments import TRUSTED_SEGMENTS_NAME
 from tests.node.harness.batches import batch_of, values_in
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.properties import Properties, voters_properties, write_properties
@@ -141,6 +142,7 @@ def test_damage_below_the_recovery_point_is_refused_with_file_and_byte(propertie
     run_once(properties, *[b"x" * 100] * 10)
     assert recovery_point(properties) > 5
     path = segment(properties)
+    path.with_name(TRUSTED_SEGMENTS_NAME).unlink()  # As after a crash.
     whole = path.read_bytes()
     path.write_bytes(whole[:400] + b"\xff" + whole[401:])
 
@@ -201,6 +203,7 @@ def test_damaged_log_is_one_line_and_exit_code_1(properties: Properties, tmp_pat
         with client_of(node) as client:
             client.append(batch_of(b"x" * 100))
         node.terminate()
+        node.segment.with_name(TRUSTED_SEGMENTS_NAME).unlink()  # As after a crash.
         whole = node.segment.read_bytes()
         node.segment.write_bytes(whole[:-1] + b"\xff")
 
