@@ -37,6 +37,7 @@ class SnapshotOrder:
         segments: base offsets of the segments between the two.
         epochs: all epochs up to the end.
         keeps_records: whether the newest record of each key is kept, or none (cleanup.policy).
+        is_urgent: whether records are refused until it is made, because the disk is full.
     """
 
     base: OffsetAndEpoch | None
@@ -44,6 +45,7 @@ class SnapshotOrder:
     segments: tuple[Offset, ...]
     epochs: tuple[EpochStart, ...]
     keeps_records: bool
+    is_urgent: bool = False
 
 
 def make_snapshot(

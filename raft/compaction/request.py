@@ -36,6 +36,7 @@ class MakingRequest:
                 "segments": order.segments,
                 "epochs": [[start.epoch, start.start_offset] for start in order.epochs],
                 "keeps_records": order.keeps_records,
+                "is_urgent": order.is_urgent,
                 "now_ms": self.now_ms,
                 "delete_retention_ms": self.delete_retention_ms,
             }
@@ -56,6 +57,7 @@ class MakingRequest:
                     EpochStart(epoch=Epoch(epoch), start_offset=Offset(start)) for epoch, start in fields["epochs"]
                 ),
                 keeps_records=fields["keeps_records"],
+                is_urgent=fields["is_urgent"],
             ),
             now_ms=fields["now_ms"],
             delete_retention_ms=fields["delete_retention_ms"],

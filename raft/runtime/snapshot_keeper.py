@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from raft.compaction import SnapshotOrder
@@ -167,7 +167,7 @@ class SnapshotKeeper:
         if look.order is not None:
             if self._is_stable(look.order.end.offset):
                 self._is_making = True
-                order = look.order
+                order = replace(look.order, is_urgent=self._core.is_disk_full)
                 self._maker.make(order, lambda problem: self._on_made(order.end, problem))
         elif self._is_due(look):
             self._submit(SnapshotDue())

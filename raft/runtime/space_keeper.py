@@ -12,8 +12,12 @@ from raft.runtime.scheduler import Scheduler
 
 _logger = logging.getLogger(__name__)
 
-MEASURE_MS = 1_000
-"""Time between two measurements."""
+LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS = 1_000, 20
+"""Time between two measurements, when there is much room, and when there is little."""
+
+_FILLED_BYTES_PER_MS = 4 * 200_000
+"""How fast the room may shrink between two measurements: others write to the disk too, such as the other voters of a
+local quorum. Four measurements are made in the time in which 200 MB a second would fill it."""
 
 
 class SpaceKeeper:
@@ -66,10 +70,16 @@ class SpaceKeeper:
     def _on_measured(self, free_bytes: int, appended_bytes: int) -> None:
         if self._is_stopped:
             return
-        self._scheduler.at(self._scheduler.now_ms() + MEASURE_MS, self._measure)
         self.free_bytes = free_bytes
+        self._scheduler.at(self._scheduler.now_ms() + self._pause_ms(free_bytes), self._measure)
         self._submit(DiskMeasured(room_bytes=free_bytes - self._reserve_bytes, appended_bytes=appended_bytes))
         self._report(is_full=free_bytes <= self._reserve_bytes)
+
+    def _pause_ms(self, free_bytes: int) -> int:
+        room_bytes = free_bytes - self._reserve_bytes
+        if room_bytes <= 0:
+            return LONGEST_PAUSE_MS
+        return min(LONGEST_PAUSE_MS, max(SHORTEST_PAUSE_MS, room_bytes // _FILLED_BYTES_PER_MS))
 
     def _report(self, *, is_full: bool) -> None:
         if is_full == self._is_full:

@@ -74,6 +74,7 @@ def test_snapshot_is_made_after_so_many_bytes() -> None:
     kept.node.wait(3_000)
 
     assert kept.snapshots == [kept.node.core.log.end_offset]
+    assert [order.is_urgent for order in kept.maker.orders] == [False]
 
 
 @pytest.mark.rule("SNAPSHOT-1")
@@ -169,6 +170,7 @@ def test_full_disk_frees_space_by_a_snapshot_before_it_is_due() -> None:
     kept.node.wait(5_000)
 
     assert [kept.start_offset] == kept.snapshots
+    assert [order.is_urgent for order in kept.maker.orders] == [True]
     assert kept.node.append("key") == ErrorCode.NONE
 
 
