@@ -34,6 +34,8 @@ def wheel_contents(platform: str) -> dict[str, bytes]:
         **dict.fromkeys(MODULES, b""),
         "raft/records/scanner.c": b"",
         f"raft/records/libscanner{suffix}": library,
+        "raft/compaction/compactor.c": b"",
+        f"raft/compaction/libcompactor{suffix}": library,
         f"datasource/columns/libkernel{suffix}": library,
         f"{INFO}/METADATA": b"Metadata-Version: 2.4\nVersion: 1.2.3\n",
         f"{INFO}/WHEEL": f"Root-Is-Purelib: false\nTag: py3-none-{platform}\n".encode(),
@@ -107,6 +109,7 @@ SOURCES = {
     "PKG-INFO",
     "raft/records/record.h",
     "raft/records/scanner.c",
+    "raft/compaction/compactor.c",
     "datasource/columns/kernel.c",
 } | MODULES
 

@@ -158,10 +158,11 @@ def test_reads_may_begin_and_end_anywhere_in_a_compacted_log(spark: SparkSession
     draw, frames = random.Random(5), Frames(spark, compacted.bootstrap_servers)
     with frames.client() as client:
         fill_until_cut(client, draw, beyond=150, first=0)
-        first, cut, end = client.log_start_offset(), cut_end(client), client.last_stable_offset()
+        earliest, cut, end = client.log_start_offset(), cut_end(client), client.last_stable_offset()
     everything = {row.offset for row in frames.read().select("offset").collect()}
 
-    assert min(everything) == first > 0
+    first = min(everything)
+    assert first > earliest == 0
     for start, stop in [(0, end), (1, cut), (first + 1, cut - 1), (cut - 1, end), (cut, end), (first - 1, first)]:
         rows = frames.read(startingOffsets=start, endingOffsets=stop, minPartitions=7).select("offset").collect()
         assert sorted(row.offset for row in rows) == sorted(each for each in everything if start <= each < stop)
@@ -221,5 +222,6 @@ def test_query_fails_when_its_checkpoint_was_aged_out_unless_data_may_be_lost(
         assert f"offsets {read_to} to " in str(refusal.value)
         assert "Some data may have been lost because it was aged out by the quorum" in str(refusal.value)
         assert "set failOnDataLoss to false to read the other records" in str(refusal.value)
-        assert tolerant.values == [row.value for row in left]
-        assert view_of(frames) == state_of(frames.read())
+        # Between two reads the log may be cut once more.
+        assert tolerant.values[-len(left) :] == [row.value for row in left]
+        eventually(lambda: view_of(frames) == state_of(frames.read()), "a view and a read of the same log")
