@@ -11,7 +11,7 @@ from raft.runtime.checkpoint_pace import CheckpointPace
 from raft.runtime.disk import DiskListener
 from raft.runtime.flusher import Flusher
 from raft.runtime.job_queue import JobQueue
-from raft.runtime.piecewise_read import PiecewiseRead
+from raft.runtime.piecewise_read import PIECE_BYTES, PiecewiseRead
 from raft.runtime.piecewise_search import PiecewiseSearch
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.log import Log
@@ -59,6 +59,7 @@ class ReplicaDisk:
         directory: an open directory, to which nothing else writes. Its owner closes it after `stop`.
         workers: do the jobs and the flushes.
         checkpoint_interval_s: minimum time between two writes of the checkpoints, in seconds.
+        piece_bytes: size of the pieces in which reads for clients are done.
     """
 
     def __init__(
@@ -67,9 +68,11 @@ class ReplicaDisk:
         workers: DiskWorkers,
         *,
         checkpoint_interval_s: float = _CHECKPOINT_INTERVAL_S,
+        piece_bytes: int = PIECE_BYTES,
     ) -> None:
         self._directory = directory
         self._workers = workers
+        self._piece_bytes = piece_bytes
         self._jobs = JobQueue(post=workers.post, failed=self._failed, wake=workers.job_waits)
         self._flusher = Flusher(
             flush=directory.flush,
@@ -119,7 +122,8 @@ class ReplicaDisk:
         self, read: ReadRange, parse: Callable[[bytes, Log], Result], done: Callable[[Result], None]
     ) -> None:
         """See `Disk.read_in_pieces`."""
-        PiecewiseRead(self._directory.log, self._jobs, read, parse, done).read_next()
+        log = self._directory.log
+        PiecewiseRead(log, self._jobs, read, parse, done, piece_bytes=self._piece_bytes).read_next()
 
     def search(self, work: Callable[[Log], Result], done: Callable[[Result], None]) -> None:
         """See `Disk.search`."""

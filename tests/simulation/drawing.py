@@ -30,6 +30,7 @@ from tests.simulation.plan import (
 _FAULTLESS_PERCENT = 8
 _FAULT_PHASE_EVENTS = 7_000
 _LATEST_JUMP_MS = 10_000
+_LATE_START_MS = (2_000, 15_000)
 _CLOCK_AHEAD_MS = 1_000_000
 _CLOCK_DRIFT = (-5, 5)
 
@@ -63,6 +64,7 @@ def draw_plan(seed: int) -> Plan:
     dice = Dice(seed, "plan")
     nodes, observers = dice.pick((3, 3, 3, 3, 3, 5, 5, 5, 4, 1)), dice.pick((0, 0, 1, 1, 2))
     voters = tuple(NodeId(number) for number in range(1, nodes + 1))
+    others = tuple(NodeId(number) for number in range(nodes + 1, nodes + 1 + observers))
     timeouts = _draw_timeouts(dice, seed)
     network, faults, wire = _draw_network(dice), _draw_faults(dice, seed, timeouts), _draw_wire(dice, voters)
     if dice.chance(_FAULTLESS_PERCENT):
@@ -70,7 +72,8 @@ def draw_plan(seed: int) -> Plan:
     return Plan(
         seed=seed,
         voters=voters,
-        observers=tuple(NodeId(number) for number in range(nodes + 1, nodes + 1 + observers)),
+        observers=others,
+        late_starts_ms=_draw_late_starts(seed, voters, others),
         fetch_max_bytes=dice.pick((100, 400, 1 << 20)),
         queued_bytes=Dice(seed, "queued").pick((1, 1_000, 64 << 20)),
         timeouts=timeouts,
@@ -84,6 +87,13 @@ def draw_plan(seed: int) -> Plan:
         fault_phase_ms=30 * timeouts.election_ms + 12 * timeouts.fetch_ms,
         fault_phase_events=_FAULT_PHASE_EVENTS,
     )
+
+
+def _draw_late_starts(seed: int, voters: tuple[NodeId, ...], observers: tuple[NodeId, ...]) -> dict[NodeId, int]:
+    """Draw which nodes have to load a snapshot, if there is one by then. Without them the voters have a majority."""
+    dice = Dice(seed, "late starts")
+    nodes = (*observers, *(voters[-1:] if len(voters) > 2 else ()))
+    return {node_id: dice.between(_LATE_START_MS) for node_id in nodes if dice.draw(3)}
 
 
 def _draw_timeouts(dice: Dice, seed: int) -> TimeoutPlan:
@@ -125,11 +135,15 @@ def _draw_disk(dice: Dice, seed: int) -> DiskPlan:
     return DiskPlan(
         lag_percent=dice.pick((0, 0, 5, 20)),
         lag_ms=dice.pick(((1, 5), (1, 100))),
+        beside_percent=Dice(seed, "beside").pick((0, 20, 80)),
+        beside_ms=Dice(seed, "beside times").pick(((1, 30), (20, 300))),
         flush_ms=dice.pick(((0, 2), (1, 15), (5, 100))),
         slow_percent=dice.pick((0, 2, 10)),
         slow_ms=dice.pick(((50, 300), (300, 2000))),
         report_ms=dice.pick(((0, 0), (0, 5), (0, 100))),
         read_ms=Dice(seed, "reads").pick(((0, 0), (0, 5), (0, 60))),
+        check_ms=Dice(seed, "checks").pick(((0, 0), (0, 100), (100, 4_000))),
+        piece_bytes=Dice(seed, "pieces").pick((300, 1 << 20, 1 << 20)),
         segment_bytes=dice.pick((300, 2_000, 2_000, 1 << 30)),
         tail_bytes=dice.pick((200, 4 << 20)),
     )

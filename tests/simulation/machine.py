@@ -83,6 +83,11 @@ class Machine:
         return self.node_id in self._environment.plan.voters
 
     @property
+    def true_ms(self) -> int:
+        """The true time."""
+        return self._environment.timeline.now_ms
+
+    @property
     def core(self) -> RaftCore:
         """The core of the running process."""
         assert self.process is not None, f"{self} is down"
@@ -330,6 +335,8 @@ class Machine:
             flush_done=lambda: watch.log_flushed(self),
             checkpoints_written=lambda: watch.checkpoints_written(self),
             snapshot_made=lambda snapshot: watch.snapshot_made(self, snapshot),
+            snapshot_checked=process.workers.snapshot_checked,
+            snapshot_installed=lambda snapshot: watch.snapshot_installed(self, snapshot),
             log_cut=lambda start: watch.log_cut(self, start),
         )
 

@@ -19,7 +19,7 @@ from raft.runtime.response_budget import ResponseBudget
 from raft.runtime.snapshot_keeper import SnapshotKeeper
 from raft.runtime.space_keeper import SpaceKeeper
 from raft.storage.aborted_transactions import aborted_in
-from raft.types import NodeId, Offset
+from raft.types import NodeId, Offset, OffsetAndEpoch
 from raft.wire.frames import ReceivedRequest
 from tests.simulation.admission_worker import AdmissionWorker
 from tests.simulation.clock import Clock
@@ -113,7 +113,9 @@ class Process:
             marks=environment.marks,
             power_failed=machine.power_failed,
         )
-        disk = WatchedDisk(directory, self.workers, checkpoint_interval_s=_CHECKPOINT_INTERVAL_S)
+        disk = WatchedDisk(
+            directory, self.workers, checkpoint_interval_s=_CHECKPOINT_INTERVAL_S, piece_bytes=disk_plan.piece_bytes
+        )
         self.engine = disk.engine = WatchedEngine(
             core, disk, _ToPostOffice(self, environment), self._loop, ended=self._on_ended
         )
@@ -157,6 +159,11 @@ class Process:
     def log(self) -> LogModel:
         """The model of the log as the core knows it; it runs ahead of what is written."""
         return self.core.log_model
+
+    @property
+    def snapshots(self) -> list[OffsetAndEpoch]:
+        """The whole snapshots on the disk, in order."""
+        return self._directory.snapshots.whole()
 
     @property
     def log_start(self) -> Offset:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from raft.core.effects import (
     AppendLeaderChange,
+    CheckSnapshot,
     CutLog,
     Effect,
     FlushLog,
@@ -15,13 +16,16 @@ from raft.core.effects import (
     StoreSnapshotPiece,
     TruncateLog,
 )
+from raft.storage.snapshots import MAKING_SUFFIX, PART_SUFFIX
 from tests.memory_files.files import Call
 from tests.simulation.faults.kinds import Fault
 from tests.simulation.faults.nemesis import Nemesis
+from tests.simulation.lossy_disk import LossyDisk
 
 _DISK_CALLS = 40
 _DISK_CALLS_OF_START = 12
 _TRUNCATE_CALLS = 4
+_SNAPSHOT_CALLS = 12
 _EFFECTS = 8
 _RARE_EFFECTS = (
     StoreElectionState,
@@ -31,6 +35,7 @@ _RARE_EFFECTS = (
     RollLog,
     CutLog,
     StoreSnapshotPiece,
+    CheckSnapshot,
     InstallSnapshot,
 )
 
@@ -38,7 +43,7 @@ _RARE_EFFECTS = (
 class Crashes(Nemesis):
     """Crashes one machine: at once, in place of a disk call, or in place of an effect, which may be any or a rare one.
 
-    A machine that is down already may lose its power again while it recovers.
+    A machine that is down already may lose its power again while it recovers, or while it loads a snapshot.
     """
 
     kind = Fault.CRASH
@@ -46,12 +51,16 @@ class Crashes(Nemesis):
     def _strike(self) -> bool:
         down = self._targets.down
         if down and self._dice.draw(3) == 0:
-            self._dice.pick(down).files.cut_power_before(1 + self._dice.draw(_DISK_CALLS_OF_START))
+            files = self._dice.pick(down).files
+            if self._dice.draw(2):
+                files.cut_power_before(1 + self._dice.draw(_DISK_CALLS_OF_START))
+            else:
+                self._cut_power_in_snapshot(files, PART_SUFFIX)
             return True
         victim = self._pick_victim()
         if victim is None or victim.process is None:
             return False
-        match self._dice.draw(7):
+        match self._dice.draw(9):
             case 0:
                 victim.cut_power()
             case 1 | 2:
@@ -61,11 +70,17 @@ class Crashes(Nemesis):
                 victim.files.cut_power_at(Call.TRUNCATE, calls_later=self._dice.draw(_TRUNCATE_CALLS))
             case 4:
                 victim.kill()
-            case 5:
+            case 5 | 6:
+                self._cut_power_in_snapshot(victim.files, self._dice.pick((PART_SUFFIX, PART_SUFFIX, MAKING_SUFFIX)))
+            case 7:
                 victim.process.plan_kill(_after(self._dice.draw(_EFFECTS)))
             case _:
                 victim.process.plan_kill(_at(self._dice.pick(_RARE_EFFECTS)))
         return True
+
+    def _cut_power_in_snapshot(self, files: LossyDisk, suffix: str) -> None:
+        """Cut the power soon after the next snapshot with this suffix is renamed: it is made, or replaces the log."""
+        files.cut_power_at(Call.RENAME, suffix=suffix, calls_later=self._dice.draw(_SNAPSHOT_CALLS))
 
 
 def _after(effects: int) -> Callable[[Effect], bool]:
