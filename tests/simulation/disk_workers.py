@@ -1,7 +1,7 @@
 """The two disk threads of a node in virtual time, as in `raft.node.disk_threads`.
 
 The thread of jobs may be late, and does reads for clients later still. The event loop runs beside it: sometimes it puts
-jobs while the thread does the last of those that it has found, before the thread takes a job that can wait.
+jobs when the thread has done the last urgent one, and before the thread takes a job that can wait.
 
 A flush takes some time, covers all that is written when it ends, and is reported later: by then the log may have been
 truncated and written again.
@@ -176,19 +176,16 @@ class SimulatedDiskWorkers:
             # The event loop runs beside the thread: it has put a job while others are done, and this one comes after.
             self._has_more = True
             return
-        if self._dice.chance(self._plan.beside_percent):
-            self._jobs.keep_apart()
-            self._be_late(self._dice.between(self._plan.beside_ms))
+        if self._jobs.keeps_apart:
+            self._is_late = True
+            self._timeline.after(0, self._catch_up, Rank.DISK)
         elif self._dice.chance(self._plan.lag_percent):
-            self._be_late(self._dice.between(self._plan.lag_ms))
+            self._is_late = True
+            self._timeline.after(self._dice.between(self._plan.lag_ms), self._catch_up, Rank.DISK)
         else:
             self._work(self._jobs.do_urgent)
         if self._is_over:
             raise ProcessEndedError
-
-    def _be_late(self, lag_ms: int) -> None:
-        self._is_late = True
-        self._timeline.after(lag_ms, self._catch_up, Rank.DISK)
 
     def _catch_up(self) -> None:
         self._is_late = False
@@ -196,9 +193,12 @@ class SimulatedDiskWorkers:
 
     def _work(self, do: Callable[[], object]) -> None:
         self._do_jobs(do)
-        if self._jobs.has_later and not self._is_waiting_planned:
-            self._is_waiting_planned = True
-            self._timeline.after(self._dice.between(self._plan.read_ms), self._do_waiting, Rank.DISK)
+        if self._jobs.has_later:
+            if not self._is_waiting_planned:
+                self._is_waiting_planned = True
+                self._timeline.after(self._dice.between(self._plan.read_ms), self._do_waiting, Rank.DISK)
+        elif self._dice.chance(self._plan.beside_percent):
+            self._jobs.keep_apart()
 
     def _do_waiting(self) -> None:
         self._is_waiting_planned = False

@@ -30,7 +30,7 @@ from tests.simulation.plan import (
 _FAULTLESS_PERCENT = 8
 _FAULT_PHASE_EVENTS = 7_000
 _LATEST_JUMP_MS = 10_000
-_LATE_START_MS = (2_000, 15_000)
+_LATE_START_MS = (500, 6_000)
 _CLOCK_AHEAD_MS = 1_000_000
 _CLOCK_DRIFT = (-5, 5)
 
@@ -57,6 +57,7 @@ _HALF_ROUNDS: Mapping[Fault, tuple[int | None, ...]] = {
 
 _HALF_ROUNDS_OF_SUSPENSIONS = (None, None, 2)
 _HALF_ROUNDS_OF_FULL_DISKS = (None, None, 2, 6)
+_HALF_ROUNDS_OF_NEW_DISKS = (None, 1, 2)
 
 
 def draw_plan(seed: int) -> Plan:
@@ -136,7 +137,6 @@ def _draw_disk(dice: Dice, seed: int) -> DiskPlan:
         lag_percent=dice.pick((0, 0, 5, 20)),
         lag_ms=dice.pick(((1, 5), (1, 100))),
         beside_percent=Dice(seed, "beside").pick((0, 20, 80)),
-        beside_ms=Dice(seed, "beside times").pick(((1, 30), (20, 300))),
         flush_ms=dice.pick(((0, 2), (1, 15), (5, 100))),
         slow_percent=dice.pick((0, 2, 10)),
         slow_ms=dice.pick(((50, 300), (300, 2000))),
@@ -178,6 +178,7 @@ def _draw_faults(dice: Dice, seed: int, timeouts: TimeoutPlan) -> FaultPlan:
     half_rounds = {fault: dice.pick(options) for fault, options in _HALF_ROUNDS.items()}
     half_rounds[Fault.SUSPENSION] = Dice(seed, "suspension").pick(_HALF_ROUNDS_OF_SUSPENSIONS)
     half_rounds[Fault.FULL_DISK] = Dice(seed, "full disk").pick(_HALF_ROUNDS_OF_FULL_DISKS)
+    half_rounds[Fault.NEW_DISK] = Dice(seed, "new disk").pick(_HALF_ROUNDS_OF_NEW_DISKS)
     return FaultPlan(
         every_ms={fault: drawn * round_ms // 2 for fault, drawn in half_rounds.items() if drawn is not None},
         down_ms=dice.pick(((0, 50), (0, round_ms // 2), (round_ms // 4, round_ms))),
@@ -201,7 +202,7 @@ def _draw_clients(dice: Dice, seed: int) -> ClientPlan:
         producers=dice.pick((1, 1, 2, 3)),
         window=dice.pick((1, 2, 5)),
         keyed_writers=dice.pick((1, 1, 2)),
-        readers=dice.pick((1, 2)),
+        readers=dice.pick((1, 2)) + Dice(seed, "more readers").pick((0, 0, 4)),
         pause_ms=dice.pick(((0, 50), (20, 200), (100, 600))),
         patience_ms=dice.pick((200, 600, 1500)),
         timeout_ms=dice.pick(((100, 1000), (1000, 3000))),

@@ -11,9 +11,9 @@ Result = TypeVar("Result")
 
 
 class InterleavedJobs(JobQueue):
-    """Keeps new jobs apart from those that the thread has found, and puts them while it does the last of these.
+    """Puts new jobs between two steps of `do_waiting`: while the thread does the last urgent job that it has found.
 
-    In virtual time a job takes no time, and the event loop would never run between a job and the next.
+    In virtual time a job takes no time, and the event loop would never run between two of them.
     """
 
     _apart: list[Callable[[], None]] | None = None
@@ -34,7 +34,7 @@ class InterleavedJobs(JobQueue):
             put()
 
     def do_interleaved(self) -> None:
-        """Do the jobs that wait; the others are put while the last urgent one is done."""
+        """Do the jobs that wait; those that were kept apart are put while the last urgent one is done."""
         super().put(self.put_kept)
         self.do_waiting()
 
@@ -45,6 +45,7 @@ class InterleavedJobs(JobQueue):
             put(work, done)
         else:
             self._apart.append(lambda: put(work, done))
+            self._wake()
 
     def put_later(self, work: Callable[[], Result], done: Callable[[Result], None] | None = None) -> None:
         """See `JobQueue.put_later`."""
@@ -53,3 +54,4 @@ class InterleavedJobs(JobQueue):
             put_later(work, done)
         else:
             self._apart.append(lambda: put_later(work, done))
+            self._wake()

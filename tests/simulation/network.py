@@ -12,8 +12,8 @@ from tests.simulation.message import Address, Message
 from tests.simulation.plan import RELIABLE_NETWORK, NetworkPlan
 from tests.simulation.timeline import Action, Timeline
 
-_SNAPSHOT_DAMAGE = 5
-"""So much more often is a snapshot damaged than another response: there are few of them."""
+_DAMAGED_SNAPSHOTS_PERCENT = 30
+"""How many snapshots are damaged in plans that damage other responses: there are few snapshots."""
 
 Links = frozenset[tuple[Address, Address]]
 """Links from one address to another, in one direction each."""
@@ -103,8 +103,8 @@ class Network:
             )
         return Fate.CARRIED
 
-    def _damages(self, times: int = 1) -> bool:
-        return not self._faults_ended and self._dice.chance(min(100, times * self._plan.damage_percent))
+    def _damages(self, percent: int) -> bool:
+        return not self._faults_ended and self._dice.chance(percent)
 
     def damaged(self, records: bytes) -> bytes:
         """Return the records of a response as they arrive: some are truncated, some have a flipped bit.
@@ -113,7 +113,7 @@ class Network:
         that change while they are sent (KAFKA-18723).
         """
         dice = self._dice
-        if not self._damages():
+        if not self._damages(self._plan.damage_percent):
             return records
         if dice.draw(2):
             self._marks.count(Mark.RESPONSE_TRUNCATED)
@@ -123,7 +123,8 @@ class Network:
 
     def damaged_snapshot(self, piece: bytes) -> bytes:
         """Return the first piece of a snapshot as it arrives: a bit may be flipped; see `damaged`."""
-        return self._with_flipped_bit(piece) if self._damages(_SNAPSHOT_DAMAGE) else piece
+        is_damaged = self._plan.damage_percent and self._damages(_DAMAGED_SNAPSHOTS_PERCENT)
+        return self._with_flipped_bit(piece) if is_damaged else piece
 
     def _with_flipped_bit(self, batches: bytes) -> bytes:
         """Flip a bit under the checksum of a whole batch; the last one may be cut off."""

@@ -80,8 +80,8 @@ class DiskPlan:
 
     Fields:
         lag_percent, lag_ms: how often the thread of jobs is late, and by how much.
-        beside_percent, beside_ms: how often the event loop puts jobs while the thread does others, and how long these
-            take.
+        beside_percent: how often the thread of jobs stops between its last urgent job and one that can wait, until the
+            event loop has put jobs.
         flush_ms: how long a flush takes.
         slow_percent, slow_ms: how many flushes are slow, and how long they take.
         report_ms: the time from the end of a job or a flush to its report on the event loop.
@@ -94,7 +94,6 @@ class DiskPlan:
     lag_percent: int
     lag_ms: Bounds
     beside_percent: int
-    beside_ms: Bounds
     flush_ms: Bounds
     slow_percent: int
     slow_ms: Bounds

@@ -69,7 +69,6 @@ def quiet_plan(settings: QuorumSettings) -> Plan:
             lag_percent=0,
             lag_ms=_AT_ONCE,
             beside_percent=0,
-            beside_ms=_AT_ONCE,
             flush_ms=_AT_ONCE,
             slow_percent=0,
             slow_ms=_AT_ONCE,
