@@ -87,7 +87,7 @@ def report_hunts(
         The exit code.
     """
     if jobs == 1:
-        hunts = (_hunted(mutation, seeds) for mutation in mutations)
+        hunts: Iterator[_Hunted] = map(partial(_hunted, seeds), mutations)
     else:
         hunts = _map(partial(_hunted_by_name, seeds), [mutation.name for mutation in mutations], jobs)
     catches: list[Catch] = []
@@ -115,7 +115,7 @@ class _Hunted(NamedTuple):
     duration_s: float
 
 
-def _hunted(mutation: Mutation, seeds: Sequence[int]) -> _Hunted:
+def _hunted(seeds: Sequence[int], mutation: Mutation) -> _Hunted:
     began_s = time.monotonic()
     caught = hunt(mutation, seeds)
     duration_s = time.monotonic() - began_s
@@ -124,7 +124,7 @@ def _hunted(mutation: Mutation, seeds: Sequence[int]) -> _Hunted:
 
 def _hunted_by_name(seeds: Sequence[int], name: str) -> _Hunted:
     (mutation,) = (each for each in MUTATIONS if each.name == name)
-    return _hunted(mutation, seeds)
+    return _hunted(seeds, mutation)
 
 
 def _map(work: Callable[[Given], Found], given: Iterable[Given], jobs: int) -> Iterator[Found]:

@@ -12,7 +12,7 @@ from tests.simulation.message import Address, Message
 from tests.simulation.plan import RELIABLE_NETWORK, NetworkPlan
 from tests.simulation.timeline import Action, Timeline
 
-_DAMAGED_SNAPSHOTS_PERCENT = 30
+_DAMAGED_SNAPSHOTS_PERCENT = 50
 """How many snapshots are damaged in plans that damage other responses: there are few snapshots."""
 
 Links = frozenset[tuple[Address, Address]]

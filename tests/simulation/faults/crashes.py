@@ -25,7 +25,15 @@ from tests.simulation.lossy_disk import LossyDisk
 _DISK_CALLS = 40
 _DISK_CALLS_OF_START = 12
 _TRUNCATE_CALLS = 4
-_SNAPSHOT_CALLS = 12
+_SNAPSHOT_CALLS = (
+    (Call.RENAME, PART_SUFFIX, 25),
+    (Call.RENAME, PART_SUFFIX, 25),
+    (Call.RENAME, MAKING_SUFFIX, 6),
+    (Call.REMOVE, ".checkpoint", 3),
+)
+"""A snapshot replaces the log, is made, or is removed after a cut: the call, the end of the file's name, and after how
+many calls at most the power is cut."""
+
 _EFFECTS = 8
 _RARE_EFFECTS = (
     StoreElectionState,
@@ -55,7 +63,7 @@ class Crashes(Nemesis):
             if self._dice.draw(2):
                 files.cut_power_before(1 + self._dice.draw(_DISK_CALLS_OF_START))
             else:
-                self._cut_power_in_snapshot(files, PART_SUFFIX)
+                self._cut_power_in_snapshot(files)
             return True
         victim = self._pick_victim()
         if victim is None or victim.process is None:
@@ -71,16 +79,16 @@ class Crashes(Nemesis):
             case 4:
                 victim.kill()
             case 5 | 6:
-                self._cut_power_in_snapshot(victim.files, self._dice.pick((PART_SUFFIX, PART_SUFFIX, MAKING_SUFFIX)))
+                self._cut_power_in_snapshot(victim.files)
             case 7:
                 victim.process.plan_kill(_after(self._dice.draw(_EFFECTS)))
             case _:
                 victim.process.plan_kill(_at(self._dice.pick(_RARE_EFFECTS)))
         return True
 
-    def _cut_power_in_snapshot(self, files: LossyDisk, suffix: str) -> None:
-        """Cut the power soon after the next snapshot with this suffix is renamed: it is made, or replaces the log."""
-        files.cut_power_at(Call.RENAME, suffix=suffix, calls_later=self._dice.draw(_SNAPSHOT_CALLS))
+    def _cut_power_in_snapshot(self, files: LossyDisk) -> None:
+        call, suffix, calls = self._dice.pick(_SNAPSHOT_CALLS)
+        files.cut_power_at(call, suffix=suffix, calls_later=self._dice.draw(calls))
 
 
 def _after(effects: int) -> Callable[[Effect], bool]:
