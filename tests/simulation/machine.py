@@ -16,7 +16,6 @@ from raft.storage.directory import ReplicaDirectory
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
-from raft.storage.snapshots import INSTALLING_SUFFIX, MAKING_SUFFIX, PART_SUFFIX
 from raft.transactions import ProducerState
 from raft.types import ElectionState, Epoch, NodeId, Offset
 from tests.memory_files.files import Call, PowerCutError
@@ -24,6 +23,7 @@ from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.clock import Clock
 from tests.simulation.dice import Dice
 from tests.simulation.environment import Environment
+from tests.simulation.leftovers import marks_of_leftovers
 from tests.simulation.log_model import LogModel
 from tests.simulation.lossy_disk import LossyDisk
 from tests.simulation.marks import Interruption, Mark
@@ -35,11 +35,6 @@ from tests.simulation.watched_directory import DirectoryListener, WatchedDirecto
 from tests.simulation.written_log import WrittenLog
 
 _ENTROPY_BYTES = 16
-_LEFTOVERS = {
-    MAKING_SUFFIX: Mark.SNAPSHOT_LEFT_UNFINISHED,
-    PART_SUFFIX: Mark.DOWNLOAD_LEFT_UNFINISHED,
-    INSTALLING_SUFFIX: Mark.INSTALLATION_INTERRUPTED,
-}
 
 
 class Machine:
@@ -156,7 +151,8 @@ class Machine:
         if self.process is not None:
             return
         self.incarnation += 1
-        self._note_leftovers()
+        for mark in marks_of_leftovers(self.files.names_in(DIRECTORY) if self.files.exists(DIRECTORY) else ()):
+            self._mark(mark)
         self.producers = self.empty_producer_state()
         try:
             self.files.keep_in_page_cache(True)  # As in a new process.
@@ -387,12 +383,6 @@ class Machine:
         is_unfinished = isinstance(core.role, Leader) and process.log.end_offset > (core.high_watermark or 0)
         self._mark(Mark.LEADER_CRASHED_WITH_UNCOMMITTED, is_unfinished)
         process.halt()
-
-    def _note_leftovers(self) -> None:
-        """Count what a crash has left of snapshots."""
-        names = self.files.names_in(DIRECTORY) if self.files.exists(DIRECTORY) else []
-        for suffix, mark in _LEFTOVERS.items():
-            self._mark(mark, any(name.endswith(suffix) for name in names))
 
     def _log_bytes(self) -> int:
         files = self.files
