@@ -35,16 +35,13 @@ _SNAPSHOT_CALLS = (
 many calls at most the power is cut."""
 
 _EFFECTS = 8
-_RARE_EFFECTS = (
-    StoreElectionState,
-    AppendLeaderChange,
-    TruncateLog,
-    FlushLog,
-    RollLog,
-    CutLog,
-    StoreSnapshotPiece,
-    CheckSnapshot,
-    InstallSnapshot,
+_RARE_EFFECTS: tuple[tuple[type[Effect], ...], ...] = (
+    (StoreElectionState, RollLog),
+    (AppendLeaderChange, CutLog),
+    (TruncateLog, StoreSnapshotPiece),
+    (TruncateLog, CheckSnapshot),
+    (TruncateLog, InstallSnapshot),
+    (FlushLog,),
 )
 
 
@@ -68,7 +65,7 @@ class Crashes(Nemesis):
         victim = self._pick_victim()
         if victim is None or victim.process is None:
             return False
-        match self._dice.draw(9):
+        match self._dice.draw(8):
             case 0:
                 victim.cut_power()
             case 1 | 2:
@@ -78,9 +75,9 @@ class Crashes(Nemesis):
                 victim.files.cut_power_at(Call.TRUNCATE, calls_later=self._dice.draw(_TRUNCATE_CALLS))
             case 4:
                 victim.kill()
-            case 5 | 6:
+            case 5:
                 self._cut_power_in_snapshot(victim.files)
-            case 7:
+            case 6:
                 victim.process.plan_kill(_after(self._dice.draw(_EFFECTS)))
             case _:
                 victim.process.plan_kill(_at(self._dice.pick(_RARE_EFFECTS)))
@@ -97,9 +94,9 @@ def _after(effects: int) -> Callable[[Effect], bool]:
     return lambda _effect: next(left, None) is None
 
 
-def _at(kind: type[Effect]) -> Callable[[Effect], bool]:
-    """Return a predicate that is true for effects of this kind."""
-    return lambda effect: isinstance(effect, kind)
+def _at(kinds: tuple[type[Effect], ...]) -> Callable[[Effect], bool]:
+    """Return a predicate that is true for effects of these kinds."""
+    return lambda effect: isinstance(effect, kinds)
 
 
 class Blackouts(Nemesis):
