@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import traceback
+from collections.abc import Callable
 from typing import NoReturn
 
 from raft.core import RaftCore
@@ -51,6 +52,7 @@ class Machine:
         draw: the random numbers of the core.
         crash_draw: decides how many unflushed bytes a power cut leaves; None to lose all of them.
         holds_flushes: whether flushes are held back; see `hold_flushes`.
+        planned_kill: the next process is killed in place of the first effect for which this is true; None for no kill.
     """
 
     def __init__(self, node_id: NodeId, environment: Environment) -> None:
@@ -65,6 +67,7 @@ class Machine:
         self._dice = Dice(environment.plan.seed, f"machine {node_id}")
         self.crash_draw: Draw | None = self._dice.draw
         self.holds_flushes = False
+        self.planned_kill: Callable[[Effect], bool] | None = None
         self.draw: Draw = Dice(environment.plan.seed, f"core {node_id}").draw
         self._disk_plan = environment.plan.disk
         self._is_tampered_with = False
@@ -201,6 +204,7 @@ class Machine:
         self.files.cancel_faults()
         self.files.fill(None)
         self.files.restore()
+        self.planned_kill = None
         self._disk_plan = without_delays(self._disk_plan)
         if self.process is not None:
             self.process.workers.set_plan(self._disk_plan)
@@ -278,11 +282,8 @@ class Machine:
     # One incarnation
 
     def _open_directory(self) -> WatchedDirectory:
-        durable_end, written_end, size_bytes = (
-            self.written.durable_end,
-            self.written.model.end_offset,
-            self._log_bytes(),
-        )
+        durable_end, written_end = self.written.durable_end, self.written.model.end_offset
+        size_bytes = self._log_bytes()
         directory = open_directory(
             WatchedDirectory,
             self.files,
@@ -395,5 +396,4 @@ class Machine:
         self._environment.run_log.add(str(self), text, *details)
 
     def _mark(self, mark: Mark, is_so: bool = True) -> None:
-        if is_so:
-            self._environment.marks.count(mark)
+        self._environment.marks.count(mark, is_so)

@@ -120,6 +120,7 @@ class Process:
             core, disk, _ToPostOffice(self, environment), self._loop, ended=self._on_ended
         )
         self.engine.attach(machine, core, watch)
+        self.engine.is_fatal, machine.planned_kill = machine.planned_kill, None
         self._space_keeper = SpaceKeeper(core, self.engine.submit, disk, self._loop, RESERVE_BYTES)
         self._keeper = SnapshotKeeper(
             core,

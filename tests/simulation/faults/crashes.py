@@ -43,6 +43,7 @@ _RARE_EFFECTS: tuple[tuple[type[Effect], ...], ...] = (
     (TruncateLog, InstallSnapshot),
     (FlushLog,),
 )
+_LOADING: tuple[tuple[type[Effect], ...], ...] = ((StoreSnapshotPiece,), (CheckSnapshot,), (InstallSnapshot,))
 
 
 class Crashes(Nemesis):
@@ -56,11 +57,14 @@ class Crashes(Nemesis):
     def _strike(self) -> bool:
         down = self._targets.down
         if down and self._dice.draw(3) == 0:
-            files = self._dice.pick(down).files
-            if self._dice.draw(2):
-                files.cut_power_before(1 + self._dice.draw(_DISK_CALLS_OF_START))
-            else:
-                self._cut_power_in_snapshot(files)
+            machine = self._dice.pick(down)
+            match self._dice.draw(3):
+                case 0:
+                    machine.files.cut_power_before(1 + self._dice.draw(_DISK_CALLS_OF_START))
+                case 1:
+                    self._cut_power_in_snapshot(machine.files)
+                case _:
+                    machine.planned_kill = _at(self._dice.pick(_LOADING))
             return True
         victim = self._pick_victim()
         if victim is None or victim.process is None:
