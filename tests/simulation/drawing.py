@@ -56,7 +56,7 @@ _HALF_ROUNDS: Mapping[Fault, tuple[int | None, ...]] = {
 """The options for the mean time between two faults of a kind, in halves of `TimeoutPlan.round_ms`; None for never."""
 
 _HALF_ROUNDS_OF_SUSPENSIONS = (None, None, 2)
-_HALF_ROUNDS_OF_FULL_DISKS = (None, None, 2, 6)
+_HALF_ROUNDS_OF_FULL_DISKS = (None, None, 1, 3)
 _HALF_ROUNDS_OF_NEW_DISKS = (None, 1, 2)
 
 
@@ -202,7 +202,7 @@ def _draw_clients(dice: Dice, seed: int) -> ClientPlan:
         producers=dice.pick((1, 1, 2, 3)),
         window=dice.pick((1, 2, 5)),
         keyed_writers=dice.pick((1, 1, 2)),
-        readers=dice.pick((1, 2)) + Dice(seed, "more readers").pick((0, 0, 4)),
+        readers=dice.pick((1, 2)),
         pause_ms=dice.pick(((0, 50), (20, 200), (100, 600))),
         patience_ms=dice.pick((200, 600, 1500)),
         timeout_ms=dice.pick(((100, 1000), (1000, 3000))),

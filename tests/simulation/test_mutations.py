@@ -14,6 +14,7 @@ from tests.simulation.invariants.commitment import LeadersAreComplete
 from tests.simulation.invariants.elections import ElectedByMajority, OneVotePerEpoch
 from tests.simulation.invariants.observer import Invariant
 from tests.simulation.invariants.reads import ReadsAreCommitted
+from tests.simulation.invariants.snapshots import CompactedReadsAreCommitted, ReadersSeeTheState
 from tests.simulation.invariants.transactions import (
     LastStableOffsetIsCorrect,
     MultipartWritesAreWhole,
@@ -44,7 +45,7 @@ _SLOWER_INVARIANTS = (
     ),
     pytest.param(
         core_serves_records_above_the_high_watermark,
-        {ReadsAreCommitted, LastStableOffsetIsCorrect},
+        {ReadsAreCommitted, CompactedReadsAreCommitted, ReadersSeeTheState, LastStableOffsetIsCorrect},
         "ReadersFollowCommittedLog",
         id="ReadersFollowCommittedLog",
     ),

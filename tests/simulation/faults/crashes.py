@@ -18,9 +18,11 @@ from raft.core.effects import (
 )
 from raft.storage.snapshots import MAKING_SUFFIX, PART_SUFFIX
 from tests.memory_files.files import Call
+from tests.simulation.dice import Dice
 from tests.simulation.faults.kinds import Fault
 from tests.simulation.faults.nemesis import Nemesis
 from tests.simulation.lossy_disk import LossyDisk
+from tests.simulation.machine import Machine
 
 _DISK_CALLS = 40
 _DISK_CALLS_OF_START = 12
@@ -58,38 +60,66 @@ class Crashes(Nemesis):
         down = self._targets.down
         if down and self._dice.draw(3) == 0:
             machine = self._dice.pick(down)
-            match self._dice.draw(3):
-                case 0:
-                    machine.files.cut_power_before(1 + self._dice.draw(_DISK_CALLS_OF_START))
-                case 1:
-                    self._cut_power_in_snapshot(machine.files)
-                case _:
-                    machine.planned_kill = _at(self._dice.pick(_LOADING))
+            if self._dice.draw(2):
+                machine.files.cut_power_before(1 + self._dice.draw(_DISK_CALLS_OF_START))
+            else:
+                _crash_while_loading(machine, self._dice)
             return True
         victim = self._pick_victim()
         if victim is None or victim.process is None:
             return False
-        match self._dice.draw(8):
+        match self._dice.draw(9):
             case 0:
                 victim.cut_power()
             case 1 | 2:
                 victim.files.cut_power_before(1 + self._dice.draw(_DISK_CALLS))
-            case 3:
+            case 3 | 4:
                 # What a truncation leaves shows only if the power is cut before the next flush.
                 victim.files.cut_power_at(Call.TRUNCATE, calls_later=self._dice.draw(_TRUNCATE_CALLS))
-            case 4:
-                victim.kill()
             case 5:
-                self._cut_power_in_snapshot(victim.files)
+                victim.kill()
             case 6:
+                _cut_power_in_snapshot(victim, self._dice)
+            case 7:
                 victim.process.plan_kill(_after(self._dice.draw(_EFFECTS)))
             case _:
                 victim.process.plan_kill(_at(self._dice.pick(_RARE_EFFECTS)))
         return True
 
-    def _cut_power_in_snapshot(self, files: LossyDisk) -> None:
-        call, suffix, calls = self._dice.pick(_SNAPSHOT_CALLS)
-        files.cut_power_at(call, suffix=suffix, calls_later=self._dice.draw(calls))
+
+class NewDisks(Nemesis):
+    """Gives an observer an empty disk: it has to load a snapshot, if there is one, and may crash meanwhile.
+
+    The quorum does not count on observers.
+    """
+
+    kind = Fault.NEW_DISK
+
+    def _strike(self) -> bool:
+        observers = [machine for machine in self._targets.machines if not machine.is_voter]
+        if not observers:
+            return False
+        victim = self._dice.pick(observers)
+        if victim.process is not None:
+            victim.cut_power()
+        self._targets.run_log.add(str(victim), "gets an empty disk")
+        victim.tamper(LossyDisk())
+        if self._dice.draw(2):
+            _crash_while_loading(victim, self._dice)
+        return True
+
+
+def _crash_while_loading(machine: Machine, dice: Dice) -> None:
+    """Crash a machine that is down when it loads a snapshot after its start."""
+    if dice.draw(2):
+        machine.planned_kill = _at(dice.pick(_LOADING))
+    else:
+        _cut_power_in_snapshot(machine, dice)
+
+
+def _cut_power_in_snapshot(machine: Machine, dice: Dice) -> None:
+    call, suffix, calls = dice.pick(_SNAPSHOT_CALLS)
+    machine.files.cut_power_at(call, suffix=suffix, calls_later=dice.draw(calls))
 
 
 def _after(effects: int) -> Callable[[Effect], bool]:

@@ -9,7 +9,6 @@ from raft.records.header import LENGTH_END
 from tests.memory_files.files import Call
 from tests.simulation.faults.kinds import Fault
 from tests.simulation.faults.nemesis import Nemesis
-from tests.simulation.lossy_disk import LossyDisk
 from tests.simulation.starting import RESERVE_BYTES
 
 _CALLS = 25
@@ -65,23 +64,6 @@ class FullDisks(Nemesis):
             machine.files.fill(free_bytes)
             targets.timeline.after(dice.between(_FULL_MS), partial(machine.files.fill, None))
         return bool(victims)
-
-
-class NewDisks(Nemesis):
-    """Gives an observer an empty disk: it has to load a snapshot, if there is one. The quorum does not count on it."""
-
-    kind = Fault.NEW_DISK
-
-    def _strike(self) -> bool:
-        observers = [machine for machine in self._targets.machines if not machine.is_voter]
-        if not observers:
-            return False
-        victim = self._dice.pick(observers)
-        if victim.process is not None:
-            victim.cut_power()
-        self._targets.run_log.add(str(victim), "gets an empty disk")
-        victim.tamper(LossyDisk())
-        return True
 
 
 class BitRot(Nemesis):

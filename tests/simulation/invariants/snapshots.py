@@ -171,6 +171,8 @@ class CompactedReadsAreCommitted(Invariant):
             batches = split_batches(records)
         except DecodeError as error:
             self.fail(f"{machine} responds to {request} with damaged records: {error}")
+        is_whole = sum(batch.header.size_bytes for batch in batches) == len(records)
+        self.require(is_whole, "%s responds to %s with a part of a batch", machine, request)
         for batch in batches:
             header = batch.header
             in_order, end_offset = header.base_offset >= end_offset, header.end_offset

@@ -143,7 +143,7 @@ def leader_appends_an_extra_record(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(machine, "on_appends", append_more)
 
 
-@mutation(breaks=("CLIENT-2", "FETCH-29"), caught_by=("ReadsAreCommitted",))
+@mutation(breaks=("CLIENT-2", "FETCH-29"), caught_by=("ReadsAreCommitted", "CompactedReadsAreCommitted"))
 def core_serves_records_above_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
     """A leader serves its whole log to clients."""
 

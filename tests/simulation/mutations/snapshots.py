@@ -215,7 +215,10 @@ def snapshot_used_before_its_name_is_durable(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SnapshotFolder, "finish_made", finish_made)
 
 
-@mutation(breaks=("SNAPSHOT-4",), caught_by=("WriterTableMatchesLog", "TransactionTableMatchesLog"))
+@mutation(
+    breaks=("SNAPSHOT-4",),
+    caught_by=("WriterTableMatchesLog", "TransactionTableMatchesLog", "LastStableOffsetIsCorrect"),
+)
 def loaded_snapshot_does_not_change_the_tables(patch: pytest.MonkeyPatch) -> None:
     """A replica that loads a snapshot keeps the writers and transactions of the log that it had."""
     restart_log = State.restart_log
@@ -284,6 +287,8 @@ def uncommitted_records_are_served_behind_a_snapshot(patch: pytest.MonkeyPatch) 
         for file in files.files_from(start_offset):
             span = file.span(max(start_offset, file.base_offset), max_bytes=max_bytes, end_offset=Offset(1 << 62))
             found += file.read_at(span.start, len(span))
+            if span.stop < file.size_bytes:
+                break
         for position in range(0, len(found), piece_bytes):
             yield bytes(found[position : position + piece_bytes])
 

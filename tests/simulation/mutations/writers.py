@@ -15,7 +15,7 @@ from raft.writers import WriterExpiry, WriterTable, table
 from tests.simulation.mutations.mutation import mutation
 
 
-@mutation(breaks=("LOG-22",), caught_by=("WriterTableMatchesLog",))
+@mutation(breaks=("LOG-22",), caught_by=("WriterTableMatchesLog", "SnapshotsHoldTheState"))
 def snapshot_without_the_last_writer(patch: pytest.MonkeyPatch) -> None:
     """A producer snapshot does not contain the last writer."""
     write = ProducerSnapshots.write
