@@ -93,8 +93,10 @@ def draw_plan(seed: int) -> Plan:
 def _draw_late_starts(seed: int, voters: tuple[NodeId, ...], observers: tuple[NodeId, ...]) -> dict[NodeId, int]:
     """Draw which nodes have to load a snapshot, if there is one by then. Without them the voters have a majority."""
     dice = Dice(seed, "late starts")
-    nodes = (*observers, *(voters[-1:] if len(voters) > 2 else ()))
-    return {node_id: dice.between(_LATE_START_MS) for node_id in nodes if dice.draw(3)}
+    late = [node_id for node_id in observers if dice.draw(3)]
+    if len(voters) > 2 and dice.draw(6) == 0:
+        late.append(voters[-1])
+    return {node_id: dice.between(_LATE_START_MS) for node_id in late}
 
 
 def _draw_timeouts(dice: Dice, seed: int) -> TimeoutPlan:

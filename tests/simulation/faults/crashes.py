@@ -68,7 +68,7 @@ class Crashes(Nemesis):
         victim = self._pick_victim()
         if victim is None or victim.process is None:
             return False
-        match self._dice.draw(9):
+        match self._dice.draw(10):
             case 0:
                 victim.cut_power()
             case 1 | 2:
