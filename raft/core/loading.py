@@ -58,6 +58,7 @@ def on_snapshot_piece(state: State, node_id: NodeId, response: FetchSnapshotResp
     is_complete = end_position == response.size_bytes
     if is_complete:
         state.emit(CheckSnapshot(snapshot=loading.snapshot))
+        state.snapshots_in_check += 1
     state.update_role(
         replace(
             role,
@@ -70,6 +71,9 @@ def on_snapshot_piece(state: State, node_id: NodeId, response: FetchSnapshotResp
 
 def on_snapshot_checked(state: State, event: SnapshotChecked, now_ms: int) -> None:
     """Replace the log by a snapshot that is whole, unless this node follows another leader by now."""
+    state.snapshots_in_check -= 1
+    if state.snapshots_in_check:
+        return  # A later download, perhaps of the same snapshot, has replaced this one, and is checked next.
     role = state.role
     expected = Loading(snapshot=event.snapshot, position=0, is_complete=True)
     if not isinstance(role, Follower) or role.loading is None or replace(role.loading, position=0) != expected:

@@ -95,6 +95,8 @@ class State:
         snapshot holds committed records only."""
         self.newest_snapshot = newest_snapshot
         """The newest whole snapshot on disk: replicas that are too far behind load it."""
+        self.snapshots_in_check = 0
+        """How many downloads are being checked; after a change of leader there may be a new one behind an old one."""
         self.requests = RequestManager(
             request_timeout_ms=config.request_timeout_ms, retry_backoff_ms=config.retry_backoff_ms
         )

@@ -66,8 +66,8 @@ class JobQueue:
         Raises:
             StorageError: the disk reports an error. The jobs after the failed one are not done.
         """
-        # Taken before the urgent jobs are: the urgent jobs that were put before it are then among those. Another thread
-        # may put an append and a read of it after the last urgent job.
+        # The job that can wait is taken first, so that every urgent job that was put before it is done before it. If it
+        # were taken after the urgent jobs, it could be a read of records whose append was put after the last of them.
         later = [self._later.popleft()] if self._later else []
         self.do_urgent()
         self._do(later)

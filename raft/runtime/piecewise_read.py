@@ -12,7 +12,8 @@ from raft.types import OffsetAndEpoch
 
 Result = TypeVar("Result")
 
-_PIECE_BYTES = 1 << 20
+PIECE_BYTES = 1 << 20
+"""Size of a piece."""
 
 
 class PiecewiseRead(Generic[Result]):
@@ -25,6 +26,7 @@ class PiecewiseRead(Generic[Result]):
         parse: called with all records and the log on the worker of the disk; with empty bytes if a snapshot has
             replaced the records, and has none of them.
         done: called on the scheduler with the result of `parse`.
+        piece_bytes: size of a piece.
     """
 
     def __init__(
@@ -34,12 +36,15 @@ class PiecewiseRead(Generic[Result]):
         read: ReadRange,
         parse: Callable[[bytes, Log], Result],
         done: Callable[[Result], None],
+        *,
+        piece_bytes: int = PIECE_BYTES,
     ) -> None:
         self._log = log
         self._jobs = jobs
         self._parse = parse
         self._done = done
         self._read = read
+        self._piece_bytes = piece_bytes
         self._found: list[bytes] = []
         self._start: OffsetAndEpoch | None = None
         self._pieces: Iterator[bytes] = iter(())
@@ -55,14 +60,14 @@ class PiecewiseRead(Generic[Result]):
             self._start, self._found, self._pieces = self._log.start, [], self._begin()
         piece = next(self._pieces, b"")
         self._found.append(piece)
-        if len(piece) == _PIECE_BYTES:
+        if len(piece) == self._piece_bytes:
             return None
         return (self._parse(b"".join(self._found), self._log),)
 
     def _begin(self) -> Iterator[bytes]:
         read = self._read
         return self._log.pieces(
-            read.start_offset, max_bytes=read.max_bytes, end_offset=read.end_offset, piece_bytes=_PIECE_BYTES
+            read.start_offset, max_bytes=read.max_bytes, end_offset=read.end_offset, piece_bytes=self._piece_bytes
         )
 
     def _on_piece(self, found: tuple[Result] | None) -> None:

@@ -12,7 +12,7 @@ from raft.runtime.disk import DiskListener
 from raft.runtime.flusher import Flusher
 from raft.runtime.job_queue import JobQueue
 from raft.runtime.meter import NO_METER, Meter
-from raft.runtime.piecewise_read import PiecewiseRead
+from raft.runtime.piecewise_read import PIECE_BYTES, PiecewiseRead
 from raft.runtime.piecewise_search import PiecewiseSearch
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.log import Log
@@ -61,6 +61,7 @@ class ReplicaDisk:
         workers: do the jobs and the flushes.
         checkpoint_interval_s: minimum time between two writes of the checkpoints, in seconds.
         meter: measures the flushes.
+        piece_bytes: size of the pieces in which reads for clients are done.
     """
 
     def __init__(
@@ -70,9 +71,11 @@ class ReplicaDisk:
         *,
         checkpoint_interval_s: float = _CHECKPOINT_INTERVAL_S,
         meter: Meter = NO_METER,
+        piece_bytes: int = PIECE_BYTES,
     ) -> None:
         self._directory = directory
         self._workers = workers
+        self._piece_bytes = piece_bytes
         self._jobs = JobQueue(post=workers.post, failed=self._failed, wake=workers.job_waits)
         self._flusher = Flusher(
             flush=meter.timing(directory.flush),
@@ -122,7 +125,8 @@ class ReplicaDisk:
         self, read: ReadRange, parse: Callable[[bytes, Log], Result], done: Callable[[Result], None]
     ) -> None:
         """See `Disk.read_in_pieces`."""
-        PiecewiseRead(self._directory.log, self._jobs, read, parse, done).read_next()
+        log = self._directory.log
+        PiecewiseRead(log, self._jobs, read, parse, done, piece_bytes=self._piece_bytes).read_next()
 
     def search(self, work: Callable[[Log], Result], done: Callable[[Result], None]) -> None:
         """See `Disk.search`."""

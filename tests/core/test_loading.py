@@ -220,6 +220,25 @@ def test_checked_snapshot_is_not_loaded_when_another_leader_is_followed_by_then(
     assert node.core.log.end_offset == 10
 
 
+@pytest.mark.rule("SNAPSHOT-4")
+@pytest.mark.parametrize("is_second_whole", [True, False])
+def test_only_the_last_download_counts_when_a_snapshot_was_downloaded_again_before_it_was_checked(
+    is_second_whole: bool,
+) -> None:
+    node = a_follower(of=2, epoch=5)
+    node.gets(fetch_response(epoch=5, leader=2, snapshot=(4, 100)), of=2, now_ms=300)
+    node.gets(piece(b"12345678", 0), of=2, now_ms=310)
+    node.receives(begin_request(epoch=6, leader=3), now_ms=320)
+    node.gets(fetch_response(epoch=6, leader=3, snapshot=(4, 100)), of=3, now_ms=330)
+    node.gets(piece(b"12345xyz", 0, epoch=6, leader=3), of=3, now_ms=340)
+
+    of_first = node.has_checked(SNAPSHOT, now_ms=350)
+    of_second = node.has_checked(SNAPSHOT, is_whole=is_second_whole, now_ms=360)
+
+    assert of_first == []
+    assert any(isinstance(effect, InstallSnapshot) for effect in of_second) == is_second_whole
+
+
 @pytest.mark.parametrize(
     "response",
     [

@@ -46,7 +46,7 @@ def nodes_of(files: list[Path], folder: Path) -> set[int]:
 
 
 @pytest.mark.rule("LOG-23")
-def test_only_voters_that_follow_leave_nothing_in_the_page_cache(tmp_path: Path, dropped_by: list[Path]) -> None:
+def test_only_following_voters_drop_flushed_records_from_the_page_cache(tmp_path: Path, dropped_by: list[Path]) -> None:
     configurations = voters_properties(tmp_path)
     configurations[OBSERVER] = node_properties(
         tmp_path / f"node-{OBSERVER}",

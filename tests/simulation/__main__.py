@@ -5,6 +5,7 @@
     python -m tests.simulation --seed 7 --events 2000    the same, with a fault phase of at most so many events
     python -m tests.simulation --mutations               which invariant catches which planted bug, with which seed
     python -m tests.simulation --mutations --write-seeds the same; the seeds are stored for the tests
+    python -m tests.simulation --seeds 0-999 --jobs 2    the same in two processes; also with --mutations
 
 The exit code is 1 when an invariant broke, or a planted bug was not caught.
 """
@@ -14,14 +15,18 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
+import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from typing import NamedTuple, TypeVar
 
+from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.faults.kinds import NOT_TOLERATED, Fault
-from tests.simulation.fixed_seeds import FIXED_SEEDS
 from tests.simulation.marks import NOT_TOLERATED_MARKS, Mark
 from tests.simulation.mutations.catalogue import MUTATIONS
-from tests.simulation.mutations.hunt import Catch, hunt
+from tests.simulation.mutations.hunt import HUNTED_SEEDS, Catch, hunt
 from tests.simulation.mutations.mutation import Mutation
 from tests.simulation.mutations.seeds_file import SEEDS_FILE, seeds_module
 from tests.simulation.mutations.table import table_of
@@ -29,14 +34,17 @@ from tests.simulation.run import Outcome, simulate
 
 _ALL_LINES = 1_000_000
 
+Given = TypeVar("Given")
+Found = TypeVar("Found")
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run what the command line asks for; return the exit code."""
     options = _parser().parse_args(arguments)
     if options.mutations:
-        return report_hunts(MUTATIONS, FIXED_SEEDS, writes_seeds=options.write_seeds)
+        return report_hunts(MUTATIONS, HUNTED_SEEDS, jobs=options.jobs, writes_seeds=options.write_seeds)
     if options.seeds is not None:
-        return report_all(simulate(seed, max_events=options.events) for seed in options.seeds)
+        return report_all(_map(partial(simulate, max_events=options.events), options.seeds, options.jobs))
     outcome = simulate(options.seed, max_events=options.events, max_log_lines=_ALL_LINES)
     print("\n".join(outcome.log_lines))
     print(outcome)
@@ -64,22 +72,74 @@ def report_all(outcomes: Iterable[Outcome]) -> int:
     return 1 if broken else 0
 
 
-def report_hunts(mutations: Sequence[Mutation], seeds: Sequence[int], *, writes_seeds: bool = False) -> int:
-    """Search for each planted bug, then print what caught them; return the exit code.
+def report_hunts(
+    mutations: Sequence[Mutation], seeds: Sequence[int], *, jobs: int = 1, writes_seeds: bool = False
+) -> int:
+    """Search for each planted bug, and print a line for each to stderr; then print what caught them.
 
     Args:
-        mutations: the bugs.
+        mutations: the bugs. Several processes find them in the catalogue by their names.
         seeds: the seeds to try for each.
+        jobs: number of processes.
         writes_seeds: whether to store which seed caught which bug.
+
+    Returns:
+        The exit code.
     """
-    hunts = [(mutation, hunt(mutation, seeds)) for mutation in mutations]
-    catches: list[Catch] = [caught for _, caught in hunts if caught is not None]
-    missed = [mutation.name for mutation, caught in hunts if caught is None]
+    if jobs == 1:
+        hunts: Iterator[_Hunted] = map(partial(_hunted, seeds), mutations)
+    else:
+        hunts = _map(partial(_hunted_by_name, seeds), [mutation.name for mutation in mutations], jobs)
+    catches: list[Catch] = []
+    missed: list[str] = []
+    for mutation, hunted in zip(mutations, hunts, strict=True):
+        print(f"{hunted.duration_s:6.1f} s  {mutation.name}", file=sys.stderr)
+        if hunted.broken is None:
+            missed.append(mutation.name)
+        else:
+            catches.append(Catch(mutation=mutation, seed=hunted.seed, broken=hunted.broken))
     print("\n".join(table_of([caught.row for caught in catches])))
+    unexpected = [caught.mutation.name for caught in catches if not caught.is_by_expected_invariant]
+    print(f"caught by another invariant than expected: {unexpected or 'none'}")
     print(f"not caught: {missed or 'none'}")
     if writes_seeds:
         SEEDS_FILE.write_text(seeds_module({caught.mutation.name: caught.seed for caught in catches}))
-    return 1 if missed else 0
+    return 1 if missed or unexpected else 0
+
+
+class _Hunted(NamedTuple):
+    """The result of a search, which another process can send: a mutation cannot be sent."""
+
+    seed: int
+    broken: BrokenInvariantError | None
+    duration_s: float
+
+
+def _hunted(seeds: Sequence[int], mutation: Mutation) -> _Hunted:
+    began_s = time.monotonic()
+    caught = hunt(mutation, seeds)
+    duration_s = time.monotonic() - began_s
+    return _Hunted(-1, None, duration_s) if caught is None else _Hunted(caught.seed, caught.broken, duration_s)
+
+
+def _hunted_by_name(seeds: Sequence[int], name: str) -> _Hunted:
+    (mutation,) = (each for each in MUTATIONS if each.name == name)
+    return _hunted(seeds, mutation)
+
+
+def _map(work: Callable[[Given], Found], given: Iterable[Given], jobs: int) -> Iterator[Found]:
+    """Yield the results in order, from so many processes."""
+    if jobs == 1:
+        yield from map(work, given)
+        return
+    with ProcessPoolExecutor(jobs, initializer=_be_quiet) as processes:
+        yield from processes.map(work, given)
+
+
+def _be_quiet() -> None:
+    """Nodes log every fault that stops them, and here that happens all the time."""
+    for name in ("raft", "tests.simulation"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -89,6 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     which.add_argument("--seeds", type=_range, metavar="A-B", help="run the seeds from A to B")
     which.add_argument("--mutations", action="store_true", help="plant known bugs, and check that they are found")
     parser.add_argument("--write-seeds", action="store_true", help="with --mutations: store the seeds that caught them")
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes")
     parser.add_argument("--events", type=int, help="end the fault phase after so many events at the latest")
     return parser
 
@@ -99,6 +160,5 @@ def _range(text: str) -> range:
 
 
 if __name__ == "__main__":
-    # Nodes log every fault that stops them, and here that happens all the time.
-    logging.getLogger("raft").setLevel(logging.CRITICAL)
+    _be_quiet()
     sys.exit(main())

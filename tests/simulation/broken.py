@@ -21,6 +21,10 @@ class BrokenInvariantError(BaseException):
         self.rules = rules
         self.detail = detail
 
+    def __reduce__(self) -> tuple[type[BrokenInvariantError], tuple[str, tuple[str, ...], str]]:
+        """Let other processes report it."""
+        return type(self), (self.invariant, self.rules, self.detail)
+
 
 class ProcessEndedError(BaseException):
     """The process was killed within a step. It is raised through the process's own code up to its event loop."""

@@ -1,7 +1,10 @@
 """The two disk threads of a node in virtual time, as in `raft.node.disk_threads`.
 
-The thread of jobs may be late, and does reads for clients later still. A flush takes some time, covers all that is
-written when it ends, and is reported later: by then the log may have been truncated and written again.
+The thread of jobs may be late, and does reads for clients later still. The event loop runs beside it: sometimes it puts
+jobs when the thread has done the last urgent one, and before the thread takes a job that can wait.
+
+A flush takes some time, covers all that is written when it ends, and is reported later: by then the log may have been
+truncated and written again.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from tests.memory_files.files import PowerCutError
 from tests.simulation.broken import ProcessEndedError
 from tests.simulation.dice import Dice
 from tests.simulation.event_loop import EventLoop
+from tests.simulation.interleaved_jobs import InterleavedJobs
 from tests.simulation.marks import Mark, Marks
 from tests.simulation.plan import DiskPlan
 from tests.simulation.timeline import Rank, Timeline
@@ -49,6 +53,10 @@ class _Reports:
             return
         self._under_way += 1
         self._timeline.at(self._last_ms, lambda: self._arrive(action), Rank.DISK)
+
+    def delay(self, delay_ms: int) -> None:
+        """Let all later reports come after this time."""
+        self._last_ms = max(self._last_ms, self._timeline.now_ms + delay_ms)
 
     def _arrive(self, action: Action) -> None:
         self._under_way -= 1
@@ -114,10 +122,12 @@ class SimulatedDiskWorkers:
 
     def start(self, jobs: JobQueue, flusher: Flusher, listener: DiskListener) -> None:
         """See `DiskWorkers.start`."""
+        assert isinstance(jobs, InterleavedJobs), "the jobs of a simulated disk"
         self._jobs, self._flusher, self._listener = jobs, flusher, listener
 
     def stop(self) -> None:
         """See `DiskWorkers.stop`."""
+        self._jobs.put_kept()
         self._do(self._jobs.do_urgent)
         self.end()
 
@@ -154,6 +164,10 @@ class SimulatedDiskWorkers:
 
     # The thread of jobs
 
+    def snapshot_checked(self) -> None:
+        """Let the check of a snapshot take some time, with all jobs behind it."""
+        self._results.delay(self._dice.between(self._plan.check_ms))
+
     def job_waits(self) -> None:
         """See `DiskWorkers.job_waits`."""
         if self._is_late:
@@ -162,29 +176,35 @@ class SimulatedDiskWorkers:
             # The event loop runs beside the thread: it has put a job while others are done, and this one comes after.
             self._has_more = True
             return
-        if self._dice.chance(self._plan.lag_percent):
+        if self._jobs.keeps_apart:
+            self._is_late = True
+            self._timeline.after(0, self._catch_up, Rank.DISK)
+        elif self._dice.chance(self._plan.lag_percent):
             self._is_late = True
             self._timeline.after(self._dice.between(self._plan.lag_ms), self._catch_up, Rank.DISK)
         else:
-            self._work()
+            self._work(self._jobs.do_urgent)
         if self._is_over:
             raise ProcessEndedError
 
     def _catch_up(self) -> None:
         self._is_late = False
-        self._work()
+        self._work(self._jobs.do_interleaved if self._jobs.keeps_apart else self._jobs.do_urgent)
 
-    def _work(self) -> None:
-        self._do_jobs(self._jobs.do_urgent)
-        if self._jobs.has_later and not self._is_waiting_planned:
-            self._is_waiting_planned = True
-            self._timeline.after(self._dice.between(self._plan.read_ms), self._do_waiting, Rank.DISK)
+    def _work(self, do: Callable[[], object]) -> None:
+        self._do_jobs(do)
+        if self._jobs.has_later:
+            if not self._is_waiting_planned:
+                self._is_waiting_planned = True
+                self._timeline.after(self._dice.between(self._plan.read_ms), self._do_waiting, Rank.DISK)
+        elif self._dice.chance(self._plan.beside_percent):
+            self._jobs.keep_apart()
 
     def _do_waiting(self) -> None:
         self._is_waiting_planned = False
         self._do_jobs(self._jobs.do_waiting)
         if not (self._is_over or self._has_failed) and self._jobs.has_later:
-            self._work()
+            self._work(self._jobs.do_urgent)
 
     def _do_jobs(self, do: Callable[[], object]) -> None:
         """Do jobs, and then those that were put meanwhile."""

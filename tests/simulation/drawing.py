@@ -30,6 +30,7 @@ from tests.simulation.plan import (
 _FAULTLESS_PERCENT = 8
 _FAULT_PHASE_EVENTS = 7_000
 _LATEST_JUMP_MS = 10_000
+_LATE_START_MS = (500, 6_000)
 _CLOCK_AHEAD_MS = 1_000_000
 _CLOCK_DRIFT = (-5, 5)
 
@@ -55,7 +56,8 @@ _HALF_ROUNDS: Mapping[Fault, tuple[int | None, ...]] = {
 """The options for the mean time between two faults of a kind, in halves of `TimeoutPlan.round_ms`; None for never."""
 
 _HALF_ROUNDS_OF_SUSPENSIONS = (None, None, 2)
-_HALF_ROUNDS_OF_FULL_DISKS = (None, None, 2, 6)
+_HALF_ROUNDS_OF_FULL_DISKS = (None, None, 1, 3)
+_HALF_ROUNDS_OF_NEW_DISKS = (None, 1, 2)
 
 
 def draw_plan(seed: int) -> Plan:
@@ -63,6 +65,7 @@ def draw_plan(seed: int) -> Plan:
     dice = Dice(seed, "plan")
     nodes, observers = dice.pick((3, 3, 3, 3, 3, 5, 5, 5, 4, 1)), dice.pick((0, 0, 1, 1, 2))
     voters = tuple(NodeId(number) for number in range(1, nodes + 1))
+    others = tuple(NodeId(number) for number in range(nodes + 1, nodes + 1 + observers))
     timeouts = _draw_timeouts(dice, seed)
     network, faults, wire = _draw_network(dice), _draw_faults(dice, seed, timeouts), _draw_wire(dice, voters)
     if dice.chance(_FAULTLESS_PERCENT):
@@ -70,7 +73,8 @@ def draw_plan(seed: int) -> Plan:
     return Plan(
         seed=seed,
         voters=voters,
-        observers=tuple(NodeId(number) for number in range(nodes + 1, nodes + 1 + observers)),
+        observers=others,
+        late_starts_ms=_draw_late_starts(seed, voters, others),
         fetch_max_bytes=dice.pick((100, 400, 1 << 20)),
         queued_bytes=Dice(seed, "queued").pick((1, 1_000, 64 << 20)),
         timeouts=timeouts,
@@ -84,6 +88,15 @@ def draw_plan(seed: int) -> Plan:
         fault_phase_ms=30 * timeouts.election_ms + 12 * timeouts.fetch_ms,
         fault_phase_events=_FAULT_PHASE_EVENTS,
     )
+
+
+def _draw_late_starts(seed: int, voters: tuple[NodeId, ...], observers: tuple[NodeId, ...]) -> dict[NodeId, int]:
+    """Draw which nodes have to load a snapshot, if there is one by then. Without them the voters have a majority."""
+    dice = Dice(seed, "late starts")
+    late = [node_id for node_id in observers if dice.draw(3)]
+    if len(voters) > 2 and dice.draw(6) == 0:
+        late.append(voters[-1])
+    return {node_id: dice.between(_LATE_START_MS) for node_id in late}
 
 
 def _draw_timeouts(dice: Dice, seed: int) -> TimeoutPlan:
@@ -125,11 +138,14 @@ def _draw_disk(dice: Dice, seed: int) -> DiskPlan:
     return DiskPlan(
         lag_percent=dice.pick((0, 0, 5, 20)),
         lag_ms=dice.pick(((1, 5), (1, 100))),
+        beside_percent=Dice(seed, "beside").pick((0, 20, 80)),
         flush_ms=dice.pick(((0, 2), (1, 15), (5, 100))),
         slow_percent=dice.pick((0, 2, 10)),
         slow_ms=dice.pick(((50, 300), (300, 2000))),
         report_ms=dice.pick(((0, 0), (0, 5), (0, 100))),
         read_ms=Dice(seed, "reads").pick(((0, 0), (0, 5), (0, 60))),
+        check_ms=Dice(seed, "checks").pick(((0, 0), (0, 100), (100, 4_000))),
+        piece_bytes=Dice(seed, "pieces").pick((300, 1 << 20, 1 << 20)),
         segment_bytes=dice.pick((300, 2_000, 2_000, 1 << 30)),
         tail_bytes=dice.pick((200, 4 << 20)),
     )
@@ -164,6 +180,7 @@ def _draw_faults(dice: Dice, seed: int, timeouts: TimeoutPlan) -> FaultPlan:
     half_rounds = {fault: dice.pick(options) for fault, options in _HALF_ROUNDS.items()}
     half_rounds[Fault.SUSPENSION] = Dice(seed, "suspension").pick(_HALF_ROUNDS_OF_SUSPENSIONS)
     half_rounds[Fault.FULL_DISK] = Dice(seed, "full disk").pick(_HALF_ROUNDS_OF_FULL_DISKS)
+    half_rounds[Fault.NEW_DISK] = Dice(seed, "new disk").pick(_HALF_ROUNDS_OF_NEW_DISKS)
     return FaultPlan(
         every_ms={fault: drawn * round_ms // 2 for fault, drawn in half_rounds.items() if drawn is not None},
         down_ms=dice.pick(((0, 50), (0, round_ms // 2), (round_ms // 4, round_ms))),

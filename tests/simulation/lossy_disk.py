@@ -41,7 +41,7 @@ class LossyDisk(MemoryFiles):
         super().__init__()
         self.disk_error: DiskError | None = None
         self.power_cut_at: Call | None = None
-        self._fatal_call: tuple[Call, int] | None = None
+        self._fatal_call: tuple[Call, str, int] | None = None
         self._rot: tuple[str, int, int] | None = None
 
     def is_durable(self, name: str) -> bool:
@@ -59,9 +59,15 @@ class LossyDisk(MemoryFiles):
             files.put(name, self.durable_bytes(name))
         return files
 
-    def cut_power_at(self, call: Call, *, calls_later: int = 0) -> None:
-        """Cut the power in place of the next call of this kind, or of one that comes `calls_later` such calls later."""
-        self._fatal_call = call, calls_later
+    def cut_power_at(self, call: Call, *, suffix: str = "", calls_later: int = 0) -> None:
+        """Cut the power in place of a call.
+
+        Args:
+            call: the next call of this kind is counted from.
+            suffix: how the name of its file ends.
+            calls_later: how many calls of any kind come in between.
+        """
+        self._fatal_call = call, suffix, calls_later
 
     def cancel_faults(self) -> None:
         """Cancel planned power cuts and disk errors."""
@@ -86,8 +92,8 @@ class LossyDisk(MemoryFiles):
         if self.disk_error is not None and call not in _CLEANING_UP:
             detail = f"{call} {name}, after {self.disk_error.call} failed"
             raise BrokenInvariantError("NoDiskCallsAfterAnError", ("LOG-17",), detail)
-        if self._fatal_call is not None and call is self._fatal_call[0]:
-            self.cut_power_before(1 + self._fatal_call[1])
+        if self._fatal_call is not None and call is self._fatal_call[0] and name.endswith(self._fatal_call[1]):
+            self.cut_power_before(1 + self._fatal_call[2])
             self._fatal_call = None
         planted = self._faults.copy()
         try:

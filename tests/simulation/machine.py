@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import traceback
+from collections.abc import Callable
 from typing import NoReturn
 
 from raft.core import RaftCore
@@ -17,7 +18,6 @@ from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.storage.scrub import Scrub
-from raft.storage.snapshots import INSTALLING_SUFFIX, MAKING_SUFFIX, PART_SUFFIX
 from raft.storage.trusted_segments import TrustedSegments
 from raft.transactions import ProducerState
 from raft.types import ElectionState, Epoch, NodeId, Offset
@@ -26,6 +26,7 @@ from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.clock import Clock
 from tests.simulation.dice import Dice
 from tests.simulation.environment import Environment
+from tests.simulation.leftovers import marks_of_leftovers
 from tests.simulation.log_model import LogModel
 from tests.simulation.lossy_disk import LossyDisk
 from tests.simulation.marks import Interruption, Mark
@@ -40,11 +41,6 @@ _ENTROPY_BYTES = 16
 
 _PIECE_BYTES = 500
 """How much a scrub checks at once."""
-_LEFTOVERS = {
-    MAKING_SUFFIX: Mark.SNAPSHOT_LEFT_UNFINISHED,
-    PART_SUFFIX: Mark.DOWNLOAD_LEFT_UNFINISHED,
-    INSTALLING_SUFFIX: Mark.INSTALLATION_INTERRUPTED,
-}
 
 
 class Machine:
@@ -61,6 +57,7 @@ class Machine:
         draw: the random numbers of the core.
         crash_draw: decides how many unflushed bytes a power cut leaves; None to lose all of them.
         holds_flushes: whether flushes are held back; see `hold_flushes`.
+        planned_kill: the next process is killed in place of the first effect for which this is true; None for no kill.
     """
 
     def __init__(self, node_id: NodeId, environment: Environment) -> None:
@@ -75,6 +72,7 @@ class Machine:
         self._dice = Dice(environment.plan.seed, f"machine {node_id}")
         self.crash_draw: Draw | None = self._dice.draw
         self.holds_flushes = False
+        self.planned_kill: Callable[[Effect], bool] | None = None
         self.draw: Draw = Dice(environment.plan.seed, f"core {node_id}").draw
         self._disk_plan = environment.plan.disk
         self._is_tampered_with = False
@@ -86,6 +84,11 @@ class Machine:
     def is_voter(self) -> bool:
         """Whether the node is a voter."""
         return self.node_id in self._environment.plan.voters
+
+    @property
+    def true_ms(self) -> int:
+        """The true time."""
+        return self._environment.timeline.now_ms
 
     @property
     def core(self) -> RaftCore:
@@ -156,7 +159,8 @@ class Machine:
         if self.process is not None:
             return
         self.incarnation += 1
-        self._note_leftovers()
+        for mark in marks_of_leftovers(self.files.names_in(DIRECTORY) if self.files.exists(DIRECTORY) else ()):
+            self._mark(mark)
         self.producers = self.empty_producer_state()
         try:
             self.files.keep_in_page_cache(True)  # As in a new process.
@@ -207,6 +211,7 @@ class Machine:
         self.files.cancel_faults()
         self.files.fill(None)
         self.files.restore()
+        self.planned_kill = None
         self._disk_plan = without_delays(self._disk_plan)
         if self.process is not None:
             self.process.workers.set_plan(self._disk_plan)
@@ -284,11 +289,8 @@ class Machine:
     # One incarnation
 
     def _open_directory(self) -> WatchedDirectory:
-        durable_end, written_end, size_bytes = (
-            self.written.durable_end,
-            self.written.model.end_offset,
-            self._log_bytes(),
-        )
+        durable_end, written_end = self.written.durable_end, self.written.model.end_offset
+        size_bytes = self._log_bytes()
         directory = open_directory(
             WatchedDirectory,
             self.files,
@@ -337,6 +339,8 @@ class Machine:
             flush_done=lambda: watch.log_flushed(self),
             checkpoints_written=lambda: watch.checkpoints_written(self),
             snapshot_made=lambda snapshot: watch.snapshot_made(self, snapshot),
+            snapshot_checked=process.workers.snapshot_checked,
+            snapshot_installed=lambda snapshot: watch.snapshot_installed(self, snapshot),
             log_cut=lambda start: watch.log_cut(self, start),
         )
 
@@ -409,12 +413,6 @@ class Machine:
         self._mark(Mark.LEADER_CRASHED_WITH_UNCOMMITTED, is_unfinished)
         process.halt()
 
-    def _note_leftovers(self) -> None:
-        """Count what a crash has left of snapshots."""
-        names = self.files.names_in(DIRECTORY) if self.files.exists(DIRECTORY) else []
-        for suffix, mark in _LEFTOVERS.items():
-            self._mark(mark, any(name.endswith(suffix) for name in names))
-
     def _log_bytes(self) -> int:
         files = self.files
         if not files.exists(DIRECTORY):
@@ -426,5 +424,4 @@ class Machine:
         self._environment.run_log.add(str(self), text, *details)
 
     def _mark(self, mark: Mark, is_so: bool = True) -> None:
-        if is_so:
-            self._environment.marks.count(mark)
+        self._environment.marks.count(mark, is_so)

@@ -12,6 +12,9 @@ from tests.simulation.message import Address, Message
 from tests.simulation.plan import RELIABLE_NETWORK, NetworkPlan
 from tests.simulation.timeline import Action, Timeline
 
+_DAMAGED_SNAPSHOTS_PERCENT = 50
+"""How many snapshots are damaged in plans that damage other responses: there are few snapshots."""
+
 Links = frozenset[tuple[Address, Address]]
 """Links from one address to another, in one direction each."""
 
@@ -100,9 +103,8 @@ class Network:
             )
         return Fate.CARRIED
 
-    def damages(self) -> bool:
-        """Draw whether a response arrives damaged."""
-        return not self._faults_ended and self._dice.chance(self._plan.damage_percent)
+    def _damages(self, percent: int) -> bool:
+        return not self._faults_ended and self._dice.chance(percent)
 
     def damaged(self, records: bytes) -> bytes:
         """Return the records of a response as they arrive: some are truncated, some have a flipped bit.
@@ -111,18 +113,30 @@ class Network:
         that change while they are sent (KAFKA-18723).
         """
         dice = self._dice
-        if not self.damages():
+        if not self._damages(self._plan.damage_percent):
             return records
         if dice.draw(2):
             self._marks.count(Mark.RESPONSE_TRUNCATED)
             return records[: dice.draw(len(records))]
-        begin = 0
-        while dice.draw(2) and begin + (batch_size_bytes(records, begin) or 0) < len(records):
-            begin += batch_size_bytes(records, begin) or 0
-        size_bytes = batch_size_bytes(records, begin) or 0
-        position = begin + CHECKED_FROM + dice.draw(size_bytes - CHECKED_FROM)
         self._marks.count(Mark.RESPONSE_DAMAGED)
-        return records[:position] + bytes([records[position] ^ 1 << dice.draw(8)]) + records[position + 1 :]
+        return self._with_flipped_bit(records)
+
+    def damaged_snapshot(self, piece: bytes) -> bytes:
+        """Return the first piece of a snapshot as it arrives: a bit may be flipped; see `damaged`."""
+        is_damaged = self._plan.damage_percent and self._damages(_DAMAGED_SNAPSHOTS_PERCENT)
+        return self._with_flipped_bit(piece) if is_damaged else piece
+
+    def _with_flipped_bit(self, batches: bytes) -> bytes:
+        """Flip a bit under the checksum of a whole batch; the last one may be cut off."""
+        dice = self._dice
+        if not _is_whole(batches, 0):
+            return batches
+        begin, size_bytes = 0, batch_size_bytes(batches) or 0
+        while dice.draw(2) and _is_whole(batches, begin + size_bytes):
+            begin += size_bytes
+            size_bytes = batch_size_bytes(batches, begin) or 0
+        position = begin + CHECKED_FROM + dice.draw(size_bytes - CHECKED_FROM)
+        return batches[:position] + bytes([batches[position] ^ 1 << dice.draw(8)]) + batches[position + 1 :]
 
     def _release(self, deliver: Action) -> None:
         if not self._faults_ended:
@@ -134,3 +148,9 @@ class Network:
             if is_late:
                 self._marks.count(Mark.LATE_REQUEST)
             deliver()
+
+
+def _is_whole(batches: bytes, position: int) -> bool:
+    """Whether a whole batch begins at a position."""
+    size_bytes = batch_size_bytes(batches, position)
+    return size_bytes is not None and position + size_bytes <= len(batches)

@@ -80,20 +80,27 @@ class DiskPlan:
 
     Fields:
         lag_percent, lag_ms: how often the thread of jobs is late, and by how much.
+        beside_percent: how often the thread of jobs stops between its last urgent job and one that can wait, until the
+            event loop has put jobs.
         flush_ms: how long a flush takes.
         slow_percent, slow_ms: how many flushes are slow, and how long they take.
         report_ms: the time from the end of a job or a flush to its report on the event loop.
         read_ms: how long reads for clients and checks of large appends take.
+        check_ms: how long the check of a downloaded snapshot takes.
+        piece_bytes: size of the pieces in which a read for a client is done.
         segment_bytes, tail_bytes: see `LogConfig`.
     """
 
     lag_percent: int
     lag_ms: Bounds
+    beside_percent: int
     flush_ms: Bounds
     slow_percent: int
     slow_ms: Bounds
     report_ms: Bounds
     read_ms: Bounds
+    check_ms: Bounds
+    piece_bytes: int
     segment_bytes: int
     tail_bytes: int
 
@@ -205,6 +212,7 @@ class Plan:
     Fields:
         seed: seeds all random numbers of the run.
         voters, observers: the nodes.
+        late_starts_ms: when nodes are started for the first time; those that are missing start with the run.
         fetch_max_bytes: the size limit in a replica's fetch.
         queued_bytes: the response budget of a node.
         fault_phase_ms: how long faults strike and new writes are made.
@@ -214,6 +222,7 @@ class Plan:
     seed: int
     voters: tuple[NodeId, ...]
     observers: tuple[NodeId, ...]
+    late_starts_ms: Mapping[NodeId, int]
     fetch_max_bytes: int
     queued_bytes: int
     timeouts: TimeoutPlan
@@ -242,4 +251,13 @@ RELIABLE_NETWORK = NetworkPlan(
 
 def without_delays(disk: DiskPlan) -> DiskPlan:
     """Return the plan of the same disk without delays."""
-    return replace(disk, lag_percent=0, slow_percent=0, flush_ms=(0, 2), report_ms=(0, 0), read_ms=(0, 0))
+    return replace(
+        disk,
+        lag_percent=0,
+        beside_percent=0,
+        slow_percent=0,
+        flush_ms=(0, 2),
+        report_ms=(0, 0),
+        read_ms=(0, 0),
+        check_ms=(0, 0),
+    )

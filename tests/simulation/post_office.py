@@ -228,15 +228,15 @@ class PostOffice:
         return response if after == before else _with_records(response, after)
 
     def _with_damaged_snapshot(self, response: FetchSnapshotResponse) -> FetchSnapshotResponse:
-        """Return a response with a snapshot; the last byte of one that is sent as a whole may be damaged."""
+        """Return a response with a piece of a snapshot; the first piece may be damaged."""
         pieces = [(topic, partition) for topic in response.topics for partition in topic.partitions]
         if not pieces:
             return response
         ((topic, partition),) = pieces
         piece = partition.unaligned_records
-        if not piece or len(piece) < partition.size or not self._network.damages():
+        if not piece or partition.position:
             return response
-        damaged = replace(partition, unaligned_records=piece[:-1] + bytes([piece[-1] ^ 1]))
+        damaged = replace(partition, unaligned_records=self._network.damaged_snapshot(piece))
         return replace(response, topics=(replace(topic, partitions=(damaged,)),))
 
     # Delivery

@@ -20,7 +20,7 @@ from raft.runtime.scrubber import Scrubber
 from raft.runtime.snapshot_keeper import SnapshotKeeper
 from raft.runtime.space_keeper import SpaceKeeper
 from raft.storage.aborted_transactions import aborted_in
-from raft.types import NodeId, Offset
+from raft.types import NodeId, Offset, OffsetAndEpoch
 from raft.wire.frames import ReceivedRequest
 from tests.simulation.admission_worker import AdmissionWorker
 from tests.simulation.clock import Clock
@@ -117,11 +117,14 @@ class Process:
             marks=environment.marks,
             power_failed=machine.power_failed,
         )
-        disk = WatchedDisk(directory, self.workers, checkpoint_interval_s=_CHECKPOINT_INTERVAL_S)
+        disk = WatchedDisk(
+            directory, self.workers, checkpoint_interval_s=_CHECKPOINT_INTERVAL_S, piece_bytes=disk_plan.piece_bytes
+        )
         self.engine = disk.engine = WatchedEngine(
             core, disk, _ToPostOffice(self, environment), self._loop, ended=self._on_ended
         )
         self.engine.attach(machine, core, watch)
+        self.engine.is_fatal, machine.planned_kill = machine.planned_kill, None
         self._space_keeper = SpaceKeeper(core, self.engine.submit, disk, self._loop, RESERVE_BYTES)
         self._scrubber = Scrubber(
             disk, self._loop, bytes_per_second=_SCRUB_BYTES_PER_SECOND, interval_ms=_SCRUB_INTERVAL_MS
@@ -164,6 +167,11 @@ class Process:
     def log(self) -> LogModel:
         """The model of the log as the core knows it; it runs ahead of what is written."""
         return self.core.log_model
+
+    @property
+    def snapshots(self) -> list[OffsetAndEpoch]:
+        """The whole snapshots on the disk, in order."""
+        return self._directory.snapshots.whole()
 
     @property
     def log_start(self) -> Offset:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from tests.simulation.__main__ import main, report_all, report_hunts
@@ -60,6 +62,22 @@ def test_command_prints_one_line_each_when_several_seeds_are_run(capsys: pytest.
     assert [line.split(":")[0] for line in lines[:2]] == ["seed 3", "seed 4"]
     assert any(line.endswith("strikes: the network is divided") for line in lines)
     assert lines[-1] == "broken: none"
+
+
+def test_command_prints_the_same_when_two_processes_run_the_seeds(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--seeds", "3-5", "--events", "300"])
+    alone = capsys.readouterr().out
+
+    main(["--seeds", "3-5", "--events", "300", "--jobs", "2"])
+
+    assert capsys.readouterr().out == alone
+
+
+def test_broken_invariant_is_the_same_when_another_process_reports_it(broken_outcome: Outcome) -> None:
+    received = pickle.loads(pickle.dumps(broken_outcome))
+
+    assert str(received) == str(broken_outcome)
+    assert received.broken.rules == broken_outcome.broken.rules  # type: ignore[union-attr]  # it is broken
 
 
 def test_command_shows_what_caught_a_planted_bug_when_it_was_caught(capsys: pytest.CaptureFixture[str]) -> None:

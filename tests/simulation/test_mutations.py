@@ -9,12 +9,12 @@ from pkgutil import iter_modules
 import pytest
 
 from tests.simulation import mutations
-from tests.simulation.fixed_seeds import FIXED_SEEDS
 from tests.simulation.invariants.clients import WriteOutcomesAreCorrect
 from tests.simulation.invariants.commitment import LeadersAreComplete
 from tests.simulation.invariants.elections import ElectedByMajority, OneVotePerEpoch
 from tests.simulation.invariants.observer import Invariant
 from tests.simulation.invariants.reads import ReadsAreCommitted
+from tests.simulation.invariants.snapshots import CompactedReadsAreCommitted, ReadersSeeTheState
 from tests.simulation.invariants.transactions import (
     LastStableOffsetIsCorrect,
     MultipartWritesAreWhole,
@@ -24,7 +24,7 @@ from tests.simulation.invariants.writes import AppendResponsesAreCorrect
 from tests.simulation.mutations.catalogue import MUTATIONS
 from tests.simulation.mutations.clients import core_serves_records_above_the_high_watermark
 from tests.simulation.mutations.commits import append_acknowledged_before_it_is_committed
-from tests.simulation.mutations.hunt import hunt
+from tests.simulation.mutations.hunt import HUNTED_SEEDS, hunt
 from tests.simulation.mutations.mutation import Mutation
 from tests.simulation.mutations.summary import CAUGHT
 from tests.simulation.mutations.table import table_of
@@ -45,7 +45,7 @@ _SLOWER_INVARIANTS = (
     ),
     pytest.param(
         core_serves_records_above_the_high_watermark,
-        {ReadsAreCommitted, LastStableOffsetIsCorrect},
+        {ReadsAreCommitted, CompactedReadsAreCommitted, ReadersSeeTheState, LastStableOffsetIsCorrect},
         "ReadersFollowCommittedLog",
         id="ReadersFollowCommittedLog",
     ),
@@ -58,7 +58,7 @@ _SLOWER_INVARIANTS = (
 def test_simulator_catches_planted_bug_when_fixed_seeds_are_run(
     mutation: Mutation, record_property: Callable[[str, object], None]
 ) -> None:
-    caught = hunt(mutation, FIXED_SEEDS)
+    caught = hunt(mutation, HUNTED_SEEDS)
 
     assert caught is not None, f"no seed broke an invariant: {mutation.description}"
     record_property(CAUGHT, caught.row)
@@ -69,7 +69,7 @@ def test_simulator_catches_planted_bug_when_fixed_seeds_are_run(
 def test_invariant_catches_planted_bug_when_faster_ones_are_not_checked(
     mutation: Mutation, without: set[type[Invariant]], invariant: str
 ) -> None:
-    caught = hunt(mutation, FIXED_SEEDS, without=without)
+    caught = hunt(mutation, HUNTED_SEEDS, without=without)
 
     assert caught is not None
     assert caught.broken.invariant == invariant

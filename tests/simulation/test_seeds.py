@@ -10,10 +10,15 @@ import pytest
 from raft.core.effects import (
     AppendBatches,
     AppendLeaderChange,
+    CheckSnapshot,
+    CutLog,
     FlushLog,
+    InstallSnapshot,
+    RollLog,
     SendRequest,
     SendResponse,
     StoreElectionState,
+    StoreSnapshotPiece,
     TruncateLog,
 )
 from tests.memory_files.files import Call
@@ -30,7 +35,20 @@ _OTHER_RULES = ("GEN-12", "LOG-6", "LOG-13", "LOG-17", "TEST-11", "TEST-13", "TE
 """Rules of storage, wire and recovery phase, whose invariants are no subclasses of `Invariant`."""
 
 _FAILED = (Call.CREATE, Call.WRITE, Call.TRUNCATE, Call.FLUSH, Call.RENAME, Call.SYNC_DIRECTORY)
-_EFFECTS = (StoreElectionState, AppendBatches, AppendLeaderChange, TruncateLog, FlushLog, SendRequest, SendResponse)
+_EFFECTS = (
+    StoreElectionState,
+    AppendBatches,
+    AppendLeaderChange,
+    TruncateLog,
+    FlushLog,
+    RollLog,
+    CutLog,
+    StoreSnapshotPiece,
+    CheckSnapshot,
+    InstallSnapshot,
+    SendRequest,
+    SendResponse,
+)
 _INTERRUPTIONS = (
     *(Interruption("power cut", call.name) for call in Call),
     *(Interruption("disk error", call.name) for call in _FAILED),

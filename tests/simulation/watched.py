@@ -30,10 +30,13 @@ from raft.records.control import leader_change_batch, leaders_control_batch
 from raft.records.header import read_header
 from raft.runtime.engine import Engine, OnResponse
 from raft.runtime.replica_disk import ReplicaDisk
+from raft.storage.directory import ReplicaDirectory
 from raft.storage.log import Log
 from raft.types import Batch, Offset
 from tests.simulation.broken import ProcessEndedError
+from tests.simulation.disk_workers import SimulatedDiskWorkers
 from tests.simulation.event_loop import EventLoop
+from tests.simulation.interleaved_jobs import InterleavedJobs
 from tests.simulation.invariants.observer import CoreRequest
 from tests.simulation.log_model import Entry, LogModel
 from tests.simulation.step import Step, leadership_in
@@ -246,6 +249,10 @@ class WatchedEngine(Engine):
 
         return super().expect_response(on_watched_response)
 
+    def has_read(self, read: ReadRange, end_offset: Offset) -> None:
+        """Report where the log ended when the disk had read records for a client."""
+        self._watch.log_read(self._machine, read, end_offset)
+
     def was_read(self, read: ReadRange, records: bytes) -> None:
         """Report the response for which these records were read, if there is one."""
         request, order = self._unread.pop(id(read), (None, None))
@@ -257,6 +264,17 @@ class WatchedDisk(ReplicaDisk):
     """Passes the records that are read for responses to the engine."""
 
     engine: WatchedEngine
+
+    def __init__(
+        self,
+        directory: ReplicaDirectory,
+        workers: SimulatedDiskWorkers,
+        *,
+        checkpoint_interval_s: float,
+        piece_bytes: int,
+    ) -> None:
+        super().__init__(directory, workers, checkpoint_interval_s=checkpoint_interval_s, piece_bytes=piece_bytes)
+        self._jobs = InterleavedJobs(post=workers.post, failed=self._failed, wake=workers.job_waits)
 
     def read(self, read: ReadRange, done: Callable[[bytes], None]) -> None:
         """See `Disk.read`."""
@@ -275,6 +293,7 @@ class WatchedDisk(ReplicaDisk):
 
         def parse_and_keep(records: bytes, log: Log) -> Found:
             found.append(records)
+            self.engine.has_read(read, log.end_offset)
             return parse(records, log)
 
         def on_read(result: Found) -> None:

@@ -25,6 +25,8 @@ class DirectoryListener:
         flush_done: called when more of the log may be durable.
         checkpoints_written: called when the checkpoints are durable.
         snapshot_made: called when a snapshot of the log is on the disk.
+        snapshot_checked: called when a snapshot that was downloaded is checked.
+        snapshot_installed: called when a snapshot has replaced the log.
         log_cut: called when the log was cut.
     """
 
@@ -34,6 +36,8 @@ class DirectoryListener:
     flush_done: Callable[[], None]
     checkpoints_written: Callable[[], None]
     snapshot_made: Callable[[OffsetAndEpoch], None]
+    snapshot_checked: Callable[[], None]
+    snapshot_installed: Callable[[OffsetAndEpoch], None]
     log_cut: Callable[[OffsetAndEpoch], None]
 
 
@@ -75,12 +79,19 @@ class WatchedDirectory(ReplicaDirectory):
         self._written.truncation_done(end_offset)
         self.truncations += 1
 
+    def check_snapshot(self, snapshot: OffsetAndEpoch) -> SnapshotSummary | None:
+        """See `ReplicaDirectory.check_snapshot`."""
+        contents = super().check_snapshot(snapshot)
+        self._listener.snapshot_checked()
+        return contents
+
     def install_snapshot(self, contents: SnapshotSummary) -> None:
         """See `ReplicaDirectory.install_snapshot`."""
         self._written.install_begun(self._committed.model.between(Offset(0), contents.end.offset))
         super().install_snapshot(contents)
         self._written.install_done()
         self.truncations += 1
+        self._listener.snapshot_installed(contents.end)
 
     def cut(self, start: OffsetAndEpoch) -> None:
         """See `ReplicaDirectory.cut`."""

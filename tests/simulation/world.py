@@ -101,7 +101,8 @@ class World:
     def begin(self) -> None:
         """Start machines, clients and faults."""
         for machine in self.machines:
-            self.timeline.after(self._downtimes.between((0, 100)), machine.start)
+            start_ms = self._downtimes.between((0, 100))
+            self.timeline.at(self.plan.late_starts_ms.get(machine.node_id, start_ms), machine.start)
         clients: list[Writer | Reader | StreamReader | EndReader] = [*self.writers, *self.readers]
         for client in clients:
             self.timeline.after(self._downtimes.between((0, 500)), client.begin)

@@ -42,6 +42,7 @@ def quiet_plan(settings: QuorumSettings) -> Plan:
         seed=0,
         voters=settings.voters,
         observers=settings.observers,
+        late_starts_ms={},
         fetch_max_bytes=settings.fetch_max_bytes,
         queued_bytes=1 << 30,
         timeouts=TimeoutPlan(
@@ -67,11 +68,14 @@ def quiet_plan(settings: QuorumSettings) -> Plan:
         disk=DiskPlan(
             lag_percent=0,
             lag_ms=_AT_ONCE,
+            beside_percent=0,
             flush_ms=_AT_ONCE,
             slow_percent=0,
             slow_ms=_AT_ONCE,
             report_ms=_AT_ONCE,
             read_ms=_AT_ONCE,
+            check_ms=_AT_ONCE,
+            piece_bytes=1 << 20,
             segment_bytes=1 << 30,
             tail_bytes=1 << 20,
         ),

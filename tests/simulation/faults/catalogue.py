@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.simulation.faults.clocks import ClockJumps, Stalls
 from tests.simulation.faults.connections import HalfOpenConnections, Misdirections, Refusals, Resets
-from tests.simulation.faults.crashes import Blackouts, Crashes
+from tests.simulation.faults.crashes import Blackouts, Crashes, NewDisks
 from tests.simulation.faults.disks import BitRot, DiskErrors, FullDisks
 from tests.simulation.faults.foreign_requests import ForeignRequests, ForgedRequests
 from tests.simulation.faults.nemesis import Nemesis
@@ -33,6 +33,7 @@ NEMESES: tuple[type[Nemesis], ...] = (
     ForgedRequests,
     DiskErrors,
     FullDisks,
+    NewDisks,
     BitRot,
     LostDisks,
     StaleElectionStates,

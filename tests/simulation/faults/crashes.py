@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from raft.core.effects import (
     AppendLeaderChange,
+    CheckSnapshot,
     CutLog,
     Effect,
     FlushLog,
@@ -15,30 +16,42 @@ from raft.core.effects import (
     StoreSnapshotPiece,
     TruncateLog,
 )
+from raft.storage.snapshots import MAKING_SUFFIX, PART_SUFFIX
 from tests.memory_files.files import Call
+from tests.simulation.dice import Dice
 from tests.simulation.faults.kinds import Fault
 from tests.simulation.faults.nemesis import Nemesis
+from tests.simulation.lossy_disk import LossyDisk
+from tests.simulation.machine import Machine
 
 _DISK_CALLS = 40
 _DISK_CALLS_OF_START = 12
 _TRUNCATE_CALLS = 4
-_EFFECTS = 8
-_RARE_EFFECTS = (
-    StoreElectionState,
-    AppendLeaderChange,
-    TruncateLog,
-    FlushLog,
-    RollLog,
-    CutLog,
-    StoreSnapshotPiece,
-    InstallSnapshot,
+_SNAPSHOT_CALLS = (
+    (Call.RENAME, PART_SUFFIX, 25),
+    (Call.RENAME, PART_SUFFIX, 25),
+    (Call.RENAME, MAKING_SUFFIX, 6),
+    (Call.REMOVE, ".checkpoint", 3),
 )
+"""A snapshot replaces the log, is made, or is removed after a cut: the call, the end of the file's name, and after how
+many calls at most the power is cut."""
+
+_EFFECTS = 8
+_RARE_EFFECTS: tuple[tuple[type[Effect], ...], ...] = (
+    (StoreElectionState, RollLog),
+    (AppendLeaderChange, CutLog),
+    (TruncateLog, StoreSnapshotPiece),
+    (TruncateLog, CheckSnapshot),
+    (TruncateLog, InstallSnapshot),
+    (FlushLog,),
+)
+_LOADING: tuple[tuple[type[Effect], ...], ...] = ((StoreSnapshotPiece,), (CheckSnapshot,), (InstallSnapshot,))
 
 
 class Crashes(Nemesis):
     """Crashes one machine: at once, in place of a disk call, or in place of an effect, which may be any or a rare one.
 
-    A machine that is down already may lose its power again while it recovers.
+    A machine that is down already may lose its power again while it recovers, or while it loads a snapshot.
     """
 
     kind = Fault.CRASH
@@ -46,26 +59,67 @@ class Crashes(Nemesis):
     def _strike(self) -> bool:
         down = self._targets.down
         if down and self._dice.draw(3) == 0:
-            self._dice.pick(down).files.cut_power_before(1 + self._dice.draw(_DISK_CALLS_OF_START))
+            machine = self._dice.pick(down)
+            if self._dice.draw(2):
+                machine.files.cut_power_before(1 + self._dice.draw(_DISK_CALLS_OF_START))
+            else:
+                _crash_while_loading(machine, self._dice)
             return True
         victim = self._pick_victim()
         if victim is None or victim.process is None:
             return False
-        match self._dice.draw(7):
+        match self._dice.draw(10):
             case 0:
                 victim.cut_power()
             case 1 | 2:
                 victim.files.cut_power_before(1 + self._dice.draw(_DISK_CALLS))
-            case 3:
+            case 3 | 4:
                 # What a truncation leaves shows only if the power is cut before the next flush.
                 victim.files.cut_power_at(Call.TRUNCATE, calls_later=self._dice.draw(_TRUNCATE_CALLS))
-            case 4:
-                victim.kill()
             case 5:
+                victim.kill()
+            case 6:
+                _cut_power_in_snapshot(victim, self._dice)
+            case 7:
                 victim.process.plan_kill(_after(self._dice.draw(_EFFECTS)))
             case _:
                 victim.process.plan_kill(_at(self._dice.pick(_RARE_EFFECTS)))
         return True
+
+
+class NewDisks(Nemesis):
+    """Gives an observer an empty disk: it has to load a snapshot, if there is one, and may crash meanwhile.
+
+    The quorum does not count on observers.
+    """
+
+    kind = Fault.NEW_DISK
+
+    def _strike(self) -> bool:
+        observers = [machine for machine in self._targets.machines if not machine.is_voter]
+        if not observers:
+            return False
+        victim = self._dice.pick(observers)
+        if victim.process is not None:
+            victim.cut_power()
+        self._targets.run_log.add(str(victim), "gets an empty disk")
+        victim.tamper(LossyDisk())
+        if self._dice.draw(2):
+            _crash_while_loading(victim, self._dice)
+        return True
+
+
+def _crash_while_loading(machine: Machine, dice: Dice) -> None:
+    """Crash a machine that is down when it loads a snapshot after its start."""
+    if dice.draw(2):
+        machine.planned_kill = _at(dice.pick(_LOADING))
+    else:
+        _cut_power_in_snapshot(machine, dice)
+
+
+def _cut_power_in_snapshot(machine: Machine, dice: Dice) -> None:
+    call, suffix, calls = dice.pick(_SNAPSHOT_CALLS)
+    machine.files.cut_power_at(call, suffix=suffix, calls_later=dice.draw(calls))
 
 
 def _after(effects: int) -> Callable[[Effect], bool]:
@@ -74,9 +128,9 @@ def _after(effects: int) -> Callable[[Effect], bool]:
     return lambda _effect: next(left, None) is None
 
 
-def _at(kind: type[Effect]) -> Callable[[Effect], bool]:
-    """Return a predicate that is true for effects of this kind."""
-    return lambda effect: isinstance(effect, kind)
+def _at(kinds: tuple[type[Effect], ...]) -> Callable[[Effect], bool]:
+    """Return a predicate that is true for effects of these kinds."""
+    return lambda effect: isinstance(effect, kinds)
 
 
 class Blackouts(Nemesis):

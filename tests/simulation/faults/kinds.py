@@ -32,6 +32,7 @@ class Fault(StrEnum):
     LOST_DISK = "a machine gets another disk, empty or with an old copy"
     STALE_ELECTION_STATE = "a machine's election state is replaced by an old one"
     FULL_DISK = "another program fills a disk, or all of them, for some time"
+    NEW_DISK = "an observer gets an empty disk"
     UNNOTICED_ROT = "a flushed bit flips where the damage looks like a torn write"
 
 

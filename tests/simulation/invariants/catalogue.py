@@ -132,7 +132,7 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
         WriteOutcomesAreCorrect(committed),
         BatchPlansAreCorrect(committed),
         LatestIsLinearizable(committed),
-        SnapshotsHoldTheState(plan.snapshots.policy, committed),
+        SnapshotsHoldTheState(plan.snapshots, committed),
         LogStartsAtASnapshot(committed),
     ]
 

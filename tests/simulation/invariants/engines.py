@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from raft.core.effects import SendResponse
+from raft.core.effects import ReadRange, SendResponse
+from raft.types import Offset
 from tests.simulation.invariants.observer import CoreRequest, Invariant
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
@@ -37,9 +38,13 @@ class TimerIsNotLate(Invariant):
 
 
 class ReadsFindRecords(Invariant):
-    """When the core orders a read, there are records to read."""
+    """When the core orders a read, there are records to read; a read is done after the appends that came before it."""
 
     rules = ("FETCH-10",)
+
+    def log_read(self, machine: Machine, read: ReadRange, end_offset: Offset) -> None:
+        is_done = end_offset >= read.end_offset
+        self.require(is_done, "%s reads for %s before an append: its log ends at %s", machine, read, end_offset)
 
     def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
         # A snapshot has gaps, and some of its records may not be stable on this node yet.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from raft.client.results import BatchPlan, FoundOffset
-from raft.core.effects import Effect, SendRequest, SendResponse
+from raft.core.effects import Effect, ReadRange, SendRequest, SendResponse
 from raft.core.events import AppendRequested, ProducerInitRequested, ReadIndexRequested, TransactionEndRequested
 from raft.core.messages import AppendResponse, ClientFetchRequest, IncomingRequest
 from raft.types import Batch, Epoch, Offset, OffsetAndEpoch
@@ -66,8 +66,14 @@ class Observer:
     def checkpoints_written(self, machine: Machine) -> None:
         """Called when the checkpoints of a log are durable."""
 
+    def log_read(self, machine: Machine, read: ReadRange, end_offset: Offset) -> None:
+        """Called when a disk has read records for a client, with the end of the log on this disk."""
+
     def snapshot_made(self, machine: Machine, snapshot: OffsetAndEpoch) -> None:
         """Called when a snapshot of a node's log is on its disk."""
+
+    def snapshot_installed(self, machine: Machine, snapshot: OffsetAndEpoch) -> None:
+        """Called when a snapshot has replaced the log on a disk."""
 
     def log_cut(self, machine: Machine, start: OffsetAndEpoch) -> None:
         """Called when the log on a disk was cut."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 
 from raft.core.effects import SendResponse
 from raft.core.messages import ClientFetchRequest
@@ -17,23 +19,43 @@ from tests.simulation.compacted import epoch_at, newest_of_keys, visible_records
 from tests.simulation.invariants.observer import CoreRequest, Invariant
 from tests.simulation.invariants.writes import content_of_table
 from tests.simulation.machine import Machine
+from tests.simulation.plan import SnapshotPlan
 from tests.simulation.starting import DIRECTORY
+from tests.simulation.step import Step
 from tests.simulation.transaction_history import TransactionHistory
 
 
 class SnapshotsHoldTheState(Invariant):
-    """A snapshot ends in the committed log, below the last stable offset. It has the newest record of each key, all
-    epochs, the writers and the transactions, and nothing else.
+    """A snapshot that is made, loaded or found at a start is whole and on the disk.
+
+    It ends in the committed log, below the last stable offset. It has the newest record of each key, all epochs, the
+    writers and the transactions, and nothing else. A tombstone is missing only if it was committed longer ago than
+    tombstones are kept.
     """
 
     rules = ("SNAPSHOT-1", "SNAPSHOT-2", "LOG-16")
 
-    def __init__(self, policy: CleanupPolicy, committed: CommittedLog) -> None:
-        self._policy = policy
+    def __init__(self, plan: SnapshotPlan, committed: CommittedLog) -> None:
+        self._policy = plan.policy
+        self._delete_retention_ms = plan.delete_retention_ms
         self._committed = committed
+        self._committed_ms: list[tuple[Offset, int]] = []
+
+    def high_watermark_moved(self, step: Step) -> None:
+        end_offset = step.high_watermark or Offset(0)
+        if not self._committed_ms or end_offset > self._committed_ms[-1][0]:
+            self._committed_ms.append((end_offset, step.machine.true_ms))
 
     def snapshot_made(self, machine: Machine, snapshot: OffsetAndEpoch) -> None:
         self._check(machine, snapshot)
+
+    def snapshot_installed(self, machine: Machine, snapshot: OffsetAndEpoch) -> None:
+        self._check(machine, snapshot)
+
+    def node_started(self, machine: Machine) -> None:
+        assert machine.process is not None, "it was started"
+        for snapshot in machine.process.snapshots:
+            self._check(machine, snapshot)
 
     def _check(self, machine: Machine, snapshot: OffsetAndEpoch) -> None:
         end, log = snapshot.offset, self._committed.model
@@ -42,7 +64,10 @@ class SnapshotsHoldTheState(Invariant):
         entries = log.between(Offset(0), end)
         stable = TransactionHistory(log.entries).last_stable_offset(self._committed.end_offset)
         self.require(end <= stable, "%s makes a snapshot at %s, stable is %s", machine, snapshot, stable)
-        content = machine.files.read(f"{DIRECTORY}/{end:020d}-{snapshot.epoch:010d}.checkpoint")
+        name = f"{DIRECTORY}/{end:020d}-{snapshot.epoch:010d}.checkpoint"
+        is_durable = machine.files.is_durable(name)
+        self.require(is_durable, "%s uses the snapshot at %s before its name is on the disk", machine, snapshot)
+        content = machine.files.durable_bytes(name)
         scan = SnapshotScan(snapshot)
         try:
             scan.feed(content)
@@ -76,8 +101,18 @@ class SnapshotsHoldTheState(Invariant):
                 self._same(
                     machine, snapshot, "epoch", batch.header.epoch, epoch_at(self._committed.model, record.offset)
                 )
-        missing = [offset for offset, record in newest.items() if record.value is not None and offset not in found]
+        kept_from = self._end_committed_at(machine.true_ms - self._delete_retention_ms)
+        missing = [
+            offset
+            for offset, record in newest.items()
+            if offset not in found and (record.value is not None or offset >= kept_from)
+        ]
         self.require(not missing, "%s leaves the records at %s out of the snapshot at %s", machine, missing, snapshot)
+
+    def _end_committed_at(self, time_ms: int) -> Offset:
+        """Return the end of what was committed at this time."""
+        at = bisect_right(self._committed_ms, time_ms, key=itemgetter(1))
+        return self._committed_ms[at - 1][0] if at else Offset(0)
 
     def _same(self, machine: Machine, snapshot: OffsetAndEpoch, what: str, found: object, expected: object) -> None:
         self.require(
@@ -111,11 +146,11 @@ class LogStartsAtASnapshot(Invariant):
     def _check(self, machine: Machine, start: OffsetAndEpoch) -> None:
         if not start.offset:
             return
+        is_committed = start.offset <= self._committed.end_offset
+        self.require(is_committed, "%s begins at %s, committed is %s", machine, start, self._committed.end_offset)
         name = f"{DIRECTORY}/{start.offset:020d}-{start.epoch:010d}.checkpoint"
         self.require(machine.files.is_durable(name), "%s begins at %s without a snapshot there", machine, start)
         epochs = [each for each in self._committed.model.epochs if each.start_offset < start.offset]
-        is_committed = start.offset <= self._committed.end_offset
-        self.require(is_committed, "%s begins at %s, committed is %s", machine, start, self._committed.end_offset)
         expected: EpochStart = epochs[-1]
         self.require(start.epoch == expected.epoch, "%s begins at %s, in %s", machine, start, expected)
 
@@ -131,9 +166,17 @@ class CompactedReadsAreCommitted(Invariant):
     def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
         if not isinstance(request, ClientFetchRequest) or not records:
             return
-        log = self._committed.model
-        for batch in split_batches(records):
+        log, end_offset = self._committed.model, Offset(0)
+        try:
+            batches = split_batches(records)
+        except DecodeError as error:
+            self.fail(f"{machine} responds to {request} with damaged records: {error}")
+        is_whole = sum(batch.header.size_bytes for batch in batches) == len(records)
+        self.require(is_whole, "%s responds to %s with a part of a batch", machine, request)
+        for batch in batches:
             header = batch.header
+            in_order, end_offset = header.base_offset >= end_offset, header.end_offset
+            self.require(in_order, "%s responds to %s with %s out of order", machine, request, header)
             entry = log.entry_holding(header.base_offset)
             is_there = entry is not None and header.end_offset <= self._committed.end_offset
             self.require(is_there, "%s responds to %s with uncommitted records", machine, request)

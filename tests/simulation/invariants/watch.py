@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from raft.client.results import BatchPlan, FoundOffset
-from raft.core.effects import Effect, SendRequest, SendResponse
+from raft.core.effects import Effect, ReadRange, SendRequest, SendResponse
 from raft.core.messages import AppendResponse
 from raft.types import Batch, Epoch, Offset, OffsetAndEpoch
 from raft.writers import WriteId
@@ -46,7 +46,9 @@ class Watch(Observer):
         self._for_file_append_begun = overriding("file_append_begun")
         self._for_log_flushed = overriding("log_flushed")
         self._for_checkpoints_written = overriding("checkpoints_written")
+        self._for_log_read = overriding("log_read")
         self._for_snapshot_made = overriding("snapshot_made")
+        self._for_snapshot_installed = overriding("snapshot_installed")
         self._for_log_cut = overriding("log_cut")
         self._for_engine_waits = overriding("engine_waits")
         self._for_effect_begun = overriding("effect_begun")
@@ -119,8 +121,16 @@ class Watch(Observer):
         for call in self._for_checkpoints_written:
             call(machine)
 
+    def log_read(self, machine: Machine, read: ReadRange, end_offset: Offset) -> None:
+        for call in self._for_log_read:
+            call(machine, read, end_offset)
+
     def snapshot_made(self, machine: Machine, snapshot: OffsetAndEpoch) -> None:
         for call in self._for_snapshot_made:
+            call(machine, snapshot)
+
+    def snapshot_installed(self, machine: Machine, snapshot: OffsetAndEpoch) -> None:
+        for call in self._for_snapshot_installed:
             call(machine, snapshot)
 
     def log_cut(self, machine: Machine, start: OffsetAndEpoch) -> None:

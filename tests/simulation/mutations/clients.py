@@ -116,7 +116,7 @@ def repeated_write_refused_as_other_content(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(table, "_judge_repeated_key", refuse)
 
 
-@mutation(breaks=("CLIENT-8",), caught_by=("WrittenOnce", "WritersKeepTheirOrder"))
+@mutation(breaks=("CLIENT-8",), caught_by=("WrittenOnce", "WritersKeepTheirOrder", "AppendResponsesAreCorrect"))
 def coalesced_appends_not_checked_against_each_other(patch: pytest.MonkeyPatch) -> None:
     """Each of several coalesced appends is checked against the log as it was before the first of them."""
 
@@ -143,7 +143,7 @@ def leader_appends_an_extra_record(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(machine, "on_appends", append_more)
 
 
-@mutation(breaks=("CLIENT-2", "FETCH-29"), caught_by=("ReadsAreCommitted",))
+@mutation(breaks=("CLIENT-2", "FETCH-29"), caught_by=("ReadsAreCommitted", "CompactedReadsAreCommitted"))
 def core_serves_records_above_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
     """A leader serves its whole log to clients."""
 

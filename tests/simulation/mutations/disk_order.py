@@ -80,7 +80,23 @@ def read_done_before_an_earlier_append(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ReplicaDisk, "read", read_at_once)
 
 
-@mutation(breaks=("CLIENT-2",), caught_by=("ReadsFindRecords", "ReadsAreCommitted", "ReadersFollowCommittedLog"))
+@mutation(breaks=("CLIENT-2", "TXN-10"), caught_by=("ReadsFindRecords",))
+def read_for_a_client_done_before_an_earlier_append(patch: pytest.MonkeyPatch) -> None:
+    """A job that can wait is taken after the last urgent one, although an append was put before it in between."""
+
+    def take_last(self: JobQueue) -> bool:
+        self.do_urgent()
+        if self._later:
+            self._do([self._later.popleft()])
+        return self.has_later
+
+    patch.setattr(JobQueue, "do_waiting", take_last)
+
+
+@mutation(
+    breaks=("CLIENT-2",),
+    caught_by=("ReadsAreCommitted", "ReadersFollowCommittedLog", "CompactedReadsAreCommitted"),
+)
 def only_the_last_piece_of_a_read_returned(patch: pytest.MonkeyPatch) -> None:
     """A read in several pieces returns only the last of them."""
     read_piece = PiecewiseRead._read_piece
@@ -89,7 +105,6 @@ def only_the_last_piece_of_a_read_returned(patch: pytest.MonkeyPatch) -> None:
         self._found.clear()
         return read_piece(self)
 
-    patch.setattr("raft.runtime.piecewise_read._PIECE_BYTES", 200)
     patch.setattr(PiecewiseRead, "_read_piece", drop_earlier_pieces)
 
 

@@ -26,7 +26,12 @@ _Change = Callable[[AppendResponse], AppendResponse]
 
 @mutation(
     breaks=("CLIENT-2", "FETCH-29"),
-    caught_by=("ReadsAreCommitted", "ReadersFollowCommittedLog", "LastStableOffsetIsCorrect"),
+    caught_by=(
+        "ReadsAreCommitted",
+        "ReadersFollowCommittedLog",
+        "LastStableOffsetIsCorrect",
+        "CompactedReadsAreCommitted",
+    ),
 )
 def fetch_handler_reads_above_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
     """The handler of a client's fetch reads up to the log end offset instead of the range that the core ordered."""

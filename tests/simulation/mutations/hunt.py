@@ -19,6 +19,9 @@ from tests.simulation.mutations.table import Row
 from tests.simulation.plan import Plan
 from tests.simulation.run import simulate
 
+HUNTED_SEEDS = tuple(range(200))
+"""The seeds that are tried for each bug."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catch:

@@ -77,7 +77,7 @@ def every_append_reported_as_superseded(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(calls, "append", append_as_superseded)
 
 
-@mutation(breaks=("CLIENT-2",), caught_by=("ReadersFollowCommittedLog", "NoUnexpectedErrors"))
+@mutation(breaks=("CLIENT-2",), caught_by=("ReadersFollowCommittedLog", "NoUnexpectedErrors", "ReadersSeeTheState"))
 def first_fetched_batch_dropped(patch: pytest.MonkeyPatch) -> None:
     """The first of several fetched batches is dropped."""
     fetch_committed = calls.fetch_committed

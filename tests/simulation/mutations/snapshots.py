@@ -8,16 +8,24 @@ from dataclasses import replace
 import pytest
 
 from raft.compaction import making
+from raft.compaction.batch_runs import Run
 from raft.compaction.python_compactor import PythonCompactor
-from raft.core import fetching
-from raft.core.messages import FetchRequest
+from raft.core import fetching, loading, machine, responses
+from raft.core.effects import CutLog
+from raft.core.events import LogCutRequested
+from raft.core.messages import FetchRequest, FetchSnapshotResponse
 from raft.core.state import State
+from raft.errors import DecodeError
 from raft.records.batch import read_records
+from raft.records.header import batch_size_bytes, read_header
+from raft.records.record import Record
 from raft.records.split import walk_batches
-from raft.runtime.snapshot_keeper import SnapshotKeeper
-from raft.snapshots import SnapshotScan, state_batches
+from raft.runtime.piecewise_read import PiecewiseRead
+from raft.runtime.snapshot_keeper import SnapshotKeeper, _Look
+from raft.snapshots import SnapshotScan, contents, state_batches
 from raft.snapshots.contents import SnapshotContents
 from raft.storage import directory_opening
+from raft.storage.directory import ReplicaDirectory
 from raft.storage.files import Files
 from raft.storage.log import Log
 from raft.storage.log_files import LogFiles
@@ -25,8 +33,8 @@ from raft.storage.recovery import log_start
 from raft.storage.snapshots import SnapshotFolder
 from raft.transactions import ProducerState, SnapshotSummary
 from raft.transactions.image import NO_TRANSACTIONS
-from raft.types import Offset, OffsetAndEpoch
-from tests.simulation.mutations.mutation import mutation
+from raft.types import Batch, NodeId, Offset, OffsetAndEpoch
+from tests.simulation.mutations.mutation import mutation, switched_off
 
 
 @mutation(breaks=("SNAPSHOT-1", "LOG-16"), caught_by=("SnapshotsHoldTheState", "NoUnexpectedErrors"))
@@ -99,19 +107,90 @@ def records_of_the_snapshot_before_are_lost(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(making, "_runs_of_snapshot", lambda *_: iter(()))
 
 
-@mutation(breaks=("SNAPSHOT-4", "FETCH-23"), caught_by=("NoUnexpectedErrors", "SnapshotsHoldTheState", "NodesRestart"))
+@mutation(breaks=("SNAPSHOT-4", "FETCH-23"), caught_by=("SnapshotsHoldTheState", "NoUnexpectedErrors"))
 def damaged_snapshot_is_installed(patch: pytest.MonkeyPatch) -> None:
-    """A snapshot that arrived damaged replaces the log nevertheless."""
+    """The checksums of a snapshot that a replica has downloaded are not compared."""
+
+    def unchecked(data: bytes) -> Iterator[Batch]:
+        position = 0
+        while (size_bytes := batch_size_bytes(data, position)) is not None and position + size_bytes <= len(data):
+            yield Batch(header=read_header(data, position), payload=data[position : position + size_bytes])
+            position += size_bytes
+
+    patch.setattr(contents, "walk_batches", unchecked)
+
+
+@mutation(breaks=("SNAPSHOT-4", "FETCH-23"), caught_by=("SnapshotsHoldTheState", "QuorumRecovers"))
+def torn_snapshot_is_taken(patch: pytest.MonkeyPatch) -> None:
+    """A replica expects no footer, and no more of a snapshot when it has most of it."""
+    store = loading.on_snapshot_piece
+
+    def store_last(state: State, node_id: NodeId, response: FetchSnapshotResponse, now_ms: int) -> None:
+        end_position = response.position + len(response.piece)
+        size_bytes = end_position if 4 * end_position >= 3 * response.size_bytes else response.size_bytes
+        store(state, node_id, replace(response, size_bytes=size_bytes), now_ms)
 
     def finish(scan: SnapshotScan) -> SnapshotContents:
-        return SnapshotContents(summary=scan.summary(), index=scan._records.index, size_bytes=scan._position)  # type: ignore[union-attr]
+        if scan._records is None:
+            raise DecodeError("the state is not whole")
+        return SnapshotContents(summary=scan.summary(), index=scan._records.index, size_bytes=scan._position)
 
-    def check_part(folder: SnapshotFolder, snapshot: OffsetAndEpoch) -> SnapshotSummary:
-        contents = finish(folder._scan)
-        folder._write_index(folder.name_of(snapshot), contents)
-        return contents.summary
+    patch.setattr(responses, "on_snapshot_piece", store_last)
+    patch.setattr(SnapshotScan, "finish", finish)
 
-    patch.setattr(SnapshotFolder, "check_part", check_part)
+
+@mutation(breaks=("SNAPSHOT-1", "LOG-16"), caught_by=("SnapshotsHoldTheState", "NodesRestart", "NoUnexpectedErrors"))
+def snapshot_is_written_under_its_final_name(patch: pytest.MonkeyPatch) -> None:
+    """A crash leaves a part of a snapshot that a start takes for a whole one."""
+    patch.setattr("raft.storage.snapshots.MAKING_SUFFIX", "")
+    patch.setattr(SnapshotFolder, "finish_made", lambda *_: None)
+
+
+@mutation(breaks=("SNAPSHOT-1", "SNAPSHOT-3"), caught_by=("LogStartsAtASnapshot",))
+def log_is_cut_past_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
+    """The log is cut where the next snapshot will end, before everything before that is committed."""
+
+    def cut(keeper: SnapshotKeeper, look: _Look) -> None:
+        if look.order is not None and not keeper._is_stable(look.order.end.offset):
+            keeper._submit(LogCutRequested(start=look.order.end, shows_records=False))
+
+    def cut_unchecked(state: State, event: LogCutRequested) -> None:
+        state.emit(CutLog(start=event.start))
+
+    patch.setattr(SnapshotKeeper, "_cut", cut)
+    patch.setattr(machine, "on_cut_requested", cut_unchecked)
+    patch.setattr(ReplicaDirectory, "_compacted_of", lambda *_: None)
+
+
+@mutation(breaks=("SNAPSHOT-2",), caught_by=("SnapshotsHoldTheState",))
+def tombstone_is_removed_too_early(patch: pytest.MonkeyPatch) -> None:
+    """The first snapshot behind a tombstone does not have it, however long tombstones are to be kept."""
+
+    def horizon_of(_compactor: PythonCompactor, record: Record, _payload: bytes) -> int | None:
+        return 0 if record.value is None else None
+
+    patch.setattr(PythonCompactor, "_horizon_of", horizon_of)
+
+
+@mutation(breaks=("SNAPSHOT-2",), caught_by=("SnapshotsHoldTheState",))
+def older_value_comes_back_from_the_snapshot_before(patch: pytest.MonkeyPatch) -> None:
+    """All records of the snapshot before are kept, also those whose keys have newer values."""
+    runs_of_snapshot, retain = making._runs_of_snapshot, making._Output.retain
+
+    class OldRun(Run):
+        """A run of the snapshot before."""
+
+    def old_runs(folder: SnapshotFolder, snapshot: OffsetAndEpoch) -> Iterator[Run]:
+        return (OldRun(run.batches, run.codec) for run in runs_of_snapshot(folder, snapshot))
+
+    def retain_old(output: making._Output, run: Run) -> None:
+        if isinstance(run, OldRun):
+            output.write(run.batches)
+        else:
+            retain(output, run)
+
+    patch.setattr(making, "_runs_of_snapshot", old_runs)
+    patch.setattr(making._Output, "retain", retain_old)
 
 
 @mutation(breaks=("SNAPSHOT-3", "LOG-15"), caught_by=("LogStartsAtASnapshot", "NoUnexpectedErrors", "NodesRestart"))
@@ -125,7 +204,7 @@ def snapshots_removed_with_the_log_before_them(patch: pytest.MonkeyPatch) -> Non
     patch.setattr(SnapshotFolder, "remove_before", remove_up_to)
 
 
-@mutation(breaks=("SNAPSHOT-1",), caught_by=("LogStartsAtASnapshot", "NodesRestart", "NoUnexpectedErrors"))
+@mutation(breaks=("SNAPSHOT-1",), caught_by=("SnapshotsHoldTheState",))
 def snapshot_used_before_its_name_is_durable(patch: pytest.MonkeyPatch) -> None:
     """The directory is not flushed after a snapshot got its name."""
 
@@ -136,10 +215,19 @@ def snapshot_used_before_its_name_is_durable(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SnapshotFolder, "finish_made", finish_made)
 
 
-@mutation(breaks=("SNAPSHOT-4",), caught_by=("WriterTableMatchesLog", "TransactionTableMatchesLog"))
+@mutation(
+    breaks=("SNAPSHOT-4",),
+    caught_by=("WriterTableMatchesLog", "TransactionTableMatchesLog", "LastStableOffsetIsCorrect"),
+)
 def loaded_snapshot_does_not_change_the_tables(patch: pytest.MonkeyPatch) -> None:
     """A replica that loads a snapshot keeps the writers and transactions of the log that it had."""
-    patch.setattr(ProducerState, "restore", lambda *_: None)
+    restart_log = State.restart_log
+
+    def restart_without_tables(state: State, contents: SnapshotSummary) -> None:
+        with switched_off(ProducerState, "restore"):
+            restart_log(state, contents)
+
+    patch.setattr(State, "restart_log", restart_without_tables)
 
 
 @mutation(breaks=("DIVERGE-10", "FETCH-13"), caught_by=("QuorumRecovers", "NoUnexpectedErrors", "NoNodeHalts"))
@@ -152,7 +240,7 @@ def replica_behind_the_log_gets_no_snapshot(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(fetching, "_is_behind", is_behind)
 
 
-@mutation(breaks=("READ-7",), caught_by=("ReadersSeeTheState",))
+@mutation(breaks=("READ-7",), caught_by=("ReadersSeeTheState", "QuorumRecovers"))
 def snapshot_is_not_read(patch: pytest.MonkeyPatch) -> None:
     """A read before the log begins with the log."""
 
@@ -184,6 +272,45 @@ def records_before_the_log_are_read_from_memory(patch: pytest.MonkeyPatch) -> No
     patch.setattr(Log, "pieces", with_tail)
 
 
+@mutation(breaks=("READ-7", "CLIENT-2"), caught_by=("CompactedReadsAreCommitted",))
+def uncommitted_records_are_served_behind_a_snapshot(patch: pytest.MonkeyPatch) -> None:
+    """A read before the log goes on to the end of the log, although not all records there are committed."""
+    pieces = LogFiles.pieces
+
+    def to_the_end(
+        files: LogFiles, start_offset: Offset, *, max_bytes: int, end_offset: Offset, piece_bytes: int
+    ) -> Iterator[bytes]:
+        if start_offset >= files.segments[0].base_offset:
+            yield from pieces(files, start_offset, max_bytes=max_bytes, end_offset=end_offset, piece_bytes=piece_bytes)
+            return
+        found = bytearray()
+        for file in files.files_from(start_offset):
+            span = file.span(max(start_offset, file.base_offset), max_bytes=max_bytes, end_offset=Offset(1 << 62))
+            found += file.read_at(span.start, len(span))
+            if span.stop < file.size_bytes:
+                break
+        for position in range(0, len(found), piece_bytes):
+            yield bytes(found[position : position + piece_bytes])
+
+    patch.setattr(LogFiles, "pieces", to_the_end)
+
+
+@mutation(breaks=("READ-7",), caught_by=("CompactedReadsAreCommitted",))
+def read_goes_on_in_a_newer_snapshot(patch: pytest.MonkeyPatch) -> None:
+    """A read that was in the middle of a snapshot when a newer one replaced it returns records of both."""
+    read_piece = PiecewiseRead._read_piece
+
+    def keep_found(read: PiecewiseRead[object]) -> tuple[object] | None:
+        before = read._found
+        result = read_piece(read)
+        if read._found is not before:
+            read._found = [*before, *read._found]
+            return None if result is None else (read._parse(b"".join(read._found), read._log),)
+        return result
+
+    patch.setattr(PiecewiseRead, "_read_piece", keep_found)
+
+
 @mutation(breaks=("LOG-15",), caught_by=("NodesRestart", "NoUnexpectedErrors", "RecoveredLogMatchesWrites"))
 def interrupted_installation_is_forgotten(patch: pytest.MonkeyPatch) -> None:
     """A start does not complete the installation of a snapshot that a crash interrupted."""
@@ -201,7 +328,7 @@ def interrupted_cut_is_not_completed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(directory_opening, "log_start", first_snapshot)
 
 
-@mutation(breaks=("TXN-10",), caught_by=("AbortedIndexMatchesLog", "ReadersSeeTheState"))
+@mutation(breaks=("TXN-10",), caught_by=("AbortedIndexMatchesLog", "TransactionTableMatchesLog", "ReadersSeeTheState"))
 def transactions_of_the_snapshot_are_not_aborted(patch: pytest.MonkeyPatch) -> None:
     """A start does not know which transactions are open where the log begins."""
     summary = SnapshotFolder.summary

@@ -190,7 +190,7 @@ def truncated_transactions_are_kept(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(TransactionTable, "truncated", lambda _table, _end_offset: None)
 
 
-@mutation(breaks=("LOG-22",), caught_by=("TransactionTableMatchesLog",))
+@mutation(breaks=("LOG-22",), caught_by=("TransactionTableMatchesLog", "SnapshotsHoldTheState"))
 def snapshot_without_transactions(patch: pytest.MonkeyPatch) -> None:
     """A producer snapshot does not contain the transactions."""
     write = ProducerSnapshots.write
@@ -201,7 +201,7 @@ def snapshot_without_transactions(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ProducerSnapshots, "write", write_less)
 
 
-@mutation(breaks=("TXN-10",), caught_by=("ReadersSeeCommittedTransactions",))
+@mutation(breaks=("TXN-10",), caught_by=("ReadersSeeCommittedTransactions", "ReadersSeeTheState"))
 def aborted_transactions_are_not_named(patch: pytest.MonkeyPatch) -> None:
     """Fetch responses do not name the aborted transactions."""
     patch.setattr(fetch, "aborted_among", lambda *_: [])

@@ -15,7 +15,7 @@ from raft.writers import WriterExpiry, WriterTable, table
 from tests.simulation.mutations.mutation import mutation
 
 
-@mutation(breaks=("LOG-22",), caught_by=("WriterTableMatchesLog",))
+@mutation(breaks=("LOG-22",), caught_by=("WriterTableMatchesLog", "SnapshotsHoldTheState"))
 def snapshot_without_the_last_writer(patch: pytest.MonkeyPatch) -> None:
     """A producer snapshot does not contain the last writer."""
     write = ProducerSnapshots.write
@@ -82,7 +82,7 @@ def newest_writers_not_kept(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(WriterTable, "__init__", without_newest)
 
 
-@mutation(breaks=("CLIENT-13",), caught_by=("WriterTableMatchesLog", "WrittenOnce"))
+@mutation(breaks=("CLIENT-13",), caught_by=("WriterTableMatchesLog", "WrittenOnce", "SnapshotsHoldTheState"))
 def control_batches_advance_log_time(patch: pytest.MonkeyPatch) -> None:
     """Control batches advance log time at followers, though they do not at the leader, whose core never sees them."""
     appended = WriterTable.appended
