@@ -14,7 +14,6 @@ from raft.records.record import Record
 from raft.types import Offset
 from raft.writers import WriteKey
 from tests.node.harness.properties import TOPIC, voters_properties
-from tests.node.harness.waiting import eventually
 from tests.processes.node_quorum import NodeQuorum
 from tests.upgrade.release import Release
 from tests.upgrade.versions import feature_levels, restart, serve_of, start, stop, values_of
@@ -36,7 +35,7 @@ def append(quorum: NodeQuorum, *values: bytes) -> None:
 
 def write_once(quorum: NodeQuorum, query: str, version: int, value: bytes) -> Offset:
     """Append a keyed write, and return its offset: that of the first one if it is a repetition."""
-    write = WriteKey(query, version).write_id
+    write = WriteKey(query, version)
     batch = build_batch(
         [Record(value=value)],
         producer_id=write.producer_id,
