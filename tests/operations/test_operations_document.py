@@ -95,6 +95,10 @@ def host_of(story: Story, name: str) -> Host:
 # What happens before the commands of a section, and what is true after them.
 
 
+def do_nothing(_story: Story) -> None:
+    """Nothing happens."""
+
+
 def use_some_time(story: Story) -> None:
     """The quorum has records, and answers."""
     story.append()
@@ -242,9 +246,9 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         section = ""
         for block in blocks():
             if block.section != section:
-                AFTER.get(section, lambda _: None)(story)
+                AFTER.get(section, do_nothing)(story)
                 section = block.section
-                BEFORE.get(section, lambda _: None)(story)
+                BEFORE.get(section, do_nothing)(story)
             if block.language == "properties":
                 hosts.configure(block.text)
                 if section == "First start":

@@ -11,6 +11,7 @@ from confluent_kafka import Producer
 from raft.errors import RequestError
 from raft.records.batch import build_batch
 from raft.records.record import Record
+from raft.storage.trusted_segments import TRUSTED_SEGMENTS_NAME
 from raft.types import Offset
 from raft.writers import WriteKey
 from tests.node.harness.properties import TOPIC, voters_properties
@@ -85,10 +86,16 @@ def test_quorum_goes_back_to_the_old_release_as_long_as_nothing_new_was_used(
     assert write_once(quorum, "query", 1, b"once") == first
     second = write_once(quorum, "query", 2, b"once more")
     for node_id in quorum.nodes:
-        restart(quorum, node_id, tmp_path, release)
+        stop(quorum, node_id)
+        (quorum.nodes[node_id].partition / TRUSTED_SEGMENTS_NAME).unlink()
+        start(quorum, node_id, tmp_path, release)
 
     assert feature_levels(quorum) == [1, 1, 1]
     assert write_once(quorum, "query", 2, b"once more") == second
     with pytest.raises(RequestError, match="DUPLICATE_RESOURCE"):
         write_once(quorum, "query", 2, b"other rows")
     assert values_of(quorum) == [b"by the old release", b"once", b"by this one", b"once more"]
+    for node_id in quorum.nodes:
+        restart(quorum, node_id, tmp_path)
+    assert write_once(quorum, "query", 2, b"once more") == second
+    assert len(values_of(quorum)) == 4

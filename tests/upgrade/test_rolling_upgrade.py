@@ -22,10 +22,10 @@ LARGE_ROWS = 30_000
 LARGEST_BATCH = {"kraft.max.request.size": 400_000}
 TRANSACTION_S = 30
 SOON_COMPACTED = {
-    "cleanup__policy": "compact",
-    "metadata__log__max__record__bytes__between__snapshots": "20000",
-    "metadata__max__retention__bytes": "30000",
-    "min__cleanable__dirty__ratio": "0.1",
+    "cleanup.policy": "compact",
+    "metadata.log.max.record.bytes.between.snapshots": "20000",
+    "metadata.max.retention.bytes": "30000",
+    "min.cleanable.dirty.ratio": "0.1",
 }
 
 
@@ -76,7 +76,7 @@ def test_stream_and_sink_go_on_through_a_rolling_upgrade_and_new_features_work_a
             assert traffic.delivered == values
 
             for node_id in quorum.nodes:
-                restart(quorum, node_id, tmp_path, **SOON_COMPACTED)
+                restart(quorum, node_id, tmp_path, None, SOON_COMPACTED)
             traffic.pass_rows("after the change of the policy")
             eventually(lambda: compacted_end(traffic) > LARGE_ROWS, "a log that begins with a snapshot", within_s=30)
             values_by_key = frames.read(view="latest").selectExpr("cast(key as string)", "cast(value as string)")

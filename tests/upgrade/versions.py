@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from raft.client import Client, ClientSettings, descriptions
 from raft.types import Offset
 from raft.wire.features import FEATURE_NAME
 from tests.node.harness.batches import batches_in, records_of
-from tests.node.harness.properties import Properties
 from tests.processes.commands import KRAFT
 from tests.processes.node_process import NodeProcess
 from tests.processes.node_quorum import NodeQuorum
@@ -20,7 +20,13 @@ def serve_of(release: Release | None) -> tuple[str, ...]:
     return (*(KRAFT if release is None else release.kraft), "serve")
 
 
-def restart(quorum: NodeQuorum, node_id: int, folder: Path, release: Release | None = None, **settings: str) -> None:
+def restart(
+    quorum: NodeQuorum,
+    node_id: int,
+    folder: Path,
+    release: Release | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> None:
     """Stop a node with SIGTERM, start it again on its directory, and wait until it has caught up.
 
     Args:
@@ -28,10 +34,10 @@ def restart(quorum: NodeQuorum, node_id: int, folder: Path, release: Release | N
         node_id: the node.
         folder: of its output.
         release: what it runs from now on; this tree if None.
-        settings: keys of its configuration that change, with "__" for the dots.
+        settings: keys of its configuration that change.
     """
     stop(quorum, node_id)
-    start(quorum, node_id, folder, release, **settings)
+    start(quorum, node_id, folder, release, settings)
 
 
 def stop(quorum: NodeQuorum, node_id: int) -> None:
@@ -39,12 +45,16 @@ def stop(quorum: NodeQuorum, node_id: int) -> None:
     assert quorum.nodes[node_id].terminate() == 0, quorum.nodes[node_id].last_output
 
 
-def start(quorum: NodeQuorum, node_id: int, folder: Path, release: Release | None = None, **settings: str) -> None:
+def start(
+    quorum: NodeQuorum,
+    node_id: int,
+    folder: Path,
+    release: Release | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> None:
     """Start a node that was stopped; see `restart`."""
-    changed: Properties = {key.replace("__", "."): value for key, value in settings.items()}
-    quorum.nodes[node_id] = NodeProcess(
-        quorum.nodes[node_id].properties | changed, folder / f"process-{node_id}", command=serve_of(release)
-    )
+    properties = quorum.nodes[node_id].properties | dict(settings or {})
+    quorum.nodes[node_id] = NodeProcess(properties, folder / f"process-{node_id}", command=serve_of(release))
     quorum.start(node_id)
     quorum.settle()
 
