@@ -51,6 +51,7 @@ _ALLOCATIONS_PER_COLLECTION = 20_000
 _GROUPS = {
     "spark": "spark",
     "kraft_spark": "spark",
+    "upgrade": "spark",
     "java/test_mixed_quorums.py": "mixed quorums",
     "java": "java",
     "examples": "examples",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -276,7 +278,8 @@ def test_example_configuration_warns_of_the_missing_cluster_id_alone() -> None:
 
 _SHOWN_WITH_DEFAULTS = (
     *("#controller.", "#metadata.", "#message.", "#queued.", "#max.", "#connections."),
-    *("#producer.", "#raft.writer.", "#log.message."),
+    *("#producer.", "#raft.writer.", "#log.message.", "#transaction."),
+    *("#cleanup.", "#min.", "#delete.", "#raft.reserve.", "#raft.scrub.", "#raft.node."),
 )
 
 
@@ -288,7 +291,14 @@ def test_example_configuration_shows_every_default_as_it_is() -> None:
     plain = read_properties(CONF / "node.properties")
 
     assert NodeConfig.from_properties(plain | shown) == NodeConfig.from_properties(plain)
-    assert len(shown) == 15
+    assert len(shown) == 29
+
+
+def test_example_configuration_has_every_key() -> None:
+    text = (CONF / "node.properties").read_text()
+    keys = {known.metadata["key"] for known in fields(NodeConfig) if "key" in known.metadata}
+
+    assert keys - set(re.findall(r"^(?:# ?)?([a-z.]+)=", text, re.MULTILINE)) == set()
 
 
 @pytest.mark.parametrize(

@@ -110,9 +110,3 @@ def test_document_lists_what_nodes_serve(measured: NodesInProcess) -> None:
     found = table(scrape(measured, measured.wait_for_leader()).text)
 
     assert with_table(DOCUMENT.read_text(), found) == DOCUMENT.read_text(), "run python -m scripts.metrics_table"
-
-
-def test_document_describes_every_alert() -> None:
-    document = DOCUMENT.read_text()
-
-    assert [alert for alert in alerts() if f"`{alert}`" not in document] == []

@@ -294,7 +294,16 @@ def header_without_key(_patch: Patch, _folder: Path) -> str:
 
 def strict_nodes(_patch: Patch, _folder: Path) -> str:
     batch = _batch({"key": ["k"], "value": ["v"]})
-    words = message_of(lambda: read_produced_batch(batch, max_batch_bytes=1 << 20, strict=True))
+    return _refused(message_of(lambda: read_produced_batch(batch, max_batch_bytes=1 << 20, strict=True)))
+
+
+def row_without_key(_patch: Patch, _folder: Path) -> str:
+    batch = _batch({"value": ["v"]})
+    return _refused(message_of(lambda: read_produced_batch(batch, max_batch_bytes=1 << 20, needs_keys=True)))
+
+
+def _refused(words: str) -> str:
+    """Return the message of a client to which the leader says this."""
     refused = InitProducerIdResponse(error_code=ErrorCode.INVALID_RECORD, producer_id=-1, producer_epoch=-1)
     return message_of(lambda: _ask(Table({PLACES[1]: node(refused)}), _settings(), [], words=words))
 
@@ -342,5 +351,6 @@ CAUSES: dict[str, Callable[[Patch, Path], str]] = {
     ),
     "a header, or the key of one, is null": header_without_key,
     "INVALID_RECORD: raft.records.strict: ...": strict_nodes,
+    "INVALID_RECORD: cleanup.policy=compact: ...": row_without_key,
 }
 """By the headings of the document."""

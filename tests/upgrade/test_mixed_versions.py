@@ -1,0 +1,101 @@
+"""What CHANGELOG.md says about quorums with nodes of the last release and of this one, and about a downgrade."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from raft.errors import RequestError
+from raft.records.batch import build_batch
+from raft.records.record import Record
+from raft.storage.trusted_segments import TRUSTED_SEGMENTS_NAME
+from raft.types import Offset
+from raft.writers import WriteKey
+from tests.node.harness.properties import TOPIC, voters_properties
+from tests.processes.node_quorum import NodeQuorum
+from tests.upgrade.release import Release
+from tests.upgrade.versions import feature_levels, restart, serve_of, start, stop, values_of
+
+TRANSACTION_S = 30
+
+
+@pytest.fixture
+def quorum(release: Release, tmp_path: Path) -> Iterator[NodeQuorum]:
+    """Three nodes of the release."""
+    with NodeQuorum(tmp_path, voters_properties(tmp_path), command=serve_of(release)).start() as quorum:
+        yield quorum
+
+
+def append(quorum: NodeQuorum, *values: bytes) -> None:
+    with quorum.client() as client:
+        client.append(build_batch([Record(value=value) for value in values]))
+
+
+def write_once(quorum: NodeQuorum, query: str, version: int, value: bytes) -> Offset:
+    """Append a keyed write, and return its offset: that of the first one if it is a repetition."""
+    write = WriteKey(query, version)
+    batch = build_batch(
+        [Record(value=value)],
+        producer_id=write.producer_id,
+        producer_epoch=write.producer_epoch,
+        base_sequence=write.base_sequence,
+    )
+    with quorum.client() as client:
+        return client.append(batch).base_offset
+
+
+def commit_transaction(quorum: NodeQuorum, *values: bytes) -> None:
+    producer = Producer({"bootstrap.servers": quorum.bootstrap_servers, "transactional.id": "upgrade"})
+    producer.init_transactions(TRANSACTION_S)
+    producer.begin_transaction()
+    for value in values:
+        producer.produce(TOPIC, value=value)
+    producer.commit_transaction(TRANSACTION_S)
+
+
+def test_old_node_stops_at_a_transaction_and_goes_on_after_its_upgrade(quorum: NodeQuorum, tmp_path: Path) -> None:
+    append(quorum, b"before")
+    old, *upgraded = quorum.nodes
+    for node_id in upgraded:
+        restart(quorum, node_id, tmp_path)
+    stop(quorum, old)
+
+    commit_transaction(quorum, b"committed", b"together")
+    quorum.nodes[old].start()
+
+    assert quorum.nodes[old].wait() == 1
+    assert "unknown control record type 1001 at offset" in quorum.nodes[old].last_output
+    start(quorum, old, tmp_path)
+    assert feature_levels(quorum) == [2, 2, 2]
+    assert values_of(quorum) == [b"before", b"committed", b"together"]
+
+
+def test_quorum_goes_back_to_the_old_release_as_long_as_nothing_new_was_used(
+    quorum: NodeQuorum, tmp_path: Path, release: Release
+) -> None:
+    append(quorum, b"by the old release")
+    first = write_once(quorum, "query", 1, b"once")
+
+    for node_id in quorum.nodes:
+        restart(quorum, node_id, tmp_path)
+    assert feature_levels(quorum) == [2, 2, 2]
+    append(quorum, b"by this one")
+    assert write_once(quorum, "query", 1, b"once") == first
+    second = write_once(quorum, "query", 2, b"once more")
+    for node_id in quorum.nodes:
+        stop(quorum, node_id)
+        (quorum.nodes[node_id].partition / TRUSTED_SEGMENTS_NAME).unlink()
+        start(quorum, node_id, tmp_path, release)
+
+    assert feature_levels(quorum) == [1, 1, 1]
+    assert write_once(quorum, "query", 2, b"once more") == second
+    with pytest.raises(RequestError, match="DUPLICATE_RESOURCE"):
+        write_once(quorum, "query", 2, b"other rows")
+    assert values_of(quorum) == [b"by the old release", b"once", b"by this one", b"once more"]
+    for node_id in quorum.nodes:
+        restart(quorum, node_id, tmp_path)
+    assert write_once(quorum, "query", 2, b"once more") == second
+    assert len(values_of(quorum)) == 4
