@@ -76,7 +76,8 @@ class SimulatedSnapshotMaker:
         done: Callable[[str | None], None],
         again: Callable[[], None],
     ) -> None:
-        if self._is_over():
+        if self._is_over() or self._files.disk_error is not None:
+            # The node has ended, or its disk has failed and it is about to stop: nothing uses the snapshot.
             making.close()
             return
         try:
