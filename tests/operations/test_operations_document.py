@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from raft.client import Client, ClientSettings
-from raft.config import NodeConfig, read_properties
+from raft.config import NodeConfig
 from raft.config.values import addresses
 from raft.errors import QuorumUnavailableError
 from raft.records.batch import build_batch
@@ -24,6 +24,7 @@ from tests.workload.committed import read_all
 
 PARTITION = "/var/lib/kraft/log/__cluster_metadata-0"
 HUGE_RESERVE = "raft.reserve.bytes=1152921504606846976\n"
+# So that the few records of this test are enough for a snapshot.
 SOON = "metadata.log.max.record.bytes.between.snapshots=20000\nmetadata.max.retention.bytes=30000\n"
 
 State = dict[bytes | None, bytes | None]
@@ -118,10 +119,6 @@ def see_first_start(story: Story) -> None:
 
 
 def see_policy(story: Story) -> None:
-    """The nodes are restarted with the properties of the section, and make snapshots."""
-    story.settle()
-    story.hosts.configure(SOON)
-    story.hosts.restart()
     for host in story.hosts.by_name.values():
         assert "compact" in host.run(f"kraft node status {CONFIGURATION}").require_success()
 
@@ -254,6 +251,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
                 if section == "First start":
                     hosts.make_impatient()
                 else:
+                    hosts.configure(SOON)
                     hosts.restart()
             else:
                 story.run(block)
@@ -297,8 +295,7 @@ def test_every_alert_has_a_part_of_its_own() -> None:
 
 
 def test_configuration_of_the_document_has_no_warnings() -> None:
-    (properties, *_) = (block.text for block in blocks() if block.language == "properties")
-    file = ROOT / "conf" / "node.properties"
-    given = read_properties(file) | dict(line.split("=", 1) for line in properties.splitlines())
+    lines = [line for block in blocks() if block.language == "properties" for line in block.text.splitlines()]
+    given = dict(line.split("=", 1) for line in lines)
 
     assert NodeConfig.from_properties(given).warnings == ()
