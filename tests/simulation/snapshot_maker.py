@@ -65,6 +65,10 @@ class SimulatedSnapshotMaker:
 
         self._timeline.after(turn_ms, go_on, Rank.DISK)
 
+    def _has_failed(self) -> bool:
+        """Whether the disk has returned an error that is not handled yet."""
+        return self._files.disk_error is not None
+
     def _has_all(self, order: SnapshotOrder) -> bool:
         """Whether the segments are there: no snapshot of another node has replaced them."""
         return all(self._files.exists(f"{DIRECTORY}/{base_offset:020d}.log") for base_offset in order.segments)
@@ -76,7 +80,7 @@ class SimulatedSnapshotMaker:
         done: Callable[[str | None], None],
         again: Callable[[], None],
     ) -> None:
-        if self._is_over() or self._files.disk_error is not None:
+        if self._is_over() or self._has_failed():
             # The node has ended, or its disk has failed and it is about to stop: nothing uses the snapshot.
             making.close()
             return
@@ -85,7 +89,7 @@ class SimulatedSnapshotMaker:
         except StopIteration:
             self._loop.post(lambda: done(None))
         except StorageError as error:
-            if self._files.disk_error is None and self._has_all(order):
+            if not self._has_failed() and self._has_all(order):
                 raise BrokenInvariantError("SnapshotsAreMade", ("SNAPSHOT-1",), str(error)) from error
             # The error is that of another process: it ends this snapshot, and not the node.
             self._files.disk_error = None
