@@ -222,6 +222,6 @@ def test_query_fails_when_its_checkpoint_was_aged_out_unless_data_may_be_lost(
         assert f"offsets {read_to} to " in str(refusal.value)
         assert "Some data may have been lost because it was aged out by the quorum" in str(refusal.value)
         assert "set failOnDataLoss to false to read the other records" in str(refusal.value)
-        # Between two reads the log may be cut once more.
+        # Between two reads the start of the log may move once more.
         assert tolerant.values[-len(left) :] == [row.value for row in left]
         eventually(lambda: view_of(frames) == state_of(frames.read()), "a view and a read of the same log")
