@@ -6,7 +6,8 @@ from functools import cache
 
 from tests.simulation.run import Outcome, simulate
 
-FIXED_SEEDS = tuple(range(100))
+FIXED_SEEDS = (*range(100), 109, 140, 146, 150, 176, 199)
+"""The last ones reach marks that are rare."""
 
 
 @cache
