@@ -62,8 +62,10 @@ def report_all(outcomes: Iterable[Outcome]) -> int:
     broken: list[int] = []
     first: dict[Mark | Interruption, int] = {}
     for outcome in outcomes:
-        for reached in (*outcome.marks, *outcome.interruptions):
-            first.setdefault(reached, outcome.seed)
+        for mark in outcome.marks:
+            first.setdefault(mark, outcome.seed)
+        for interruption in outcome.interruptions:
+            first.setdefault(interruption, outcome.seed)
         seen += outcome.marks
         struck += outcome.strikes
         print("\n".join([*outcome.log_lines, str(outcome)]), flush=True)
