@@ -24,7 +24,7 @@ from typing import NamedTuple, TypeVar
 
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.faults.kinds import NOT_TOLERATED, Fault
-from tests.simulation.marks import NOT_TOLERATED_MARKS, Mark
+from tests.simulation.marks import NOT_TOLERATED_MARKS, Interruption, Mark
 from tests.simulation.mutations.catalogue import MUTATIONS
 from tests.simulation.mutations.hunt import HUNTED_SEEDS, Catch, hunt
 from tests.simulation.mutations.mutation import Mutation
@@ -52,11 +52,20 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def report_all(outcomes: Iterable[Outcome]) -> int:
-    """Print each run as it ends, then the faults and marks of all of them; return the exit code."""
+    """Print each run as it ends, then the faults, marks and interruptions of all of them, with the first seed of each.
+
+    Returns:
+        The exit code.
+    """
     seen: Counter[Mark] = Counter()
     struck: Counter[Fault] = Counter()
     broken: list[int] = []
+    first: dict[Mark | Interruption, int] = {}
     for outcome in outcomes:
+        for mark in outcome.marks:
+            first.setdefault(mark, outcome.seed)
+        for interruption in outcome.interruptions:
+            first.setdefault(interruption, outcome.seed)
         seen += outcome.marks
         struck += outcome.strikes
         print("\n".join([*outcome.log_lines, str(outcome)]), flush=True)
@@ -67,9 +76,15 @@ def report_all(outcomes: Iterable[Outcome]) -> int:
             print(f"{struck[fault]:>9}  strikes: {fault.value}")
     for mark in Mark:
         if mark not in NOT_TOLERATED_MARKS:
-            print(f"{seen[mark]:>9}  {mark.value}")
+            print(f"{seen[mark]:>9}  {mark.value}{_first_seed(first.get(mark))}")
+    for interruption in sorted(key for key in first if isinstance(key, Interruption)):
+        print(f"{'':>9}  {interruption.end} in place of {interruption.instead_of}{_first_seed(first[interruption])}")
     print(f"broken: {broken or 'none'}")
     return 1 if broken else 0
+
+
+def _first_seed(seed: int | None) -> str:
+    return "" if seed is None else f" [seed {seed}]"
 
 
 def report_hunts(

@@ -74,8 +74,9 @@ class Crashes(Nemesis):
             case 1 | 2:
                 victim.files.cut_power_before(1 + self._dice.draw(_DISK_CALLS))
             case 3 | 4:
-                # What a truncation leaves shows only if the power is cut before the next flush.
-                victim.files.cut_power_at(Call.TRUNCATE, calls_later=self._dice.draw(_TRUNCATE_CALLS))
+                # What a truncation leaves shows only if the power is cut before the next flush. Truncations are rare.
+                for machine in self._targets.running:
+                    machine.files.cut_power_at(Call.TRUNCATE, calls_later=self._dice.draw(_TRUNCATE_CALLS))
             case 5:
                 victim.kill()
             case 6:
