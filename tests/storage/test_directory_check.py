@@ -17,7 +17,9 @@ from raft.transactions import ProducerState
 from raft.types import Offset
 from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import batch
+from tests.storage.test_compacted_log import a_cut_store
 from tests.storage.test_directory import PARTITION, opened
+from tests.storage.transactional import abort, aborted_by, data, transactional_id
 
 SMALL = LogConfig(segment_bytes=12_000)
 WRITTEN = [batch(at, count=2, value=b"v" * 600, timestamps_ms=[at, at + 1]) for at in range(0, 120, 2)]
@@ -209,3 +211,47 @@ def test_other_directories_are_refused(
 
     with pytest.raises(error, match=message):
         DirectoryCheck(files)
+
+
+@pytest.mark.rule("SNAPSHOT-4", "LOG-26")
+def test_snapshot_of_a_log_is_checked_and_damage_in_it_is_lost() -> None:
+    files = MemoryFiles()
+    a_cut_store(files).directory.close()
+    (name,) = [name for name in files.names_in(PARTITION) if name.endswith(".checkpoint")]
+    sound = bad(files)
+
+    files.flip_bit(f"{PARTITION}/{name}", len(files.read(f"{PARTITION}/{name}")) - 1)
+
+    assert sound == []
+    assert (f"{PARTITION}/{name}", State.LOST) in bad(files)
+
+
+@pytest.mark.rule("LOG-13")
+def test_gap_between_segments_above_the_recovery_point_is_truncated_by_a_repair() -> None:
+    files = stopped_node(flushed=10)
+    gone, following = segments(files)[1:3]
+    files.remove(gone)
+
+    found = bad(files)
+    done = repaired(files)
+
+    assert found == [(following, State.UNCLEAR)]
+    assert len(done) == 1
+    directory = opened(files, config=SMALL)
+    assert directory.log.end_offset == int(gone.rpartition("/")[2].removesuffix(".log"))
+
+
+@pytest.mark.rule("TXN-10")
+def test_index_of_aborted_transactions_is_compared_with_the_markers() -> None:
+    files = MemoryFiles()
+    directory = opened(files, config=SMALL)
+    written = [transactional_id(7, 0), data(7, 1), abort(7, 2)]
+    directory.append(written, aborted_by(written))
+    directory.close()
+    sound = bad(files)
+    name = f"{PARTITION}/{0:020d}.txnindex"
+
+    files.flip_bit(name, 5)
+
+    assert sound == []
+    assert bad(files) == [(name, State.STALE)]
