@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from raft.types import CleanupPolicy
 from tests.simulation.faultless import faultless_plan, run_a_while
 from tests.simulation.mutations.summary import pytest_terminal_summary
 from tests.simulation.world import World
@@ -14,7 +17,8 @@ __all__ = ["pytest_terminal_summary"]
 @pytest.fixture
 def world() -> World:
     """Three voters that have run for some time without faults, while clients write and read."""
-    world = World(faultless_plan(), max_log_lines=0)
+    plan = faultless_plan()
+    world = World(replace(plan, snapshots=replace(plan.snapshots, policy=CleanupPolicy.NONE)), max_log_lines=0)
     world.begin()
     run_a_while(world)
     return world

@@ -15,6 +15,7 @@ import pytest
 from raft.errors import ConfigError
 from raft.storage.election_state import ELECTION_STATE_NAME
 from raft.storage.recovery_point import RECOVERY_POINT_NAME
+from raft.types import CleanupPolicy
 from tests.simulation.drawing import draw_plan
 from tests.simulation.faultless import follower_of, run_a_while
 from tests.simulation.faults.kinds import NOT_TOLERATED, Fault
@@ -51,6 +52,8 @@ _EXPECTED_FAILURES = {
 @cache
 def _outcome_of(fault: Fault, seed: int) -> Outcome:
     plan = draw_plan(seed)
+    # The disk of a machine is changed by hand here, which a log that begins with a snapshot is not made for.
+    plan = replace(plan, snapshots=replace(plan.snapshots, policy=CleanupPolicy.NONE))
     every_ms = {**plan.faults.every_ms, fault: 2 * plan.timeouts.round_ms}
     return carry_out(replace(plan, faults=replace(plan.faults, every_ms=every_ms)))
 
