@@ -6,7 +6,7 @@ from functools import cache
 
 from tests.simulation.run import Outcome, simulate
 
-FIXED_SEEDS = (*range(100), 109, 140, 146, 150, 176, 199)
+FIXED_SEEDS = (*range(100), 132, 176, 186)
 """The last ones reach marks that are rare."""
 
 

@@ -197,7 +197,7 @@ class Process:
 
     def start(self) -> None:
         """Start the engine."""
-        self._loop.soon(self.engine.start)
+        self.engine.start()
         self._loop.soon(self._space_keeper.start)
         self._loop.soon(self._keeper.start)
         self._loop.soon(self._scrubber.start)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from raft.core.effects import (
+    AppendBatches,
     AppendLeaderChange,
     CheckSnapshot,
     CutLog,
@@ -16,7 +17,9 @@ from raft.core.effects import (
     StoreSnapshotPiece,
     TruncateLog,
 )
+from raft.storage.segment import LOG_SUFFIX
 from raft.storage.snapshots import MAKING_SUFFIX, PART_SUFFIX
+from raft.types import BatchHeader, WriteCommit
 from tests.memory_files.files import Call
 from tests.simulation.dice import Dice
 from tests.simulation.faults.kinds import Fault
@@ -68,9 +71,13 @@ class Crashes(Nemesis):
         victim = self._pick_victim()
         if victim is None or victim.process is None:
             return False
-        match self._dice.draw(10):
+        match self._dice.draw(12):
             case 0:
                 victim.cut_power()
+            case 10 | 11:
+                # A part of a commit's markers is left only if the power is cut before they are flushed.
+                for machine in self._targets.running:
+                    _cut_power_in_commit(machine)
             case 1 | 2:
                 victim.files.cut_power_before(1 + self._dice.draw(_DISK_CALLS))
             case 3 | 4:
@@ -121,6 +128,22 @@ def _crash_while_loading(machine: Machine, dice: Dice) -> None:
 def _cut_power_in_snapshot(machine: Machine, dice: Dice) -> None:
     call, suffix, calls = dice.pick(_SNAPSHOT_CALLS)
     machine.files.cut_power_at(call, suffix=suffix, calls_later=dice.draw(calls))
+
+
+def _cut_power_in_commit(machine: Machine) -> None:
+    """Cut the power in place of the flush of the next WRITE_COMMIT."""
+
+    def plan_cut(effect: Effect) -> bool:
+        if isinstance(effect, AppendBatches) and any(_is_commit(batch.header) for batch in effect.batches):
+            machine.files.cut_power_at(Call.FLUSH, suffix=LOG_SUFFIX)
+        return False
+
+    assert machine.process is not None, f"{machine} is down"
+    machine.process.plan_kill(plan_cut)
+
+
+def _is_commit(header: BatchHeader) -> bool:
+    return isinstance(header.control_value, WriteCommit)
 
 
 def _after(effects: int) -> Callable[[Effect], bool]:

@@ -81,8 +81,9 @@ class ForgedRequests(Nemesis):
     def _strike(self) -> bool:
         targets = self._targets
         receiver, request = self._dice.pick(targets.machines), self._draw_request()
-        # A new node may be far behind its quorum, and adopts higher epochs (EPOCH-1).
-        if receiver.stored.epoch:
+        # A new node may be far behind its quorum, and adopts higher epochs (EPOCH-1). An observer may get an empty disk
+        # before the request arrives, and is a new node then.
+        if receiver.is_voter and receiver.stored.epoch:
             _post(targets.post_office, receiver, request)
         return True
 
