@@ -93,7 +93,8 @@ def make_snapshot(
         except BaseException:
             output.abandon()
             raise
-        yield from folder.check_made(order.end)
+        for _ in folder.check_made(order.end):
+            yield
     except DecodeError as error:
         raise StorageError(f"no snapshot is made of {files.path_of(directory)}: {error}") from error
 

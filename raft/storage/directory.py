@@ -51,7 +51,7 @@ class ReplicaDirectory:
         self._producer_snapshots = opened.producer_snapshots
         self._serves_snapshot = opened.serves_snapshot
         self.log = opened.log
-        self._scrub = Scrub(opened.log)
+        self._scrub = Scrub(opened.log, opened.snapshots)
         self.election_state = opened.election_state_file.read()
 
     @classmethod

@@ -28,6 +28,7 @@ from raft.storage.final_failure import FinalFailure
 from raft.storage.log_config import LogConfig
 from raft.storage.log_opening import OpenedLog, Replay, open_log_files
 from raft.storage.recovery_point import RecoveryPoint
+from raft.storage.segment import Segment
 from raft.storage.tail import Tail
 from raft.storage.timestamps import TimestampOffset, first_at_or_after, first_of_largest
 from raft.transactions import AbortedTransaction, SnapshotSummary
@@ -308,6 +309,10 @@ class Log:
     def files_from(self, offset: Offset) -> list[BatchFile]:
         """Return the compacted records and the segments from the one that holds `offset` on."""
         return self._parts.files_from(offset)
+
+    def segments_from(self, offset: Offset) -> list[Segment]:
+        """Return the segments from the one that holds `offset` on."""
+        return self._parts.segments_from(offset)
 
     def flush(self) -> Offset:
         """Return when everything that was appended before the call is on the disk.

@@ -112,7 +112,8 @@ class LogCheck:
         for snapshot in self._snapshots.whole():
             name = self._snapshots.name_of(snapshot)
             try:
-                self._snapshots.check(snapshot)
+                for _ in self._snapshots.check(snapshot):
+                    pass
                 yield Finding(name=name, state=State.SOUND, detail=f"a snapshot up to {snapshot}")
             except StorageError as error:
                 yield Finding(name=name, state=State.LOST, detail=str(error))

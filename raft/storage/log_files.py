@@ -111,7 +111,11 @@ class LogFiles:
         """Return the files from the one that holds `offset` on."""
         if offset < self.segments[0].base_offset and self.compacted is not None:
             return self.everything
-        return [*self.segments[self._segment_index(offset) :]]
+        return [*self.segments_from(offset)]
+
+    def segments_from(self, offset: Offset) -> list[Segment]:
+        """Return the segments from the one that holds `offset` on."""
+        return self.segments[self._segment_index(offset) :]
 
     def pieces(self, start_offset: Offset, *, max_bytes: int, end_offset: Offset, piece_bytes: int) -> Iterator[bytes]:
         """Yield pieces of the batches from the first one on that ends behind `start_offset`; see `Log.pieces`."""

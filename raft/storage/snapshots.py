@@ -22,7 +22,7 @@ import re
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 
-from raft.errors import DecodeError, StorageError
+from raft.errors import CorruptBatchError, DecodeError
 from raft.snapshots import SnapshotContents, SnapshotIndex, SnapshotScan
 from raft.snapshots.offset_index import INDEX_SUFFIX
 from raft.storage.atomic_file import replace_file
@@ -74,6 +74,10 @@ class SnapshotFolder:
         """Return the newest whole snapshot, or None."""
         return self.whole()[-1] if self.whole() else None
 
+    def has(self, snapshot: OffsetAndEpoch) -> bool:
+        """Whether there is this whole snapshot."""
+        return self._files.exists(self.name_of(snapshot))
+
     def size_bytes(self, snapshot: OffsetAndEpoch) -> int:
         """Return the size of a whole snapshot."""
         file = self._files.open(self.name_of(snapshot))
@@ -93,7 +97,7 @@ class SnapshotFolder:
         """
         file = self._served.pop(snapshot, None)
         if file is None:
-            if not self._files.exists(self.name_of(snapshot)):
+            if not self.has(snapshot):
                 return None
             file = self._files.open(self.name_of(snapshot))
         self._served[snapshot] = file
@@ -105,7 +109,7 @@ class SnapshotFolder:
         """Return the state in a whole snapshot; its records are not read.
 
         Raises:
-            StorageError: it is damaged; names the file.
+            CorruptBatchError: it is damaged; names the file.
         """
         name = self.name_of(snapshot)
         scan = SnapshotScan(snapshot)
@@ -116,17 +120,20 @@ class SnapshotFolder:
                     break
             return scan.summary()
 
-    def check(self, snapshot: OffsetAndEpoch) -> None:
+    def check(self, snapshot: OffsetAndEpoch, *, piece_bytes: int = _READ_BYTES) -> Generator[int, None, None]:
         """Read a whole snapshot from its begin to its end.
 
+        Args:
+            snapshot: the snapshot. It may be removed while it is read.
+            piece_bytes: how much is read at once.
+
+        Yields:
+            The bytes of each piece that was read.
+
         Raises:
-            StorageError: it is damaged; names the file.
+            CorruptBatchError: it is damaged; names the file.
         """
-        name, scan = self.name_of(snapshot), SnapshotScan(snapshot)
-        with self._damage_named(name):
-            for piece in self._pieces(name):
-                scan.feed(piece)
-            scan.finish()
+        yield from self._scanned(self.name_of(snapshot), snapshot, piece_bytes)
 
     def log_time_ms(self, snapshot: OffsetAndEpoch) -> int:
         """Return the log time at the end of a whole snapshot; see `summary`."""
@@ -136,7 +143,7 @@ class SnapshotFolder:
         """Return the records of a whole snapshot, for readers.
 
         Raises:
-            StorageError: it is damaged; names the file.
+            CorruptBatchError: it is damaged; names the file.
         """
         name = self.name_of(snapshot)
         try:
@@ -144,7 +151,7 @@ class SnapshotFolder:
             index = SnapshotIndex.from_bytes(content, snapshot_bytes=self.size_bytes(snapshot))
         except DecodeError:
             # It is missing or damaged, and follows from the snapshot.
-            index = self._scanned(name, snapshot).index
+            index = self._make_index(name, snapshot)
         return CompactedRecords(self._files, name, snapshot, index)
 
     def remove_before(self, offset: Offset) -> None:
@@ -153,7 +160,7 @@ class SnapshotFolder:
             if snapshot.offset < offset:
                 self._files.remove(self.name_of(snapshot))
         for snapshot in self._named(_INDEX_FILE):
-            if not self._files.exists(self.name_of(snapshot)):
+            if not self.has(snapshot):
                 self._files.remove(self.name_of(snapshot) + INDEX_SUFFIX)
 
     # Snapshots of this node's log
@@ -162,18 +169,15 @@ class SnapshotFolder:
         """Create the file of a snapshot that is made from the log; `index_made` comes when it is written."""
         return self._files.create(self.name_of(snapshot) + MAKING_SUFFIX)
 
-    def check_made(self, snapshot: OffsetAndEpoch) -> Generator[None, None, None]:
+    def check_made(self, snapshot: OffsetAndEpoch) -> Generator[int, None, None]:
         """Read the file that was made from its begin to its end, and write its index.
 
         Raises:
-            StorageError: it is not as it was written.
+            CorruptBatchError: it is not as it was written.
         """
-        name, scan = self.name_of(snapshot), SnapshotScan(snapshot)
-        with self._damage_named(name + MAKING_SUFFIX):
-            for piece in self._pieces(name + MAKING_SUFFIX):
-                scan.feed(piece)
-                yield
-            self._write_index(name, scan.finish())
+        name = self.name_of(snapshot)
+        contents = yield from self._scanned(name + MAKING_SUFFIX, snapshot)
+        self._write_index(name, contents)
 
     def finish_made(self, snapshot: OffsetAndEpoch) -> None:
         """Give a snapshot that was made its final name; return when that is on the disk."""
@@ -254,20 +258,30 @@ class SnapshotFolder:
             self._part.close()
             self._part = None
 
-    def _scanned(self, name: str, snapshot: OffsetAndEpoch) -> SnapshotContents:
-        scan = SnapshotScan(snapshot)
+    def _make_index(self, name: str, snapshot: OffsetAndEpoch) -> SnapshotIndex:
         with self._damage_named(name):
+            scan = SnapshotScan(snapshot)
             for piece in self._pieces(name):
                 scan.feed(piece)
             contents = scan.finish()
         self._write_index(name, contents)
-        return contents
+        return contents.index
 
-    def _pieces(self, name: str) -> Iterator[bytes]:
+    def _scanned(
+        self, name: str, snapshot: OffsetAndEpoch, piece_bytes: int = _READ_BYTES
+    ) -> Generator[int, None, SnapshotContents]:
+        scan = SnapshotScan(snapshot)
+        with self._damage_named(name):
+            for piece in self._pieces(name, piece_bytes):
+                scan.feed(piece)
+                yield len(piece)
+            return scan.finish()
+
+    def _pieces(self, name: str, piece_bytes: int = _READ_BYTES) -> Iterator[bytes]:
         file = self._files.open(name)
         try:
             position = 0
-            while piece := file.read(position, _READ_BYTES):
+            while piece := file.read(position, piece_bytes):
                 yield piece
                 position += len(piece)
         finally:
@@ -278,7 +292,7 @@ class SnapshotFolder:
         try:
             yield
         except DecodeError as error:
-            raise StorageError(f"{self._files.path_of(name)} is damaged: {error}") from error
+            raise CorruptBatchError(f"{self._files.path_of(name)} is damaged: {error}") from error
 
     def _write_index(self, name: str, contents: SnapshotContents) -> None:
         replace_file(self._files, name + INDEX_SUFFIX, contents.index.to_bytes(snapshot_bytes=contents.size_bytes))

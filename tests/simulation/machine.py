@@ -18,6 +18,7 @@ from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.storage.scrub import Scrub
+from raft.storage.snapshots import SnapshotFolder
 from raft.storage.trusted_segments import TrustedSegments
 from raft.transactions import ProducerState
 from raft.types import ElectionState, Epoch, NodeId, Offset
@@ -384,16 +385,18 @@ class Machine:
             raise BrokenInvariantError("NodesRestart", ("LOG-13", "STATE-4"), f"{self}: {error}")
 
     def _trusted_files(self) -> set[str]:
-        """Return the segments that a start need not read."""
+        """Return the segments and snapshots that a start need not read."""
         if not self.files.exists(DIRECTORY):
             return set()
-        return {f"{DIRECTORY}/{each.base_offset:020d}.log" for each in TrustedSegments(self.files, DIRECTORY).listed}
+        listed, snapshots = TrustedSegments(self.files, DIRECTORY).listed, SnapshotFolder(self.files, DIRECTORY)
+        segments = {f"{DIRECTORY}/{each.base_offset:020d}.log" for each in listed}
+        return segments | {snapshots.name_of(each) for each in snapshots.whole()}
 
     def _scrub(self, directory: ReplicaDirectory, rotten_file: str, *, is_trusted: bool) -> None:
         """Find the flipped bit of a log that was opened, and restore a copy like an operator."""
         if not is_trusted:
             raise BrokenInvariantError("DamagedLogIsRefused", ("LOG-13",), f"{self} starts from a damaged log")
-        scrub = Scrub(directory.log)
+        scrub = Scrub(directory.log, directory.snapshots)
         while not (progress := scrub.check_piece(_PIECE_BYTES, directory.log.end_offset)).passes:
             pass
         if not any(rotten_file in damage for damage in progress.damage):

@@ -19,6 +19,7 @@ from raft.runtime.requests.batch_plan import plan_batch
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.files import Files
 from raft.storage.log_config import LogConfig
+from raft.storage.recovery_point import RECOVERY_POINT_NAME
 from raft.transactions import ProducerState
 from raft.types import Batch, Epoch, Offset, OffsetAndEpoch
 from raft.wire.messages.offset_for_leader_epoch import BatchPlan, BatchPlanRequest
@@ -206,9 +207,10 @@ def test_record_is_found_by_its_time_in_the_snapshot_too(files: Files, timestamp
 
     assert found is not None
     assert found.offset == offset
-    largest = store.log.find_largest_timestamp(Offset(8))
-    assert largest is not None
-    assert largest.offset == 7
+    for end, newest in ((8, 7), (6, 5)):
+        largest = store.log.find_largest_timestamp(Offset(end))
+        assert largest is not None
+        assert largest.offset == newest
     store.directory.close()
 
 
@@ -334,3 +336,25 @@ def test_snapshot_that_was_downloaded_shows_its_records_as_configured(serves_sna
     assert contents.shows_records == serves_snapshot
     follower.directory.install_snapshot(contents)
     assert follower.log.readable_from == (0 if serves_snapshot else 8)
+
+
+@pytest.mark.rule("LOG-15")
+@pytest.mark.parametrize("serves_snapshot", [pytest.param(True, id="compact"), pytest.param(False, id="delete")])
+def test_log_begins_with_the_snapshot_when_its_end_before_that_is_gone(serves_snapshot: bool) -> None:
+    files = MemoryFiles()
+    store = Store(files, LogConfig(serves_snapshot=serves_snapshot))
+    store.write("a", "b")
+    store.write("a")
+    end = store.snapshot(keeps_records=serves_snapshot)
+    store.directory.close()
+    segment = f"{PARTITION}/{0:020d}.log"
+    files.put(segment, files.read(segment)[:-10])
+    files.remove(f"{PARTITION}/{RECOVERY_POINT_NAME}")
+    files.remove(f"{PARTITION}/{end.offset:020d}.log")
+
+    store = Store(files, LogConfig(serves_snapshot=serves_snapshot))
+
+    assert (store.log.start, store.log.end_offset) == (end, end.offset)
+    assert store.producers.image(end.offset).end_offset == end.offset
+    if serves_snapshot:
+        assert read(store, 0) == [(1, b"b"), (2, b"a")]

@@ -11,6 +11,7 @@ from raft.storage.disk import DiskFiles
 from raft.storage.files import DirectoryLockedError, Files
 from raft.storage.log_config import LogConfig
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
+from raft.storage.restore_mark import RESTORE_MARK_NAME
 from raft.transactions import ProducerState
 from raft.types import ElectionState, Epoch, NodeId, Offset, ReplicaKey, Uuid
 from tests.memory_files.files import Call, MemoryFiles
@@ -318,3 +319,16 @@ def test_directory_lives_on_a_real_disk_where_it_is_missing(tmp_path: Path) -> N
     directory.close()
 
     assert (tmp_path / "not" / "there" / PARTITION / "00000000000000000000.log").stat().st_size > 0
+
+
+def test_directory_in_which_a_restore_was_interrupted_is_refused_and_unlocked() -> None:
+    files = MemoryFiles()
+    files.put(RESTORE_MARK_NAME, b"")
+
+    with pytest.raises(
+        ConfigError, match=r"restore-unfinished exists: a restore was interrupted.* run 'kraft restore'"
+    ):
+        opened(files)
+
+    files.remove(RESTORE_MARK_NAME)
+    opened(files).close()

@@ -255,3 +255,30 @@ def test_index_of_aborted_transactions_is_compared_with_the_markers() -> None:
 
     assert sound == []
     assert bad(files) == [(name, State.STALE)]
+
+
+@pytest.mark.rule("LOG-13")
+def test_whole_batch_in_a_later_segment_makes_damage_at_the_end_of_one_unclear() -> None:
+    files = stopped_node(flushed=10)
+    damaged = segments(files)[1]
+    files.flip_bit(damaged, len(files.read(damaged)) - 1)
+
+    (finding,) = [each for each in checked(files) if each.state is not State.SOUND]
+
+    behind = int(segments(files)[2].rpartition("/")[2].removesuffix(".log"))
+    assert (finding.name, finding.state) == (damaged, State.UNCLEAR)
+    assert f"a whole batch at offset {behind} follows" in finding.detail
+
+
+@pytest.mark.rule("LOG-13")
+def test_missing_batch_is_named_with_the_offset_that_is_expected_there() -> None:
+    files = stopped_node()
+    name = segments(files)[0]
+    first, second = (each.header.size_bytes for each in WRITTEN[:2])
+    content = files.read(name)
+    files.put(name, content[:first] + content[first + second :])
+
+    (finding,) = [each for each in checked(files) if each.name == name]
+
+    assert finding.state is State.LOST
+    assert "batch at offset 4 of epoch 1, expected offset 2 of epoch 1 or later" in finding.detail

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import disk_usage
 
 import pytest
 
@@ -276,3 +277,12 @@ def test_truncated_bytes_are_not_dropped_from_the_page_cache(tmp_path: Path, dro
 
     assert dropped == [(0, 5 + (2 << 20))]
     file.close()
+
+
+def test_free_bytes_are_those_of_the_file_system_of_the_root(tmp_path: Path) -> None:
+    assert 0 < DiskFiles(tmp_path).free_bytes() <= disk_usage(tmp_path).total
+
+
+def test_root_is_named_when_its_free_bytes_cannot_be_measured(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=f"cannot measure {tmp_path}/gone.*No such file"):
+        DiskFiles(tmp_path / "gone").free_bytes()

@@ -6,10 +6,13 @@ import errno
 from functools import partial
 
 from raft.records.header import LENGTH_END
+from raft.records.split import split_batches
+from raft.storage.snapshots import SnapshotFolder
 from tests.memory_files.files import Call
 from tests.simulation.faults.kinds import Fault
 from tests.simulation.faults.nemesis import Nemesis
-from tests.simulation.starting import RESERVE_BYTES
+from tests.simulation.machine import Machine
+from tests.simulation.starting import DIRECTORY, RESERVE_BYTES
 
 _CALLS = 25
 _FULL_MS = (500, 10_000)
@@ -69,6 +72,8 @@ class FullDisks(Nemesis):
 class BitRot(Nemesis):
     """Flips a bit of a batch below the recovery point, or of one that others follow, on a machine that is down.
 
+    The batch may also be one of the newest snapshot.
+
     The next start has to find this damage, and an operator then restores the bit. The epoch of a batch is not changed:
     no checksum covers it (LOG-2), so a plausible wrong epoch cannot be found. Damage that looks like a torn write is
     not always tolerated; see `UnnoticedRot`.
@@ -82,6 +87,8 @@ class BitRot(Nemesis):
         if not rotting:
             return False
         victim = dice.pick(rotting)
+        if dice.draw(3) == 0 and self._rot_snapshot(victim):
+            return True
         batches = victim.written.places_below(victim.written.durable_end)
         covered = len(victim.written.places_below(victim.recovery_point))
         batches = batches[: max(covered, len(batches) - 1)]
@@ -91,6 +98,22 @@ class BitRot(Nemesis):
         position = place.position + dice.draw(place.end_position - place.position - _EPOCH_BYTES)
         if position >= place.position + LENGTH_END:
             position += _EPOCH_BYTES
-        self._targets.run_log.add(str(victim), "has a bit flipped at byte %s of %s", position, place.segment)
-        victim.files.rot(place.segment, position, dice.draw(_BITS_OF_BYTE))
+        self._rot(victim, place.segment, position)
         return True
+
+    def _rot_snapshot(self, victim: Machine) -> bool:
+        files = victim.files
+        folder = SnapshotFolder(files, DIRECTORY)
+        newest = folder.newest() if files.exists(DIRECTORY) else None
+        if newest is None or folder.interrupted_install() is not None:
+            return False
+        name = folder.name_of(newest)
+        sizes = [batch.header.size_bytes for batch in split_batches(files.read(name))]
+        chosen = self._dice.draw(len(sizes))
+        position = sum(sizes[:chosen]) + LENGTH_END + _EPOCH_BYTES
+        self._rot(victim, name, position + self._dice.draw(sizes[chosen] - LENGTH_END - _EPOCH_BYTES))
+        return True
+
+    def _rot(self, victim: Machine, name: str, position: int) -> None:
+        self._targets.run_log.add(str(victim), "has a bit flipped at byte %s of %s", position, name)
+        victim.files.rot(name, position, self._dice.draw(_BITS_OF_BYTE))

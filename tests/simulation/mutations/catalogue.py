@@ -212,6 +212,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     trust.uncommitted_writers_are_stored_at_a_stop,
     trust.batches_of_trusted_segments_are_not_counted,
     trust.scrub_leaves_out_full_segments,
+    trust.scrub_leaves_out_snapshots,
+    trust.scrub_expects_snapshots_that_were_removed,
     trust.scrub_takes_rising_epochs_for_damage,
     linearizable_reads.read_needs_no_confirmation,
     linearizable_reads.one_voter_less_confirms,

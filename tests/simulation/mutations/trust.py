@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from raft.core import RaftCore
-from raft.storage.batch_file import BatchFile
 from raft.storage.recovery import Recovery
 from raft.storage.scrub import Scrub
 from raft.storage.segment import Segment
+from raft.storage.snapshots import SnapshotFolder
 from raft.transactions import ProducerStateImage
 from raft.types import BatchHeader
 from tests.simulation.mutations.mutation import mutation
@@ -44,13 +44,25 @@ def scrub_leaves_out_full_segments(patch: pytest.MonkeyPatch) -> None:
     """The scrub checks the last segment only."""
     check: Callable[..., None] = Scrub._check
 
-    def check_last(scrub: Scrub, file: BatchFile, max_bytes: int, committed_offset: int) -> None:
-        if isinstance(file, Segment) and file.summary is not None:
-            scrub._leave(file)
+    def check_last(scrub: Scrub, segment: Segment, max_bytes: int, committed_offset: int) -> None:
+        if segment.summary is not None:
+            scrub._leave(segment)
         else:
-            check(scrub, file, max_bytes, committed_offset)
+            check(scrub, segment, max_bytes, committed_offset)
 
     patch.setattr(Scrub, "_check", check_last)
+
+
+@mutation(breaks=("LOG-26",), caught_by=("DamageIsFound",))
+def scrub_leaves_out_snapshots(patch: pytest.MonkeyPatch) -> None:
+    """The scrub checks the log only."""
+    patch.setattr(Scrub, "_check_snapshots", lambda _scrub, _max_bytes: False)
+
+
+@mutation(breaks=("LOG-26",), caught_by=("NoUnexpectedErrors",))
+def scrub_expects_snapshots_that_were_removed(patch: pytest.MonkeyPatch) -> None:
+    """The scrub does not look whether a snapshot is still there before it reads it."""
+    patch.setattr(SnapshotFolder, "has", lambda _folder, _snapshot: True)
 
 
 @mutation(breaks=("LOG-26",), caught_by=("SoundLogHasNoDamage",))
