@@ -226,3 +226,16 @@ def test_strict_leader_refuses_batch_when_java_would_exit_over_it(data: bytes) -
         read_produced_batch(data, max_batch_bytes=1 << 20, strict=True)
 
     assert refusal.value.code == ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize("codec", [pytest.param(codec, id=codec.name.lower()) for codec in Compression])
+def test_batch_with_a_record_without_a_key_is_refused_where_the_log_is_compacted(codec: Compression) -> None:
+    keyed, unkeyed = Record(key=b"k", value=b"v"), Record(value=b"v")
+    batch = build_batch([keyed, unkeyed], compression=codec)
+
+    with pytest.raises(RequestError, match=r"cleanup\.policy=compact: record 1 of the batch has no key") as refused:
+        read_produced_batch(batch, max_batch_bytes=1 << 20, needs_keys=True)
+
+    assert refused.value.code == ErrorCode.INVALID_RECORD
+    whole = build_batch([keyed, keyed], compression=codec)
+    assert read_produced_batch(whole, max_batch_bytes=1 << 20, needs_keys=True).payload == whole

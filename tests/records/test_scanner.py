@@ -284,3 +284,22 @@ def can_be_read(section: Section) -> bool:
     except DecodeError:
         return False
     return len(records) == section.record_count
+
+
+# Records without a key
+
+
+@pytest.mark.rule("CLIENT-12")
+@pytest.mark.parametrize(
+    ("keys", "index"),
+    [
+        pytest.param([], None, id="no record"),
+        pytest.param([b"a", b"", b"k" * 200], None, id="all have one, and one is empty"),
+        pytest.param([None], 0, id="the only one"),
+        pytest.param([b"a", b"b", None, None], 2, id="the third"),
+    ],
+)
+def test_first_record_without_a_key_is_found(scanner: Scanner, keys: list[bytes | None], index: int | None) -> None:
+    section = section_of_records([Record(key=key, value=b"v", headers=[("h", b"x")]) for key in keys])
+
+    assert scanner.find_without_key(section) == index
