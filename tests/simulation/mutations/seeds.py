@@ -130,7 +130,7 @@ CATCHING_SEEDS: Mapping[str, int] = {
     "other content acknowledged as repeated": 1,
     "other parts are committed too": 1,
     "parked fetch not completed by a commit": 1,
-    "parts of a write end one by one": 16,
+    "parts of a write end one by one": 26,
     "plan describes the next record": 0,
     "pre vote checked as a standard vote": 0,
     "pre vote decoded as a standard vote": 0,
