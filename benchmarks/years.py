@@ -258,7 +258,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     for name, value in summary.items():
         print(f"{name:28} {value}")
-    (results / "years.json").write_text(json.dumps(summary | {"samples": [asdict(each) for each in measured.samples]}))
+    series = {name: [asdict(each) for each in getattr(measured, name)] for name in ("samples", "starts")}
+    (results / "years.json").write_text(json.dumps(summary | series))
     draw(
         measured,
         results / "years.svg",
