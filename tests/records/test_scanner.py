@@ -300,6 +300,6 @@ def can_be_read(section: Section) -> bool:
     ],
 )
 def test_first_record_without_a_key_is_found(scanner: Scanner, keys: list[bytes | None], index: int | None) -> None:
-    section = section_of_records([Record(key=key, value=b"v", headers=[("h", b"x")]) for key in keys])
+    section = section_of_records([Record(key=key, value=b"v", headers=(("h", b"x"),)) for key in keys])
 
     assert scanner.find_without_key(section) == index
