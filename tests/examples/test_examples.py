@@ -77,7 +77,7 @@ def test_demo_loses_and_doubles_nothing_when_its_leaders_are_killed(tmp_path: Pa
     assert f"read as a batch     {changes[1]}, duplicates 0" in printed
     leader_changes = re.search(r"leader changes +(\d+)", printed)
     assert leader_changes is not None
-    assert int(leader_changes[1]) >= 2
+    assert 2 <= int(leader_changes[1]) < 20
 
 
 def test_readme_snippet_shows_its_rows_when_run(tmp_path: Path) -> None:
