@@ -60,8 +60,10 @@ def restore(
 
 
 def _in_words(manifest: Manifest) -> str:
+    count = len(manifest.members)
+    files = "1 file" if count == 1 else f"{count} files"
     return printable(
         f"backup of cluster {manifest.cluster_id}, topic {manifest.topic}, of {manifest.time}: "
         f"offsets {manifest.first_offset} to {manifest.end_offset}, epoch {manifest.end_epoch}, "
-        f"{len(manifest.members)} files, {decimal(manifest.size_bytes)}"
+        f"{files}, {decimal(manifest.size_bytes)}"
     )

@@ -52,7 +52,7 @@ def check(
     for state in bad:
         typer.echo(_ADVICE[state], err=True)
     if any(state is not State.TORN for state in bad):
-        count = sum(finding.state not in {State.SOUND, State.TORN} for finding in findings)
+        count = sum(finding.state not in {State.SOUND, State.MISSING, State.TORN} for finding in findings)
         raise StorageError(f"{directory} is damaged: {count} of {len(findings)} files")
 
 

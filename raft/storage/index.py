@@ -112,6 +112,12 @@ class TimeIndex:
             return -1, self._base_offset
         return self._timestamps_ms[-1], Offset(self._base_offset + self._relative_offsets[-1])
 
+    @property
+    def entries(self) -> list[tuple[int, Offset]]:
+        """The entries, in order, each as in `last_entry`."""
+        offsets = (Offset(self._base_offset + each) for each in self._relative_offsets)
+        return list(zip(self._timestamps_ms, offsets, strict=True))
+
     def append(self, timestamp_ms: int, last_offset: Offset) -> bytes:
         """Add the largest timestamp so far; return the entry as bytes, or b"" if the last entry has that timestamp."""
         if timestamp_ms <= self.last_entry[0]:

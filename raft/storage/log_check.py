@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from raft.epoch_cache import EpochCache
-from raft.errors import CorruptBatchError, StorageError
+from raft.errors import CorruptBatchError, DecodeError, StorageError
 from raft.storage.append_run import with_epoch_of
 from raft.storage.batch_search import BatchSearch
 from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, read_epochs
 from raft.storage.files import Files, join
+from raft.storage.index import TimeIndex
 from raft.storage.loaded_indexes import LoadedIndexes
 from raft.storage.recovery import log_start, segment_bases
 from raft.storage.segment import Segment
@@ -29,6 +30,7 @@ class State(StrEnum):
     """What a check says of a file.
 
     SOUND: nothing is wrong.
+    MISSING: it follows from the batches; the next start makes it.
     STALE: it follows from the batches and does not agree with them; a start makes it again.
     TORN: its end is the rest of an interrupted write; a start truncates it.
     UNCLEAR: it is damaged above the recovery point, and whole batches follow; a start refuses that.
@@ -36,6 +38,7 @@ class State(StrEnum):
     """
 
     SOUND = "sound"
+    MISSING = "missing"
     STALE = "stale"
     TORN = "torn"
     UNCLEAR = "unclear"
@@ -75,6 +78,9 @@ class LogCheck:
         self._directory = directory
         self._recovery_point = recovery_point
         self._snapshots = SnapshotFolder(files, directory)
+        self._stored_times: frozenset[tuple[int, Offset]] = frozenset()
+        self._true_times: set[tuple[int, Offset]] = set()
+        """Of the stored entries of the time index, those that the batches confirm."""
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is said of each file: snapshots, segments with their indexes, and the epochs."""
@@ -121,6 +127,7 @@ class LogCheck:
     def _check_segment(self, segment: Segment, later: list[Offset]) -> Finding:
         name = join(self._directory, f"{segment.base_offset:020d}.log")
         position = 0
+        self._stored_times, self._true_times = self._times_in_file(segment), set()
         try:
             self._check_base(segment)
             for header in segment.walk():
@@ -152,6 +159,9 @@ class LogCheck:
         self._offset = header.end_offset
         self._epochs = with_epoch_of(header, self._epochs)
         segment.indexes.note(header, position)
+        time = (segment.indexes.largest_timestamp_ms, segment.indexes.offset_of_largest)
+        if time in self._stored_times:
+            self._true_times.add(time)
         aborted = self._aborts.appended(header)
         if aborted is not None:
             segment.indexes.aborted.note([aborted])
@@ -177,13 +187,28 @@ class LogCheck:
         return State.TORN, f"{detail}; {segment.size_bytes - position} bytes follow that are no batch"
 
     def _check_indexes(self, segment: Segment, *, is_last: bool) -> Iterator[Finding]:
-        for name, contents in segment.indexes.expected_files(is_last=is_last).items():
-            stored = self._files.read(name) if self._files.exists(name) else None
-            if stored not in contents:
+        expected = segment.indexes.expected_files(is_last=is_last, more_times=self._true_times)
+        for name, contents in expected.items():
+            if not self._files.exists(name):
+                if None not in contents:
+                    yield _missing(name)
+            elif self._files.read(name) not in contents:
                 yield Finding(name=name, state=State.STALE, detail="it does not agree with the batches")
+
+    def _times_in_file(self, segment: Segment) -> frozenset[tuple[int, Offset]]:
+        """Return the entries of a time index, whether they are right or not; none if the file cannot be read."""
+        name = segment.indexes.names[1]
+        if not self._files.exists(name):
+            return frozenset()
+        try:
+            return frozenset(TimeIndex.from_bytes(self._files.read(name), segment.base_offset).entries)
+        except DecodeError:
+            return frozenset()
 
     def _check_epochs(self) -> Finding:
         name = join(self._directory, EPOCH_CHECKPOINT_NAME)
+        if not self._files.exists(name) and self._epochs.entries:
+            return _missing(name)
         try:
             stored = read_epochs(self._files, name)
         except StorageError as error:
@@ -191,3 +216,7 @@ class LogCheck:
         if stored != self._epochs.entries:
             return Finding(name=name, state=State.STALE, detail="it does not have the epochs of the batches")
         return Finding(name=name, state=State.SOUND, detail=f"{len(stored)} epochs")
+
+
+def _missing(name: str) -> Finding:
+    return Finding(name=name, state=State.MISSING, detail="the next start makes it from the batches")

@@ -8,6 +8,7 @@ Source: Kafka LogSegment.append, truncateTo, onBecomeInactiveSegment.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from crc32c import crc32c
@@ -214,21 +215,27 @@ class SegmentIndexes:
         self.close()
         self.attach()
 
-    def expected_files(self, *, is_last: bool) -> dict[str, tuple[bytes | None, ...]]:
+    def expected_files(
+        self, *, is_last: bool, more_times: Collection[tuple[int, Offset]] = ()
+    ) -> dict[str, tuple[bytes | None, ...]]:
         """Return what each file may contain, by its name; None if it need not exist.
 
         Args:
             is_last: whether the segment is the last one. The time index of one that grew until a crash lacks the last
                 entry of a full one.
+            more_times: entries that the time index may have too: `seal` has added one at each stop.
         """
         tables = self._use()
-        growing = tables.times.to_bytes()
-        full = TimeIndex.from_bytes(growing, self._base_offset)
-        full.append(self._largest_timestamp_ms, self._offset_of_largest)
+        times = TimeIndex(self._base_offset)
+        for entry in sorted({*tables.times.entries, *more_times}):
+            times.append(*entry)
+        growing = times.to_bytes()
+        times.append(self._largest_timestamp_ms, self._offset_of_largest)
+        full = times.to_bytes()
         aborted = tables.aborted.to_bytes()
         return {
             self._names[0]: (tables.offsets.to_bytes(),),
-            self._names[1]: (full.to_bytes(), *([growing] if is_last else [])),
+            self._names[1]: (full, *([growing] if is_last else [])),
             self._names[2]: (aborted or None,),
         }
 

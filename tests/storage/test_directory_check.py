@@ -10,6 +10,7 @@ from raft.errors import ConfigError, CorruptBatchError
 from raft.records.header import HEADER
 from raft.storage.directory_check import DirectoryCheck
 from raft.storage.files import DirectoryLockedError
+from raft.storage.index import TIME_ENTRY
 from raft.storage.log_check import Finding, State
 from raft.storage.log_config import LogConfig
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
@@ -164,6 +165,64 @@ def test_stale_index_is_named_and_made_again_after_a_repair(suffix: str, place: 
     assert directory.log.end_offset == END
     directory.close()
     assert bad(files) == []
+
+
+@pytest.mark.rule("LOG-25")
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+@pytest.mark.parametrize("place", [0, -1])
+def test_missing_index_is_no_damage_and_made_by_the_next_start(suffix: str, place: int) -> None:
+    files = stopped_node()
+    name = segments(files)[place].removesuffix(".log") + suffix
+    files.remove(name)
+
+    found = bad(files)
+    opened(files, config=SMALL).close()
+
+    assert found == [(name, State.MISSING)]
+    assert bad(files) == []
+
+
+@pytest.mark.rule("LOG-25")
+def test_missing_epochs_are_no_damage_and_made_by_the_next_start() -> None:
+    files = stopped_node()
+    name = f"{PARTITION}/leader-epoch-checkpoint"
+    files.remove(name)
+
+    found = bad(files)
+    opened(files, config=SMALL).close()
+
+    assert found == [(name, State.MISSING)]
+    assert bad(files) == []
+
+
+@pytest.mark.rule("LOG-25")
+def test_directory_is_sound_after_each_of_several_stops() -> None:
+    files = stopped_node()
+
+    for more in range(3):
+        directory = opened(files, config=SMALL)
+        directory.append([batch(END + more, timestamps_ms=[10_000 + more])])
+        directory.close()
+        assert bad(files) == []
+
+
+@pytest.mark.rule("LOG-25")
+@pytest.mark.parametrize("entry", [(10_000, END - 1), (9_999, END), (10_001, END), (500, END - 2)])
+def test_time_that_no_batch_confirms_is_stale(entry: tuple[int, int]) -> None:
+    files = stopped_node()
+    directory = opened(files, config=SMALL)
+    directory.append([batch(END, timestamps_ms=[10_000]), batch(END + 1, timestamps_ms=[10_002])])
+    directory.close()
+    name = segments(files)[-1].removesuffix(".log") + ".timeindex"
+    base = int(segments(files)[-1].rpartition("/")[2].removesuffix(".log"))
+    content = files.read(name)
+    before, last = content[: -TIME_ENTRY.size], content[-TIME_ENTRY.size :]
+    sound = bad(files)
+
+    files.put(name, before + TIME_ENTRY.pack(entry[0], entry[1] - base) + last)
+
+    assert sound == []
+    assert bad(files) == [(name, State.STALE)]
 
 
 @pytest.mark.parametrize("content", [b"rubbish", b"0\n1\n7 0\n"], ids=["rubbish", "another epoch"])
