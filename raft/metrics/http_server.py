@@ -1,7 +1,7 @@
 """The HTTP server of `metrics.listeners`: the standard library's WSGI server, with bounds on what a client can take.
 
 It runs on threads of its own. A client cannot delay the node: it gets at most 10 s for a request of at most 16 KiB, in
-one of 16 connections, and the server accepts at most 100 connections in a second.
+one of 16 connections, and the server accepts at most 20 connections in a second.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _logger = logging.getLogger(__name__)
 
 MOST_REQUEST_BYTES = 16 << 10
 _LOOK_S = 0.25
-_PAUSE_S = 0.01
+_PAUSE_S = 0.05
 """Between two connections: a flood of them would otherwise take the processor from the event loop."""
 
 

@@ -188,12 +188,14 @@ def others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NodesInP
 def test_follower_that_is_cut_off_is_not_ready(others: NodesInProcess) -> None:
     follower = a_follower(others)
     before = scrape(others, follower)
-    for node_id in [node_id for node_id in others.running if node_id != follower]:
+    leader = others.wait_for_leader()
+    # The leader comes last: without it, the two followers would elect another one.
+    for node_id in [*set(others.running) - {follower, leader}, leader]:
         others.stop(node_id)
 
     def cut_off() -> Answer | None:
         answer = get(others, follower, "/readyz")
-        return None if answer.fields()["state"] == "follower" else answer
+        return None if answer.status == 200 else answer
 
     answer = eventually(cut_off, "its fetch timeout has expired")
 
