@@ -216,7 +216,7 @@ class SegmentIndexes:
         self.attach()
 
     def expected_files(
-        self, *, is_last: bool, more_times: Collection[tuple[int, Offset]] = ()
+        self, *, is_last: bool, more_times: Collection[tuple[int, Offset]]
     ) -> dict[str, tuple[bytes | None, ...]]:
         """Return what each file may contain, by its name; None if it need not exist.
 

@@ -10,6 +10,9 @@ from pathlib import Path
 
 from raft.client import ClientSettings
 from raft.errors import QuorumUnavailableError
+from raft.storage.directory_check import DirectoryCheck
+from raft.storage.disk import DiskFiles
+from raft.storage.log_check import State
 from tests.network.network import Network
 from tests.node.harness.properties import SHORT_TIMEOUTS, Properties, quorum_properties
 from tests.node.harness.waiting import eventually
@@ -73,7 +76,10 @@ class Quorum(NodeQuorum):
             )
 
     def complaints(self) -> Iterator[str]:
-        """Say which errors the nodes have reported, and which epochs had two leaders."""
+        """Say which errors the nodes have reported, which epochs had two leaders, and which files are not sound.
+
+        The nodes are stopped.
+        """
         yield from self.reported_errors()
         leaders: dict[int, list[int]] = defaultdict(list)
         for node in self.nodes.values():
@@ -82,6 +88,14 @@ class Quorum(NodeQuorum):
         for epoch, elected in leaders.items():
             if len(elected) > 1:
                 yield f"epoch {epoch} had more than one leader: nodes {elected}"
+        for node in self.nodes.values():
+            check = DirectoryCheck(DiskFiles(node.log_dir))
+            try:
+                for found in check.findings():
+                    if found.state is not State.SOUND:
+                        yield f"{node.name}: {found.name} is {found.state}: {found.detail}"
+            finally:
+                check.close()
 
     def leader_changes(self) -> int:
         """How many times a leader was elected after the first time."""

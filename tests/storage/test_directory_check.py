@@ -46,6 +46,14 @@ def segments(files: MemoryFiles) -> list[str]:
     return [f"{PARTITION}/{name}" for name in files.names_in(PARTITION) if name.endswith(".log")]
 
 
+def base_offset(segment: str) -> int:
+    return int(segment.rpartition("/")[2].removesuffix(".log"))
+
+
+LAST = base_offset(segments(stopped_node())[-1])
+"""Base offset of the last segment of `stopped_node`."""
+
+
 def checked(files: MemoryFiles) -> list[Finding]:
     check = DirectoryCheck(files)
     try:
@@ -131,7 +139,7 @@ def test_damage_above_the_recovery_point_with_whole_batches_behind_is_truncated_
     files = stopped_node(flushed=30)
     damaged = segments(files)[place]
     files.flip_bit(damaged, HEADER.size + 5)
-    base = int(damaged.rpartition("/")[2].removesuffix(".log"))
+    base = base_offset(damaged)
     with pytest.raises(CorruptBatchError, match="the log is not truncated"):
         opened(files, config=SMALL)
     files.kill()
@@ -167,25 +175,32 @@ def test_stale_index_is_named_and_made_again_after_a_repair(suffix: str, place: 
     assert bad(files) == []
 
 
-@pytest.mark.rule("LOG-25")
-@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
-@pytest.mark.parametrize("place", [0, -1])
-def test_missing_index_is_no_damage_and_made_by_the_next_start(suffix: str, place: int) -> None:
-    files = stopped_node()
-    name = segments(files)[place].removesuffix(".log") + suffix
-    files.remove(name)
-
-    found = bad(files)
-    opened(files, config=SMALL).close()
-
-    assert found == [(name, State.MISSING)]
-    assert bad(files) == []
+def node_with_an_aborted_transaction() -> MemoryFiles:
+    """Return the disk of a node that has stopped."""
+    files = MemoryFiles()
+    directory = opened(files, config=SMALL)
+    written = [transactional_id(7, 0), data(7, 1), abort(7, 2)]
+    directory.append(written, aborted_by(written))
+    directory.close()
+    return files
 
 
 @pytest.mark.rule("LOG-25")
-def test_missing_epochs_are_no_damage_and_made_by_the_next_start() -> None:
-    files = stopped_node()
-    name = f"{PARTITION}/leader-epoch-checkpoint"
+@pytest.mark.parametrize(
+    ("stopped", "name"),
+    [
+        pytest.param(stopped_node, f"{0:020d}.index", id="index of a full segment"),
+        pytest.param(stopped_node, f"{0:020d}.timeindex", id="time index of a full segment"),
+        pytest.param(stopped_node, f"{LAST:020d}.index", id="index of the last segment"),
+        pytest.param(stopped_node, f"{LAST:020d}.timeindex", id="time index of the last segment"),
+        pytest.param(stopped_node, "leader-epoch-checkpoint", id="epochs"),
+        pytest.param(node_with_an_aborted_transaction, f"{0:020d}.txnindex", id="aborted transactions"),
+    ],
+)
+def test_missing_file_is_no_damage_and_made_by_the_next_start(stopped: Callable[[], MemoryFiles], name: str) -> None:
+    files = stopped()
+    name = f"{PARTITION}/{name}"
+    assert files.exists(name)
     files.remove(name)
 
     found = bad(files)
@@ -213,13 +228,12 @@ def test_time_that_no_batch_confirms_is_stale(entry: tuple[int, int]) -> None:
     directory = opened(files, config=SMALL)
     directory.append([batch(END, timestamps_ms=[10_000]), batch(END + 1, timestamps_ms=[10_002])])
     directory.close()
-    name = segments(files)[-1].removesuffix(".log") + ".timeindex"
-    base = int(segments(files)[-1].rpartition("/")[2].removesuffix(".log"))
+    name = f"{PARTITION}/{LAST:020d}.timeindex"
     content = files.read(name)
     before, last = content[: -TIME_ENTRY.size], content[-TIME_ENTRY.size :]
     sound = bad(files)
 
-    files.put(name, before + TIME_ENTRY.pack(entry[0], entry[1] - base) + last)
+    files.put(name, before + TIME_ENTRY.pack(entry[0], entry[1] - LAST) + last)
 
     assert sound == []
     assert bad(files) == [(name, State.STALE)]
@@ -297,16 +311,12 @@ def test_gap_between_segments_above_the_recovery_point_is_truncated_by_a_repair(
     assert found == [(following, State.UNCLEAR)]
     assert len(done) == 1
     directory = opened(files, config=SMALL)
-    assert directory.log.end_offset == int(gone.rpartition("/")[2].removesuffix(".log"))
+    assert directory.log.end_offset == base_offset(gone)
 
 
 @pytest.mark.rule("TXN-10")
 def test_index_of_aborted_transactions_is_compared_with_the_markers() -> None:
-    files = MemoryFiles()
-    directory = opened(files, config=SMALL)
-    written = [transactional_id(7, 0), data(7, 1), abort(7, 2)]
-    directory.append(written, aborted_by(written))
-    directory.close()
+    files = node_with_an_aborted_transaction()
     sound = bad(files)
     name = f"{PARTITION}/{0:020d}.txnindex"
 
@@ -324,7 +334,7 @@ def test_whole_batch_in_a_later_segment_makes_damage_at_the_end_of_one_unclear()
 
     (finding,) = [each for each in checked(files) if each.state is not State.SOUND]
 
-    behind = int(segments(files)[2].rpartition("/")[2].removesuffix(".log"))
+    behind = base_offset(segments(files)[2])
     assert (finding.name, finding.state) == (damaged, State.UNCLEAR)
     assert f"a whole batch at offset {behind} follows" in finding.detail
 
