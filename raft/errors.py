@@ -40,8 +40,11 @@ class ErrorCode(IntEnum):
     COORDINATOR_LOAD_IN_PROGRESS = 14
     COORDINATOR_NOT_AVAILABLE = 15
     NOT_COORDINATOR = 16
+    TOPIC_AUTHORIZATION_FAILED = 29
     CLUSTER_AUTHORIZATION_FAILED = 31
     INVALID_TIMESTAMP = 32
+    UNSUPPORTED_SASL_MECHANISM = 33
+    ILLEGAL_SASL_STATE = 34
     UNSUPPORTED_VERSION = 35
     INVALID_REQUEST = 42
     UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
@@ -52,7 +55,9 @@ class ErrorCode(IntEnum):
     INVALID_TXN_STATE = 48
     INVALID_PRODUCER_ID_MAPPING = 49
     INVALID_TRANSACTION_TIMEOUT = 50
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
     STORAGE_ERROR = 56
+    SASL_AUTHENTICATION_FAILED = 58
     FENCED_LEADER_EPOCH = 74
     UNKNOWN_LEADER_EPOCH = 75
     UNSUPPORTED_COMPRESSION_TYPE = 76
@@ -108,6 +113,10 @@ class DecodeError(RemoteProtocolError):
 
 class DecompressedTooLargeError(DecodeError):
     """Decompressed bytes exceed their limit."""
+
+
+class AuthenticationError(RaftError):
+    """One side of a connection has not proved to the other side who it is; a retry does not help."""
 
 
 class RequestError(RaftError):

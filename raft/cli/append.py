@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from raft.cli.connection import BootstrapServer, Timeout, client_for
+from raft.cli.connection import BootstrapServer, CommandConfig, Timeout, client_for
 from raft.cli.progress import counting
 from raft.client import Client
 from raft.client.settings import DEFAULT_API_TIMEOUT_MS, DEFAULT_MAX_REQUEST_BYTES
@@ -30,6 +30,7 @@ def append(
         typer.Argument(help="The value. Without it, each line of standard input is appended: key TAB value."),
     ] = None,
     key: Annotated[str | None, typer.Option(help="The record's key.")] = None,
+    command_config: CommandConfig = None,
     timeout_ms: Timeout = DEFAULT_API_TIMEOUT_MS,
     max_request_size: Annotated[
         int,
@@ -43,7 +44,7 @@ def append(
     """Append records, and return when they are on the disks of a majority."""
     if key is not None and value is None:
         raise typer.BadParameter("--key needs a value: on standard input, write the key and a TAB before each value")
-    with client_for(bootstrap_server, timeout_ms) as client:
+    with client_for(bootstrap_server, timeout_ms, command_config) as client:
         appender = _Appender(client, max_request_size)
         if value is not None:
             appender.append([_record(key, value)])

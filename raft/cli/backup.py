@@ -9,7 +9,7 @@ import typer
 from rich.filesize import decimal
 
 from raft.backup import Manifest, restore_backup, take_backup, verify_backup
-from raft.cli.connection import Timeout, client_for
+from raft.cli.connection import CommandConfig, Timeout, client_for
 from raft.cli.printable import printable
 from raft.config import NodeConfig, parse_overrides, read_properties
 
@@ -26,6 +26,7 @@ def backup(
         ),
     ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Only check a backup; no quorum is asked.")] = False,
+    command_config: CommandConfig = None,
     timeout_ms: Timeout = 60_000,
 ) -> None:
     """Copy the committed log of a quorum to a new file, or check such a file."""
@@ -34,7 +35,7 @@ def backup(
     if bootstrap_server is None:
         manifest = verify_backup(file)
     else:
-        with client_for(bootstrap_server, timeout_ms) as client:
+        with client_for(bootstrap_server, timeout_ms, command_config) as client:
             manifest = take_backup(client, file)
     typer.echo(_in_words(manifest))
 

@@ -16,6 +16,7 @@ from raft import __version__
 from raft.cli.append import append
 from raft.cli.backup import backup, restore
 from raft.cli.check import check
+from raft.cli.credentials import credentials
 from raft.cli.dev import dev
 from raft.cli.dump_log import dump_log
 from raft.cli.node_commands import node
@@ -61,6 +62,7 @@ app.command()(backup)
 app.command()(restore)
 app.add_typer(quorum, name="quorum")
 app.add_typer(node, name="node")
+app.add_typer(credentials, name="credentials")
 
 
 def main() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from raft.cli.connection import BootstrapServer, Timeout, client_for
+from raft.cli.connection import BootstrapServer, CommandConfig, Timeout, client_for
 from raft.cli.printable import printable, to_json
 from raft.client import descriptions
 from raft.client.results import NodeDescription, QuorumDescription, ReplicaDescription
@@ -35,6 +36,7 @@ def describe(
         bool, typer.Option("--human-readable", help="Times as 'N ms ago'; with --replication.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    command_config: CommandConfig = None,
     timeout_ms: Timeout = 10_000,
 ) -> None:
     """Describe the quorum: exactly one of --status and --replication. Any node may be asked; it finds the leader.
@@ -45,7 +47,7 @@ def describe(
         raise typer.BadParameter("expected exactly one of --status and --replication")
     if human_readable and not replication:
         raise typer.BadParameter("--human-readable needs --replication")
-    described = _describe(bootstrap_server, timeout_ms, as_json=as_json)
+    described = _describe(bootstrap_server, timeout_ms, command_config, as_json=as_json)
     if status:
         summary = quorum_status(described)
         typer.echo(to_json(summary) if as_json else _lines(summary))
@@ -54,9 +56,11 @@ def describe(
         typer.echo(to_json(rows) if as_json else _table(rows, human_readable=human_readable))
 
 
-def _describe(bootstrap_server: str, timeout_ms: int, *, as_json: bool) -> QuorumDescription:
+def _describe(
+    bootstrap_server: str, timeout_ms: int, command_config: Path | None, *, as_json: bool
+) -> QuorumDescription:
     """Return the leader's description of the quorum; print the views of the nodes if the leader cannot be asked."""
-    with client_for(bootstrap_server, timeout_ms) as client:
+    with client_for(bootstrap_server, timeout_ms, command_config) as client:
         try:
             return client.describe_quorum()
         except QuorumUnavailableError:

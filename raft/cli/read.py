@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from raft.cli.connection import BootstrapServer, Timeout, client_for
+from raft.cli.connection import BootstrapServer, CommandConfig, Timeout, client_for
 from raft.cli.output import until_reader_leaves
 from raft.cli.printable import for_standard_output, to_json
 from raft.cli.shown_records import newest_records, shown_records
@@ -27,6 +27,7 @@ def read(
     control: Annotated[bool, typer.Option("--control", help="Show control records too.")] = False,
     latest: Annotated[bool, typer.Option("--latest", help="Only the newest record of each key.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a record.")] = False,
+    command_config: CommandConfig = None,
     timeout_ms: Timeout = DEFAULT_API_TIMEOUT_MS,
 ) -> None:
     """Print committed records: value, or key TAB value. On a terminal, control characters are escaped."""
@@ -34,7 +35,7 @@ def read(
         raise typer.BadParameter("--follow has no end: give --follow or --to")
     if latest and (follow or control or start != "earliest"):
         raise typer.BadParameter("--latest reads the whole log up to --to: remove --from, --follow and --control")
-    with client_for(bootstrap_server, timeout_ms) as client, until_reader_leaves():
+    with client_for(bootstrap_server, timeout_ms, command_config) as client, until_reader_leaves():
         end = None if follow else _offset(client, "--to", to or "latest")
         if latest:
             assert end is not None, "checked above"

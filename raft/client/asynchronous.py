@@ -14,6 +14,10 @@ from raft.client.exchange import Exchange
 from raft.client.session import Session
 from raft.client.settings import ClientSettings
 from raft.client.steps import Result
+from raft.config.paths import file_path
+from raft.config.security import NO_SECURITY
+from raft.security.client_protection import ClientProtection
+from raft.security.references import Locate
 from raft.types import Endpoint, Epoch
 
 _logger = logging.getLogger(__name__)
@@ -34,12 +38,14 @@ class AsyncClient:
         settings: where the quorum is, and how long to wait for it.
         epoch: the highest leader epoch known from before, such as from a checkpoint. Responses of leaders of lower
             epochs are not accepted.
+        locate: finds the files that the settings name, such as certificates.
     """
 
-    def __init__(self, settings: ClientSettings, *, epoch: Epoch = Epoch(0)) -> None:
+    def __init__(self, settings: ClientSettings, *, epoch: Epoch = Epoch(0), locate: Locate = file_path) -> None:
         self.settings = settings
         self._session = Session(settings, epoch=epoch, turn=os.getpid(), report=_logger.warning)
         self._driver = Driver(self._session, self._open_connection)
+        self._protection = ClientProtection(settings.security or NO_SECURITY, locate, _logger.warning)
 
     async def __aenter__(self) -> Self:
         return self
@@ -81,4 +87,5 @@ class AsyncClient:
             waits.close()
 
     def _open_connection(self, endpoint: Endpoint) -> AsyncioConnection:
-        return AsyncioConnection(endpoint, Exchange(self.settings.client_id))
+        protection = self._protection.of_connection(endpoint.host)
+        return AsyncioConnection(endpoint, Exchange(self.settings.client_id, protection))

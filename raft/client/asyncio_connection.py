@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import Any, cast
 
 from raft.client.exchange import Exchange
-from raft.client.failures import CLOSED_BY_NODE
 from raft.types import Endpoint
 
 
@@ -65,15 +64,17 @@ class AsyncioConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Pass bytes to the exchange; invalid data closes the connection. Called by asyncio."""
         self.exchange.receive_data(data)
-        if self.exchange.error is None:
-            self._send()
-        else:
+        self._send()  # After an error too: with TLS, the node is told what was wrong.
+        if self.exchange.error is not None:
             self.close()
         self._notify()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End the exchange. Called by asyncio."""
-        self.exchange.fail(exc or ConnectionError(CLOSED_BY_NODE))
+        if exc is not None:
+            self.exchange.fail(exc)
+        else:
+            self.exchange.receive_data(b"")
         self._notify()
 
     async def _connect(self) -> None:

@@ -16,6 +16,10 @@ from raft.client.results import Appended, BatchPlan, Fetched, FoundOffset, Quoru
 from raft.client.session import Session
 from raft.client.settings import ClientSettings
 from raft.client.steps import Result
+from raft.config.paths import file_path
+from raft.config.security import NO_SECURITY
+from raft.security.client_protection import ClientProtection
+from raft.security.references import Locate
 from raft.types import Endpoint, Epoch, Offset, OffsetAndEpoch
 from raft.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from raft.writers import WriteId
@@ -33,12 +37,14 @@ class Client:
         settings: where the quorum is, and how long to wait for it.
         epoch: the highest leader epoch known from before, such as from a checkpoint. Responses of leaders of lower
             epochs are not accepted.
+        locate: finds the files that the settings name, such as certificates.
     """
 
-    def __init__(self, settings: ClientSettings, *, epoch: Epoch = Epoch(0)) -> None:
+    def __init__(self, settings: ClientSettings, *, epoch: Epoch = Epoch(0), locate: Locate = file_path) -> None:
         self.settings = settings
         self._session = Session(settings, epoch=epoch, turn=os.getpid(), report=_logger.warning)
         self._driver = Driver(self._session, self._open_connection)
+        self._protection = ClientProtection(settings.security or NO_SECURITY, locate, _logger.warning)
 
     def __enter__(self) -> Self:
         return self
@@ -165,7 +171,8 @@ class Client:
             waits.close()
 
     def _open_connection(self, endpoint: Endpoint) -> BlockingConnection:
-        return BlockingConnection(endpoint, Exchange(self.settings.client_id))
+        protection = self._protection.of_connection(endpoint.host)
+        return BlockingConnection(endpoint, Exchange(self.settings.client_id, protection))
 
 
 def _now_ms() -> int:

@@ -43,6 +43,8 @@ class BlockingConnection:
                 connected.settimeout(_left_s(until_s))
                 self._send(connected, until_s)
                 self.exchange.receive_data(connected.recv(_READ_BYTES))
+                if self.exchange.error is not None:
+                    connected.send(self.exchange.data_to_send())  # With TLS, the node is told what was wrong.
         except TimeoutError as error:
             # An error with a number is the kernel's ETIMEDOUT: the connection is lost. Others only end this wait.
             if error.errno is not None:

@@ -10,10 +10,11 @@ Source: KIP-919; Kafka KafkaAdminClient.describeMetadataQuorum, ControllerApis.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from raft.client.failures import NO_RESPONSE
+from raft.client.failures import NEEDED_RULE, NO_RESPONSE
 from raft.client.steps import Ask, Operation, Outcome
 from raft.errors import ConfigError, ErrorCode, error_name
 from raft.types import Endpoint, Epoch, NodeId, Uuid
@@ -177,7 +178,9 @@ def _ask_node(server: Endpoint, *, topic: str | None, timeout_ms: int) -> Operat
 def _topic_in(response: MetadataResponse, expected: str | None) -> MetadataResponseTopic:
     topics = {topic.name or "": topic for topic in response.topics if expected in (None, topic.name)}
     if len(topics) != 1:
-        hosted = ", ".join(sorted(topic.name or "?" for topic in response.topics)) or "none"
+        if not response.topics:
+            raise ConfigError(f"the nodes show this client no topic: {NEEDED_RULE}")
+        hosted = ", ".join(sorted(topic.name or "?" for topic in response.topics))
         raise ConfigError(
             f"the quorum does not host topic {expected}; its topics: {hosted}"
             if expected
@@ -209,7 +212,8 @@ def _ask_kafka(
     outcome = yield Ask(endpoint=describer, request=_DESCRIBE_QUORUM, timeout_ms=timeout_ms, may_be_unsupported=True)
     leader, failure = None, outcome.failure or NO_RESPONSE
     if isinstance(outcome.response, DescribeQuorumResponse):
-        leader, failure = _leader_in(outcome.response)
+        # Controllers may have several listeners, and name each other by the one that was asked.
+        leader, failure = _leader_in(outcome.response, known={} if is_broker else nodes)
     return Lookup(
         now_ms=outcome.now_ms,
         cluster_id=cluster.cluster_id,
@@ -228,8 +232,13 @@ _DESCRIBE_QUORUM = DescribeQuorumRequest(
 )
 
 
-def _leader_in(response: DescribeQuorumResponse) -> tuple[Leader | None, str]:
-    """The leader that the description of a quorum names, or why it names none."""
+def _leader_in(response: DescribeQuorumResponse, *, known: Mapping[int, Endpoint]) -> tuple[Leader | None, str]:
+    """Return the leader that the description of a quorum names, or why it names none.
+
+    Args:
+        response: the description.
+        known: where some nodes listen for clients like this one.
+    """
     partitions = [partition for topic in response.topics for partition in topic.partitions]
     error = response.error_code or (partitions[0].error_code if partitions else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if error:
@@ -242,7 +251,7 @@ def _leader_in(response: DescribeQuorumResponse) -> tuple[Leader | None, str]:
     return Leader(
         node_id=NodeId(partition.leader_id),
         epoch=Epoch(partition.leader_epoch),
-        endpoint=Endpoint(listeners[0].host, listeners[0].port),
+        endpoint=known.get(partition.leader_id, Endpoint(listeners[0].host, listeners[0].port)),
         topic=Topic(name=KAFKA_TOPIC, topic_id=_KAFKA_TOPIC_ID),
         software=Software.APACHE_KAFKA,
     ), ""

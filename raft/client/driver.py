@@ -28,7 +28,7 @@ from raft.client.exchange import Exchange
 from raft.client.failures import NOT_CONNECTED, TIMED_OUT, in_words
 from raft.client.session import Deadline, Session
 from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause, Result, Step
-from raft.errors import CONNECT_ERRORS, LocalProtocolError, ProtocolError
+from raft.errors import CONNECT_ERRORS, AuthenticationError, LocalProtocolError, ProtocolError
 from raft.types import Endpoint
 
 Arguments = ParamSpec("Arguments")
@@ -141,7 +141,7 @@ class Driver(Generic[AnyTransport]):
         match step:
             case Ask():
                 transport = self._usable_transport(step.endpoint)
-                transport.exchange.begin(step.request, deadline_ms=now_ms + step.timeout_ms)
+                transport.exchange.begin(step.request, now_ms=now_ms, deadline_ms=now_ms + step.timeout_ms)
                 return _await(step, transport, now_ms)
             case Await():
                 return _await(step, self.transports[step.endpoint], now_ms)
@@ -177,7 +177,7 @@ class Driver(Generic[AnyTransport]):
             self._close(wait.endpoint)
         if exchange.response is not None:
             return Outcome(now_ms=now_ms, response=exchange.response)
-        failure = TIMED_OUT if error is None else _in_words(error, step)
+        failure = TIMED_OUT if error is None else _in_words(error, step, wait.endpoint)
         if failure == TIMED_OUT and not exchange.is_connected:
             failure = NOT_CONNECTED
         return Outcome(now_ms=now_ms, failure=failure, is_connected=exchange.is_connected)
@@ -201,17 +201,21 @@ def _await(step: Ask | Await, transport: AnyTransport, now_ms: int) -> AwaitExch
     return AwaitExchange(endpoint=step.endpoint, transport=transport, until_ms=until_ms)
 
 
-def _in_words(error: Exception, step: Step) -> str:
+def _in_words(error: Exception, step: Step, endpoint: Endpoint) -> str:
     """Say why a connection was lost.
 
     Args:
         error: what ended the connection.
         step: the step whose outcome this is.
+        endpoint: the node.
 
     Raises:
+        AuthenticationError: the client or the node has not proved who it is. No retry would change that.
         Exception: the error, if it is our own: no other node would respond either. That a node does not support a
             request that `may_be_unsupported` is no error of our own.
     """
+    if isinstance(error, AuthenticationError):
+        raise AuthenticationError(f"{endpoint}: {error}") from error
     may_be_unsupported = isinstance(step, Ask) and step.may_be_unsupported
     is_our_own = isinstance(error, LocalProtocolError) and not may_be_unsupported
     if is_our_own or not isinstance(error, (*CONNECT_ERRORS, ProtocolError)):

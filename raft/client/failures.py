@@ -9,6 +9,17 @@ TIMED_OUT = "no response in time"
 NOT_CONNECTED = "no connection in time"
 PENDING = "no response yet"
 CLOSED_BY_NODE = "the node closed the connection"
+CLOSED_AT_ONCE = (
+    "the node closed the connection before its first response; is security.protocol that of the node's listener?"
+)
+CLOSED_AFTER_HANDSHAKE = (
+    "the node closed the connection after the TLS handshake; do its ssl.principal.mapping.rules have a name for the "
+    "certificate in ssl.keystore.location?"
+)
+NEEDED_RULE = (
+    "expected a rule in raft.authorization.file of the nodes that allows its user `read` for reads, `append` for "
+    "writes, `describe` for descriptions"
+)
 
 
 def in_words(error: Exception) -> str:

@@ -2,8 +2,9 @@
 
 A client waits for a new leader for as long as a call may take, because elections and restarts end by themselves. From
 the first seconds on it says that it waits. If it has never had a response of a leader, and no connection to a node can
-be opened, another cause is more likely: wrong addresses, or a network between. Then a call may end sooner
-(`ClientSettings.connect_timeout_ms`). A suspended node does not count here, as its system still accepts connections.
+be opened, or each node closes it at once, another cause is more likely: wrong addresses, a network between, or another
+security protocol. Then a call may end sooner (`ClientSettings.connect_timeout_ms`). A suspended node does not count
+here, as its system still accepts connections.
 """
 
 from __future__ import annotations

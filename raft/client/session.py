@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from raft.client.discovery import API_VERSIONS_REQUEST, Leader, Lookup, Software, look_up_leader, software_of
-from raft.client.failures import PENDING
+from raft.client.failures import NEEDED_RULE, PENDING
 from raft.client.outage import Outage, Report
 from raft.client.readers import Readers
 from raft.client.settings import ClientSettings
@@ -44,6 +44,14 @@ _RETRIABLE = frozenset(
     ]
 )
 """Errors after which the same request may succeed, at the same node or at another."""
+
+_NOT_AUTHORIZED = frozenset(
+    [
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -373,4 +381,5 @@ class Session:
 
 
 def _words(status: ResponseStatus) -> str:
-    return error_name(status.error) + (f": {status.message}" if status.message else "")
+    message = status.message or (NEEDED_RULE if status.error in _NOT_AUTHORIZED else None)
+    return error_name(status.error) + (f": {message}" if message else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from raft.config.security import ClientSecurity
 from raft.types import Endpoint
 
 DEFAULT_API_TIMEOUT_MS = 60_000
@@ -39,6 +40,7 @@ class ClientSettings:
         read_from: which nodes serve fetches; see `raft.client.readers`.
         rack: with `NEAREST`, the rack of the nodes that serve fetches, as in their `broker.rack`.
         client_id: how the nodes' logs name this client.
+        security: how its connections are secured; None if nothing says so: then they are not.
     """
 
     bootstrap_servers: tuple[Endpoint, ...]
@@ -53,3 +55,4 @@ class ClientSettings:
     read_from: ReadFrom = ReadFrom.LEADER
     rack: str | None = None
     client_id: str = "kraft-spark"
+    security: ClientSecurity | None = None

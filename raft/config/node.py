@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -11,7 +10,18 @@ from typing import Any
 
 from raft import defaults
 from raft.config import values
+from raft.config.authorization import AUTHORIZATION_KEYS, AuthorizationSettings, authorization
 from raft.config.client_listeners import ClientListener, client_listeners, voters_key
+from raft.config.listener_security import (
+    HTTPS,
+    ListenerSecurity,
+    listener_security,
+    refuse_unused,
+    security_keys,
+    security_to_voters,
+)
+from raft.config.paths import file_path
+from raft.config.security import NO_SECURITY, ClientSecurity
 from raft.errors import ConfigError
 from raft.types import LARGEST_BATCH_BYTES, ZERO_UUID, CleanupPolicy, Endpoint, NodeId, Uuid
 
@@ -30,10 +40,10 @@ _READ_TOGETHER = frozenset(
         "listeners",
         "advertised.listeners",
         "controller.listener.names",
-        "listener.security.protocol.map",
         "log.dir",
         "log.dirs",
         "metadata.log.dir",
+        *AUTHORIZATION_KEYS,
     ]
 )
 _WITHOUT_EFFECT = {
@@ -75,6 +85,10 @@ class NodeConfig:
         listener: where it listens for the other voters, and for clients; an empty host stands for all interfaces.
         advertised: where other nodes and clients reach that listener.
         client_listeners: where it listens for clients only.
+        security: how each listener is secured, by its name.
+        security_to_voters: how this node connects to the voters' listener of other nodes.
+        authorization: who may do what; None if everyone may do everything.
+        metrics_security: how the listener of the metrics is secured; None if it is not.
         log_dir: the directory of `meta.properties` and of the partition's directory.
         cluster_id: None when the configuration has no cluster id.
         message_max_bytes: largest record batch that it accepts from a client.
@@ -83,6 +97,7 @@ class NodeConfig:
         socket_request_max_bytes: largest frame that it reads; a larger one ends the connection. None: 100 MiB, or a
             batch and 1 MiB if that is more.
         max_connections_per_ip: connections from one address; more are refused.
+        failed_authentication_delay_ms: how late a wrong proof of a client's name gets its response.
         verify_voter_addresses: accept a voter's requests only from the addresses of its entry in the voters.
         producer_id_expiration_ms: how long an idempotent producer, or a plain batch write, is remembered after its
             last write, in log time, unless it is one of the newest; every node of the quorum needs the same value.
@@ -110,6 +125,10 @@ class NodeConfig:
     listener: Endpoint
     advertised: Endpoint
     client_listeners: tuple[ClientListener, ...] = ()
+    security: Mapping[str, ListenerSecurity] = field(default_factory=dict)
+    security_to_voters: ClientSecurity = NO_SECURITY
+    metrics_security: ListenerSecurity | None = None
+    authorization: AuthorizationSettings | None = None
     log_dir: Path
     warnings: tuple[str, ...] = ()
     node_id: NodeId = _key("node.id", _number(), None)
@@ -134,6 +153,7 @@ class NodeConfig:
     max_connections: int = _key("max.connections", _number(at_least=1), 1000)
     max_connections_per_ip: int = _key("max.connections.per.ip", _number(at_least=1), _INT32_MAX)
     connections_max_idle_ms: int = _key("connections.max.idle.ms", _number(at_least=1), 600_000)
+    failed_authentication_delay_ms: int = _key("connection.failed.authentication.delay.ms", _milliseconds, 100)
     producer_id_expiration_ms: int = _key(
         "producer.id.expiration.ms", _number(at_least=1), defaults.PRODUCER_ID_EXPIRATION_MS
     )
@@ -188,6 +208,10 @@ class NodeConfig:
         _check_sizes(parsed)
         _check_roles(given)
         listener, for_clients = _listeners(given)
+        security = {each.name: listener_security(given, each) for each in (listener, *for_clients)}
+        metrics = parsed.get("metrics_listener")
+        metrics_security = listener_security(given, metrics) if metrics and metrics.name == HTTPS else None
+        refuse_unused(given, security if metrics_security is None else {**security, HTTPS: metrics_security})
         return cls(
             **parsed | {"voters": voters},
             listener=listener,
@@ -202,6 +226,10 @@ class NodeConfig:
                     for endpoint in values.listeners("advertised.listeners", given.get("advertised.listeners", ""))
                 },
             ),
+            security=security,
+            security_to_voters=security_to_voters(given, listener, security[listener.name]),
+            metrics_security=metrics_security,
+            authorization=authorization(given, security.items()),
             log_dir=_log_dir(given),
             warnings=tuple(_warnings(given)),
         )
@@ -262,19 +290,7 @@ def _listeners(given: Mapping[str, str]) -> tuple[Endpoint, tuple[Endpoint, ...]
             "one listener, such as CONTROLLER://host:9093; or several, of which controller.listener.names names the "
             "one for voters",
         )
-    for listener in listeners:
-        _check_protocol(given, listener.name)
     return for_voters[0], tuple(listener for listener in listeners if listener is not for_voters[0])
-
-
-def _check_protocol(given: Mapping[str, str], name: str) -> None:
-    protocols = values.protocol_map("listener.security.protocol.map", given.get("listener.security.protocol.map", ""))
-    # Kafka takes a controller listener that the map does not name for PLAINTEXT, unless its name is a protocol's.
-    protocol = protocols.get(name, name if name in ("SSL", "SASL_PLAINTEXT", "SASL_SSL") else "PLAINTEXT")
-    if protocol != "PLAINTEXT":
-        raise values.refuse(
-            "listeners", given["listeners"], f"a PLAINTEXT listener; {name} is {protocol}, which is not supported"
-        )
 
 
 def _advertised(given: Mapping[str, str], listener: Endpoint, as_voter: Endpoint | None) -> Endpoint:
@@ -305,14 +321,15 @@ def _log_dir(given: Mapping[str, str]) -> Path:
                 "one directory, because a node has one log; metadata.log.dir chooses it where log.dirs must have more",
             )
         if directories:
-            # Where the locale has no characters for the bytes of a path (LC_ALL=C), Python has surrogates for them.
-            return Path(os.fsdecode(directories[0].encode("utf-8", "surrogateescape")))
+            return file_path(directories[0])
     raise ConfigError("log.dirs is missing: expected a directory for the log")
 
 
 def _warnings(given: Mapping[str, str]) -> list[str]:
     keys = {known.metadata["key"] for known in _keyed_fields()} | _READ_TOGETHER
-    keys.update(map(voters_key, values.listeners("listeners", given.get("listeners", ""))))
+    listeners = values.listeners("listeners", given.get("listeners", ""))
+    keys.update(map(voters_key, listeners))
+    keys.update(security_keys(given, [*(listener.name for listener in listeners), HTTPS]))
     found = []
     for key in given:
         if key in _WITHOUT_EFFECT:

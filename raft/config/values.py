@@ -184,16 +184,16 @@ def listeners(key: str, value: str) -> tuple[Endpoint, ...]:
 
 
 def http_listener(key: str, value: str) -> Endpoint:
-    """Parse `HTTP://host:port`; an empty host stands for all interfaces.
+    """Parse `HTTP://host:port` or `HTTPS://host:port`; an empty host stands for all interfaces.
 
     Raises:
         ConfigError: it has another form, or there are several.
     """
-    expected = f"HTTP://host:port, such as HTTP://localhost:9404, with a port of 1 to {_MAX_PORT}"
+    expected = f"HTTP://host:port or HTTPS://host:port, such as HTTP://localhost:9404, with a port of 1 to {_MAX_PORT}"
     match = _LISTENER.fullmatch(value)
-    if match is None or match["name"].upper() != "HTTP" or not 0 < int(match["port"]) <= _MAX_PORT:
+    if match is None or match["name"].upper() not in ("HTTP", "HTTPS") or not 0 < int(match["port"]) <= _MAX_PORT:
         raise refuse(key, value, expected)
-    return Endpoint(_host(key, value, match["host"]), int(match["port"]), "HTTP")
+    return Endpoint(_host(key, value, match["host"]), int(match["port"]), match["name"].upper())
 
 
 def protocol_map(key: str, value: str) -> Mapping[str, str]:

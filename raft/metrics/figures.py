@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from raft.core import RaftCore
 from raft.runtime.disk import Disk
+from raft.security.operations import Operation
+from raft.security.outcomes import Outcome
 from raft.storage.scrub import ScrubProgress
 
 
@@ -51,6 +55,9 @@ class NodeFigures:
         large_frames: the received part of large frames.
         free_bytes: of the disk; None before the first measurement.
         scrub: how far the check of the log is.
+        authentications: how many have ended in which way since its start, by listener.
+        unauthorized: how many requests the rules have refused since its start, by operation.
+        certificates: when they expire, by listener.
     """
 
     connections: Mapping[tuple[str, bool], int]
@@ -61,6 +68,9 @@ class NodeFigures:
     large_frames: Budget
     free_bytes: int | None
     scrub: ScrubProgress
+    authentications: Mapping[tuple[str, Outcome], int]
+    unauthorized: Mapping[Operation, int]
+    certificates: Mapping[str, datetime]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +81,10 @@ class Monitored:
         core: to be read only.
         disk: of the replica.
         figures: returns the rest; called on the event loop.
+        tls: returns the certificates of the listener for metrics, for each connection; None without TLS.
     """
 
     core: RaftCore
     disk: Disk
     figures: Callable[[], NodeFigures]
+    tls: Callable[[], ssl.SSLContext] | None = None

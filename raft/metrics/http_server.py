@@ -10,6 +10,7 @@ import errno
 import io
 import logging
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -55,6 +56,8 @@ class _Handler(WSGIRequestHandler):
 
     def setup(self) -> None:
         super().setup()
+        if isinstance(self.connection, ssl.SSLSocket):
+            self.connection.do_handshake()
         self.rfile.close()
         self.rfile = io.BufferedReader(_FirstBytes(self.connection))
 
@@ -70,8 +73,15 @@ class _Server(ThreadingMixIn, WSGIServer):
     block_on_close = False
     request_queue_size = MOST
 
-    def __init__(self, family: int, address: tuple[Any, ...], connections: HttpConnections) -> None:
+    def __init__(
+        self,
+        family: int,
+        address: tuple[Any, ...],
+        connections: HttpConnections,
+        tls: Callable[[], ssl.SSLContext] | None,
+    ) -> None:
         self.address_family = family
+        self._tls = tls
         self._connections = connections
         self._closing = threading.Event()
         super().__init__(address, _Handler)
@@ -83,6 +93,13 @@ class _Server(ThreadingMixIn, WSGIServer):
         TCPServer.server_bind(self)
         self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
         self.setup_environ()
+
+    def get_request(self) -> tuple[Any, Any]:
+        """Accept a connection. Its own thread waits for the handshake of TLS, so that it delays no other one."""
+        connection, address = super().get_request()
+        if self._tls is None:
+            return connection, address
+        return self._tls().wrap_socket(connection, server_side=True, do_handshake_on_connect=False), address
 
     def process_request(self, request: Any, client_address: Any) -> None:
         self._connections.opened(request)
@@ -114,12 +131,19 @@ class HttpServer:
         endpoint: where to listen; an empty host binds all interfaces.
         application: what to serve; several threads call it.
         clock_s: returns the time of a monotonic clock, in seconds.
+        tls: returns the certificates for each connection; None serves HTTP without TLS.
     """
 
     def __init__(
-        self, endpoint: Endpoint, application: WSGIApplication, clock_s: Callable[[], float] = time.monotonic
+        self,
+        endpoint: Endpoint,
+        application: WSGIApplication,
+        clock_s: Callable[[], float] = time.monotonic,
+        *,
+        tls: Callable[[], ssl.SSLContext] | None = None,
     ) -> None:
         self._endpoint = endpoint
+        self._tls = tls
         self._application = application
         self.connections = HttpConnections(clock_s)
         self._servers: list[_Server] = []
@@ -158,7 +182,7 @@ class HttpServer:
     def _bind(self) -> None:
         for family, address in self._addresses():
             try:
-                self._servers.append(_Server(family, address, self.connections))
+                self._servers.append(_Server(family, address, self.connections, self._tls))
             except OSError as error:
                 # Many machines name an IPv6 address of localhost, and have no IPv6.
                 if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT) or not self._servers:

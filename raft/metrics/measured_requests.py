@@ -10,6 +10,7 @@ from raft.metrics.error_codes import error_codes
 from raft.metrics.instruments import Instruments
 from raft.metrics.record_count import count_records
 from raft.runtime.caller import Caller
+from raft.runtime.drop_cause import DropCause
 from raft.runtime.respond import Respond
 from raft.runtime.response_budget import Permit
 from raft.wire.frames import ReceivedRequest
@@ -97,9 +98,14 @@ class _MeasuredRespond:
         """See `Respond.mark_as_from_peer`."""
         self._respond.mark_as_from_peer()
 
-    def hang_up(self, reason: str) -> None:
+    def hang_up(self, reason: str, cause: DropCause) -> None:
         """See `Respond.hang_up`."""
-        self._respond.hang_up(reason)
+        self._respond.hang_up(reason, cause)
+
+    def end(self, response: Message | None, reason: str, cause: DropCause) -> None:
+        """See `Respond.end`."""
+        self._requests.finished(self._name, self._begun_s, response)
+        self._respond.end(response, reason, cause)
 
     def fail(self, error: Exception) -> None:
         """See `Respond.fail`."""

@@ -26,6 +26,7 @@ from raft.metrics.quorum_families import election_families, replica_families
 from raft.metrics.raft_families import raft_families
 from raft.metrics.readiness import Readiness, readiness
 from raft.metrics.resource_families import resource_families
+from raft.metrics.security_families import security_families
 from raft.metrics.snapshot_timer import SnapshotTimer
 from raft.runtime.scheduler import Scheduler
 from raft.runtime.snapshot_keeper import SnapshotMaker
@@ -93,7 +94,7 @@ class Monitoring:
             clock_s=self._clock_s,
         )
         self._heartbeat.start()
-        self._server = HttpServer(self._endpoint, application)
+        self._server = HttpServer(self._endpoint, application, tls=node.tls)
 
     def listen(self) -> None:
         """Begin to serve. Called on another thread than the event loop's, because the look-up of the host may wait.
@@ -132,6 +133,7 @@ class Monitoring:
             *election_families(meter.elections),
             *replica_families(core, meter.contact, now_ms=now_ms, core_now_ms=self._scheduler.now_ms()),
             *resource_families(core, figures),
+            *security_families(figures),
             *log_families(
                 core,
                 topic=self._config.topic_name,

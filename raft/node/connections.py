@@ -14,9 +14,9 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 
-from raft.node.drop_cause import DropCause
-from raft.node.inbound import InboundConnection
 from raft.node.large_frames import LargeFrames
+from raft.node.open_connection import OpenConnection
+from raft.runtime.drop_cause import DropCause
 from raft.runtime.fault_log import FaultLog
 from raft.runtime.response_budget import ResponseBudget
 
@@ -56,8 +56,8 @@ class Connections:
         self._max_idle_s = max_idle_s
         self._large_frames = large_frames
         self._responses = responses
-        self._open: set[InboundConnection] = set()
-        self._silent: dict[InboundConnection, None] = {}
+        self._open: set[OpenConnection] = set()
+        self._silent: dict[OpenConnection, None] = {}
         """Connections that had sent no request when they were last checked, the oldest first."""
         self._by_address: Counter[str] = Counter()
         self.dropped: Counter[DropCause] = Counter()
@@ -88,7 +88,7 @@ class Connections:
         for connection in list(self._open):
             connection.drop()
 
-    def opened(self, connection: InboundConnection) -> None:
+    def opened(self, connection: OpenConnection) -> None:
         """See `Registry.opened`."""
         address = connection.caller.address
         self._by_address[address] += 1
@@ -108,7 +108,7 @@ class Connections:
         self._open.add(connection)
         self._silent[connection] = None
 
-    def closed(self, connection: InboundConnection, reason: str | None) -> None:
+    def closed(self, connection: OpenConnection, reason: str | None) -> None:
         """See `Registry.closed`."""
         self._open.discard(connection)
         self._silent.pop(connection, None)
@@ -122,11 +122,11 @@ class Connections:
                 "dropped a connection: %s", reason, latest=f"address={address} listener={connection.caller.listener}"
             )
 
-    def _idle_for_longest(self) -> InboundConnection | None:
+    def _idle_for_longest(self) -> OpenConnection | None:
         # A client can open many connections at little cost, so the node must not search all of them for each new one.
         while self._silent:
             oldest = next(iter(self._silent))
-            if not oldest.has_spoken and not oldest.is_closing:
+            if not oldest.is_established and not oldest.is_closing:
                 return oldest
             del self._silent[oldest]
         return min(

@@ -11,21 +11,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import cast
 
 from raft.codec import Message
-from raft.errors import DecodeError, ErrorCode, LocalProtocolError
-from raft.node.drop_cause import DropCause
-from raft.node.large_frames import SMALL_FRAME_BYTES, LargeFrames
-from raft.node.request_budget import RequestBudget
+from raft.errors import AuthenticationError, DecodeError, ErrorCode, LocalProtocolError
+from raft.node.gate import Gate
+from raft.node.large_frames import SMALL_FRAME_BYTES
 from raft.node.request_frames import MAX_REQUEST_BYTES, check_size, is_append, is_fetch
 from raft.node.response_queue import ResponseQueue
+from raft.node.service import Service
 from raft.node.slot import Slot
-from raft.runtime.caller import Caller, address_of
-from raft.runtime.respond import Respond
-from raft.runtime.response_budget import ResponseBudget
+from raft.runtime.caller import address_of
+from raft.runtime.drop_cause import DropCause
+from raft.security.tls_channel import TlsChannel
 from raft.wire.apis import API_VERSIONS
 from raft.wire.frames import (
     FrameReader,
@@ -49,65 +47,27 @@ SILENT_S = 10.0
 _WRITE_BUFFER_BYTES = 1 << 20
 
 
-class Registry(Protocol):
-    """The open connections of a node."""
-
-    def opened(self, connection: InboundConnection) -> None:
-        """Add a connection. At a limit this connection, or another one in its favour, is dropped."""
-        ...
-
-    def closed(self, connection: InboundConnection, reason: str | None) -> None:
-        """Remove a connection.
-
-        Args:
-            connection: the connection that is closed.
-            reason: why the node dropped it; None if the node did not.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
-    """What all connections of a node share.
-
-    Fields:
-        max_frame_bytes: largest request that is accepted.
-        requests: bounds the bytes of appends without a response.
-        large_frames: bounds the received bytes of large frames.
-        responses: bounds the bytes of responses to fetches.
-        handle: begins a request, and passes its response to the `Respond` now or later.
-        unsupported: returns the response, in version 0, to ApiVersions in a version that the node does not support.
-        registry: the open connections.
-    """
-
-    max_frame_bytes: int
-    requests: RequestBudget
-    large_frames: LargeFrames
-    responses: ResponseBudget
-    handle: Callable[[Caller, ReceivedRequest, Respond], None]
-    unsupported: Callable[[], Message]
-    registry: Registry
-
-
 class InboundConnection(asyncio.Protocol):
     """Reads requests from one connection and writes their responses.
 
     Args:
         service: what the connection shares with the others.
-        make_caller: returns the caller for the address of the other side.
+        gate: what it has to pass.
 
     Attributes:
         caller: the other side.
         is_peer: whether the node has accepted a request in the name of a voter from it.
-        has_spoken: whether a complete request was received.
+        is_established: whether a complete request was received from it, and its name is proved if it has to be.
         drop_cause: why the node has dropped it, if it has.
         last_progress_s: when the last request was received, the last response was sent, or the other side last resumed
             reading.
     """
 
-    def __init__(self, service: Service, make_caller: Callable[[str], Caller]) -> None:
+    def __init__(self, service: Service, gate: Gate) -> None:
         self._service = service
-        self._make_caller = make_caller
+        self._gate = gate
+        self._channel = gate.new_channel()
+        self._turns = service.turns if gate.is_secured else None
         self._frames = FrameReader(service.max_frame_bytes)
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
@@ -120,10 +80,10 @@ class InboundConnection(asyncio.Protocol):
         self._is_closed = False
         self._drop_reason: str | None = None
         self.drop_cause = DropCause.INVALID_REQUEST
-        self.caller = make_caller("")
+        self.caller = gate.new_caller("")
         self.is_peer = False
-        self.has_spoken = False
-        self.last_progress_s = self._loop.time()
+        self.is_established = False
+        self._opened_s = self.last_progress_s = self._loop.time()
 
     @property
     def is_busy(self) -> bool:
@@ -143,27 +103,45 @@ class InboundConnection(asyncio.Protocol):
         tcp = cast("asyncio.Transport", transport)
         self._transport = tcp
         tcp.set_write_buffer_limits(high=_WRITE_BUFFER_BYTES)
-        self.caller = self._make_caller(address_of(tcp.get_extra_info("peername")))
+        self.caller = self._gate.new_caller(address_of(tcp.get_extra_info("peername")))
         self._service.registry.opened(self)
 
     def data_received(self, data: bytes) -> None:
+        """Read requests, of a client that is not known only when its turn comes."""
+        if self._turns is None or self.is_established:
+            self.receive(data)
+        else:
+            self._turns.receive(self, data)
+
+    def receive(self, data: bytes) -> None:
         """Read requests; invalid data closes the connection."""
         frames = self._frames
         try:
+            if self._channel is not None:
+                data = self._decrypt(self._channel, data)
+            has_frame = False
             for frame in frames.receive(data):
+                has_frame = True
                 if len(frame) > MAX_REQUEST_BYTES:
                     self._receive_large(frame)
                 self.last_progress_s = self._loop.time()
                 self._waiting.append(frame)
-                self.has_spoken = True
             if frames.received_bytes > SMALL_FRAME_BYTES:
                 self._service.large_frames.received(self, frames.received_bytes, is_complete=False)
             if frames.announced_bytes > MAX_REQUEST_BYTES:
-                check_size(frames.begin, frames.announced_bytes)
+                check_size(frames.begin, frames.announced_bytes, is_authenticated=self.caller.is_authenticated)
         except DecodeError as error:
             self.drop(f"{error}")
             return
+        except AuthenticationError as error:
+            self._end_handshake(error)
+            return
         self._work()
+        if has_frame and self.caller.is_authenticated:
+            self.is_established = True
+        if self._channel is not None and self._channel.is_ended and not self._is_closed:
+            # As at the end of a connection without TLS: the other side waits for nothing but the end of this side.
+            self.close()
 
     def pause_writing(self) -> None:
         """Begin no more requests: the other side does not read its responses."""
@@ -182,6 +160,8 @@ class InboundConnection(asyncio.Protocol):
             _logger.debug("connection from %s lost: %s", self.caller, exc)
         self._is_closed = True
         self._waiting.clear()
+        if self._turns is not None:
+            self._turns.forget(self)
         freed_bytes = self._queue.abandon()
         self._service.large_frames.forget(self)
         self._service.requests.release(freed_bytes)
@@ -214,12 +194,13 @@ class InboundConnection(asyncio.Protocol):
         Args:
             max_idle_s: how long a connection may stay without requests, in seconds.
         """
-        idle_s = self._loop.time() - self.last_progress_s
+        now_s = self._loop.time()
+        idle_s = now_s - self.last_progress_s
         is_stalled = self._is_write_paused or (self._frames.has_partial_frame and self._is_reading)
         if is_stalled and idle_s > STALLED_S:
             self.drop(f"no progress within {STALLED_S:g} s", DropCause.SLOW)
-        elif not self.has_spoken and idle_s > SILENT_S and self._is_reading:
-            self.drop(f"no request within {SILENT_S:g} s", DropCause.IDLE)
+        elif not self.is_established and now_s - self._opened_s > SILENT_S and self._is_reading:
+            self.drop(f"no {self._awaited} within {SILENT_S:g} s", DropCause.IDLE)
         elif not self._queue and idle_s > max_idle_s:
             self.drop("idle", DropCause.IDLE)
 
@@ -236,10 +217,21 @@ class InboundConnection(asyncio.Protocol):
         """Drop the connection: its frame is received too slowly while others wait. See `Source.drop_as_slow`."""
         self.drop("sends a large request too slowly while others wait", DropCause.SLOW)
 
-    def close(self) -> None:
-        """Send the responses that can be sent, then close the connection."""
+    def close(self, reason: str | None = None, cause: DropCause = DropCause.INVALID_REQUEST) -> None:
+        """Send the responses that can be sent, then close the connection.
+
+        Args:
+            reason: the reason to log; None logs nothing.
+            cause: for the count of dropped connections, if there is a reason.
+        """
         self._flush()
+        self._is_closed = True
+        if self._drop_reason is None:
+            self._drop_reason, self.drop_cause = reason, cause
         if self._transport is not None:
+            if self._channel is not None:
+                self._channel.end()
+                self._transport.write(self._channel.data_to_send())
             self._transport.close()
 
     def drop(self, reason: str | None = None, cause: DropCause = DropCause.INVALID_REQUEST) -> None:
@@ -256,18 +248,36 @@ class InboundConnection(asyncio.Protocol):
             self._transport.abort()
 
     def fail(self, error: Exception) -> None:
-        """Close the connection at once, because the handling of a request has raised an unexpected error.
-
-        Args:
-            error: the error, which is logged with its traceback.
-        """
+        """Close the connection at once, and log an unexpected error of the handling of a request with its traceback."""
         _logger.error("cannot handle a request: address=%s", self.caller, exc_info=error)
         self.drop(f"its request failed: {type(error).__name__}", DropCause.ERROR)
 
     # Internal
 
+    @property
+    def _awaited(self) -> str:
+        if self._channel is not None and not self._channel.is_open:
+            return "TLS handshake"
+        return "request" if self.caller.is_authenticated else "authentication"
+
+    def _decrypt(self, channel: TlsChannel, data: bytes) -> bytes:
+        was_open = channel.is_open
+        try:
+            plain = channel.receive(data)
+        finally:
+            encrypted = channel.data_to_send()  # After an error too: it tells the client what was wrong.
+            if encrypted and self._transport is not None:
+                self._transport.write(encrypted)
+        if channel.is_open and not was_open:
+            self._gate.admit(self.caller, channel)
+        return plain
+
+    def _end_handshake(self, error: AuthenticationError) -> None:
+        self._gate.refuse(self.caller)
+        self.drop(f"{error}", DropCause.FAILED_AUTHENTICATION)
+
     def _receive_large(self, frame: bytes) -> None:
-        check_size(frame, len(frame))
+        check_size(frame, len(frame), is_authenticated=self.caller.is_authenticated)
         if len(frame) > SMALL_FRAME_BYTES:
             self._service.large_frames.received(self, len(frame), is_complete=True)
 
@@ -275,17 +285,24 @@ class InboundConnection(asyncio.Protocol):
         """Begin the requests that wait, as far as the bounds allow, and read more when none waits."""
         waiting, queue = self._waiting, self._queue
         while waiting and not self._is_closed:
+            if self.caller.is_refused:
+                waiting.clear()
+                break
             if self._is_write_paused or len(queue) >= MAX_UNDER_WAY:
                 break
             frame = waiting[0]
             if queue and is_fetch(frame):
                 break
-            if is_append(frame) and self._service.requests.is_exhausted:
+            if self._takes_budget(frame) and self._service.requests.is_exhausted:
                 self._wait_for_budget()
                 break
             waiting.popleft()
             self._begin(frame)
         self._pause_or_resume_reading()
+
+    def _takes_budget(self, frame: bytes) -> bool:
+        """Return whether a frame counts against the budget of appends, of which unknown clients take nothing."""
+        return is_append(frame) and self.caller.is_authenticated
 
     def _wait_for_budget(self) -> None:
         if not self._waits_for_budget:
@@ -298,7 +315,8 @@ class InboundConnection(asyncio.Protocol):
 
     def _pause_or_resume_reading(self) -> None:
         """Read from the socket only while no request waits: TCP then holds back the other side."""
-        should_read = not self._waiting and self._service.large_frames.ask_to_read(self)
+        is_idle = not self._waiting and not self.caller.is_refused
+        should_read = is_idle and self._service.large_frames.ask_to_read(self)
         if self._transport is None or self._is_closed or should_read == self._is_reading:
             return
         self._is_reading = should_read
@@ -310,7 +328,7 @@ class InboundConnection(asyncio.Protocol):
     def _begin(self, frame: bytes) -> None:
         slot = Slot(self, 0)
         self._queue.append(slot)
-        if is_append(frame):
+        if self._takes_budget(frame):
             slot.size_bytes = len(frame)
             self._service.requests.take(slot.size_bytes)
         if len(frame) > SMALL_FRAME_BYTES:
@@ -319,6 +337,8 @@ class InboundConnection(asyncio.Protocol):
             self._handle(decode_request(frame), slot)
         except DecodeError as error:
             self.drop(f"{error}")
+        except AuthenticationError as error:
+            self._end_handshake(error)
         except Exception as error:
             # If it were raised, the other connections that wait for the budget would not be resumed.
             self.fail(error)
@@ -333,6 +353,8 @@ class InboundConnection(asyncio.Protocol):
 
     def _respond_unsupported(self, slot: Slot, request: UnsupportedRequest) -> None:
         if request.api_key == API_VERSIONS.key:
+            if self.caller.sasl is not None and not self.caller.is_authenticated:
+                self.caller.sasl.count_request()
             slot.pieces = response_pieces(self._service.unsupported(), 0, correlation_id=request.correlation_id)
             self._fill(slot)
         else:
@@ -361,8 +383,11 @@ class InboundConnection(asyncio.Protocol):
         if self._transport is None or self._is_closed:
             return
         self.last_progress_s = self._loop.time()
-        if unsent:
+        if unsent and self._channel is None:
             self._transport.writelines(unsent)
+        elif unsent and self._channel is not None:
+            self._channel.send_pieces(unsent)
+            self._transport.write(self._channel.data_to_send())
         if self._is_write_paused:
             self._queue.note_unread_since(self.last_progress_s)
         else:

@@ -10,12 +10,23 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import assert_never
 
 from raft.codec import Message
-from raft.errors import CONNECT_ERRORS, ProtocolError
+from raft.errors import CONNECT_ERRORS, AuthenticationError, ConfigError, ProtocolError
+from raft.security.client_protection import ClientProtection
 from raft.types import Endpoint
-from raft.wire.connection import Connection, ConnectionState, InvalidDataReceived, ResponseReceived, VersionsNegotiated
+from raft.wire.connection import (
+    Authenticated,
+    AuthenticationFailed,
+    Connection,
+    ConnectionState,
+    InvalidDataReceived,
+    ResponseReceived,
+    VersionsNegotiated,
+)
 from raft.wire.headers import RELAY_CLIENT_ID
+from raft.wire.protection import Protection
 
 _logger = logging.getLogger(__name__)
 
@@ -24,7 +35,7 @@ _MAX_FRAME_BYTES = 1 << 20
 _MAX_WAITING = 1000
 _READ_BYTES = 1 << 16
 
-_FAILURES = (*CONNECT_ERRORS, ProtocolError)
+_FAILURES = (*CONNECT_ERRORS, ProtocolError, AuthenticationError, ConfigError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +47,14 @@ class _Waiter:
 
 
 class LeaderRelay:
-    """Sends requests to the leader, one at a time; see `Relay`."""
+    """Sends requests to the leader, one at a time; see `Relay`.
 
-    def __init__(self) -> None:
+    Args:
+        protection: of the connections.
+    """
+
+    def __init__(self, protection: ClientProtection) -> None:
+        self._protection = protection
         self._waiting: dict[tuple[Endpoint, Message, int], list[_Waiter]] = {}
         self._waiter_count = 0
         self._task: asyncio.Task[None] | None = None
@@ -77,8 +93,9 @@ class LeaderRelay:
                         if connection is None or connection.leader != leader:
                             _close(connection)
                             connection = None
+                            protection = self._protection.of_connection(leader.host)
                             streams = await asyncio.open_connection(leader.host, leader.port)
-                            connection = _LeaderConnection(leader, *streams)
+                            connection = _LeaderConnection(leader, *streams, protection)
                         response = await connection.send(request, version)
                 except _FAILURES as error:
                     _logger.debug("no response to a request that was forwarded to the leader at %s: %r", leader, error)
@@ -99,20 +116,25 @@ class LeaderRelay:
 class _LeaderConnection:
     """A connection to the leader, with one request in flight at a time."""
 
-    def __init__(self, leader: Endpoint, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, leader: Endpoint, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, protection: Protection
+    ) -> None:
         self.leader = leader
         self.writer = writer
         self._reader = reader
-        self._connection = Connection[None](client_id=RELAY_CLIENT_ID, max_frame_bytes=_MAX_FRAME_BYTES)
+        self._connection = Connection[None](
+            client_id=RELAY_CLIENT_ID, max_frame_bytes=_MAX_FRAME_BYTES, protection=protection
+        )
 
     async def send(self, request: Message, version: int) -> Message:
         """Send a request in the version that the client chose, and wait for its response.
 
         Raises:
             OSError: the connection is lost.
+            AuthenticationError: the nodes do not accept each other.
             ProtocolError: the leader does not support the version, or its response cannot be decoded.
         """
-        if self._connection.state is ConnectionState.NEGOTIATING:
+        if self._connection.state is not ConnectionState.READY:
             await self._next_event()
         self._connection.send_request(request, tag=None, version=version)
         event = await self._next_event()
@@ -126,9 +148,15 @@ class _LeaderConnection:
             if not data:
                 raise ConnectionError("the leader closed the connection")
             for event in self._connection.receive_data(data):
-                if isinstance(event, InvalidDataReceived):
-                    raise event.error
-                return event
+                match event:
+                    case InvalidDataReceived() | AuthenticationFailed():
+                        raise event.error
+                    case VersionsNegotiated() | ResponseReceived():
+                        return event
+                    case Authenticated():
+                        raise AssertionError("this connection never authenticates again")
+                    case _:
+                        assert_never(event)
 
 
 def _close(connection: _LeaderConnection | None) -> None:

@@ -6,10 +6,11 @@ import asyncio
 import logging
 import random
 import secrets
+from collections import Counter
 from functools import partial
 from types import TracebackType
 
-from raft.config import ClientListener, NodeConfig
+from raft.config import NodeConfig
 from raft.core import CoreConfig, RaftCore
 from raft.core.config import HIGH_WATERMARK_LINGER_MS
 from raft.core.events import Event, ShutdownRequested
@@ -19,20 +20,23 @@ from raft.metrics.figures import Budget, Monitored, NodeFigures
 from raft.node.admission_thread import AdmissionThread
 from raft.node.connections import Connections
 from raft.node.disk_threads import DiskThreads
-from raft.node.drop_cause import DropCause
-from raft.node.inbound import InboundConnection, Service
+from raft.node.inbound import InboundConnection
 from raft.node.large_frames import LargeFrames
 from raft.node.leader_relay import LeaderRelay
 from raft.node.listener import Listener
 from raft.node.loop_scheduler import LoopScheduler
 from raft.node.monitoring_of import monitoring_of
+from raft.node.node_security import NodeSecurity
 from raft.node.peer_network import PeerNetwork
 from raft.node.request_budget import RequestBudget
+from raft.node.service import Service
 from raft.node.snapshot_process import SnapshotProcess
+from raft.node.turns import Turns
 from raft.node.voter_addresses import VoterAddresses
 from raft.records.load_scanner import load_scanner
 from raft.runtime.admissions import Admissions
 from raft.runtime.caller import Caller
+from raft.runtime.drop_cause import DropCause
 from raft.runtime.engine import Engine
 from raft.runtime.fault_log import FaultLog
 from raft.runtime.meter import NO_METER
@@ -45,6 +49,8 @@ from raft.runtime.response_budget import ResponseBudget
 from raft.runtime.scrubber import Scrubber
 from raft.runtime.snapshot_keeper import Retention, SnapshotKeeper
 from raft.runtime.space_keeper import SpaceKeeper
+from raft.security.client_protection import ClientProtection
+from raft.security.outcomes import Outcome
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.directory_opening import ReplicaIdentity
 from raft.storage.disk import DiskFiles
@@ -83,7 +89,10 @@ class Node:
         self._scheduler = LoopScheduler()
         self._disk_threads = DiskThreads(self._scheduler)
         self._listeners: list[Listener] = []
-        self._relay = LeaderRelay()
+        self._protection = ClientProtection(config.security_to_voters, report=_logger.warning)
+        self._relay = LeaderRelay(self._protection)
+        # Each count is served from the start, so that a monitor sees the first failure as an increase.
+        self._authentications = Counter({(name, outcome): 0 for name in config.security for outcome in Outcome})
         self._monitoring = monitoring_of(config, self._scheduler)
         self._voter_addresses = VoterAddresses(config.voters) if config.verify_voter_addresses else None
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -113,10 +122,18 @@ class Node:
             raise
         try:
             if self._monitoring is not None:
-                self._monitoring.start(Monitored(core=self.core, disk=self._context.disk, figures=self._figures))
+                self._monitoring.start(
+                    Monitored(
+                        core=self.core,
+                        disk=self._context.disk,
+                        figures=self._figures,
+                        tls=self._security.metrics_context,
+                    )
+                )
                 await loop.run_in_executor(None, self._monitoring.listen)
             await self._listen()
             self._engine.start()
+            self._security.start()
             self._space_keeper.start()
             self._snapshot_keeper.start()
             self._scrubber.start()
@@ -157,6 +174,7 @@ class Node:
 
     async def stop(self) -> None:
         """Close sockets, disk and directory, in any state of the node."""
+        self._security.stop()
         self._space_keeper.stop()
         self._snapshot_keeper.stop()
         self._scrubber.stop()
@@ -179,6 +197,7 @@ class Node:
     def _assemble(self, producers: ProducerState) -> None:
         """Make the parts of the node. None of them uses a socket or a thread yet."""
         config = self.config
+        self._security = NodeSecurity(config, self._count, self._scheduler.now_ms)
         ours = TopicPartition(topic_name=config.topic_name, topic_id=config.topic_id)
         core = self._make_core(producers)
         self._network = PeerNetwork(
@@ -188,6 +207,8 @@ class Node:
             # Controllers refuse other topics. A TestRaftServer has one, but announces the feature of controllers.
             refuses_controllers=config.node_id in config.voters and config.topic_name == METADATA_TOPIC,
             submit=self._submit,
+            protection=self._protection,
+            faults=FaultLog(_logger, self._scheduler.now_ms),
         )
         meter = NO_METER if self._monitoring is None else self._monitoring.meter
         disk = ReplicaDisk(self._directory, self._disk_threads, meter=meter)
@@ -226,6 +247,8 @@ class Node:
             responses=ResponseBudget(config.queued_max_request_bytes),
             relay=self._relay,
             refusals=FaultLog(_logger, self._scheduler.now_ms),
+            rules=self._security.rules,
+            authentications=self._authentications,
             voter_addresses=self._voter_addresses,
             draw=secrets.randbelow,
         )
@@ -253,20 +276,17 @@ class Node:
             handle=begin if self._monitoring is None else self._monitoring.measured(begin),
             unsupported=unsupported_api_versions,
             registry=self._connections,
+            turns=Turns.of_event_loop(),
         )
         if self._voter_addresses is not None:
             await self._voter_addresses.open()
-        for listener in (*config.client_listeners, None):
-            await self._open_listener(service, listener)
+        for endpoint in (*(each.listener for each in config.client_listeners), config.listener):
+            await self._open_listener(service, endpoint)
         self._connections.start()
 
-    async def _open_listener(self, service: Service, for_clients: ClientListener | None) -> None:
-        endpoint = self.config.listener if for_clients is None else for_clients.listener
-
-        def make_caller(address: str) -> Caller:
-            return Caller(endpoint, for_clients, address)
-
-        listener = Listener(endpoint, lambda: InboundConnection(service, make_caller))
+    async def _open_listener(self, service: Service, endpoint: Endpoint) -> None:
+        gate = self._security.gate(endpoint.name)
+        listener = Listener(endpoint, lambda: InboundConnection(service, gate))
         self._listeners.append(listener)
         await listener.open()
 
@@ -332,7 +352,13 @@ class Node:
             large_frames=Budget.of(self._large_frames),
             free_bytes=self._space_keeper.free_bytes,
             scrub=self._scrubber.progress,
+            authentications=self._authentications,
+            unauthorized=self._context.unauthorized,
+            certificates=self._security.expirations(),
         )
+
+    def _count(self, caller: Caller, outcome: Outcome) -> None:
+        self._authentications[caller.listener.name, outcome] += 1
 
     def _submit(self, event: Event) -> None:
         self._engine.submit(event)

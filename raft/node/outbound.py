@@ -12,9 +12,12 @@ from typing import assert_never, cast
 
 from raft.core.events import Failure
 from raft.core.messages import OutgoingRequest, Response
-from raft.errors import CONNECT_ERRORS, DecodeError, LocalProtocolError
+from raft.errors import CONNECT_ERRORS, AuthenticationError, DecodeError, LocalProtocolError
+from raft.runtime.fault_log import FaultLog
 from raft.types import Endpoint
 from raft.wire.connection import (
+    Authenticated,
+    AuthenticationFailed,
     Connection,
     ConnectionState,
     Event,
@@ -25,8 +28,12 @@ from raft.wire.connection import (
 from raft.wire.mapping.partition import TopicPartition
 from raft.wire.mapping.replica_messages import api_of, request_to_wire, response_from_wire
 from raft.wire.messages.api_versions import ApiVersionsResponse
+from raft.wire.protection import NO_PROTECTION, Protection
 
 _logger = logging.getLogger(__name__)
+
+_USED_PART_OF_SESSION = 0.85
+"""After this part of its session a node proves its name again, as Kafka's nodes do."""
 
 _ERROR_NUMBER = re.compile(r"\[Errno (\d+)\]")
 _CONTROLLERS_FEATURE = "metadata.version"
@@ -54,6 +61,8 @@ class OutboundConnection(asyncio.Protocol):
         refuses_controllers: whether requests to a controller of an Apache Kafka cluster fail before they are sent.
         on_response: called with the number of a request and its response.
         failed: called with the number of a request that gets no response, and why. Each request has one of both calls.
+        protection: of the connection.
+        faults: logs why the nodes have not accepted each other.
     """
 
     def __init__(
@@ -65,9 +74,13 @@ class OutboundConnection(asyncio.Protocol):
         refuses_controllers: bool,
         on_response: Callable[[int, Response], None],
         failed: Callable[[int, Failure], None],
+        protection: Protection = NO_PROTECTION,
+        faults: FaultLog | None = None,
     ) -> None:
         self._ours = ours
-        self._connection = Connection[int](client_id=client_id, max_frame_bytes=max_frame_bytes)
+        self._connection = Connection[int](client_id=client_id, max_frame_bytes=max_frame_bytes, protection=protection)
+        self._faults = faults
+        self._authenticated_s = 0.0
         self._refuses_controllers = refuses_controllers
         self._on_response = on_response
         self._failed = failed
@@ -89,6 +102,7 @@ class OutboundConnection(asyncio.Protocol):
     def send(self, number: int, request: OutgoingRequest) -> None:
         """Send a request, as soon as the connection is ready for it."""
         self._unsent.append((number, request))
+        self._authenticate_again()
         if self._connection.state is ConnectionState.READY:
             self._send_waiting()
 
@@ -108,6 +122,7 @@ class OutboundConnection(asyncio.Protocol):
         if self.is_closed:
             tcp.abort()
             return
+        self._authenticated_s = asyncio.get_running_loop().time()
         self._write()
 
     def data_received(self, data: bytes) -> None:
@@ -120,6 +135,11 @@ class OutboundConnection(asyncio.Protocol):
             self._write()
         except DecodeError as error:
             _logger.warning("closed the connection to %s: %s", self._where, error)
+            self.close()
+        except AuthenticationError as error:
+            self._write()  # With TLS, the other node is told what was wrong.
+            if self._faults is not None:
+                self._faults.report("no connection to %s: %s", self._where, error)
             self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -139,7 +159,9 @@ class OutboundConnection(asyncio.Protocol):
                 self._on_response(event.tag, response)
             case VersionsNegotiated():
                 self._on_versions(event.response)
-            case InvalidDataReceived():
+            case Authenticated():
+                self._send_waiting()
+            case InvalidDataReceived() | AuthenticationFailed():
                 raise event.error
             case _:
                 assert_never(event)
@@ -151,6 +173,17 @@ class OutboundConnection(asyncio.Protocol):
             self.close()
         else:
             self._send_waiting()
+
+    def _authenticate_again(self) -> None:
+        """Prove the name of this node again if the session ends soon (KIP-368)."""
+        lifetime_ms = self._connection.session_lifetime_ms
+        if lifetime_ms is None or self._connection.state is not ConnectionState.READY:
+            return
+        now_s = asyncio.get_running_loop().time()
+        if (now_s - self._authenticated_s) * 1000 >= lifetime_ms * _USED_PART_OF_SESSION:
+            self._authenticated_s = now_s
+            self._connection.reauthenticate()
+            self._write()
 
     def _send_waiting(self) -> None:
         # If invalid data follows the versions, the connection has failed here; the requests fail with its last event.

@@ -14,7 +14,10 @@ from dataclasses import dataclass
 from raft.core.effects import SendRequest
 from raft.core.events import Event, Failure, RequestFailed, ResponseReceived
 from raft.core.messages import is_for_records
+from raft.errors import ConfigError
 from raft.node.outbound import OutboundConnection
+from raft.runtime.fault_log import FaultLog
+from raft.security.client_protection import ClientProtection
 from raft.types import Endpoint, NodeId
 from raft.wire.mapping.partition import TopicPartition
 
@@ -39,6 +42,8 @@ class PeerNetwork:
         max_frame_bytes: the largest response that is accepted, in bytes.
         refuses_controllers: see `OutboundConnection`.
         submit: takes an event for each response and for each request that failed.
+        protection: of the connections.
+        faults: logs why nodes do not accept each other.
     """
 
     def __init__(
@@ -49,12 +54,16 @@ class PeerNetwork:
         max_frame_bytes: int,
         refuses_controllers: bool,
         submit: Callable[[Event], None],
+        protection: ClientProtection,
+        faults: FaultLog,
     ) -> None:
         self._client_id = f"raft-client-{node_id}"
         self._ours = ours
         self._max_frame_bytes = max_frame_bytes
         self._refuses_controllers = refuses_controllers
         self._submit = submit
+        self._protection = protection
+        self._faults = faults
         self._connections: dict[_Lane, OutboundConnection] = {}
         self._connecting: dict[OutboundConnection, asyncio.Task[None]] = {}
 
@@ -67,14 +76,13 @@ class PeerNetwork:
         lane = _Lane(request.node_id, request.endpoint, is_for_records(request.request))
         connection = self._connections.get(lane)
         if connection is None or connection.is_closed:
-            connection = OutboundConnection(
-                self._ours,
-                client_id=self._client_id,
-                max_frame_bytes=self._max_frame_bytes,
-                refuses_controllers=self._refuses_controllers,
-                on_response=lambda number, response: self._submit(ResponseReceived(number=number, response=response)),
-                failed=self._fail,
-            )
+            try:
+                connection = self._new_connection(request.endpoint)
+            except ConfigError as error:
+                # A certificate that is being replaced may be unreadable for a moment.
+                self._faults.report("no connection to %s: %s", request.endpoint, error)
+                self._fail(request.number, Failure.DISCONNECTED)
+                return
             self._connections[lane] = connection
             self._connect(connection, request.endpoint)
         connection.send(request.number, request.request)
@@ -89,6 +97,18 @@ class PeerNetwork:
         for connection in self._connections.values():
             self._drop(connection)
         self._connections.clear()
+
+    def _new_connection(self, endpoint: Endpoint) -> OutboundConnection:
+        return OutboundConnection(
+            self._ours,
+            client_id=self._client_id,
+            max_frame_bytes=self._max_frame_bytes,
+            refuses_controllers=self._refuses_controllers,
+            on_response=lambda number, response: self._submit(ResponseReceived(number=number, response=response)),
+            failed=self._fail,
+            protection=self._protection.of_connection(endpoint.host),
+            faults=self._faults,
+        )
 
     def _connect(self, connection: OutboundConnection, endpoint: Endpoint) -> None:
         task = asyncio.get_running_loop().create_task(connection.connect(endpoint))

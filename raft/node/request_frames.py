@@ -26,17 +26,23 @@ def is_fetch(frame: bytes) -> bool:
     return frame[:2] == _FETCH_KEY
 
 
-def check_size(begin: bytes, size_bytes: int) -> None:
-    """Check that a frame larger than `MAX_REQUEST_BYTES` is a Produce request.
+def check_size(begin: bytes, size_bytes: int, *, is_authenticated: bool) -> None:
+    """Check that a frame larger than `MAX_REQUEST_BYTES` is a Produce request of a client that is known.
 
     Args:
-        begin: the first bytes of the frame; nothing is checked while they do not contain the API key.
+        begin: the first bytes of the frame; the API is not checked while they do not contain its key.
         size_bytes: size of the frame.
+        is_authenticated: whether the client has proved its name, or need not.
 
     Raises:
-        DecodeError: it is a request of another API.
+        DecodeError: it is a request of another API, or of a client that is not known.
     """
     if len(begin) >= len(_PRODUCE_KEY) and not is_append(begin):
         raise DecodeError(
             f"received a request of {size_bytes} bytes that is not Produce; expected at most {MAX_REQUEST_BYTES} bytes"
+        )
+    if not is_authenticated:
+        raise DecodeError(
+            f"received a request of {size_bytes} bytes before authentication; expected at most {MAX_REQUEST_BYTES} "
+            "bytes"
         )

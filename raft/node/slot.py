@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from raft.codec import Message
-from raft.node.drop_cause import DropCause
+from raft.runtime.drop_cause import DropCause
 from raft.runtime.response_budget import Permit
 from raft.wire.headers import RequestHeader
 
@@ -22,6 +22,10 @@ class Connection(Protocol):
 
     def drop(self, reason: str | None = None, cause: DropCause = ...) -> None:
         """Close the connection at once."""
+        ...
+
+    def close(self, reason: str | None = None, cause: DropCause = ...) -> None:
+        """Close the connection after the responses that can be sent."""
         ...
 
     def fail(self, error: Exception) -> None:
@@ -69,10 +73,21 @@ class Slot:
         if self._connection is not None:
             self._forget = forget
 
-    def hang_up(self, reason: str) -> None:
+    def hang_up(self, reason: str, cause: DropCause) -> None:
         """See `Respond.hang_up`."""
         if self._connection is not None:
-            self._connection.drop(reason, DropCause.WRONG_ADDRESS)
+            self._connection.drop(reason, cause)
+
+    def end(self, response: Message | None, reason: str, cause: DropCause) -> None:
+        """See `Respond.end`."""
+        connection = self._connection
+        if connection is None:
+            return
+        if response is None:
+            connection.drop(reason, cause)
+        else:
+            self(response)
+            connection.close(reason, cause)
 
     def fail(self, error: Exception) -> None:
         """See `Respond.fail`."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 
 from raft.config import ClientListener
+from raft.security.sasl_session import SaslSession, SaslState
 from raft.types import Endpoint
 
 ANONYMOUS = "User:ANONYMOUS"
@@ -20,7 +21,8 @@ class Caller:
         listener: the listener that accepted the connection.
         for_clients: the settings of that listener if it serves clients only; None for the voters' listener.
         address: the IP address of the host; an IPv4 address is never in its IPv6 form.
-        principal: the authenticated user.
+        principal: its name, as far as it is proved.
+        sasl: how it proves its name; None on a listener without SASL.
         read_round: that of the last response to a replica's fetch on this connection (see `raft.core.read_index`).
     """
 
@@ -28,7 +30,18 @@ class Caller:
     for_clients: ClientListener | None
     address: str
     principal: str = ANONYMOUS
+    sasl: SaslSession | None = None
     read_round: int = 0
+
+    @property
+    def is_authenticated(self) -> bool:
+        """Whether it may send other requests than those of SASL."""
+        return self.sasl is None or self.sasl.state is SaslState.COMPLETE
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it has not proved its name: the connection ends after a delay."""
+        return self.sasl is not None and self.sasl.state is SaslState.FAILED
 
     def __str__(self) -> str:
         return self.address

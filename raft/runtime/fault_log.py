@@ -26,6 +26,7 @@ class FaultLog:
         self._level = level
         self._last_logged: dict[str, tuple[int, int]] = {}
         self._left_out = 0
+        self._full_until_ms = 0
 
     def report(self, message: str, *details: object, latest: str = "") -> None:
         """Log one fault.
@@ -51,11 +52,16 @@ class FaultLog:
         again = f" (suppressed {suppressed} repetitions)" if suppressed else ""
         self._logger.log(self._level, "%s%s%s", text, f"; {latest}" if latest else "", again)
 
-    def _has_room(self, now_ms: float) -> bool:
+    def _has_room(self, now_ms: int) -> bool:
         if len(self._last_logged) >= _MAX_REMEMBERED:
+            # Clients may cause thousands of faults in a second, and each search would cost more than its fault.
+            if now_ms < self._full_until_ms:
+                return False
             self._last_logged = {
                 text: (logged_ms, suppressed)
                 for text, (logged_ms, suppressed) in self._last_logged.items()
                 if now_ms - logged_ms < _QUIET_MS
             }
+            oldest_ms = min((logged_ms for logged_ms, _ in self._last_logged.values()), default=now_ms)
+            self._full_until_ms = oldest_ms + _QUIET_MS
         return len(self._last_logged) < _MAX_REMEMBERED

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from raft.codec import Message
+from raft.runtime.drop_cause import DropCause
 from raft.runtime.response_budget import Permit
 
 
@@ -29,8 +30,18 @@ class Respond(Protocol):
         """Mark the connection as that of a voter: a request in a voter's name was accepted on it."""
         ...
 
-    def hang_up(self, reason: str) -> None:
+    def hang_up(self, reason: str, cause: DropCause) -> None:
         """Close the connection instead of sending a response, and log the reason."""
+        ...
+
+    def end(self, response: Message | None, reason: str, cause: DropCause) -> None:
+        """Respond, then close the connection and log the reason.
+
+        Args:
+            response: the response to send; None to send none.
+            reason: in words.
+            cause: for the count of dropped connections.
+        """
         ...
 
     def fail(self, error: Exception) -> None:

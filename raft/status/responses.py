@@ -49,10 +49,10 @@ def ask_node(config: NodeConfig, *, timeout_ms: int) -> NodeResponses:
         config: of the node.
         timeout_ms: how long each response may take.
     """
-    host = _LOOPBACK if is_every_interface(config.listener.host) else config.listener.host
+    host = _host(config)
     responses = NodeResponses(endpoint=Endpoint(host, config.listener.port))
     try:
-        with _client(responses.endpoint, timeout_ms, client_id=RELAY_CLIENT_ID) as client:
+        with _client(config, responses.endpoint, timeout_ms, client_id=RELAY_CLIENT_ID) as client:
             responses.own = client.call(descriptions.describe_node, responses.endpoint)
             responses.features = client.call(descriptions.features, responses.endpoint)
     except RaftError as error:
@@ -62,7 +62,7 @@ def ask_node(config: NodeConfig, *, timeout_ms: int) -> NodeResponses:
         responses.quorum = responses.own
     else:
         try:
-            with _client(responses.endpoint, timeout_ms, client_id="kraft") as client:
+            with _client(config, responses.endpoint, timeout_ms, client_id="kraft") as client:
                 described = client.call(descriptions.describe_node, responses.endpoint)
             if isinstance(described, QuorumDescription):
                 responses.quorum = described
@@ -71,12 +71,20 @@ def ask_node(config: NodeConfig, *, timeout_ms: int) -> NodeResponses:
     return responses
 
 
-def _client(endpoint: Endpoint, timeout_ms: int, *, client_id: str) -> Client:
+def _host(config: NodeConfig) -> str:
+    if not is_every_interface(config.listener.host):
+        return config.listener.host
+    # A certificate has the name by which other nodes connect.
+    return config.advertised.host if config.security_to_voters.protocol.uses_tls else _LOOPBACK
+
+
+def _client(config: NodeConfig, endpoint: Endpoint, timeout_ms: int, *, client_id: str) -> Client:
     return Client(
         ClientSettings(
             bootstrap_servers=(endpoint,),
             api_timeout_ms=timeout_ms,
             request_timeout_ms=timeout_ms,
             client_id=client_id,
+            security=config.security_to_voters,
         )
     )

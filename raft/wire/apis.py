@@ -30,6 +30,12 @@ from raft.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsRespo
 from raft.wire.messages.metadata import MetadataRequest, MetadataResponse
 from raft.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
 from raft.wire.messages.produce import ProduceRequest, ProduceResponse
+from raft.wire.messages.sasl import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
 from raft.wire.messages.transactions import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
@@ -99,6 +105,8 @@ PRODUCE = Api(
 FETCH = Api(name="Fetch", request=FetchRequest, response=FetchResponse)
 LIST_OFFSETS = Api(name="ListOffsets", request=ListOffsetsRequest, response=ListOffsetsResponse)
 METADATA = Api(name="Metadata", request=MetadataRequest, response=MetadataResponse)
+SASL_HANDSHAKE = Api(name="SaslHandshake", request=SaslHandshakeRequest, response=SaslHandshakeResponse)
+SASL_AUTHENTICATE = Api(name="SaslAuthenticate", request=SaslAuthenticateRequest, response=SaslAuthenticateResponse)
 API_VERSIONS = Api(name="ApiVersions", request=ApiVersionsRequest, response=ApiVersionsResponse)
 FIND_COORDINATOR = Api(name="FindCoordinator", request=FindCoordinatorRequest, response=FindCoordinatorResponse)
 JOIN_GROUP = Api(name="JoinGroup", request=JoinGroupRequest, response=JoinGroupResponse)
@@ -129,7 +137,9 @@ _ALL: tuple[Api[Any, Any], ...] = (
     FETCH,
     LIST_OFFSETS,
     METADATA,
+    SASL_HANDSHAKE,
     API_VERSIONS,
+    SASL_AUTHENTICATE,
     FIND_COORDINATOR,
     JOIN_GROUP,
     INIT_PRODUCER_ID,

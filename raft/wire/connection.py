@@ -1,10 +1,13 @@
 """The client side of a connection in the Kafka protocol, without a socket: bytes in, events out, requests to bytes.
 
-    NEGOTIATING     ApiVersions is in flight; other requests cannot be sent yet
+    NEGOTIATING     ApiVersions is in flight; other requests cannot be sent yet. With TLS, the handshake comes first
+         |
+    AUTHENTICATING  only with SASL: the client proves its name
          |          VersionsNegotiated
-       READY        any number of requests may be in flight; the node responds in their order
-         |          InvalidDataReceived, also possible while negotiating: data that cannot be decoded, or any data
-         |          while no request is in flight
+       READY        any number of requests may be in flight; the node responds in their order. With SASL,
+         |          `reauthenticate` leads to AUTHENTICATING again, and Authenticated back
+         |          InvalidDataReceived, possible in each state: data that cannot be decoded, or any data while no
+         |          request is in flight. Or AuthenticationFailed
       FAILED        final: the stream has no valid frames any more, so the caller closes the socket
 
 The caller moves the bytes:
@@ -18,12 +21,13 @@ The caller moves the bytes:
                     connection.send_request(MetadataRequest(topics=None), tag="which topics")
                 case ResponseReceived():
                     print(event.tag, event.message)
-                case InvalidDataReceived():
+                case InvalidDataReceived() | AuthenticationFailed():
                     raise event.error
         socket.sendall(connection.data_to_send())
 
 Rules: COMPAT-1 (the highest version that both sides support), COMPAT-2 (a request that this version cannot express is
-not sent), COMPAT-4 (ApiVersions is sent again in an older version). Source: KIP-35, KIP-511; Kafka NetworkClient.
+not sent), COMPAT-4 (ApiVersions is sent again in an older version). Source: KIP-35, KIP-511, KIP-152 (SASL), KIP-368
+(authentication again); Kafka NetworkClient and SaslClientAuthenticator.
 """
 
 from __future__ import annotations
@@ -36,16 +40,28 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from raft import __version__
 from raft.codec import Message
-from raft.errors import DecodeError, ErrorCode, LocalProtocolError, error_name
-from raft.wire.apis import API_VERSIONS, APIS, Api, api_of
+from raft.errors import AuthenticationError, DecodeError, ErrorCode, LocalProtocolError, error_name
+from raft.wire.apis import API_VERSIONS, APIS, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api, api_of
+from raft.wire.features import FEATURE_NAME
 from raft.wire.frames import FrameReader, decode_response, encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from raft.wire.messages.sasl import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
+from raft.wire.protection import NO_PROTECTION, Authenticator, Protection
+from raft.wire.sasl_exchange import NO_SASL, SaslExchange
 
 Tag = TypeVar("Tag")
 
 _SOFTWARE_NAME = "kraft-spark"
 _CORRELATION_IDS = 1 << 31
 """How many correlation ids there are: an int32 holds them, and after the last one they begin at 0 again."""
+
+_LOWEST_SASL_VERSION = {SASL_HANDSHAKE.key: 1, SASL_AUTHENTICATE.key: 0}
+"""After version 0 of SaslHandshake the messages of SASL would be sent without SaslAuthenticate."""
 
 _ERROR_CODE = slice(4, 6)
 """The position of the error code in an ApiVersions response of any version: after the correlation id."""
@@ -55,6 +71,7 @@ class ConnectionState(Enum):
     """What a connection can do now. See the diagram of the module."""
 
     NEGOTIATING = "negotiating"
+    AUTHENTICATING = "authenticating"
     READY = "ready"
     FAILED = "failed"
 
@@ -83,13 +100,27 @@ class ResponseReceived(Generic[Tag]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Authenticated:
+    """The client has proved its name again. Requests can be sent again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InvalidDataReceived:
     """The node has sent invalid data instead of the response to the oldest request in flight. No event follows."""
 
     error: DecodeError
 
 
-Event: TypeAlias = VersionsNegotiated | ResponseReceived[Tag] | InvalidDataReceived
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthenticationFailed:
+    """One side has not proved its name to the other one. No event follows."""
+
+    error: AuthenticationError
+
+
+Event: TypeAlias = (
+    VersionsNegotiated | ResponseReceived[Tag] | Authenticated | InvalidDataReceived | AuthenticationFailed
+)
 
 
 class Connection(Generic[Tag]):
@@ -98,14 +129,23 @@ class Connection(Generic[Tag]):
     Args:
         client_id: names this client in the logs of the node.
         max_frame_bytes: the largest response that is accepted, without the four bytes of its size.
+        protection: its TLS and SASL.
+
+    Attributes:
+        session_lifetime_ms: how long after the last authentication the node accepts requests; None for no limit.
     """
 
-    def __init__(self, *, client_id: str, max_frame_bytes: int) -> None:
+    def __init__(self, *, client_id: str, max_frame_bytes: int, protection: Protection = NO_PROTECTION) -> None:
+        self.session_lifetime_ms: int | None = None
+        self._channel = protection.channel
+        self._new_authenticator = protection.authenticator
+        self._sasl: SaslExchange | None = None
+        self._versions: ApiVersionsResponse | None = None
         self._client_id = client_id
         self._frames = FrameReader(max_frame_bytes)
         self._state = ConnectionState.NEGOTIATING
         self._common_versions: dict[int, tuple[int, int]] = {}
-        self._in_flight: deque[tuple[int, Api[Any, Any], int, Tag]] = deque()
+        self._in_flight: deque[tuple[int, Api[Any, Any], int, Any]] = deque()
         self._next_correlation_id = 0
         self._outgoing: list[bytes] = []
         self._api_versions_version = API_VERSIONS.versions.highest
@@ -134,14 +174,17 @@ class Connection(Generic[Tag]):
             version: the version to send it in; None for the highest that both sides support.
 
         Raises:
-            LocalProtocolError: the connection is not READY; the version, or every version, is not supported by both
-                sides; or the version cannot express the request (COMPAT-2). The connection is unchanged.
+            LocalProtocolError: the connection is not READY; the request is one of SASL; the version, or every version,
+                is not supported by both sides; or the version cannot express the request (COMPAT-2). The connection is
+                unchanged.
         """
         if self._state is not ConnectionState.READY:
             raise LocalProtocolError(f"cannot send {type(request).__name__}: the connection is {self._state.value}")
         api = api_of(request)
         if not isinstance(request, api.request):
             raise LocalProtocolError(f"{type(request).__name__} is not a request")
+        if api.key in _LOWEST_SASL_VERSION:
+            raise LocalProtocolError(f"cannot send {api.name}: only the connection itself authenticates")
         common = self._common_versions.get(api.key)
         if common is None:
             raise LocalProtocolError(f"the node does not serve {api.name} in any version known here")
@@ -154,8 +197,28 @@ class Connection(Generic[Tag]):
             )
         self._in_flight.append((self._send(request, version), api, version, tag))
 
+    def reauthenticate(self) -> None:
+        """Prove the name of the client again, before the node ends the session (KIP-368). No request can be sent then.
+
+        The responses to requests in flight come before the event `Authenticated`.
+
+        Raises:
+            LocalProtocolError: the connection is not READY, or has no SASL.
+        """
+        if self._state is not ConnectionState.READY or self._new_authenticator is None:
+            raise LocalProtocolError(f"cannot authenticate again: the connection is {self._state.value}")
+        self._begin_authentication(self._new_authenticator())
+
     def data_to_send(self) -> bytes:
         """Return the bytes to send next, each only once; empty if there are none."""
+        channel = self._channel
+        if channel is None:
+            return self._take_outgoing()
+        if channel.is_open:
+            channel.send(self._take_outgoing())
+        return channel.data_to_send()
+
+    def _take_outgoing(self) -> bytes:
         data = b"".join(self._outgoing)
         self._outgoing.clear()
         return data
@@ -174,6 +237,8 @@ class Connection(Generic[Tag]):
             raise LocalProtocolError("cannot receive data: the connection has failed")
         events: list[Event[Tag]] = []
         try:
+            if self._channel is not None:
+                data = self._channel.receive(data)
             for frame in self._frames.receive(data):
                 event = self._on_frame(frame)
                 if event is not None:
@@ -181,11 +246,17 @@ class Connection(Generic[Tag]):
             if self._frames.has_partial_frame:
                 self._check_in_flight()
         except DecodeError as error:
-            self._state = ConnectionState.FAILED
-            self._in_flight.clear()
-            self._outgoing.clear()
+            self._fail()
             events.append(InvalidDataReceived(error=error))
+        except AuthenticationError as error:
+            self._fail()
+            events.append(AuthenticationFailed(error=error))
         return events
+
+    def _fail(self) -> None:
+        self._state = ConnectionState.FAILED
+        self._in_flight.clear()
+        self._outgoing.clear()
 
     def _on_frame(self, frame: bytes) -> Event[Tag] | None:
         if self._state is ConnectionState.NEGOTIATING:
@@ -193,7 +264,11 @@ class Connection(Generic[Tag]):
         self._check_in_flight()
         correlation_id, api, version, tag = self._in_flight.popleft()
         message = _decode(frame, api, version, correlation_id)
-        return ResponseReceived(tag=tag, api=api, version=version, message=message)
+        match message:
+            case SaslHandshakeResponse() | SaslAuthenticateResponse():
+                return self._on_sasl(message)
+            case _:
+                return ResponseReceived(tag=tag, api=api, version=version, message=message)
 
     def _check_in_flight(self) -> None:
         """Check that received data belongs to the response to a request.
@@ -201,10 +276,10 @@ class Connection(Generic[Tag]):
         Raises:
             DecodeError: no request is in flight. A node could send any amount of such data, which would stay in memory.
         """
-        if self._state is ConnectionState.READY and not self._in_flight:
+        if self._state is not ConnectionState.NEGOTIATING and not self._in_flight:
             raise DecodeError("received a response, but no request is in flight")
 
-    def _on_versions(self, frame: bytes) -> VersionsNegotiated | None:
+    def _on_versions(self, frame: bytes) -> Event[Tag] | None:
         """Read the response to ApiVersions; None if the request is sent again in an older version (COMPAT-4)."""
         is_too_new = frame[_ERROR_CODE] == ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
         version = 0 if is_too_new else self._api_versions_version
@@ -217,8 +292,43 @@ class Connection(Generic[Tag]):
         if response.error_code:
             raise DecodeError(f"received error {error_name(response.error_code)} in response to ApiVersions")
         self._common_versions = dict(_common_versions(response))
+        self._versions = response
+        if self._new_authenticator is not None:
+            self._begin_authentication(self._new_authenticator())
+            return None
+        if _asks_for_sasl(response):
+            raise AuthenticationError(
+                "the node asks for SASL: expected security.protocol=SASL_PLAINTEXT or SASL_SSL, and the name and "
+                "password of a user; a quorum of `kraft dev` or QuorumService has them in its client.properties"
+            )
+        return self._become_ready()
+
+    def _become_ready(self) -> VersionsNegotiated | Authenticated:
         self._state = ConnectionState.READY
-        return VersionsNegotiated(response=response)
+        versions, self._versions = self._versions, None
+        return Authenticated() if versions is None else VersionsNegotiated(response=versions)
+
+    def _begin_authentication(self, authenticator: Authenticator) -> None:
+        self._state = ConnectionState.AUTHENTICATING
+        self._sasl = SaslExchange(authenticator)
+        self._send_sasl(self._sasl.first_request)
+
+    def _on_sasl(self, response: SaslHandshakeResponse | SaslAuthenticateResponse) -> Event[Tag] | None:
+        sasl = self._sasl
+        assert sasl is not None, "an authentication is under way"
+        request = sasl.next_request(response)
+        if request is not None:
+            self._send_sasl(request)
+            return None
+        self.session_lifetime_ms, self._sasl = sasl.session_lifetime_ms, None
+        return self._become_ready()
+
+    def _send_sasl(self, request: SaslHandshakeRequest | SaslAuthenticateRequest) -> None:
+        api = api_of(request)
+        version = self.version_for(api)
+        if version is None or version < _LOWEST_SASL_VERSION[api.key]:
+            raise AuthenticationError(NO_SASL)
+        self._in_flight.append((self._send(request, version), api, version, None))
 
     def _send_api_versions(self) -> int:
         request = ApiVersionsRequest(client_software_name=_SOFTWARE_NAME, client_software_version=__version__)
@@ -240,6 +350,12 @@ def _older_version(refusal: ApiVersionsResponse, *, refused: int) -> int:
         if served.api_key == API_VERSIONS.key and 0 <= served.max_version < refused:
             return served.max_version
     return 0
+
+
+def _asks_for_sasl(response: ApiVersionsResponse) -> bool:
+    """Return whether a node of this project asks for SASL. Apache Kafka's names its APIs on every listener."""
+    is_ours = any(feature.name == FEATURE_NAME for feature in response.supported_features)
+    return is_ours and any(served.api_key == SASL_HANDSHAKE.key for served in response.api_keys)
 
 
 def _common_versions(response: ApiVersionsResponse) -> Iterator[tuple[int, tuple[int, int]]]:

@@ -23,6 +23,7 @@ from raft.wire.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
+from raft.wire.messages.describe_quorum import DescribeQuorumRequest
 from raft.wire.messages.fetch import FetchRequest, FetchRequestPartition, FetchRequestTopic, FetchResponse
 from raft.wire.messages.list_offsets import (
     EARLIEST_TIMESTAMP,
@@ -31,7 +32,19 @@ from raft.wire.messages.list_offsets import (
     ListOffsetsResponsePartition,
     ListOffsetsResponseTopic,
 )
-from tests.client.kafka import BROKER, EPOCH, FOLLOWER, LEADER, Controller, a_batch, a_cluster, a_quorum, a_table
+from raft.wire.messages.nodes import Listener
+from tests.client.kafka import (
+    BROKER,
+    EPOCH,
+    FOLLOWER,
+    LEADER,
+    Controller,
+    a_batch,
+    a_cluster,
+    a_follower,
+    a_quorum,
+    a_table,
+)
 from tests.client.table import CLUSTER_ID, PLACES, TOPIC, Response, Table, metadata, node, session
 from tests.records.samples import with_field
 
@@ -53,6 +66,23 @@ def test_leader_is_found_through_any_server(server: int) -> None:
 
     assert (fetched.records, fetched.last_stable_offset, fetched.log_start_offset) == (LOG[1], 6, 0)
     assert (asking.cluster_id, asking.epoch) == (CLUSTER_ID, EPOCH)
+
+
+@pytest.mark.parametrize("server", [LEADER, FOLLOWER])
+def test_leader_is_asked_by_the_listener_through_which_it_was_found(server: int) -> None:
+    controller = Controller(LOG)
+    others = (Listener(name="OTHER", host="other.example.org", port=1),)
+    described = replace(a_quorum(), nodes=tuple(replace(each, listeners=others) for each in a_quorum().nodes))
+
+    def leader(request: Message) -> Response:
+        return described if isinstance(request, DescribeQuorumRequest) else controller(request)
+
+    table = Table({PLACES[LEADER]: leader, PLACES[FOLLOWER]: a_follower})
+
+    found = table.run(calls.find_offset(session(server), table.deadline(300), LATEST_TIMESTAMP))
+
+    assert found is not None
+    assert found.offset == 6
 
 
 def test_records_above_the_high_watermark_are_not_returned() -> None:

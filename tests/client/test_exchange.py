@@ -33,7 +33,7 @@ def sent(exchange: Exchange) -> str | None:
 def begun(*, versions: bool = True) -> Exchange:
     """An exchange with a request in flight, whether the versions are known or not."""
     exchange = Exchange("me")
-    exchange.begin(REQUEST, deadline_ms=7)
+    exchange.begin(REQUEST, now_ms=0, deadline_ms=7)
     exchange.data_to_send()
     if versions:
         exchange.receive_data(VERSIONS)
@@ -43,7 +43,7 @@ def begun(*, versions: bool = True) -> Exchange:
 
 def test_exchange_sends_the_request_when_the_versions_are_known() -> None:
     exchange = Exchange("me")
-    exchange.begin(REQUEST, deadline_ms=7)
+    exchange.begin(REQUEST, now_ms=0, deadline_ms=7)
 
     assert (sent(exchange), sent(exchange)) == ("ApiVersionsRequest", None)
     exchange.receive_data(VERSIONS)
@@ -58,7 +58,7 @@ def test_exchange_does_not_keep_a_request_that_it_has_sent() -> None:
     references = sys.getrefcount(request)
     exchange = Exchange("me")
 
-    exchange.begin(request, deadline_ms=7)
+    exchange.begin(request, now_ms=0, deadline_ms=7)
     exchange.receive_data(VERSIONS)
     exchange.data_to_send()
 
@@ -69,7 +69,7 @@ def test_exchange_sends_the_next_request_at_once() -> None:
     exchange = begun()
     exchange.receive_data(RESPONSE)
 
-    exchange.begin(REQUEST, deadline_ms=8)
+    exchange.begin(REQUEST, now_ms=0, deadline_ms=8)
 
     assert sent(exchange) == "MetadataRequest"
     assert (exchange.response, exchange.is_in_flight, exchange.deadline_ms) == (None, True, 8)
@@ -79,11 +79,11 @@ def test_exchange_sends_the_next_request_at_once() -> None:
 def test_exchange_responds_to_api_versions_with_what_the_node_said_first(is_first: bool) -> None:
     exchange = Exchange("me") if is_first else begun()
     if is_first:
-        exchange.begin(ApiVersionsRequest(), deadline_ms=7)
+        exchange.begin(ApiVersionsRequest(), now_ms=0, deadline_ms=7)
         exchange.receive_data(VERSIONS)
     else:
         exchange.receive_data(RESPONSE)
-        exchange.begin(ApiVersionsRequest(), deadline_ms=7)
+        exchange.begin(ApiVersionsRequest(), now_ms=0, deadline_ms=7)
 
     assert (exchange.response, exchange.is_in_flight) == (serving_all(), False)
     assert sent(exchange) == ("ApiVersionsRequest" if is_first else None)
@@ -134,7 +134,7 @@ def test_exchange_keeps_its_first_error() -> None:
 
     exchange.fail(ConnectionError("later"))
     exchange.receive_data(RESPONSE)
-    exchange.begin(REQUEST, deadline_ms=9)
+    exchange.begin(REQUEST, now_ms=0, deadline_ms=9)
 
     assert exchange.error is first
     assert (exchange.response, exchange.is_in_flight, sent(exchange)) == (None, False, None)
@@ -142,4 +142,4 @@ def test_exchange_keeps_its_first_error() -> None:
 
 def test_exchange_has_one_request_in_flight() -> None:
     with pytest.raises(AssertionError, match="one request in flight at a time"):
-        begun().begin(REQUEST, deadline_ms=7)
+        begun().begin(REQUEST, now_ms=0, deadline_ms=7)

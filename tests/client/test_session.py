@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from raft.client.discovery import Leader, Topic
+from raft.client.failures import NEEDED_RULE
 from raft.client.session import Deadline, ResponseStatus, Session
 from raft.client.steps import Operation
 from raft.codec import Message
@@ -322,10 +323,10 @@ def test_quorum_that_becomes_another_one_is_refused() -> None:
 @pytest.mark.parametrize(
     ("topics", "wanted", "message"),
     [
-        ((), None, "expected one topic, as a KRaft quorum has; topics: none"),
+        ((), None, f"the nodes show this client no topic: {NEEDED_RULE}"),
         (("b", "a"), None, "expected one topic, as a KRaft quorum has; topics: a, b"),
         (("b", "a"), "c", "the quorum does not host topic c; its topics: a, b"),
-        ((), "c", "the quorum does not host topic c; its topics: none"),
+        ((), "c", f"the nodes show this client no topic: {NEEDED_RULE}"),
     ],
 )
 def test_quorum_without_the_one_topic_is_refused(topics: tuple[str, ...], wanted: str | None, message: str) -> None:

@@ -45,6 +45,19 @@ def test_other_voters_are_where_the_configuration_says() -> None:
     assert both().warnings == both(listener__name__client__quorum__voters=places).warnings, "the key is known"
 
 
+@pytest.mark.parametrize("name", ["SSL", "SASL"])
+def test_name_of_a_listener_is_not_taken_for_a_key_of_its_security(name: str) -> None:
+    places = "1@one:1,2@two:2,3@three:3"
+
+    (for_clients,) = both(
+        listeners=f"CONTROLLER://one:9093,{name}://one:9094",
+        listener__security__protocol__map=f"{name}:PLAINTEXT",
+        **{f"listener__name__{name.lower()}__quorum__voters": places},
+    ).client_listeners
+
+    assert [str(place) for place in for_clients.voters.values()] == ["one:1", "two:2", "three:3"]
+
+
 @pytest.mark.parametrize(
     "places",
     [
@@ -76,8 +89,8 @@ def test_node_is_where_it_says() -> None:
     assert for_clients.advertised == at("public.example.org", 1994)
 
 
-def test_listener_for_clients_that_is_not_plaintext_is_refused() -> None:
-    with pytest.raises(ConfigError, match="CLIENT is SSL, which is not supported"):
+def test_listener_for_clients_is_never_served_in_clear_when_its_protocol_is_another_one() -> None:
+    with pytest.raises(ConfigError, match=r"^ssl\.keystore\.location is missing: .* because CLIENT is SSL$"):
         both(listener__security__protocol__map="CLIENT:SSL")
 
 

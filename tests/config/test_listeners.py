@@ -21,16 +21,24 @@ def advertised(**changes: str | None) -> Endpoint:
         pytest.param("A:PLAINTEXT,CONTROLLER:SASL_PLAINTEXT", "CONTROLLER", "SASL_PLAINTEXT", id="one of two"),
         pytest.param("", "SSL", "SSL", id="by its name"),
         pytest.param("OTHER:PLAINTEXT", "SASL_SSL", "SASL_SSL", id="by its name, others mapped"),
-        pytest.param("CONTROLLER:NONSENSE", "CONTROLLER", "NONSENSE", id="mapped to an unknown protocol"),
     ],
 )
-def test_listener_that_is_not_plaintext_is_refused(protocols: str, listener: str, protocol: str) -> None:
-    with pytest.raises(ConfigError) as refused:
+def test_listener_is_never_served_in_clear_when_its_protocol_is_another_one(
+    protocols: str, listener: str, protocol: str
+) -> None:
+    missing = "sasl.enabled.mechanisms" if protocol == "SASL_PLAINTEXT" else "ssl.keystore.location"
+
+    with pytest.raises(ConfigError, match=f"^{missing} is missing: expected "):
         config(listeners=f"{listener}://one:9093", listener__security__protocol__map=protocols)
 
+
+def test_unknown_protocol_is_refused() -> None:
+    with pytest.raises(ConfigError) as refused:
+        config(listener__security__protocol__map="CONTROLLER:NONSENSE")
+
     assert str(refused.value) == (
-        f"listeners={listener}://one:9093: expected a PLAINTEXT listener; "
-        f"{listener} is {protocol}, which is not supported"
+        "listener.security.protocol.map=CONTROLLER:NONSENSE: expected CONTROLLER:<one of PLAINTEXT, SSL, "
+        "SASL_PLAINTEXT, SASL_SSL>"
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from raft.config import NodeConfig, parse_overrides, read_properties
+from raft.config.listener_security import ListenerSecurity
 from raft.config.values import refuse
 from raft.errors import ConfigError
 from raft.types import Endpoint, NodeId, Uuid
@@ -44,6 +45,7 @@ def test_least_configuration_has_kafkas_defaults() -> None:
         },
         listener=Endpoint("one", 9093, "CONTROLLER"),
         advertised=Endpoint("one", 9093, "CONTROLLER"),
+        security={"CONTROLLER": ListenerSecurity()},
         log_dir=Path("/var/lib/kraft"),
         bootstrap_servers=(),
         election_timeout_ms=1000,
@@ -58,6 +60,7 @@ def test_least_configuration_has_kafkas_defaults() -> None:
         socket_request_max_bytes=None,
         max_connections=1000,
         connections_max_idle_ms=600_000,
+        failed_authentication_delay_ms=100,
         topic_name="__cluster_metadata",
         topic_id=Uuid("AAAAAAAAAAAAAAAAAAAAAQ"),
         rack=None,
@@ -90,6 +93,8 @@ def test_least_configuration_has_kafkas_defaults() -> None:
         ("socket.request.max.bytes", "104857600", "socket_request_max_bytes", 104857600),
         ("max.connections", "1", "max_connections", 1),
         ("connections.max.idle.ms", "1", "connections_max_idle_ms", 1),
+        ("connection.failed.authentication.delay.ms", "0", "failed_authentication_delay_ms", 0),
+        ("connection.failed.authentication.delay.ms", "10000", "failed_authentication_delay_ms", 10_000),
         ("broker.rack", "zone-a", "rack", "zone-a"),
         ("raft.topic.name", "__raft_performance_test", "topic_name", "__raft_performance_test"),
         ("raft.topic.id", "AAAAAAAAAAAAAAAAAAAAAg", "topic_id", "AAAAAAAAAAAAAAAAAAAAAg"),
@@ -108,6 +113,7 @@ def test_key_is_taken(key: str, text: str, field: str, value: object) -> None:
         ("node.id", "-1", "0 to 2147483647"),
         ("node.id", "1.5", "0 to 2147483647"),
         ("node.id", "2147483648", "0 to 2147483647"),
+        ("connection.failed.authentication.delay.ms", "-1", "0 to 2147483647"),
         ("process.roles", "broker,controller", "controller"),
         ("process.roles", "broker", "controller"),
         ("controller.quorum.voters", "one:9093", "id@host:port,id@host:port,... with each id once"),
@@ -294,7 +300,7 @@ def test_example_configuration_shows_every_default_as_it_is() -> None:
     plain = read_properties(CONF / "node.properties")
 
     assert NodeConfig.from_properties(plain | shown) == NodeConfig.from_properties(plain)
-    assert len(shown) == 29
+    assert len(shown) == 30
 
 
 def test_example_configuration_has_every_key() -> None:

@@ -11,6 +11,7 @@ from raft.codec import Message
 from raft.metrics.instruments import Instruments
 from raft.metrics.measured_requests import MeasuredRequests
 from raft.runtime.caller import Caller
+from raft.runtime.drop_cause import DropCause
 from raft.runtime.respond import Respond
 from raft.runtime.response_budget import Permit
 from raft.types import Endpoint
@@ -39,8 +40,11 @@ class Recorded:
     def mark_as_from_peer(self) -> None:
         self.calls.append(("mark_as_from_peer", None))
 
-    def hang_up(self, reason: str) -> None:
-        self.calls.append(("hang_up", reason))
+    def hang_up(self, reason: str, cause: DropCause) -> None:
+        self.calls.append(("hang_up", (reason, cause)))
+
+    def end(self, response: Message | None, reason: str, cause: DropCause) -> None:
+        self.calls.append(("end", (response, reason, cause)))
 
     def fail(self, error: Exception) -> None:
         self.calls.append(("fail", error))
@@ -105,7 +109,9 @@ ERROR = ValueError("an error")
     [
         pytest.param(lambda respond: respond.when_gone(forget), ("when_gone", forget), id="when_gone"),
         pytest.param(lambda respond: respond.mark_as_from_peer(), ("mark_as_from_peer", None), id="mark_as_from_peer"),
-        pytest.param(lambda respond: respond.hang_up("why"), ("hang_up", "why"), id="hang_up"),
+        pytest.param(
+            lambda respond: respond.hang_up("why", DropCause.IDLE), ("hang_up", ("why", DropCause.IDLE)), id="hang_up"
+        ),
         pytest.param(lambda respond: respond.fail(ERROR), ("fail", ERROR), id="fail"),
     ],
 )
@@ -116,3 +122,13 @@ def test_other_calls_of_a_handler_are_passed_on(handler: Callable[[Respond], Non
 
     assert measured.respond.calls == [call]
     assert measured.count("ApiVersions") is None
+
+
+def test_request_is_measured_when_its_connection_ends_after_the_response() -> None:
+    response = ApiVersionsResponse(error_code=35, api_keys=())
+    measured = Measured(lambda respond: respond.end(response, "why", DropCause.FAILED_AUTHENTICATION))
+
+    measured.begin(ApiVersionsRequest(), 3)
+
+    assert measured.respond.calls == [("end", (response, "why", DropCause.FAILED_AUTHENTICATION))]
+    assert measured.count("ApiVersions") == 1

@@ -29,6 +29,9 @@ class Connection:
         enter: raises ConnectionResetError if connections in this direction are refused.
         way: returns once this direction is open.
         party_of: returns the party that has this client id.
+
+    Attributes:
+        caller: the party that has opened it; None until it is known.
     """
 
     def __init__(
@@ -88,18 +91,24 @@ class Connection:
                 writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
 
     async def _carry(self, node: Endpoint) -> None:
-        start = await self._reader.readexactly(_HEADER_START.size)
-        client_id = await self._reader.readexactly(max(_HEADER_START.unpack(start)[-1], 0))
-        self.caller = self._party_of(client_id)
+        start = b"" if self.caller is not None else await self._read_caller()
+        assert self.caller is not None, "it is known now"
         there, back = (self.caller, self.called), (self.called, self.caller)
         self._enter(there)
         await self._wait_for_way(there)
         reader, writer = await asyncio.open_connection(node.host, node.port)
         self._writers.append(writer)
-        writer.write(start + client_id)
+        writer.write(start)
         async with asyncio.TaskGroup() as both_ways:
             both_ways.create_task(self._pump(self._reader, writer, there))
             both_ways.create_task(self._pump(reader, self._writers[0], back, is_response=True))
+
+    async def _read_caller(self) -> bytes:
+        """Read who the caller is; return what was read for that."""
+        start = await self._reader.readexactly(_HEADER_START.size)
+        client_id = await self._reader.readexactly(max(_HEADER_START.unpack(start)[-1], 0))
+        self.caller = self._party_of(client_id)
+        return start + client_id
 
     async def _pump(
         self,

@@ -2,6 +2,7 @@
 
 A node advertises its proxy as its address, so that nodes and clients connect to the proxy. The first request of a
 connection shows which of them it is: the header of a request has a client id, and that of node 2 is `raft-client-2`.
+The first bytes of a connection with TLS do not show it. Then the caller is found by the port of its socket.
 
 A cut holds back the bytes of one direction, as a network that drops packets: no side is notified, new connections get
 no response, and the end of a connection is not forwarded. When the cut ends, the bytes held back are delivered late, as
@@ -25,6 +26,9 @@ CLIENTS = 0
 
 _NODES_CLIENT_ID = b"raft-client-"
 
+CallerOf = Callable[[int, int], int]
+"""Returns the party that has a socket on this machine, by its port and the port that it is connected to."""
+
 
 class Network:
     """Proxies in front of some nodes.
@@ -41,7 +45,7 @@ class Network:
         self._connections: set[Connection] = set()
         self._cuts: dict[Direction, asyncio.Event] = {}
         self._refused: set[Direction] = set()
-        self._servers: dict[int, asyncio.Server] = {}
+        self._servers: dict[int, list[asyncio.Server]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -52,14 +56,21 @@ class Network:
         self._thread.run(self._close())
         self._thread.close()
 
-    def open(self, node_id: int, listener: Endpoint) -> Endpoint:
-        """Open a proxy for a node, which need not run yet; return the address of the proxy."""
-        self._servers[node_id] = self._thread.run(self._open(node_id, listener))
-        return self.endpoint(node_id)
+    def open(self, node_id: int, listener: Endpoint, *, caller_of: CallerOf | None = None) -> Endpoint:
+        """Open a proxy for a node, which need not run yet; return the address of the proxy.
+
+        Args:
+            node_id: the node.
+            listener: where it listens.
+            caller_of: finds the caller of a connection; None to read it from the first request.
+        """
+        server = self._thread.run(self._open(node_id, listener, caller_of))
+        self._servers.setdefault(node_id, []).append(server)
+        return _endpoint_of(server)
 
     def endpoint(self, node_id: int) -> Endpoint:
-        """The address of the proxy of a node."""
-        return Endpoint(HOST, self._servers[node_id].sockets[0].getsockname()[1])
+        """The address of the first proxy of a node."""
+        return _endpoint_of(self._servers[node_id][0])
 
     def cut(self, directions: Iterable[Direction]) -> None:
         """Hold back all bytes that go in these directions."""
@@ -118,9 +129,12 @@ class Network:
 
         self._thread.look(do_all)
 
-    async def _open(self, node_id: int, listener: Endpoint) -> asyncio.Server:
+    async def _open(self, node_id: int, listener: Endpoint, caller_of: CallerOf | None) -> asyncio.Server:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             connection = Connection(node_id, reader, writer, enter=self._enter, way=self._way, party_of=_party_of)
+            if caller_of is not None:
+                peer, own = writer.get_extra_info("peername"), writer.get_extra_info("sockname")
+                connection.caller = caller_of(peer[1], own[1])
             self._connections.add(connection)
             try:
                 await connection.serve(listener)
@@ -130,8 +144,9 @@ class Network:
         return await asyncio.start_server(serve, HOST)
 
     async def _close(self) -> None:
-        for server in self._servers.values():
-            server.close()
+        for servers in self._servers.values():
+            for server in servers:
+                server.close()
         for connection in self._connections:
             connection.reset()
         while self._connections:
@@ -145,6 +160,10 @@ class Network:
         """Return once the direction is not cut."""
         while (cut := self._cuts.get(direction)) is not None:
             await cut.wait()
+
+
+def _endpoint_of(server: asyncio.Server) -> Endpoint:
+    return Endpoint(HOST, server.sockets[0].getsockname()[1])
 
 
 def _party_of(client_id: bytes) -> int:

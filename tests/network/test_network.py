@@ -49,8 +49,8 @@ class _Handler(socketserver.StreamRequestHandler):
 class Caller:
     """A connection of another node or a client to node 1."""
 
-    def __init__(self, network: Network, party: int) -> None:
-        endpoint = network.endpoint(1)
+    def __init__(self, network: Network, party: int, endpoint: Endpoint | None = None) -> None:
+        endpoint = endpoint or network.endpoint(1)
         self._name = _NAMES[party]
         self._socket = socket.create_connection((endpoint.host, endpoint.port), timeout=_PATIENCE_S)
 
@@ -59,6 +59,11 @@ class Caller:
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()
+
+    @property
+    def port(self) -> int:
+        """The port of its socket."""
+        return int(self._socket.getsockname()[1])
 
     def ask(self) -> None:
         request = ApiVersionsRequest(client_software_name="test", client_software_version="1")
@@ -125,6 +130,25 @@ def test_network_ends_a_connection_to_a_node_that_does_not_run(network: Network)
         caller.sendall(encode_request(request, 4, correlation_id=0, client_id="some-client"))
 
         assert caller.recv(1) == b""
+
+
+def test_caller_is_found_by_its_port_if_its_bytes_do_not_show_it(network: Network, node: Node) -> None:
+    ports: list[tuple[int, int]] = []
+
+    def caller_of(port: int, other_port: int) -> int:
+        ports.append((port, other_port))
+        return 2
+
+    endpoint = network.open(1, Endpoint(HOST, node.socket.getsockname()[1]), caller_of=caller_of)
+    network.cut({(2, 1)})
+    with Caller(network, CLIENTS, endpoint) as caller:
+        caller.ask()
+        is_held = not caller.has_response(within_s=0.1)
+        network.heal({(2, 1)}, delivers_late=True)
+
+        assert is_held
+        assert caller.has_response()
+        assert ports == [(caller.port, endpoint.port)]
 
 
 @pytest.mark.parametrize("is_new", [pytest.param(True, id="new"), pytest.param(False, id="old")])

@@ -9,10 +9,10 @@ from typing import cast
 import pytest
 
 from raft.node.connections import Connections
-from raft.node.drop_cause import DropCause
-from raft.node.inbound import InboundConnection
 from raft.node.large_frames import LargeFrames
+from raft.node.open_connection import OpenConnection
 from raft.runtime.caller import Caller
+from raft.runtime.drop_cause import DropCause
 from raft.runtime.response_budget import ResponseBudget
 from raft.types import Endpoint
 from tests.core.calls import calls_of
@@ -26,7 +26,7 @@ class Stub:
 
     name: str
     last_progress_s: float
-    has_spoken: bool = False
+    is_established: bool = False
     is_busy: bool = False
     is_peer: bool = False
     is_closing: bool = False
@@ -52,7 +52,7 @@ def registry(most: int) -> Connections:
 
 def open_all(connections: Connections, *stubs: Stub) -> None:
     for stub in stubs:
-        connections.opened(cast("InboundConnection", stub))
+        connections.opened(cast("OpenConnection", stub))
 
 
 @pytest.mark.parametrize(

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
-from raft.node.inbound import MAX_UNDER_WAY, InboundConnection, Service
-from raft.node.large_frames import LargeFrames
-from raft.node.request_budget import RequestBudget
+from raft.config.listener_security import ListenerSecurity
+from raft.node.gate import Gate
+from raft.node.inbound import MAX_UNDER_WAY, InboundConnection
+from raft.node.service import Service
 from raft.node.slot import Slot
 from raft.runtime.caller import Caller
 from raft.runtime.respond import Respond
 from raft.runtime.response_budget import ResponseBudget
 from raft.types import Endpoint
-from raft.wire.frames import FrameReader, ReceivedRequest, encode_request
+from raft.wire.frames import ReceivedRequest, encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from raft.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from raft.wire.messages.produce import ProduceResponse
+from tests.node.harness.inbound import Shared, Socket
 from tests.node.harness.requests import produce_request
 
 KIB = 1 << 10
@@ -28,57 +29,10 @@ LARGE_BYTES = 600 * KIB
 LISTENER = Endpoint("localhost", 9093, "CONTROLLER")
 
 
-class Socket(asyncio.Transport):
-    """The bytes that a connection has written, and whether it reads."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.is_read = True
-        self.is_aborted = False
-        self.writes = 0
-        self._written = b""
-
-    @property
-    def responded(self) -> list[int]:
-        """Correlation ids of the responses, in the order of the writes."""
-        return [int.from_bytes(frame[:4], "big") for frame in FrameReader(KIB).receive(self._written)]
-
-    def writelines(self, list_of_data: Iterable[Any]) -> None:
-        self.writes += 1
-        self._written += b"".join(list_of_data)
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        pass
-
-    def abort(self) -> None:
-        self.is_aborted = True
-
-    def pause_reading(self) -> None:
-        self.is_read = False
-
-    def resume_reading(self) -> None:
-        self.is_read = True
-
-
-class Node:
-    """What the connections of a node share."""
-
-    def __init__(self, *, request_bytes: int = 1 << 30, large_bytes: int = 1 << 30) -> None:
-        self.requests = RequestBudget(request_bytes)
-        self.now_s = 0.0
-        self.large_frames = LargeFrames(large_bytes, lambda: self.now_s)
-
-    def opened(self, connection: InboundConnection) -> None:
-        pass
-
-    def closed(self, connection: InboundConnection, reason: str | None) -> None:
-        pass
-
-
 class Connection:
     """A connection to a node that responds when the test says so."""
 
-    def __init__(self, node: Node, refuses: Callable[[int], bool] = lambda _number: False) -> None:
+    def __init__(self, node: Shared, refuses: Callable[[int], bool] = lambda _number: False) -> None:
         self.socket = Socket()
         self._refuses = refuses
         self.under_way: list[Respond] = []
@@ -91,7 +45,8 @@ class Connection:
             unsupported=lambda: ApiVersionsResponse(error_code=35, api_keys=()),
             registry=node,
         )
-        self.inbound = InboundConnection(service, lambda address: Caller(LISTENER, None, address))
+        gate = Gate(LISTENER, None, ListenerSecurity(), lambda _caller, _outcome: None)
+        self.inbound = InboundConnection(service, gate)
         self.inbound.connection_made(self.socket)
 
     def receive(self, data: bytes) -> None:
@@ -116,7 +71,7 @@ def append_frame(number: int, size_bytes: int) -> bytes:
 
 def test_large_append_does_not_count_while_it_waits_behind_others() -> None:
     async def play() -> list[list[int]]:
-        node = Node(request_bytes=2 * LARGE_BYTES)
+        node = Shared(request_bytes=2 * LARGE_BYTES)
         other = Connection(node)
         pipelining = [Connection(node) for _ in range(2)]
         small = b"".join(append_frame(number, 10) for number in range(MAX_UNDER_WAY + 1))
@@ -140,7 +95,7 @@ def test_large_append_does_not_count_while_it_waits_behind_others() -> None:
 
 def test_responses_keep_the_order_of_requests_when_the_budget_is_free_again() -> None:
     async def play() -> list[int]:
-        connection = Connection(Node(request_bytes=KIB), refuses=lambda number: number == 2)
+        connection = Connection(Shared(request_bytes=KIB), refuses=lambda number: number == 2)
         connection.receive(append_frame(1, 2 * KIB) + append_frame(2, 10))
         await connection.respond_to_all()
         return connection.socket.responded
@@ -150,7 +105,7 @@ def test_responses_keep_the_order_of_requests_when_the_budget_is_free_again() ->
 
 def test_responses_of_one_turn_of_the_loop_are_sent_in_one_write() -> None:
     async def play() -> Socket:
-        connection = Connection(Node())
+        connection = Connection(Shared())
         connection.receive(b"".join(append_frame(number, 10) for number in range(3)))
         for respond in connection.under_way:
             respond(ProduceResponse(responses=()))
@@ -164,7 +119,7 @@ def test_responses_of_one_turn_of_the_loop_are_sent_in_one_write() -> None:
 @pytest.mark.parametrize("ending", ["responded", "abandoned"])
 def test_request_is_freed_without_the_collector_after_its_response(ending: str) -> None:
     async def play() -> int:
-        connection = Connection(Node())
+        connection = Connection(Shared())
         connection.receive(b"".join(append_frame(number, 10) for number in range(50)))
         for respond in connection.under_way:
             respond.when_gone(lambda respond=respond: connection.under_way.append(respond))  # type: ignore[misc]
@@ -190,7 +145,7 @@ def test_connection_is_dropped_alone_when_a_handler_fails(begins: str, caplog: p
         raise MemoryError("decompression")
 
     async def play() -> tuple[bool, list[int]]:
-        node = Node(request_bytes=KIB)
+        node = Shared(request_bytes=KIB)
         first, failing, next_one = Connection(node), Connection(node, refuses=fail), Connection(node)
         if begins == "when the budget is free":
             first.receive(append_frame(1, 2 * KIB))
@@ -214,7 +169,7 @@ def test_connection_is_dropped_alone_when_a_handler_fails(begins: str, caplog: p
 
 def test_announced_size_does_not_count_against_other_connections() -> None:
     async def play() -> list[int]:
-        node = Node(request_bytes=LARGE_BYTES, large_bytes=LARGE_BYTES)
+        node = Shared(request_bytes=LARGE_BYTES, large_bytes=LARGE_BYTES)
         for _ in range(100):
             Connection(node).receive(append_frame(1, 50 * LARGE_BYTES)[:12])
         honest = Connection(node)
@@ -227,7 +182,7 @@ def test_announced_size_does_not_count_against_other_connections() -> None:
 
 def test_only_the_oldest_large_frame_is_read_while_too_much_is_received() -> None:
     async def play() -> tuple[list[bool], list[bool], list[list[int]]]:
-        node = Node(large_bytes=LARGE_BYTES)
+        node = Shared(large_bytes=LARGE_BYTES)
         connections = [Connection(node) for _ in range(3)]
         frame = append_frame(1, LARGE_BYTES)
         for connection in connections:
@@ -250,7 +205,7 @@ def test_only_the_oldest_large_frame_is_read_while_too_much_is_received() -> Non
 
 def test_connection_is_dropped_when_its_frame_delays_others_and_makes_no_progress() -> None:
     async def play() -> list[list[bool]]:
-        node = Node(large_bytes=LARGE_BYTES)
+        node = Shared(large_bytes=LARGE_BYTES)
         stalled, slow, waiting = (Connection(node) for _ in range(3))
         frame = append_frame(1, 10 * LARGE_BYTES)
         stalled.receive(frame[: 400 * KIB])
@@ -278,7 +233,7 @@ def test_connection_is_dropped_when_its_frame_delays_others_and_makes_no_progres
 @pytest.mark.parametrize("come", [3, 8, 100_000])
 def test_large_request_is_refused_as_soon_as_its_api_is_known_not_to_be_produce(come: int) -> None:
     async def play() -> bool:
-        connection = Connection(Node())
+        connection = Connection(Shared())
         topics = tuple(MetadataRequestTopic(name=f"topic-{number}") for number in range(9_000))
         frame = encode_request(MetadataRequest(topics=topics), 9, correlation_id=1, client_id="client")
         connection.receive(frame[:come])
@@ -289,7 +244,7 @@ def test_large_request_is_refused_as_soon_as_its_api_is_known_not_to_be_produce(
 
 def test_connection_that_never_sends_a_request_is_dropped_soon() -> None:
     async def play() -> list[bool]:
-        loop, connections = asyncio.get_running_loop(), [Connection(Node()) for _ in range(2)]
+        loop, connections = asyncio.get_running_loop(), [Connection(Shared()) for _ in range(2)]
         connections[1].receive(encode_request(ApiVersionsRequest(), 0, correlation_id=1, client_id=None))
         started_s = loop.time()
         loop.time = lambda: started_s + 10.1  # type: ignore[method-assign]

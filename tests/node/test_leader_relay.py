@@ -9,8 +9,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from raft.codec import Message
+from raft.config.security import NO_SECURITY
 from raft.local.ports import free_ports
 from raft.node.leader_relay import _MAX_WAITING, LeaderRelay
+from raft.security.client_protection import ClientProtection
 from raft.types import Endpoint
 from raft.wire.apis import DESCRIBE_QUORUM
 from raft.wire.frames import FrameReader, ReceivedRequest, decode_request, encode_response
@@ -68,6 +70,10 @@ async def listening(leader: Leader) -> AsyncIterator[Endpoint]:
         yield Endpoint(HOST, server.sockets[0].getsockname()[1])
 
 
+def new_relay() -> LeaderRelay:
+    return LeaderRelay(ClientProtection(NO_SECURITY))
+
+
 async def forwarded(relay: LeaderRelay, endpoint: Endpoint, *versions: int) -> list[Message | None]:
     """The responses to requests of these versions, sent at the same time; None where there is none."""
     loop = asyncio.get_running_loop()
@@ -89,7 +95,7 @@ def test_relay_forwards_a_request_in_the_version_of_the_client(version: int) -> 
     async def run() -> None:
         leader = Leader(DESCRIBE_QUORUM.versions.highest)
         async with listening(leader) as endpoint:
-            assert await forwarded(LeaderRelay(), endpoint, version) == [RESPONSE]
+            assert await forwarded(new_relay(), endpoint, version) == [RESPONSE]
 
         assert leader.versions == [version]
 
@@ -100,7 +106,7 @@ def test_relay_sends_the_same_request_once_and_others_on_the_same_connection() -
     async def run() -> None:
         leader = Leader(DESCRIBE_QUORUM.versions.highest)
         async with listening(leader) as endpoint:
-            assert await forwarded(LeaderRelay(), endpoint, 2, 1, 2, 0) == [RESPONSE] * 4
+            assert await forwarded(new_relay(), endpoint, 2, 1, 2, 0) == [RESPONSE] * 4
 
         assert leader.versions == [2, 1, 0]
         assert leader.connections == 1
@@ -112,7 +118,7 @@ def test_relay_forwards_nothing_in_a_version_that_the_leader_does_not_support() 
     async def run() -> None:
         leader = Leader(1)
         async with listening(leader) as endpoint:
-            assert await forwarded(LeaderRelay(), endpoint, 2, 1) == [None, RESPONSE]
+            assert await forwarded(new_relay(), endpoint, 2, 1) == [None, RESPONSE]
 
         assert leader.versions == [1]
 
@@ -124,14 +130,14 @@ def test_relay_gives_no_response_when_the_leader_sends_invalid_data(garbage: byt
     async def run() -> None:
         leader = Leader(2, garbage=garbage)
         async with listening(leader) as endpoint:
-            assert await forwarded(LeaderRelay(), endpoint, 2) == [None]
+            assert await forwarded(new_relay(), endpoint, 2) == [None]
 
     asyncio.run(run())
 
 
 def test_relay_gives_no_response_when_no_node_listens() -> None:
     async def run() -> None:
-        assert await forwarded(LeaderRelay(), Endpoint(HOST, free_ports(1)[0]), 2) == [None]
+        assert await forwarded(new_relay(), Endpoint(HOST, free_ports(1)[0]), 2) == [None]
 
     asyncio.run(run())
 
@@ -145,7 +151,7 @@ def test_relay_refuses_requests_above_its_limit_and_keeps_nothing_of_them() -> N
         refused: list[int] = []
         leader = Leader(DESCRIBE_QUORUM.versions.highest)
         async with listening(leader) as endpoint:
-            relay = LeaderRelay()
+            relay = new_relay()
             for number in range(_MAX_WAITING + 5):
                 relay.ask(
                     endpoint,

@@ -15,6 +15,7 @@ from raft.config import NodeConfig
 from raft.errors import ErrorCode
 from raft.local.ports import free_ports
 from raft.node.voter_addresses import VoterAddresses
+from raft.security.operations import Operation
 from raft.types import ZERO_UUID, Endpoint, NodeId
 from raft.wire.messages import begin_quorum_epoch as begin
 from raft.wire.messages import describe_quorum as quorum
@@ -83,6 +84,10 @@ def for_clients(nodes: NodesInProcess, node_id: int) -> Endpoint:
     return listener.listener
 
 
+def refused_as_peer(nodes: NodesInProcess) -> int:
+    return nodes.running[1]._context.unauthorized[Operation.PEER]
+
+
 def state_of(nodes: NodesInProcess) -> list[object]:
     return [(node.core.epoch, node.core.leader_id, node.core.high_watermark) for node in nodes.running.values()]
 
@@ -102,13 +107,14 @@ def state_of(nodes: NodesInProcess) -> list[object]:
 def test_request_in_a_voters_name_is_refused_on_the_listener_for_clients(
     trio: NodesInProcess, request_: Message, version: int, response: type[Message]
 ) -> None:
-    before = state_of(trio)
+    before, counted_before = state_of(trio), refused_as_peer(trio)
 
     with Wire(for_clients(trio, 1)) as wire:
         refusal = wire.ask(request_, version, response)
 
     assert getattr(refusal, "error_code", None) == REFUSED
     assert state_of(trio) == before
+    assert refused_as_peer(trio) == counted_before + 1
 
 
 @pytest.mark.rule("CALLER-1")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 import pytest
 
+from raft.config.security import NO_SECURITY
 from raft.core import messages as core
 from raft.core.effects import SendRequest
 from raft.core.events import Event, Failure, RequestFailed
 from raft.node.peer_network import PeerNetwork
+from raft.runtime.fault_log import FaultLog
+from raft.security.client_protection import ClientProtection
 from raft.types import Endpoint, Epoch, LeaderAndEpoch, NodeId
 from tests.node.harness.peer import OURS
 
@@ -35,7 +39,15 @@ class SilentWorld(asyncio.SelectorEventLoop):
 
 
 def network(submitted: list[Event]) -> PeerNetwork:
-    return PeerNetwork(NodeId(1), OURS, max_frame_bytes=10_000, refuses_controllers=False, submit=submitted.append)
+    return PeerNetwork(
+        NodeId(1),
+        OURS,
+        max_frame_bytes=10_000,
+        refuses_controllers=False,
+        submit=submitted.append,
+        protection=ClientProtection(NO_SECURITY),
+        faults=FaultLog(logging.getLogger(__name__), lambda: 0),
+    )
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ class NodeProcess(Server):
     def client_endpoint(self) -> Endpoint:
         """Where it tells clients to connect."""
         if self._config.client_listeners:
-            return self._config.client_listeners[0].listener
+            return self._config.client_listeners[0].advertised
         return self._config.advertised
 
     @property

@@ -54,3 +54,36 @@ def test_faults_that_are_never_the_same_are_not_all_remembered(clock: Clock) -> 
         log.report("fault %s", number)
 
     assert len(log._last_logged) <= 1_000
+
+
+def test_faults_that_were_left_out_are_counted_before_the_next_line(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = FaultLog(LOGGER, clock.now_ms)
+    for number in range(103):
+        log.report("fault %s", number)
+    logged_at_first = len(caplog.messages)
+    clock.time_ms += 10_000
+
+    log.report("another fault")
+
+    assert logged_at_first == 100
+    assert caplog.messages[100:] == ["suppressed other faults: count=3", "another fault"]
+
+
+def test_fault_is_logged_as_soon_as_the_oldest_of_a_hundred_is_forgotten(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = FaultLog(LOGGER, clock.now_ms)
+    for number in range(100):
+        log.report("fault %s", number)
+        clock.time_ms += 10
+    log.report("too early")
+    clock.time_ms += 8_999
+    log.report("too early by a millisecond")
+    clock.time_ms += 1
+
+    log.report("in time")
+    log.report("too early again")
+
+    assert caplog.messages[100:] == ["suppressed other faults: count=2", "in time"]

@@ -21,6 +21,7 @@ KNOWN_TO_KIO = {
     "is_linearizable": st.just(False),
     "compacted_end": st.just(-1),
     "log_append_time_ms": st.integers(0, 253_402_300_799).map(lambda seconds: seconds * 1000),
+    "session_lifetime_ms": st.integers(0, 1 << 50),
     "transaction_start_time_ms": st.integers(0, 253_402_300_799).map(lambda seconds: seconds * 1000),
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -18,6 +20,9 @@ from raft.runtime.list_pace import ListPace
 from raft.runtime.requests.relay import Relay
 from raft.runtime.response_budget import ResponseBudget
 from raft.runtime.scheduler import Scheduler
+from raft.security.operations import Operation
+from raft.security.outcomes import Outcome
+from raft.security.rules import Rules
 from raft.types import Endpoint, Epoch, NodeId, Offset
 from raft.wire.mapping.partition import INDEX, TopicPartition
 
@@ -46,8 +51,11 @@ class Context:
         lists: bounds how often all transactions are listed.
         relay: sends DescribeQuorum requests to the leader.
         refusals: logs refused requests.
+        rules: returns the rules that say who may do what, as they are now; None if everyone may do everything.
         voter_addresses: the addresses of the voters; None accepts requests in a voter's name from any address.
-        draw: draws random numbers, for producer ids.
+        draw: draws random numbers, for producer ids and nonces.
+        authentications: how many have ended in which way, by listener.
+        unauthorized: how many requests were refused by the rules, by operation.
     """
 
     config: NodeConfig
@@ -60,9 +68,34 @@ class Context:
     responses: ResponseBudget
     relay: Relay
     refusals: FaultLog
+    rules: Callable[[], Rules] | None = None
     voter_addresses: VoterAddresses | None
     draw: Draw
     lists: ListPace = field(default_factory=ListPace)
+    authentications: Counter[tuple[str, Outcome]] = field(default_factory=Counter)
+    unauthorized: Counter[Operation] = field(default_factory=Counter)
+
+    def count(self, caller: Caller, outcome: Outcome) -> None:
+        """Count the end of an authentication, or of a session."""
+        self.authentications[caller.listener.name, outcome] += 1
+
+    def refuse(self, caller: Caller, operation: Operation, request: str) -> None:
+        """Log and count a request that the rules do not allow.
+
+        Args:
+            caller: the sender.
+            operation: that the request needs.
+            request: in words.
+        """
+        self.unauthorized[operation] += 1
+        self.refusals.report(
+            "node %s: refused %s: %s is not allowed to %s",
+            self.node_id,
+            request,
+            caller.principal,
+            operation.value,
+            latest=f"address={caller}",
+        )
 
     @property
     def node_id(self) -> NodeId:

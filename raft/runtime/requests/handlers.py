@@ -8,6 +8,7 @@ from raft.core.events import RequestReceived
 from raft.core.messages import AppendResponse
 from raft.runtime.caller import Caller
 from raft.runtime.requests.allowed import is_allowed
+from raft.runtime.requests.authentication import is_authenticated
 from raft.runtime.requests.context import Context
 from raft.runtime.requests.coordinators import find_coordinator, join_group
 from raft.runtime.requests.describe_quorum import describe_quorum, relayed
@@ -49,10 +50,16 @@ from raft.wire.messages.write_txn_markers import WriteTxnMarkersRequest
 
 
 def handle(context: Context, caller: Caller, received: ReceivedRequest, respond: Respond) -> None:
-    """Begin a request. Its handler calls `respond` now or later."""
+    """Begin a request, if its caller may send it. Its handler calls `respond` now or later."""
     message, version = received.message, received.header.request_api_version
-    if not is_allowed(context, caller, message, version, respond):
-        return
+    if is_authenticated(context, caller, message, version, respond) and is_allowed(
+        context, caller, message, version, respond
+    ):
+        _begin(context, caller, received, respond)
+
+
+def _begin(context: Context, caller: Caller, received: ReceivedRequest, respond: Respond) -> None:
+    message, version = received.message, received.header.request_api_version
     match message:
         case ProduceRequest():
             produce(context, caller, message, version, respond)
@@ -94,7 +101,7 @@ def _immediate_response(context: Context, caller: Caller, message: Message, vers
     """Return the response if it needs neither core nor disk; None for requests of replicas."""
     match message:
         case ApiVersionsRequest():
-            return api_versions(version)
+            return api_versions(version, asks_for_sasl=caller.sasl is not None)
         case MetadataRequest():
             return metadata(context, caller, message, version)
         case DescribeClusterRequest():

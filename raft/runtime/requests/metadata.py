@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from raft.errors import ErrorCode
 from raft.runtime.caller import Caller
+from raft.runtime.requests.authorization import may
 from raft.runtime.requests.context import Context
+from raft.security.operations import Operation
 from raft.types import ZERO_UUID, NodeId
 from raft.wire.mapping.partition import INDEX, or_minus_one
 from raft.wire.messages.describe_cluster import (
@@ -27,11 +29,16 @@ _FIRST_BY_TOPIC_ID = 12
 def metadata(context: Context, caller: Caller, request: MetadataRequest, version: int) -> MetadataResponse:
     """Handle Metadata. Topics null requests all topics, an empty list none; in version 0 an empty list requests all."""
     wants_all = request.topics is None or (version == 0 and not request.topics)
-    topics = (
-        (_our_topic(context),)
-        if wants_all
-        else tuple(_topic(context, topic, version) for topic in request.topics or ())
-    )
+    is_visible = may(context, caller, Operation.DESCRIBE)
+    topics: tuple[MetadataResponseTopic, ...]
+    if not is_visible and (wants_all or request.topics):
+        context.refuse(caller, Operation.DESCRIBE, "MetadataRequest")
+    if wants_all:
+        topics = (_our_topic(context),) if is_visible else ()
+    elif is_visible:
+        topics = tuple(_topic(context, topic, version) for topic in request.topics or ())
+    else:
+        topics = tuple(_invisible_topic(topic, version) for topic in request.topics or ())
     return MetadataResponse(
         brokers=tuple(
             MetadataResponseBroker(
@@ -60,6 +67,15 @@ def _topic(context: Context, requested: MetadataRequestTopic, version: int) -> M
         )
     return MetadataResponseTopic(
         error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=requested.name, topic_id=ZERO_UUID, partitions=()
+    )
+
+
+def _invisible_topic(requested: MetadataRequestTopic, version: int) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        name="" if requested.name is None and version < _FIRST_BY_TOPIC_ID else requested.name,
+        topic_id=ZERO_UUID if requested.name is not None else requested.topic_id,
+        partitions=(),
     )
 
 

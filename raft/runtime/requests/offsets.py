@@ -13,6 +13,7 @@ from raft.errors import ErrorCode
 from raft.runtime.requests.batch_plan import plan_batch
 from raft.runtime.requests.context import Context
 from raft.runtime.requests.fetch import LONGEST_WAIT_MS
+from raft.runtime.requests.refusals import refused_list_offsets
 from raft.runtime.respond import Respond
 from raft.storage.log import Log
 from raft.storage.timestamps import TimestampOffset
@@ -58,27 +59,12 @@ def list_offsets(context: Context, request: ListOffsetsRequest, version: int, re
         if response.error == ErrorCode.NONE:
             _list_offsets(context, request, version, respond)
         else:
-            respond(_refused(request, response.error))
+            respond(refused_list_offsets(request, response.error))
 
     request_id = context.engine.expect_response(on_response)
     respond.when_gone(lambda: context.engine.abandon(request_id))
     timeout_ms = min(request.timeout_ms, LONGEST_WAIT_MS) if request.timeout_ms > 0 else LONGEST_WAIT_MS
     context.engine.submit(ReadIndexRequested(request_id=request_id, timeout_ms=timeout_ms))
-
-
-def _refused(request: ListOffsetsRequest, error: int) -> ListOffsetsResponse:
-    return ListOffsetsResponse(
-        topics=tuple(
-            ListOffsetsResponseTopic(
-                name=topic.name,
-                partitions=tuple(
-                    ListOffsetsResponsePartition(partition_index=partition.partition_index, error_code=error)
-                    for partition in topic.partitions
-                ),
-            )
-            for topic in request.topics
-        )
-    )
 
 
 def _list_offsets(context: Context, request: ListOffsetsRequest, version: int, respond: Respond) -> None:

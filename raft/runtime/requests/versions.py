@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from raft.errors import ErrorCode
-from raft.wire.apis import APIS
+from raft.wire.apis import APIS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from raft.wire.features import FEATURE_LEVELS, FEATURE_NAME, TRANSACTION_FEATURE, TRANSACTION_LEVEL
 from raft.wire.messages.api_versions import ApiVersion, ApiVersionsResponse, FinalizedFeature, SupportedFeature
 
 _FIRST_WITH_LEVEL_ZERO = 4
 """Older Java clients fail on a feature whose range starts at 0 (KAFKA-17011)."""
 
+
+_OF_SASL = frozenset((SASL_HANDSHAKE.key, SASL_AUTHENTICATE.key))
 
 _FEATURES_EPOCH = 0
 """The levels never change while a quorum runs."""
@@ -19,14 +21,21 @@ _TRANSACTIONS = FinalizedFeature(
 )
 
 
-def api_versions(version: int) -> ApiVersionsResponse:
-    """Handle ApiVersions."""
+def api_versions(version: int, *, asks_for_sasl: bool) -> ApiVersionsResponse:
+    """Handle ApiVersions.
+
+    Args:
+        version: of the request.
+        asks_for_sasl: whether clients of the listener have to authenticate by SASL. Only then the APIs for it are
+            named: by that our client knows at once that it lacks a name.
+    """
     lowest, highest = FEATURE_LEVELS
     features = (
         SupportedFeature(name=FEATURE_NAME, min_version=lowest, max_version=highest),
         SupportedFeature(name=TRANSACTION_FEATURE, min_version=0, max_version=TRANSACTION_LEVEL),
     )
-    return _response(ErrorCode.NONE, features if version >= _FIRST_WITH_LEVEL_ZERO else ())
+    left_out = frozenset() if asks_for_sasl else _OF_SASL
+    return _response(ErrorCode.NONE, features if version >= _FIRST_WITH_LEVEL_ZERO else (), left_out=left_out)
 
 
 def unsupported_api_versions() -> ApiVersionsResponse:
@@ -34,7 +43,9 @@ def unsupported_api_versions() -> ApiVersionsResponse:
     return _response(ErrorCode.UNSUPPORTED_VERSION, ())
 
 
-def _response(error: ErrorCode, features: tuple[SupportedFeature, ...]) -> ApiVersionsResponse:
+def _response(
+    error: ErrorCode, features: tuple[SupportedFeature, ...], left_out: frozenset[int] = frozenset()
+) -> ApiVersionsResponse:
     return ApiVersionsResponse(
         error_code=error,
         api_keys=tuple(
@@ -42,6 +53,7 @@ def _response(error: ErrorCode, features: tuple[SupportedFeature, ...]) -> ApiVe
                 api_key=key, min_version=api.announced_versions.lowest, max_version=api.announced_versions.highest
             )
             for key, api in sorted(APIS.items())
+            if key not in left_out
         ),
         supported_features=features,
         finalized_features_epoch=_FEATURES_EPOCH,

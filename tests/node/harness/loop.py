@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 
 from raft.client import Client, ClientSettings
 from raft.config import NodeConfig
+from raft.config.security import NO_SECURITY, ClientSecurity
 from raft.core.roles import Leader
 from raft.node.node import Node
 from raft.types import Endpoint, NodeId
@@ -127,14 +128,12 @@ class NodesInProcess:
         """A connection to a node."""
         return Wire(self.endpoint(node_id))
 
-    def client(self, *, api_timeout_ms: int = 10_000) -> Client:
-        """A client of all nodes."""
-        return Client(
-            ClientSettings(
-                bootstrap_servers=tuple(self.endpoint(node_id) for node_id in self.configurations),
-                api_timeout_ms=api_timeout_ms,
-                request_timeout_ms=min(2_000, api_timeout_ms),
-            )
+    def client(self, *, api_timeout_ms: int = 10_000, security: ClientSecurity = NO_SECURITY) -> Client:
+        """A client of all nodes, at the listener for voters."""
+        return client_at(
+            *(self.endpoint(node_id) for node_id in self.configurations),
+            api_timeout_ms=api_timeout_ms,
+            security=security,
         )
 
     def leader(self) -> int | None:
@@ -162,3 +161,15 @@ class NodesInProcess:
         node = Node(NodeConfig.from_properties(self.configurations[node_id]))
         await node.start()
         return node
+
+
+def client_at(*endpoints: Endpoint, api_timeout_ms: int = 10_000, security: ClientSecurity = NO_SECURITY) -> Client:
+    """Return a client of the nodes that listen there."""
+    return Client(
+        ClientSettings(
+            bootstrap_servers=endpoints,
+            api_timeout_ms=api_timeout_ms,
+            request_timeout_ms=min(2_000, api_timeout_ms),
+            security=security,
+        )
+    )

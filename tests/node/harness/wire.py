@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -10,6 +11,13 @@ from raft.codec import Message
 from raft.types import Endpoint
 from raft.wire.apis import APIS, Api
 from raft.wire.frames import decode_response, encode_request
+from raft.wire.messages.sasl import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
+from raft.wire.protection import Authenticator
 
 Response = TypeVar("Response", bound=Message)
 
@@ -17,9 +25,17 @@ PATIENCE_S = 10.0
 
 
 class Wire:
-    """One socket. Requests may be pipelined; their responses are received in the order of the requests."""
+    """One socket. Requests may be pipelined; their responses are received in the order of the requests.
 
-    def __init__(self, endpoint: Endpoint, *, receive_buffer_bytes: int | None = None) -> None:
+    Args:
+        endpoint: of the node.
+        receive_buffer_bytes: how much the kernel buffers of what is not received; None for its default.
+        tls: encrypts the connection; None sends the bytes as they are.
+    """
+
+    def __init__(
+        self, endpoint: Endpoint, *, receive_buffer_bytes: int | None = None, tls: ssl.SSLContext | None = None
+    ) -> None:
         self._socket = socket.socket()
         if receive_buffer_bytes is not None:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
@@ -30,6 +46,8 @@ class Wire:
             self._socket.close()
             raise
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls is not None:
+            self._socket = tls.wrap_socket(self._socket, server_hostname=endpoint.host)
         self._in_flight: list[tuple[Api[Message, Message], int, int]] = []
         self._next_correlation_id = 0
 
@@ -76,6 +94,25 @@ class Wire:
     def forget_oldest(self) -> None:
         """Expect no response to the oldest request without one."""
         self._in_flight.pop(0)
+
+    def prove(self, proof: Authenticator) -> SaslAuthenticateResponse:
+        """Prove a name by SASL; return the last response, which may refuse it."""
+        chosen = self.ask(SaslHandshakeRequest(mechanism=proof.mechanism), 1, SaslHandshakeResponse)
+        assert chosen.error_code == 0, "the listener has the mechanism"
+        token = proof.respond(b"")
+        while token is not None:
+            response = self.ask(SaslAuthenticateRequest(auth_bytes=token), 2, SaslAuthenticateResponse)
+            if response.error_code:
+                return response
+            token = proof.respond(response.auth_bytes)
+        return response
+
+    def certificate_serial(self) -> str:
+        """The serial number of the node's certificate, in hexadecimal digits."""
+        assert isinstance(self._socket, ssl.SSLSocket), "the connection has TLS"
+        certificate = self._socket.getpeercert()
+        assert certificate is not None
+        return str(certificate["serialNumber"])
 
     def first_bytes(self) -> bytes:
         """Receive the first bytes of the next response, and not the rest."""

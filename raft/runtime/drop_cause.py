@@ -11,6 +11,8 @@ class DropCause(Enum):
     INVALID_REQUEST = "invalid-request"
     UNSUPPORTED_REQUEST = "unsupported-request"
     WRONG_ADDRESS = "wrong-address"
+    FAILED_AUTHENTICATION = "failed-authentication"
+    EXPIRED_SESSION = "expired-session"
     IDLE = "idle"
     SLOW = "slow"
     MAX_CONNECTIONS = "max-connections"

@@ -1,0 +1,41 @@
+"""What all connections of a node share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from raft.codec import Message
+from raft.node.large_frames import LargeFrames
+from raft.node.open_connection import Registry
+from raft.node.request_budget import RequestBudget
+from raft.node.turns import Turns
+from raft.runtime.caller import Caller
+from raft.runtime.respond import Respond
+from raft.runtime.response_budget import ResponseBudget
+from raft.wire.frames import ReceivedRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """What all connections of a node share.
+
+    Fields:
+        max_frame_bytes: largest request that is accepted.
+        requests: bounds the bytes of appends without a response.
+        large_frames: bounds the received bytes of large frames.
+        responses: bounds the bytes of responses to fetches.
+        handle: begins a request, and passes its response to the `Respond` now or later.
+        unsupported: returns the response, in version 0, to ApiVersions in a version that the node does not support.
+        registry: the open connections.
+        turns: of clients that the node does not know yet; None to handle at once what they send.
+    """
+
+    max_frame_bytes: int
+    requests: RequestBudget
+    large_frames: LargeFrames
+    responses: ResponseBudget
+    handle: Callable[[Caller, ReceivedRequest, Respond], None]
+    unsupported: Callable[[], Message]
+    registry: Registry
+    turns: Turns | None = None

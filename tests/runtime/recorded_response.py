@@ -1,0 +1,56 @@
+"""What a node does with one request: its response, and what becomes of the connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from raft.codec import Message
+from raft.runtime.drop_cause import DropCause
+from raft.runtime.response_budget import Permit
+
+
+@dataclass(eq=False)
+class RecordedResponse:
+    """The `Respond` of one request.
+
+    Fields:
+        sent: the responses; None where the client expects none.
+        closed: why the node closed the connection, if it did: in words, and for its count.
+        is_from_peer: whether the connection is one of a voter from now on.
+    """
+
+    sent: list[Message | None] = field(default_factory=list)
+    closed: tuple[str, DropCause] | None = None
+    is_from_peer: bool = False
+
+    def __call__(self, response: Message | None, permit: Permit | None = None) -> None:
+        """See `Respond`."""
+        assert self.closed is None, "nothing is sent on a closed connection"
+        self.sent.append(response)
+
+    def when_gone(self, forget: Callable[[], None]) -> None:
+        """See `Respond.when_gone`."""
+
+    def mark_as_from_peer(self) -> None:
+        """See `Respond.mark_as_from_peer`."""
+        self.is_from_peer = True
+
+    def hang_up(self, reason: str, cause: DropCause) -> None:
+        """See `Respond.hang_up`."""
+        self.closed = (reason, cause)
+
+    def end(self, response: Message | None, reason: str, cause: DropCause) -> None:
+        """See `Respond.end`."""
+        if response is not None:
+            self(response)
+        self.closed = (reason, cause)
+
+    def fail(self, error: Exception) -> None:
+        """See `Respond.fail`."""
+        raise error
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether there is neither a response nor an end of the connection."""
+        return not self.sent and self.closed is None

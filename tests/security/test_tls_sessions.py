@@ -1,0 +1,140 @@
+"""No renegotiation, and no resumption of sessions whose certificates may not count any more."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from subprocess import PIPE, STDOUT
+
+import pytest
+
+from raft.config.listener_security import ClientAuth
+from raft.errors import AuthenticationError
+from raft.security.tls_channel import TlsChannel
+from raft.security.tls_contexts import TlsContexts
+from tests.security.certificates import HOST, Files
+
+TIMEOUT_S = 30
+
+
+class RawClient:
+    """A client that keeps its session, which the product's does not.
+
+    Args:
+        context: of the client.
+        session: of a connection before.
+    """
+
+    def __init__(self, context: ssl.SSLContext, session: ssl.SSLSession | None = None) -> None:
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=HOST, session=session)
+
+    def shake_hands(self, node: TlsChannel) -> None:
+        for _ in range(4):
+            with suppress(ssl.SSLWantReadError):
+                self.tls.do_handshake()
+            node.receive(self._outgoing.read())
+            self._incoming.write(node.data_to_send())
+        node.send(b"hello")
+        self._incoming.write(node.data_to_send())
+        assert self.tls.read() == b"hello"
+
+
+def node_and_client(files: Files, version: str) -> tuple[TlsContexts, TlsContexts]:
+    versions = (version,)
+    return (
+        TlsContexts(files.settings("node", versions=versions), ClientAuth.REQUIRED),
+        TlsContexts(files.settings("client", versions=versions), None),
+    )
+
+
+def resumes(node: TlsContexts, client: TlsContexts, session: ssl.SSLSession | None) -> bool:
+    again = RawClient(client.present, session)
+    again.shake_hands(TlsChannel(node.present))
+    return again.tls.session_reused or False
+
+
+@pytest.mark.rule("AUTH-2")
+def test_node_resumes_no_session_of_tls_1_3(files: Files) -> None:
+    node, client = node_and_client(files, "TLSv1.3")
+    first, channel = RawClient(client.present), TlsChannel(node.present)
+    first.shake_hands(channel)
+
+    session = first.tls.session
+
+    assert session is None or not session.has_ticket
+    assert not resumes(node, client, session)
+
+
+@pytest.mark.rule("AUTH-2", "AUTH-11")
+def test_node_resumes_no_session_of_tls_1_2_after_its_files_have_changed(own_files: Files) -> None:
+    """Python cannot switch off the cache of sessions of TLS 1.2, which belongs to the context of these files."""
+    node, client = node_and_client(own_files, "TLSv1.2")
+    first, channel = RawClient(client.present), TlsChannel(node.present)
+    first.shake_hands(channel)
+    session = first.tls.session
+    assert session is not None
+    assert not session.has_ticket
+
+    own_files.write("authority", own_files.authority.certificate_pem() + b"\n")
+    assert node.renew(lambda _reason: None)
+
+    assert not resumes(node, client, session)
+
+
+@contextmanager
+def served(channel: TlsChannel) -> Iterator[int]:
+    """Serve one request of one connection on loopback; yield the port."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(TIMEOUT_S)
+        thread = threading.Thread(target=_serve, args=(server, channel))
+        thread.start()
+        yield server.getsockname()[1]
+        thread.join(TIMEOUT_S)
+        assert not thread.is_alive()
+
+
+def _serve(server: socket.socket, channel: TlsChannel) -> None:
+    connection, _ = server.accept()
+    with connection, suppress(AuthenticationError, ConnectionError):  # The client gives up.
+        connection.settimeout(TIMEOUT_S)
+        plain = b""
+        while not plain and (data := connection.recv(65_536)):
+            plain = channel.receive(data)
+            channel.send(plain and b"got " + plain)
+            connection.sendall(channel.data_to_send())
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl renegotiates; Python cannot")
+@pytest.mark.parametrize(("command", "goes_on"), [("hello", True), ("R", False)], ids=["data", "renegotiation"])
+@pytest.mark.rule("AUTH-2")
+def test_node_refuses_to_renegotiate(files: Files, command: str, goes_on: bool) -> None:
+    node = TlsContexts(files.settings("node", versions=("TLSv1.2",)), ClientAuth.NONE)
+    client = ["openssl", "s_client", "-tls1_2", "-CAfile", str(files.path("authority")), "-connect"]
+    with (
+        served(TlsChannel(node.present)) as port,
+        subprocess.Popen([*client, f"127.0.0.1:{port}"], stdin=PIPE, stdout=PIPE, stderr=STDOUT, text=True) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"{command}\n")
+        process.stdin.flush()
+        text = process.stdout.read()  # It ends when the node closes the connection, or refuses.
+
+    assert "Verify return code: 0 (ok)" in text
+    assert ("got hello" in text) is goes_on
+    assert ("no renegotiation" in text.lower()) is not goes_on
+
+
+@pytest.mark.parametrize("side", ["node", "client"])
+@pytest.mark.rule("AUTH-2")
+def test_renegotiation_is_switched_off_also_where_openssl_would_allow_it(files: Files, side: str) -> None:
+    """OpenSSL allows it to clients before version 3, and to nodes in each version."""
+    contexts = files.node() if side == "node" else files.client()
+
+    assert contexts.present.options & ssl.OP_NO_RENEGOTIATION
