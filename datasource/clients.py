@@ -7,10 +7,20 @@ from __future__ import annotations
 
 import os
 
+from datasource.spark_files import locate, with_handed_security
 from raft.client import Client, ClientSettings
 from raft.types import Epoch
 
 _clients: dict[tuple[int, ClientSettings], Client] = {}
+
+
+def new_client(settings: ClientSettings) -> Client:
+    """Return a new client, with the files and the credentials of this process.
+
+    Args:
+        settings: where the quorum is.
+    """
+    return Client(with_handed_security(settings), locate=locate)
 
 
 def client_for(settings: ClientSettings, *, cluster_id: str | None = None, epoch: Epoch = Epoch(0)) -> Client:
@@ -27,10 +37,10 @@ def client_for(settings: ClientSettings, *, cluster_id: str | None = None, epoch
         epoch: see `Client.start_over`.
     """
     # A worker may be forked from one that has clients: sockets must not be shared.
-    key = (os.getpid(), settings)
+    key = (os.getpid(), with_handed_security(settings))
     client = _clients.get(key)
     if client is None:
-        client = _clients[key] = Client(settings)
+        client = _clients[key] = new_client(settings)
     if (client.cluster_id, client.epoch) != (cluster_id, epoch):
         client.start_over(cluster_id=cluster_id, epoch=epoch)
     return client

@@ -24,6 +24,7 @@ from datasource.options import (
     RACK,
     READ_FROM,
     READ_NAMES,
+    SECURITY_NAMES,
     STREAM_ONLY,
     WRITE_NAMES,
     Options,
@@ -79,7 +80,12 @@ class DefaultOptions:
         try:
             options = _named_as_options(read_properties(Path(path)))
             for name, value in options.items():
-                _check_value(name, value)
+                if name not in SECURITY_NAMES:
+                    _check_value(name, value)
+            # These say something only together.
+            WriteOptions.of(
+                {BOOTSTRAP_SERVERS: "unused:1"} | {name: options[name] for name in SECURITY_NAMES if name in options}
+            )
         except ConfigError as error:
             raise ConfigError(f"{source} cannot be used: {error}") from error
         return cls(source=source, options=options)

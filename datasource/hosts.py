@@ -77,7 +77,7 @@ def with_remedy(error: QuorumUnreachableError) -> QuorumUnreachableError:
     if own:
         remedy += (
             f". {', '.join(own)} leads to this host itself: if the nodes run on another one, start the quorum with "
-            'QuorumService.start(listen="driver", trust_network=True), or set advertised.listeners of the nodes to '
+            'QuorumService.start(listen="driver"), or set advertised.listeners of the nodes to '
             "addresses that all hosts of Spark can connect to"
         )
     message = f"{error} (from host {socket.gethostname()}). {remedy}"

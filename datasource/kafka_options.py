@@ -15,7 +15,10 @@ _BYTES = "keys and values are bytes: use cast, or from_msgpack and to_msgpack of
 _ONE_TIMESTAMP = "a quorum has one partition: use startingTimestamp and endingTimestamp"
 _RETRIES = "requests are repeated for as long as kraft.default.api.timeout.ms allows"
 _ONE_BATCH = "the sink decides how it sends; kraft.max.request.size limits a request"
-_NO_SECURITY = "connections are PLAINTEXT: TLS and authentication are not supported yet"
+_OTHER_SECURITY = (
+    "TLS with PEM files, and SASL with PLAIN or SCRAM, are supported; docs/security.md has their options, which have "
+    "the prefix kraft."
+)
 _NO_INTERCEPTORS = "records are not passed to interceptors: transform the DataFrame instead"
 _FETCHES = "the source decides how it fetches; maxOffsetsPerTrigger limits a micro-batch"
 
@@ -38,7 +41,7 @@ _REASONS: Mapping[str, str] = {
     "partitioner.class": _ONE_LOG,
     "interceptor.classes": _NO_INTERCEPTORS,
     "client.rack": "set kraft.client.rack, with kraft.read.from=nearest",
-    "security.protocol": _NO_SECURITY,
+    "security.protocol": _OTHER_SECURITY,
 }
 _BY_LOWERED_NAME = {name.lower(): reason for name, reason in _REASONS.items()}
 _SECURITY_PREFIXES = ("ssl.", "sasl.")
@@ -56,7 +59,7 @@ def why_not(option: str) -> str | None:
     if name in _BY_LOWERED_NAME:
         return _BY_LOWERED_NAME[name]
     if name.startswith(_SECURITY_PREFIXES):
-        return _NO_SECURITY
+        return _OTHER_SECURITY
     if prefix == "kafka." or name == "bootstrap.servers":
         return "options of this source's client have the prefix kraft., such as kraft.bootstrap.servers"
     return None

@@ -34,6 +34,7 @@ from raft.client.settings import (
     DEFAULT_MAX_REQUEST_BYTES,
     DEFAULT_REQUEST_TIMEOUT_MS,
 )
+from raft.config.security import CLIENT_KEYS, ClientSecurity, client_security
 from raft.config.values import addresses, truth
 from raft.errors import ConfigError
 from raft.types import Endpoint
@@ -50,7 +51,16 @@ MAX_REQUEST_SIZE = "kraft.max.request.size"
 READ_FROM = "kraft.read.from"
 RACK = "kraft.client.rack"
 
-CLIENT_NAMES = (BOOTSTRAP_SERVERS, CLUSTER_ID, API_TIMEOUT, REQUEST_TIMEOUT, CONNECT_TIMEOUT, MAX_REQUEST_SIZE)
+SECURITY_NAMES = tuple(f"kraft.{key}" for key in CLIENT_KEYS)
+CLIENT_NAMES = (
+    BOOTSTRAP_SERVERS,
+    CLUSTER_ID,
+    API_TIMEOUT,
+    REQUEST_TIMEOUT,
+    CONNECT_TIMEOUT,
+    MAX_REQUEST_SIZE,
+    *SECURITY_NAMES,
+)
 READ_NAMES = (
     "startingOffsets",
     "endingOffsets",
@@ -309,7 +319,15 @@ def _client_settings(options: Options) -> ClientSettings:
         request_timeout_ms=_get(options, REQUEST_TIMEOUT, at_least(1), DEFAULT_REQUEST_TIMEOUT_MS),
         connect_timeout_ms=_get(options, CONNECT_TIMEOUT, at_least(1), _DEFAULT_CONNECT_TIMEOUT_MS),
         max_request_bytes=_get(options, MAX_REQUEST_SIZE, request_size, DEFAULT_MAX_REQUEST_BYTES),
+        security=_client_security(options),
     )
+
+
+def _client_security(options: Options) -> ClientSecurity | None:
+    """Return how connections are secured; None if no option says so."""
+    found = ((name, _get(options, name, text, None)) for name in SECURITY_NAMES)
+    given = {name.removeprefix(_PREFIX): value for name, value in found if value is not None}
+    return client_security(given, named=lambda key: f"{_PREFIX}{key}") if given else None
 
 
 def _get(options: Options, name: str, parse: Parse[Value], default: Value) -> Value:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 
+from datasource.clients import new_client
 from datasource.continuing import MicroBatch, first_batch, has_rows, next_batch
 from datasource.hosts import of_reached
 from datasource.limits import BatchLimits, TriggerDelay, default_limit
@@ -137,7 +138,7 @@ class KraftStreamReader(UnpickledByTask, DataSourceStreamReader, SupportsTrigger
         """Return the client of the driver's reader; it knows the epoch that the query has reached."""
         if self._own_client is None:
             settings = self._options.client
-            self._own_client = Client(of_reached(settings) if isinstance(begun, Reached) else settings)
+            self._own_client = new_client(of_reached(settings) if isinstance(begun, Reached) else settings)
         client = self._own_client
         if isinstance(begun, Reached) and begun.point.epoch > client.epoch:
             client.start_over(cluster_id=client.cluster_id, epoch=begun.point.epoch)

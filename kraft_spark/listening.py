@@ -11,16 +11,15 @@ from raft.local import LOOPBACK, ListenAddress
 _ALL_INTERFACES = ("0.0.0.0", "::", "")  # noqa: S104 - they are refused
 
 
-def listen_address(listen: str, application: SparkApplication, *, trust_network: bool) -> ListenAddress:
+def listen_address(listen: str, application: SparkApplication) -> ListenAddress:
     """Return the address for the argument `listen` of `QuorumService.start`.
 
     Args:
         listen: "loopback", "driver", or an address or name of this machine.
         application: of the driver. If its executors may be on other machines, loopback gives a warning.
-        trust_network: whether everyone who reaches the address may read and write all records.
 
     Raises:
-        ConfigError: executors cannot connect to the address, or it is not loopback and `trust_network` is false.
+        ConfigError: executors cannot connect to the address.
     """
     match listen:
         case "loopback":
@@ -28,21 +27,14 @@ def listen_address(listen: str, application: SparkApplication, *, trust_network:
                 _warn_of_distant_executors()
             return LOOPBACK
         case "driver":
-            address = application.driver_address
+            return application.driver_address
         case host if host in _ALL_INTERFACES:
             raise ConfigError(
                 f'listen="{listen}": expected an address that executors can connect to, "driver" or "loopback"; for '
                 f'all interfaces, use "driver" and set spark.driver.bindAddress={_ALL_INTERFACES[0]}'
             )
         case host:
-            address = ListenAddress(host, host)
-    if not trust_network:
-        raise ConfigError(
-            f'listen="{listen}": expected trust_network=True as well, because connections are not encrypted and there '
-            f"is no authentication: everyone who reaches the ports of the voters on {address.bind} can read and write "
-            "all records"
-        )
-    return address
+            return ListenAddress(host, host)
 
 
 def _warn_of_distant_executors() -> None:

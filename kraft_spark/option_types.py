@@ -25,6 +25,29 @@ _ClientOptions = TypedDict(
             "how long a process that has had no response of the quorum yet tries to connect before it fails; "
             "default: 10000",
         ],
+        "kraft.security.protocol": Annotated[
+            Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"],
+            "how connections are secured, as the listener of the nodes asks for; default: PLAINTEXT, or what a "
+            "QuorumService of this application asks for",
+        ],
+        "kraft.ssl.truststore.type": Annotated[Literal["PEM"], "the only type that is supported; default: PEM"],
+        "kraft.ssl.truststore.location": Annotated[
+            str, "PEM file with the authorities that are trusted; default: those that the system trusts"
+        ],
+        "kraft.ssl.truststore.certificates": Annotated[str, "the same as text, instead of the file"],
+        "kraft.ssl.keystore.type": Annotated[Literal["PEM"], "the only type that is supported; default: PEM"],
+        "kraft.ssl.keystore.location": Annotated[str, "PEM file with private key and certificates of this client"],
+        "kraft.ssl.key.password": Annotated[str, "password of the private key, as a reference such as `${env:NAME}`"],
+        "kraft.ssl.enabled.protocols": Annotated[str, "versions of TLS; default: TLSv1.2,TLSv1.3"],
+        "kraft.ssl.endpoint.identification.algorithm": Annotated[
+            str, "`https`; or empty: the names of hosts are not checked; default: https"
+        ],
+        "kraft.sasl.mechanism": Annotated[
+            Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"], "how the client proves its name, with SASL"
+        ],
+        "kraft.sasl.jaas.config": Annotated[
+            str, "its name and password, in Kafka's form, with the password as a reference such as `${file:PATH:KEY}`"
+        ],
     },
     total=False,
 )

@@ -13,6 +13,7 @@ from typing import ClassVar, Self
 
 from pyspark.sql import SparkSession
 
+from kraft_spark.handing_over import hand_over
 from kraft_spark.listening import listen_address
 from kraft_spark.quorum_status import QuorumStatus, described_nodes, unknown_nodes
 from kraft_spark.running_services import RunningServices, StartArguments
@@ -36,6 +37,10 @@ class QuorumService:
                 .option("kraft.bootstrap.servers", quorum.bootstrap_servers)
                 .load()
             )
+
+    Only this application, and who can read the data directory, can connect: the voters ask for credentials that were
+    made at the first start. The connector of the application has them without any option. For the commands and for
+    other applications, `client_config` is the file to give.
 
     A voter that exits is started again. All voters are stopped when the application ends: by `spark.stop()`, at the end
     of the program, or because the driver is killed. The data directory is kept, and the next start uses its data. The
@@ -66,7 +71,6 @@ class QuorumService:
         base_port: int | None = None,
         settings: Mapping[str, str | int] | None = None,
         listen: str = "loopback",
-        trust_network: bool = False,
         metrics: bool = False,
     ) -> Self:
         """Start the voters, and return when they have a leader.
@@ -85,9 +89,7 @@ class QuorumService:
             settings: more properties of the nodes, such as `message.max.bytes`.
             listen: "loopback", for executors on this machine. "driver": on `spark.driver.bindAddress`, and executors
                 connect to `spark.driver.host`. Or an address or name of this machine. The voters listen for each other
-                on loopback only.
-            trust_network: must be true for any other than "loopback": connections are not encrypted and there is no
-                authentication, so everyone who reaches the ports can read and write all records.
+                on loopback only. Beyond loopback, connections use TLS with a certificate authority of the quorum's own.
             metrics: whether the voters serve their metrics: see `metrics_urls`.
 
         Raises:
@@ -98,7 +100,7 @@ class QuorumService:
             QuorumUnavailableError: the voters elected no leader within 30 s.
         """
         application = SparkApplication(spark)
-        address = listen_address(listen, application, trust_network=trust_network)
+        address = listen_address(listen, application)
         warn_of_another_python(application.worker_pythons(), stack_level=2)
         directory = Path(data_dir)
         arguments = StartArguments(
@@ -113,6 +115,11 @@ class QuorumService:
             quorum = LocalQuorum.start(
                 directory, voters=voters, base_port=base_port, settings=settings, listen=address, metrics=metrics
             )
+            try:
+                hand_over(application, quorum.client_properties, bootstrap_servers=quorum.bootstrap_servers)
+            except BaseException:
+                quorum.stop()
+                raise
             return cls(quorum, application.is_over)
 
         found = cls._running.get_or_start(directory, arguments, start, is_usable=cls._is_usable)
@@ -136,6 +143,11 @@ class QuorumService:
     def cluster_id(self) -> str:
         """The cluster's id, for the option `kraft.cluster.id`."""
         return self._quorum.cluster_id
+
+    @property
+    def client_config(self) -> str:
+        """The path of the properties file for clients: `kraft ... --command-config`, or that of Kafka's tools."""
+        return str(self._quorum.client_config)
 
     @property
     def metrics_urls(self) -> dict[int, str]:

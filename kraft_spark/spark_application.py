@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
@@ -40,6 +42,21 @@ class SparkApplication:
     def is_local(self) -> bool:
         """Whether its executors are on this machine."""
         return str(self._context.master()).startswith("local")
+
+    @property
+    def is_one_process(self) -> bool:
+        """Whether its tasks run in the JVM of its driver."""
+        master = str(self._context.master())
+        return master == "local" or master.startswith("local[")
+
+    @property
+    def authenticates(self) -> bool:
+        """Whether driver and executors ask each other who they are (`spark.authenticate`)."""
+        return self._python_context.getConf().get("spark.authenticate", "false") == "true"
+
+    def add_file(self, path: Path) -> None:
+        """Let Spark bring a file to the driver and each executor."""
+        self._python_context.addFile(str(path))
 
     @property
     def driver_address(self) -> ListenAddress:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import tempfile
 import time
@@ -29,7 +30,10 @@ def dev(
         bool, typer.Option("--metrics", help="Serve metrics, and print where: one line for each voter.")
     ] = False,
 ) -> None:
-    """Run a quorum on loopback until it is interrupted, and print its bootstrap servers."""
+    """Run a quorum on loopback until it is interrupted.
+
+    The first line printed has its bootstrap servers, the second one the file for --command-config of other commands.
+    """
     for number in _ENDINGS:
         # Under nohup, SIGHUP is ignored. It must stay so, because the quorum runs on without its terminal.
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
@@ -38,6 +42,8 @@ def dev(
         directory = data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kraft-dev-")))
         quorum = stack.enter_context(LocalQuorum.start(directory, voters=voters, base_port=base_port, metrics=metrics))
         typer.echo(quorum.bootstrap_servers)
+        # The bytes of the path: the locale may lack characters for them.
+        typer.echo(os.fsencode(quorum.client_config))
         for endpoint in quorum.metrics_endpoints.values():
             typer.echo(f"http://{endpoint}/metrics")
         while True:

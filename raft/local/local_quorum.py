@@ -16,6 +16,7 @@ from raft.client.settings import DEFAULT_REQUEST_TIMEOUT_MS
 from raft.errors import ConfigError, QuorumUnavailableError, StorageError
 from raft.local.layout import Layout
 from raft.local.listening import LOOPBACK, ListenAddress
+from raft.local.local_security import CLIENT_FILE, LocalSecurity
 from raft.local.lock import lock_patiently
 from raft.local.ports import free_ports
 from raft.local.voter import VoterProcess
@@ -47,6 +48,7 @@ class LocalQuorum:
         layout: of the quorum.
         voters: not started yet.
         lock: of the data directory; `stop` releases it.
+        security: by which voters and clients know each other.
         metrics_endpoints: where the voters serve their metrics; empty if they do not.
 
     Attributes:
@@ -58,11 +60,13 @@ class LocalQuorum:
         layout: Layout,
         voters: Iterable[VoterProcess],
         lock: DirectoryLock,
+        security: LocalSecurity,
         metrics_endpoints: Mapping[NodeId, Endpoint],
     ) -> None:
         self._layout = layout
         self._voters = tuple(voters)
         self._lock = lock
+        self._security = security
         self.metrics_endpoints = metrics_endpoints
         self._watch = Watch(self._voters)
         # A reentrant lock: a signal may interrupt `stop`, and the same thread may call it again.
@@ -86,8 +90,7 @@ class LocalQuorum:
             voters: number of voters.
             base_port: first of the consecutive ports to listen on; None chooses free ports.
             settings: more properties of the nodes.
-            listen: the address on which they listen for clients. There is no authentication: every client that reaches
-                it can read and write.
+            listen: the address on which they listen for clients, over TLS if it is not loopback.
             metrics: whether the voters serve their metrics, on free ports of loopback: see `metrics_endpoints`.
 
         Raises:
@@ -105,7 +108,8 @@ class LocalQuorum:
             undo.callback(lock.release)
             layout = Layout.of(data_dir.resolve(), voters=voters, base_port=base_port, listen=listen)
             endpoints = _free_endpoints(layout) if metrics else {}
-            quorum = cls(layout, _voters_of(layout, settings or {}, endpoints), lock, endpoints)
+            security = LocalSecurity.of(layout)
+            quorum = cls(layout, _voters_of(layout, security, settings or {}, endpoints), lock, security, endpoints)
             for node_id in layout.ports:
                 # Voters of a parent that was killed just now may not have exited yet.
                 lock_patiently(layout.log_dir(node_id)).release()
@@ -138,6 +142,16 @@ class LocalQuorum:
         pids = {voter.node_id: voter.pid for voter in self._voters}
         return {node_id: pid for node_id, pid in pids.items() if pid is not None}
 
+    @property
+    def client_config(self) -> Path:
+        """The file with what a client needs to prove that it belongs here, for `--command-config` of the commands."""
+        return self._layout.data_dir / CLIENT_FILE
+
+    @property
+    def client_properties(self) -> dict[str, str]:
+        """The content of that file, without `bootstrap.servers`."""
+        return self._security.client_properties()
+
     def client(self, *, api_timeout_ms: int = 10_000) -> Client:
         """Return a client of this quorum.
 
@@ -151,6 +165,7 @@ class LocalQuorum:
                 cluster_id=self.cluster_id,
                 api_timeout_ms=api_timeout_ms,
                 request_timeout_ms=min(DEFAULT_REQUEST_TIMEOUT_MS, api_timeout_ms),
+                security=self._security.client(),
             )
         )
 
@@ -208,13 +223,22 @@ def _free_endpoints(layout: Layout) -> dict[NodeId, Endpoint]:
 
 
 def _voters_of(
-    layout: Layout, settings: Mapping[str, str | int], metrics_endpoints: Mapping[NodeId, Endpoint]
+    layout: Layout,
+    security: LocalSecurity,
+    settings: Mapping[str, str | int],
+    metrics_endpoints: Mapping[NodeId, Endpoint],
 ) -> list[VoterProcess]:
     """Return the voters, not started yet, and log the warnings about their settings once."""
     voters: list[VoterProcess] = []
     warnings: set[str] = set()
     for node_id in layout.ports:
-        properties = voter_properties(layout, node_id, settings, metrics=metrics_endpoints.get(node_id))
+        properties = voter_properties(
+            layout,
+            node_id,
+            settings,
+            security=security.voter_properties(node_id),
+            metrics=metrics_endpoints.get(node_id),
+        )
         warnings.update(check_properties(properties))
         voters.append(VoterProcess(node_id, layout.folder(node_id), properties))
     for warning in sorted(warnings):

@@ -14,7 +14,12 @@ _OTHER_NAMES_OF_LOG_DIRS = frozenset(["log.dir", "metadata.log.dir"])
 
 
 def voter_properties(
-    layout: Layout, node_id: NodeId, settings: Mapping[str, str | int], *, metrics: Endpoint | None = None
+    layout: Layout,
+    node_id: NodeId,
+    settings: Mapping[str, str | int],
+    *,
+    security: Mapping[str, str],
+    metrics: Endpoint | None = None,
 ) -> dict[str, str]:
     """Return the properties of a voter.
 
@@ -22,6 +27,7 @@ def voter_properties(
         layout: of the quorum.
         node_id: of the voter.
         settings: of the user, for all voters.
+        security: the properties by which it knows its callers, and they know it.
         metrics: where the voter serves its metrics; None for nowhere.
 
     Raises:
@@ -37,6 +43,7 @@ def voter_properties(
         "listener.name.client.quorum.voters": _voters(layout.endpoints),
         "raft.voters.verify.address": "true",
         "log.dirs": str(layout.log_dir(node_id)),
+        **security,
     }
     for key, value in settings.items():
         if key == METRICS_KEY:

@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from raft.client import Client, ClientSettings
-from raft.config.values import addresses
+from raft.client import Client
 from raft.local.ports import free_ports
+from tests.local.client_config import client_from
 from tests.node.harness.batches import batch_of
 from tests.node.harness.waiting import eventually
 from tests.processes.endings import wait_for_ends
@@ -30,10 +30,11 @@ class Dev:
         self.process = process
         self.servers = process.line()
         assert self.servers, process.errors
+        self.config = process.line()
         self.voters = psutil.Process(process.pid).children(recursive=True)
 
     def client(self) -> Client:
-        return Client(ClientSettings(bootstrap_servers=addresses("servers", self.servers)))
+        return client_from(self.config)
 
     def end(self, number: signal.Signals) -> int:
         self.process.signal(number)

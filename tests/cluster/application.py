@@ -38,10 +38,7 @@ def main() -> None:
     """Run it."""
     master, address, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
     spark = _session(master, address)
-    source, sink = (
-        QuorumService.start(spark, data_dir=folder / name, listen="driver", trust_network=True)
-        for name in ("source", "sink")
-    )
+    source, sink = (QuorumService.start(spark, data_dir=folder / name, listen="driver") for name in ("source", "sink"))
     _say(
         source=source.pids,
         sink=sink.pids,

@@ -23,9 +23,10 @@ class ConnectServer(PipedProcess):
 
     Args:
         folder: gets the files of its tables.
+        config: the file with the defaults of options.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, config: Path) -> None:
         (self._port,) = free_ports(1)
         conf = {
             "spark.connect.grpc.binding.address": "127.0.0.1",
@@ -37,7 +38,7 @@ class ConnectServer(PipedProcess):
         options = [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
         submit = str(Path(_find_spark_home(), "bin", "spark-submit"))
         command = [submit, "--master", "local[2]", "--class", _MAIN, *options, "spark-internal"]
-        environment = child_environment(PYSPARK_PYTHON=sys.executable, PYTHONPATH=str(ROOT))
+        environment = child_environment(PYSPARK_PYTHON=sys.executable, PYTHONPATH=str(ROOT), KRAFT_CONFIG=str(config))
         super().__init__("Spark Connect server", command, environment=environment, folder=folder)
 
     @property

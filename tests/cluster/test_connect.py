@@ -19,7 +19,10 @@ pytestmark = pytest.mark.spark
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What the client has printed."""
     folder = tmp_path_factory.mktemp("connect")
-    with LocalQuorum.start(folder / "quorum", voters=1) as quorum, ConnectServer(folder) as server:
+    with (
+        LocalQuorum.start(folder / "quorum", voters=1) as quorum,
+        ConnectServer(folder, quorum.client_config) as server,
+    ):
         ended = run_client(server.url, quorum.bootstrap_servers, str(folder / "checkpoint"), str(ROOT))
     assert ended.returncode == 0, ended.stderr
     result: dict[str, Any] = json.loads(ended.stdout)

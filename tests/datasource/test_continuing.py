@@ -194,7 +194,7 @@ def test_stream_continues_when_a_replaced_leader_responds_before_the_present_one
     monkeypatch: pytest.MonkeyPatch, fail_on_data_loss: bool
 ) -> None:
     client = LateClient(Log(epochs=[4] * 90), Log(epochs=[4] * 100 + [5] * 10), times=3)
-    monkeypatch.setattr("datasource.stream_reader.Client", lambda settings: client)
+    monkeypatch.setattr("datasource.stream_reader.new_client", lambda settings: client)
     reader = KraftStreamReader(options(fail_on_data_loss=fail_on_data_loss))
 
     planned = reader.latestOffset(reached(100, 4).to_json(), ReadAllAvailable())
@@ -336,7 +336,7 @@ def test_available_now_fails_when_the_log_has_become_shorter_than_it_was_at_its_
     monkeypatch: pytest.MonkeyPatch, fail_on_data_loss: bool, checksums: Sequence[int]
 ) -> None:
     clients: list[Client] = [LogClient(Log(epochs=[1] * 9)), LogClient(Log(epochs=[1] * 6, checksums=checksums))]
-    monkeypatch.setattr("datasource.stream_reader.Client", lambda settings: clients.pop(0))
+    monkeypatch.setattr("datasource.stream_reader.new_client", lambda settings: clients.pop(0))
     reader = KraftStreamReader(options(fail_on_data_loss=fail_on_data_loss))
     reader.prepareForTriggerAvailableNow()
     reader._own_client = None  # As if the log had become shorter: the next request goes to the other leader.

@@ -116,7 +116,8 @@ def test_without_a_file_there_are_no_defaults(value: str) -> None:
     [
         ("startingOffset=1", "unknown option startingOffset: did you mean startingOffsets?"),
         ("subscribe=t", "option subscribe of Kafka does not exist here: a quorum has one topic with one partition"),
-        ("security.protocol=SSL", "option security.protocol of Kafka does not exist here: connections are PLAINTEXT"),
+        ("security.protocol=TLS", "kraft.security.protocol=TLS: expected PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
+        ("security.protocol=SASL_SSL", "kraft.sasl.mechanism is missing"),
         ("kafka.bootstrap.servers=h:1", "option kafka.bootstrap.servers of Kafka does not exist here: options of this"),
         ("path=/x", "option path: a log has no path"),
         ("txnAppId=a", "txnAppId names one write and is no default: give it to that write as an option"),
@@ -208,11 +209,24 @@ def test_source_explains_where_an_option_comes_from(file: Path, monkeypatch: pyt
         source.reader(source.schema())
 
 
+VALUES = {
+    "bootstrap.servers": "h:1",
+    "sasl.mechanism": "PLAIN",
+    "security.protocol": "SASL_SSL",
+    "ssl.enabled.protocols": "TLSv1.3",
+    "ssl.endpoint.identification.algorithm": "https",
+    "ssl.keystore.type": "PEM",
+    "ssl.truststore.location": "",
+    "ssl.truststore.type": "PEM",
+}
+"""Values of the keys that cannot be numbers."""
+
+
 def test_document_names_the_keys_of_kafka_that_the_file_may_have(file: Path) -> None:
     section = (Path(__file__).parents[2] / "docs" / "sql.md").read_text().split("Kafka's clients instead:")[1]
     named = re.findall(r"`([a-z.]+)`", section.split("Other keys")[0])
 
-    options = defaults(file, "".join(f"{key}={'h:1' if key == 'bootstrap.servers' else 1}\n" for key in named))
+    options = defaults(file, "".join(f"{key}={VALUES.get(key, 1)}\n" for key in named))
 
     assert {*options.options} == {*CLIENT_NAMES, RACK} - {CLUSTER_ID}
 

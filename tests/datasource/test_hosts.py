@@ -67,7 +67,7 @@ def test_task_on_another_host_says_which_addresses_it_tried_and_what_to_do(
 
     assert str(refusal.value).startswith("no node of the quorum could be connected to in ")
     assert f" s: 127.0.0.1:{port}: Connection refused (from host " in str(refusal.value)
-    assert 'start the quorum with QuorumService.start(listen="driver", trust_network=True)' in str(refusal.value)
+    assert 'start the quorum with QuorumService.start(listen="driver")' in str(refusal.value)
 
 
 def test_query_that_was_written_before_waits_through_an_outage() -> None:

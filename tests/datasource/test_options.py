@@ -7,7 +7,7 @@ import time
 import pytest
 
 from datasource.option_values import Place, View
-from datasource.options import ReadOptions, WriteOptions, check_names
+from datasource.options import SECURITY_NAMES, ReadOptions, WriteOptions, check_names
 from raft.errors import ConfigError
 from raft.types import Endpoint
 
@@ -41,6 +41,15 @@ def test_options_are_found_in_any_case_and_with_blanks_around() -> None:
     assert (read.starting_offsets, read.ending_offsets) == (Place.EARLIEST, 12)
     assert (read.fail_on_data_loss, read.include_headers, read.latest_if_no_match) == (False, True, True)
     assert read.max_offsets_per_trigger == 7
+
+
+@pytest.mark.parametrize("name", SECURITY_NAMES[1:])
+@pytest.mark.rule("AUTH-1")
+def test_option_of_security_that_has_no_effect_is_refused_without_its_value(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{name} has no effect with kraft.security.protocol=PLAINTEXT: ") as refused:
+        ReadOptions.of(SERVERS | {name: "planted-secret"})
+
+    assert "planted-secret" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +122,8 @@ def test_unknown_name_is_refused_with_what_there_is(given: dict[str, str], messa
         ("value.deserializer", "keys and values are bytes"),
         ("kraft.isolation.level", "only committed records are read"),
         ("acks", "always acknowledged by a majority"),
-        ("kraft.ssl.truststore.location", "TLS and authentication are not supported yet"),
+        ("security.protocol", "TLS with PEM files, and SASL with PLAIN or SCRAM, are supported"),
+        ("kraft.ssl.keystore.password", "TLS with PEM files, and SASL with PLAIN or SCRAM, are supported"),
         ("startingoffsetsbytimestamp", "use startingTimestamp and endingTimestamp"),
         ("client.rack", "set kraft.client.rack, with kraft.read.from=nearest"),
     ],

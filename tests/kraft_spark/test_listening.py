@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,13 +14,20 @@ from pyspark.sql import SparkSession
 from kraft_spark import QuorumService
 from kraft_spark.spark_application import SparkApplication
 from raft.client import Client, ClientSettings
-from raft.errors import ConfigError
-from raft.types import Endpoint
+from raft.config.security import NO_SECURITY, SecurityProtocol
+from raft.errors import AuthenticationError, ConfigError, QuorumUnavailableError
+from tests.local.client_config import client_from, settings_from
 from tests.local.conftest import QUICK
 from tests.node.harness.batches import batch_of
 from tests.workload.committed import read_all
 
 pytestmark = pytest.mark.spark
+
+
+def leader_id(settings: ClientSettings) -> int:
+    """The leader, as a client with these settings finds it."""
+    with Client(settings) as client:
+        return client.describe_quorum().leader_id
 
 
 def test_voters_listen_where_the_driver_does(
@@ -33,41 +41,62 @@ def test_voters_listen_where_the_driver_does(
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        quorum = QuorumService.start(
-            spark, voters=1, data_dir=tmp_path, settings=QUICK, listen="driver", trust_network=True
-        )
+        quorum = QuorumService.start(spark, voters=1, data_dir=tmp_path, settings=QUICK, listen="driver")
     with quorum:
         (server,) = quorum.bootstrap_servers.split(",")
         host, _, port = server.rpartition(":")
-        bound = Endpoint("127.0.0.2", int(port))
-        settings = ClientSettings(bootstrap_servers=(bound,), cluster_id=quorum.cluster_id, api_timeout_ms=5_000)
-        with Client(settings) as client:
-            assert client.describe_quorum().leader_id == 1
+        leaders = [
+            leader_id(settings_from(quorum.client_config)),
+            # The voter listens there too, but its certificate does not have this address.
+            leader_id(
+                settings_from(
+                    quorum.client_config,
+                    bootstrap__servers=f"127.0.0.2:{port}",
+                    ssl__endpoint__identification__algorithm="",
+                )
+            ),
+        ]
 
     assert host == "localhost", "what executors connect to"
+    assert leaders == [1, 1]
 
 
 def test_voters_listen_on_the_address_that_is_named(spark: SparkSession, tmp_path: Path) -> None:
-    with QuorumService.start(
-        spark, voters=2, data_dir=tmp_path, settings=QUICK, listen="127.0.0.3", trust_network=True
-    ) as quorum:
-        servers = [server.rpartition(":") for server in quorum.bootstrap_servers.split(",")]
-        endpoints = tuple(Endpoint(host, int(port)) for host, _, port in servers)
-        with Client(ClientSettings(bootstrap_servers=endpoints, cluster_id=quorum.cluster_id)) as client:
+    with QuorumService.start(spark, voters=2, data_dir=tmp_path, settings=QUICK, listen="127.0.0.3") as quorum:
+        with client_from(quorum.client_config, cluster_id=quorum.cluster_id) as client:
             client.append(batch_of(b"kept"))
-            assert [record.value for record in read_all(client)] == [b"kept"]
+            values = [record.value for record in read_all(client)]
+        servers = [server.rpartition(":") for server in quorum.bootstrap_servers.split(",")]
+        options = {"kraft.bootstrap.servers": quorum.bootstrap_servers}
+        rows = spark.read.format("kraft").options(**options).load().selectExpr("cast(value as string)").collect()
 
     assert {host for host, _, _ in servers} == {"127.0.0.3"}
+    assert values == [b"kept"]
+    assert [row.value for row in rows] == ["kept"], "the application needs no options to connect"
 
 
-@pytest.mark.parametrize("listen", ["driver", "127.0.0.3"])
-def test_other_addresses_are_refused_until_the_network_is_called_trusted(
-    spark: SparkSession, tmp_path: Path, listen: str
+def test_only_clients_that_know_the_authority_and_a_password_are_served_beyond_loopback(
+    spark: SparkSession, tmp_path: Path
 ) -> None:
-    with pytest.raises(ConfigError, match=f'^listen="{listen}": expected trust_network=True as well, because '):
-        QuorumService.start(spark, voters=1, data_dir=tmp_path / "data", listen=listen)
+    with QuorumService.start(spark, voters=1, data_dir=tmp_path, settings=QUICK, listen="127.0.0.3") as quorum:
+        served = settings_from(quorum.client_config)
+        known = served.security
+        assert known is not None
+        assert known.protocol is SecurityProtocol.SASL_SSL
+        assert known.tls is not None
+        for security, reason in (
+            (NO_SECURITY, "the node closed the connection"),
+            (replace(known, protocol=SecurityProtocol.SASL_PLAINTEXT, tls=None), "the node closed"),
+            (replace(known, protocol=SecurityProtocol.SSL, sasl=None), "the node asks for SASL"),
+            (
+                replace(known, tls=replace(known.tls, trusted_certificates=None)),
+                "the certificate of the node is not accepted: self-signed certificate in certificate chain",
+            ),
+        ):
+            with pytest.raises((AuthenticationError, QuorumUnavailableError), match=reason):
+                leader_id(replace(served, security=security, api_timeout_ms=1_000))
 
-    assert not (tmp_path / "data").exists()
+        assert leader_id(served) == 1
 
 
 @pytest.mark.parametrize(
@@ -84,7 +113,7 @@ def test_address_on_which_voters_cannot_listen_is_refused(
     spark: SparkSession, tmp_path: Path, listen: str, problem: str
 ) -> None:
     with pytest.raises(ConfigError, match=f"^{problem}"):
-        QuorumService.start(spark, voters=1, data_dir=tmp_path, listen=listen, trust_network=True)
+        QuorumService.start(spark, voters=1, data_dir=tmp_path, listen=listen)
 
 
 def test_driver_without_a_host_is_refused() -> None:

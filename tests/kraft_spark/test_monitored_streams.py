@@ -22,22 +22,22 @@ from raft.local import LocalQuorum
 from tests.local.conftest import QUICK
 from tests.node.harness.waiting import eventually
 from tests.spark.frames import Frames, numbered
-from tests.spark.quorums import leader_of
+from tests.spark.quorums import leader_of, local_quorum
 from tests.spark.streams import LIMIT_S
 
 pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")
-def quorum(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalQuorum]:
+def quorum(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalQuorum]:
     """Three voters for the tests of this file."""
-    with LocalQuorum.start(tmp_path_factory.mktemp("quorum"), settings=QUICK) as quorum:
+    with local_quorum(spark, tmp_path_factory.mktemp("quorum"), settings=QUICK) as quorum:
         yield quorum
 
 
 @pytest.fixture
 def frames(spark: SparkSession, quorum: LocalQuorum) -> Frames:
-    return Frames(spark, quorum.bootstrap_servers)
+    return Frames.of(spark, quorum)
 
 
 @pytest.fixture

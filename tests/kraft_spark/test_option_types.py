@@ -15,14 +15,25 @@ from kraft_spark.option_types import option_meanings
 from raft.errors import ConfigError
 
 REQUIRED = {options.BOOTSTRAP_SERVERS: "127.0.0.1:20001"}
+SASL = {"kraft.sasl.mechanism": "SCRAM-SHA-256", "kraft.sasl.jaas.config": "..."}
 TOGETHER = {
     "txnAppId": {"txnVersion": "1"},
     "txnVersion": {"txnAppId": "app"},
     "maxTriggerDelay": {"minOffsetsPerTrigger": "5"},
     "kraft.client.rack": {"kraft.read.from": "nearest"},
+    "kraft.security.protocol=SASL_PLAINTEXT": SASL,
+    "kraft.security.protocol=SASL_SSL": SASL,
+    "kraft.sasl.mechanism": {"kraft.security.protocol": "SASL_SSL", **SASL},
+    "kraft.sasl.jaas.config": {"kraft.security.protocol": "SASL_SSL", **SASL},
 }
 """Options that are refused by themselves, with those that they need."""
-TEXTS = {"startingTimestamp": "-10 minutes", "endingTimestamp": "-1 s", "maxTriggerDelay": "15m"}
+TEXTS = {
+    "startingTimestamp": "-10 minutes",
+    "endingTimestamp": "-1 s",
+    "maxTriggerDelay": "15m",
+    "kraft.ssl.enabled.protocols": "TLSv1.3",
+    "kraft.ssl.endpoint.identification.algorithm": "",
+}
 
 
 def hints(of: type) -> dict[str, Any]:
@@ -69,7 +80,10 @@ def test_types_name_all_options() -> None:
 
 @pytest.mark.parametrize(("of", "parse", "name", "value"), CASES)
 def test_value_of_the_type_is_accepted(of: type, parse: Any, name: str, value: object) -> None:
-    given = {**REQUIRED, **TOGETHER.get(name, {}), name: as_spark_passes(value)}
+    needed = TOGETHER.get(name) or TOGETHER.get(f"{name}={value}", {})
+    if name.startswith("kraft.ssl."):
+        needed = {"kraft.security.protocol": "SSL"}
+    given = {**REQUIRED, **needed, name: as_spark_passes(value)}
 
     options.check_names(given)
     parse(given)

@@ -17,10 +17,10 @@ from pyspark.sql import SparkSession
 from kraft_spark import QuorumService
 from kraft_spark.quorum_status import QuorumStatus
 from kraft_spark.spark_application import SparkApplication
-from raft.client import Client, ClientSettings
+from raft.client import Client
 from raft.errors import ConfigError
 from raft.local import LocalQuorum
-from raft.types import Endpoint
+from tests.local.client_config import client_from
 from tests.local.conftest import QUICK
 from tests.node.harness.batches import batch_of
 from tests.node.harness.waiting import eventually
@@ -30,10 +30,8 @@ pytestmark = pytest.mark.spark
 
 
 def client_of(quorum: QuorumService) -> Client:
-    """A client with the bootstrap servers that users have."""
-    servers = [server.rpartition(":") for server in quorum.bootstrap_servers.split(",")]
-    endpoints = tuple(Endpoint(host, int(port)) for host, _, port in servers)
-    return Client(ClientSettings(bootstrap_servers=endpoints, cluster_id=quorum.cluster_id))
+    """A client with the file that other programs of the user have."""
+    return client_from(quorum.client_config, cluster_id=quorum.cluster_id)
 
 
 def test_quorum_keeps_its_voters_running_and_its_data_over_a_restart(spark: SparkSession, tmp_path: Path) -> None:

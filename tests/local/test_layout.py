@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,12 +13,19 @@ from raft.config import NodeConfig, read_properties
 from raft.errors import ConfigError
 from raft.local.layout import Layout
 from raft.local.listening import LOOPBACK, ListenAddress
+from raft.local.local_security import LocalSecurity
 from raft.local.voter_properties import check_properties, voter_properties
 from raft.properties import format_properties
 from raft.types import NodeId
 from tests.node.harness.properties import HOST
 
 ONE = NodeId(1)
+
+
+def properties_of_one(layout: Layout, settings: Mapping[str, str | int] | None = None) -> dict[str, str]:
+    """The properties of the first voter; the directory of the layout exists."""
+    security = LocalSecurity.of(layout).voter_properties(ONE)
+    return voter_properties(layout, ONE, settings or {}, security=security)
 
 
 def test_layout_is_kept_when_its_ports_are_free(tmp_path: Path) -> None:
@@ -56,7 +64,7 @@ def test_directory_of_the_version_before_gets_ports_for_its_voters(tmp_path: Pat
 def test_voters_listen_for_each_other_apart_from_their_clients(tmp_path: Path) -> None:
     layout = Layout.of(tmp_path, voters=3, base_port=None)
 
-    config = NodeConfig.from_properties(voter_properties(layout, ONE, {}))
+    config = NodeConfig.from_properties(properties_of_one(layout))
 
     (for_clients,) = config.client_listeners
     assert config.listener.port == layout.voter_ports[ONE]
@@ -69,7 +77,7 @@ def test_voters_listen_for_each_other_apart_from_their_clients(tmp_path: Path) -
 def test_voters_listen_for_clients_alone_on_the_address_that_is_asked_for(tmp_path: Path) -> None:
     layout = Layout.of(tmp_path, voters=2, base_port=None, listen=ListenAddress("127.0.0.2", "driver.example"))
 
-    config = NodeConfig.from_properties(voter_properties(layout, ONE, {}))
+    config = NodeConfig.from_properties(properties_of_one(layout))
 
     (for_clients,) = config.client_listeners
     assert config.listener.host == HOST
@@ -135,7 +143,8 @@ def test_directory_that_is_not_of_a_quorum_is_refused(tmp_path: Path, content: b
 def test_voter_reads_its_configuration_as_it_was_meant_in_a_directory_of_any_name(tmp_path: Path, name: str) -> None:
     layout = Layout.of(tmp_path, voters=1, base_port=None)
     layout = replace(layout, data_dir=tmp_path / name)
-    properties = voter_properties(layout, ONE, {"message.max.bytes": 20_000})
+    layout.data_dir.mkdir()
+    properties = properties_of_one(layout, {"message.max.bytes": 20_000})
     file = tmp_path / "node.properties"
 
     file.write_text(format_properties(properties))
@@ -144,18 +153,25 @@ def test_voter_reads_its_configuration_as_it_was_meant_in_a_directory_of_any_nam
     config = NodeConfig.from_properties(read_properties(file))
     assert (config.log_dir, config.cluster_id) == (tmp_path / name / "node-1" / "log", layout.cluster_id)
     assert (config.listener.port, config.message_max_bytes) == (layout.voter_ports[ONE], 20_000)
+    assert config.authorization is not None
+    assert config.authorization.file == str(tmp_path / name / "authorization.toml")
+    credentials = {security.credentials_file for security in config.security.values()}
+    assert credentials == {str(tmp_path / name / "credentials.json")}
 
 
 def test_directory_with_a_comma_is_refused(tmp_path: Path) -> None:
     layout = Layout(data_dir=tmp_path / "a,b", cluster_id="c", ports={ONE: 9093}, voter_ports={ONE: 9094})
+    layout.data_dir.mkdir()
 
     with pytest.raises(ConfigError, match=r"^log\.dirs=.*/a,b/node-1/log: expected one directory"):
-        check_properties(voter_properties(layout, ONE, {}))
+        check_properties(properties_of_one(layout))
 
 
-@pytest.mark.parametrize("key", ["node.id", "log.dirs", "metadata.log.dir", "controller.quorum.voters"])
+@pytest.mark.parametrize(
+    "key", ["node.id", "log.dirs", "metadata.log.dir", "controller.quorum.voters", "raft.authorization.file"]
+)
 def test_setting_that_is_the_quorums_own_is_refused(tmp_path: Path, key: str) -> None:
     layout = Layout.of(tmp_path, voters=1, base_port=None)
 
     with pytest.raises(ConfigError, match=f"^{key}=7: expected other settings"):
-        voter_properties(layout, ONE, {key: 7})
+        properties_of_one(layout, {key: 7})

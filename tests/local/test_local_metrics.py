@@ -38,7 +38,7 @@ def test_one_listener_for_all_voters_is_refused(tmp_path: Path) -> None:
 
 def test_command_prints_where_the_voters_serve_metrics(tmp_path: Path) -> None:
     with start_kraft("dev", "--voters", "1", "--metrics", TMPDIR=str(tmp_path)) as dev:
-        servers, url = dev.line(), dev.line()
+        servers, _, url = (dev.line() for _ in range(3))
         port = int(url.removeprefix("http://127.0.0.1:").removesuffix("/metrics"))
 
         assert servers.startswith("127.0.0.1:")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from raft.local import LocalQuorum
+from kraft_spark import QuorumService
 from tests.spark.frames import SERVERS, Frames
 from tests.spark.streams import Input
 
@@ -42,16 +42,16 @@ def said_by(use: Callable[[], object]) -> str:
 def main() -> None:
     """Run it."""
     folder = Path(sys.argv[1])
-    with LocalQuorum.start(folder / "quorum", voters=1) as quorum:
-        spark = (
-            SparkSession.builder.master("local-cluster[1,1,1024]")
-            .config("spark.ui.enabled", "false")
-            .config("spark.python.unix.domain.socket.enabled", "true")
-            .config("spark.executorEnv.PYTHONPATH", os.environ[EXECUTOR_PATH])
-            .config("spark.executorEnv.KRAFT_TEST_IS_EXECUTOR", "1")
-            .getOrCreate()
-        )
-        spark.sparkContext.setLogLevel("OFF")
+    spark = (
+        SparkSession.builder.master("local-cluster[1,1,1024]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.python.unix.domain.socket.enabled", "true")
+        .config("spark.executorEnv.PYTHONPATH", os.environ[EXECUTOR_PATH])
+        .config("spark.executorEnv.KRAFT_TEST_IS_EXECUTOR", "1")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("OFF")
+    with QuorumService.start(spark, voters=1, data_dir=folder / "quorum") as quorum:
         frames = Frames(spark, quorum.bootstrap_servers)
         source = Input(folder / "input")
         source.add(["x"])
@@ -68,7 +68,7 @@ def main() -> None:
         rows = spark.range(1).selectExpr("cast(id as string) value")
         for use in (lambda: frames.write(rows), lambda: frames.read().count(), stream, sink):
             print(said_by(use), flush=True)
-        spark.stop()
+    spark.stop()
 
 
 if __name__ == "__main__":

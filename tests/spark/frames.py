@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from pyspark.sql import DataFrame, SparkSession
 
 from raft.client import Client, ClientSettings
+from raft.config.security import NO_SECURITY, ClientSecurity, client_security
 from raft.config.values import addresses
+from raft.local import LocalQuorum
 
 SERVERS = "kraft.bootstrap.servers"
 
@@ -19,10 +21,21 @@ class Frames:
     """Reads and writes of a Spark application with one quorum.
 
     Options are keyword arguments; a name with dots is passed in a dictionary, as `**{"kraft.cluster.id": ...}`.
+
+    Fields:
+        spark: session of the application.
+        servers: the option `kraft.bootstrap.servers`.
+        security: of the clients that this process has besides Spark.
     """
 
     spark: SparkSession
     servers: str
+    security: ClientSecurity = NO_SECURITY
+
+    @classmethod
+    def of(cls, spark: SparkSession, quorum: LocalQuorum) -> Self:
+        """Return those of a local quorum, whose credentials the application has (`tests.spark.quorums`)."""
+        return cls(spark, quorum.bootstrap_servers, client_security(quorum.client_properties))
 
     def rows(self, rows: Sequence[Any], schema: str = "value string") -> DataFrame:
         return self.spark.createDataFrame(rows, schema)
@@ -54,7 +67,7 @@ class Frames:
         return [value for _, value in self.log(start_offset)]
 
     def client(self) -> Client:
-        return Client(ClientSettings(bootstrap_servers=addresses(SERVERS, self.servers)))
+        return Client(ClientSettings(bootstrap_servers=addresses(SERVERS, self.servers), security=self.security))
 
 
 def numbered(prefix: str, count: int, start: int = 0) -> list[str]:

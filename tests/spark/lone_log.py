@@ -5,42 +5,51 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from pyspark.sql import SparkSession
 
 from raft.local import LocalQuorum
 from raft.local.ports import free_ports
 from raft.records.batch import build_batch
 from raft.records.record import Record
 from raft.types import Offset, OffsetAndEpoch
+from tests.spark.frames import Frames
+from tests.spark.quorums import handed_over
 from tests.storage.logs import snapshot_bytes
 
 
 class LoneLog:
-    """The log of a voter that listens at the same address after each loss.
+    """The log of a voter that listens at the same address after each loss, and keeps its credentials.
 
     Args:
+        spark: session of the application that has the credentials.
         data_dir: of the quorum; created if it does not exist.
     """
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, spark: SparkSession, data_dir: Path) -> None:
+        self._spark = spark
         self._data_dir = data_dir
+        self._exits = ExitStack()
         (self._port,) = free_ports(1, in_a_row=2)
 
     def __enter__(self) -> Self:
         self._start()
+        self._exits.callback(self.stop)
+        self._exits.enter_context(handed_over(self._spark, self._quorum))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._quorum.stop()
+        self._exits.close()
 
-    @property
-    def servers(self) -> str:
-        """The option `kraft.bootstrap.servers`."""
-        return self._quorum.bootstrap_servers
+    def frames(self) -> Frames:
+        """Return DataFrames of the log."""
+        return Frames.of(self._spark, self._quorum)
 
     def append(self, values: Iterable[str], *, timestamp_ms: int | None = None) -> Offset:
         """Append each value as a record batch, one after another; return the offset of the first one.

@@ -1,4 +1,4 @@
-"""Faults of a local quorum: voters killed and restarted, logs removed, responses lost."""
+"""Local quorums whose credentials an application has, and their faults: voters killed, logs removed, responses lost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from pyspark import SparkFiles
+from pyspark.sql import SparkSession
+
+from datasource.spark_files import HANDED_PREFIX
+from kraft_spark.handing_over import hand_over
+from kraft_spark.spark_application import SparkApplication
 from raft.local import LocalQuorum
 from raft.local.ports import free_ports
 from raft.types import Endpoint, NodeId
@@ -16,6 +23,40 @@ from tests.network.produce_proxy import ProduceProxy
 from tests.node.harness.waiting import eventually
 
 _LIMIT_S = 30.0
+
+
+@contextmanager
+def local_quorum(spark: SparkSession, data_dir: Path, **arguments: Any) -> Iterator[LocalQuorum]:
+    """Run a local quorum whose credentials the application has, as those of a `QuorumService`.
+
+    Args:
+        spark: session of the application.
+        data_dir: see `LocalQuorum.start`.
+        arguments: see there.
+    """
+    with LocalQuorum.start(data_dir, **arguments) as quorum, handed_over(spark, quorum):
+        yield quorum
+
+
+@contextmanager
+def handed_over(spark: SparkSession, quorum: LocalQuorum) -> Iterator[None]:
+    """Hand the credentials of a quorum to an application of one process, and take them back at the end of the block.
+
+    An application of the tests has hundreds of quorums. Without the end, the next one at the address of an old one
+    might be one that has no credentials.
+    """
+    before = _handed_files()
+    hand_over(SparkApplication(spark), quorum.client_properties, bootstrap_servers=quorum.bootstrap_servers)
+    (file,) = _handed_files() - before
+    try:
+        yield
+    finally:
+        # The application may have ended before, with its files.
+        file.unlink(missing_ok=True)
+
+
+def _handed_files() -> set[Path]:
+    return {*Path(SparkFiles.getRootDirectory()).glob(f"{HANDED_PREFIX}*")}
 
 
 def leader_of(quorum: LocalQuorum) -> NodeId:

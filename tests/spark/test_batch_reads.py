@@ -80,7 +80,7 @@ def test_batch_is_split_into_tasks_when_options_say_so(
 @pytest.fixture(scope="module")
 def hundred(spark: SparkSession, quorum: LocalQuorum) -> tuple[int, list[str]]:
     """Write a hundred records in one batch; return their first offset and their values."""
-    frames = Frames(spark, quorum.bootstrap_servers)
+    frames = Frames.of(spark, quorum)
     start, values = frames.end(), numbered("hundred", 100)
     frames.write(frames.values(values).coalesce(1))
     return start, values

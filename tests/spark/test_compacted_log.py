@@ -17,7 +17,7 @@ from raft.records.record import Record
 from raft.types import Offset
 from tests.node.harness.waiting import eventually
 from tests.spark.frames import Frames
-from tests.spark.quorums import kill, leader_of
+from tests.spark.quorums import kill, leader_of, local_quorum
 from tests.spark.streams import Delivered, Input, into_log, wait_until
 
 pytestmark = pytest.mark.spark
@@ -34,10 +34,10 @@ State = dict[str, str]
 
 
 @pytest.fixture
-def compacted(tmp_path: Path) -> Iterator[LocalQuorum]:
+def compacted(spark: SparkSession, tmp_path: Path) -> Iterator[LocalQuorum]:
     """A quorum of one voter that compacts its log after 20 kB."""
     settings = {"cleanup.policy": "compact", **SMALL}
-    with LocalQuorum.start(tmp_path / "compacted", voters=1, settings=settings) as quorum:
+    with local_quorum(spark, tmp_path / "compacted", voters=1, settings=settings) as quorum:
         yield quorum
 
 
@@ -90,8 +90,8 @@ def test_stream_and_sink_run_through_cuts_and_kills_and_nothing_is_doubled_or_wr
 ) -> None:
     draw, source, rows = random.Random(7), Input(tmp_path / "input"), list[tuple[str, str]]()
     settings = {"cleanup.policy": "compact", **SMALL}
-    with LocalQuorum.start(tmp_path / "quorum", settings=settings) as quorum:
-        frames = Frames(spark, quorum.bootstrap_servers)
+    with local_quorum(spark, tmp_path / "quorum", settings=settings) as quorum:
+        frames = Frames.of(spark, quorum)
         delivered = Delivered(frames.stream(startingOffsets="earliest"), tmp_path / "read")
         keyed = source.stream(spark).selectExpr("split(value, '=')[0] key", "split(value, '=')[1] value")
         writing = into_log(keyed, frames.servers, tmp_path / "written").trigger(processingTime="0 seconds")
@@ -132,7 +132,7 @@ def test_stream_and_sink_run_through_cuts_and_kills_and_nothing_is_doubled_or_wr
 def test_query_goes_on_from_a_checkpoint_whose_records_were_compacted_away(
     spark: SparkSession, compacted: LocalQuorum, tmp_path: Path
 ) -> None:
-    draw, frames = random.Random(3), Frames(spark, compacted.bootstrap_servers)
+    draw, frames = random.Random(3), Frames.of(spark, compacted)
     delivered = Delivered(frames.stream(startingOffsets=0, maxOffsetsPerTrigger=30), tmp_path / "checkpoint")
     with frames.client() as client:
         append(client, first := numbered_rows(0, 100, draw))
@@ -155,7 +155,7 @@ def test_query_goes_on_from_a_checkpoint_whose_records_were_compacted_away(
 
 @pytest.mark.rule("READ-7")
 def test_reads_may_begin_and_end_anywhere_in_a_compacted_log(spark: SparkSession, compacted: LocalQuorum) -> None:
-    draw, frames = random.Random(5), Frames(spark, compacted.bootstrap_servers)
+    draw, frames = random.Random(5), Frames.of(spark, compacted)
     with frames.client() as client:
         fill_until_cut(client, draw, beyond=150, first=0)
         earliest, cut, end = client.log_start_offset(), cut_end(client), client.last_stable_offset()
@@ -198,8 +198,8 @@ def test_query_fails_when_its_checkpoint_was_aged_out_unless_data_may_be_lost(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     draw, settings = random.Random(9), {"cleanup.policy": "delete", **SMALL}
-    with LocalQuorum.start(tmp_path / "quorum", voters=1, settings=settings) as quorum:
-        frames = Frames(spark, quorum.bootstrap_servers)
+    with local_quorum(spark, tmp_path / "quorum", voters=1, settings=settings) as quorum:
+        frames = Frames.of(spark, quorum)
         with frames.client() as client:
             append(client, first := numbered_rows(0, 10, draw))
             strict = Delivered(frames.stream(startingOffsets=0), tmp_path / "checkpoint")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,8 +10,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from raft.local import LocalQuorum
-from tests.java.librdkafka import consume
+from tests.java.librdkafka import consume, settings_of
 from tests.spark.frames import Frames
+from tests.spark.quorums import local_quorum
 from tests.spark.streams import into_log, run_to_end
 
 pytestmark = pytest.mark.spark
@@ -24,9 +23,10 @@ MANY = 4_000
 """Rows of 400 bytes that a task appends as a part of the write, in more than one batch."""
 
 
-def seen_by_kafka(servers: str) -> list[tuple[bytes | None, int]]:
+def seen_by_kafka(quorum: LocalQuorum) -> list[tuple[bytes | None, int]]:
     """Return value and timestamp of each record that librdkafka's consumer reads."""
-    records = consume(servers, None, {"isolation.level": "read_committed"})
+    settings = {"isolation.level": "read_committed", **settings_of(quorum.client_properties)}
+    records = consume(quorum.bootstrap_servers, None, settings)
     return [(record.value, record.timestamp_ms) for record in records]
 
 
@@ -38,12 +38,6 @@ def timed(frames: Frames, count: int, *, length: int = 4) -> DataFrame:
     return frames.rows(rows, "key string, value string, offset bigint, timestamp timestamp, epoch int").coalesce(1)
 
 
-@contextmanager
-def another_quorum(data_dir: Path, **settings: str | int) -> Iterator[LocalQuorum]:
-    with LocalQuorum.start(data_dir, voters=1, settings=settings) as quorum:
-        yield quorum
-
-
 @pytest.mark.parametrize(
     ("count", "length"), [(20, 4), (MANY, 400)], ids=["as one batch", "as a part of several batches"]
 )
@@ -51,8 +45,8 @@ def test_log_is_copied_with_its_timestamps_to_another_quorum(
     lone_frames: Frames, tmp_path: Path, count: int, length: int
 ) -> None:
     lone_frames.write(timed(lone_frames, count, length=length), **KEEP)
-    with another_quorum(tmp_path / "another") as quorum:
-        copied = Frames(lone_frames.spark, quorum.bootstrap_servers)
+    with local_quorum(lone_frames.spark, tmp_path / "another", voters=1) as quorum:
+        copied = Frames.of(lone_frames.spark, quorum)
 
         copied.write(lone_frames.read().orderBy("offset").coalesce(1), **KEEP)
 
@@ -60,7 +54,7 @@ def test_log_is_copied_with_its_timestamps_to_another_quorum(
             [tuple(row) for row in frames.read().orderBy("offset").select("key", "value", "timestamp").collect()]
             for frames in (lone_frames, copied)
         )
-        by_kafka = seen_by_kafka(quorum.bootstrap_servers)
+        by_kafka = seen_by_kafka(quorum)
     assert first == second
     assert len(second) == count
     # A record's timestamp has no part of a millisecond.
@@ -100,10 +94,10 @@ def test_stream_keeps_timestamps(frames: Frames, tmp_path: Path) -> None:
     start = frames.end()
     frames.write(timed(frames, 5), **KEEP)
     stream = frames.stream(startingOffsets=start, maxOffsetsPerTrigger=5)
-    with another_quorum(tmp_path / "another") as quorum:
+    with local_quorum(frames.spark, tmp_path / "another", voters=1) as quorum:
         run_to_end(into_log(stream, quorum.bootstrap_servers, tmp_path / "checkpoint", **KEEP).start())
 
-        copied = Frames(frames.spark, quorum.bootstrap_servers).read().orderBy("offset").collect()
+        copied = Frames.of(frames.spark, quorum).read().orderBy("offset").collect()
 
     assert [row.value.decode() for row in copied] == numbered_values(5)
     assert {row.timestamp.astimezone(UTC).year for row in copied} == {2001}
@@ -113,8 +107,8 @@ def test_headers_are_copied_and_control_records_are_not(lone_frames: Frames, tmp
     headers = "array<struct<key:string,value:binary>>"
     lone_frames.write(lone_frames.rows([("v", [("h", b"1")])], f"value string, headers {headers}"))
     log = lone_frames.read(includeHeaders=True, includeControlRecords=True)
-    with another_quorum(tmp_path / "another") as quorum:
-        copied = Frames(lone_frames.spark, quorum.bootstrap_servers)
+    with local_quorum(lone_frames.spark, tmp_path / "another", voters=1) as quorum:
+        copied = Frames.of(lone_frames.spark, quorum)
 
         with pytest.raises(PySparkException) as refusal:
             copied.write(log, **KEEP)
@@ -142,8 +136,8 @@ def test_timestamp_is_refused_when_no_record_can_have_it(
     lone_frames: Frames, tmp_path: Path, time: str, message: str
 ) -> None:
     # The other quorum of these tests takes any time.
-    with another_quorum(tmp_path / "another") as quorum:
-        frames = Frames(lone_frames.spark, quorum.bootstrap_servers)
+    with local_quorum(lone_frames.spark, tmp_path / "another", voters=1) as quorum:
+        frames = Frames.of(lone_frames.spark, quorum)
         rows = frames.values(["x"]).selectExpr("value", f"{time} as timestamp")
 
         refusal = ""

@@ -10,14 +10,14 @@ from pyspark.sql import SparkSession
 
 from raft.local import LocalQuorum
 from tests.spark.frames import Frames, numbered
-from tests.spark.quorums import remove_log
+from tests.spark.quorums import local_quorum, remove_log
 from tests.spark.streams import Checkpoint, Delivered
 
 pytestmark = pytest.mark.spark
 
 
 def fill(quorum: LocalQuorum, spark: SparkSession, values: list[str]) -> Frames:
-    frames = Frames(spark, quorum.bootstrap_servers)
+    frames = Frames.of(spark, quorum)
     frames.write(frames.values(values).coalesce(1))
     return frames
 
@@ -25,12 +25,12 @@ def fill(quorum: LocalQuorum, spark: SparkSession, values: list[str]) -> Frames:
 @pytest.mark.kafka_suite(21)
 def test_shorter_log_is_named_and_read_from_its_end_if_data_may_be_lost(spark: SparkSession, tmp_path: Path) -> None:
     data_dir, checkpoint = tmp_path / "quorum", tmp_path / "checkpoint"
-    with LocalQuorum.start(data_dir, voters=1) as quorum:
+    with local_quorum(spark, data_dir, voters=1) as quorum:
         frames = fill(quorum, spark, numbered("old", 5))
         Delivered(frames.stream(startingOffsets="earliest"), checkpoint).run()
     remove_log(data_dir)
 
-    with LocalQuorum.start(data_dir, voters=1) as quorum:
+    with local_quorum(spark, data_dir, voters=1) as quorum:
         frames = fill(quorum, spark, ["unseen"])
         impatient = {"kraft.default.api.timeout.ms": 1_000}
         with pytest.raises(
@@ -52,15 +52,15 @@ def test_log_with_other_epochs_is_named_and_read_from_where_it_diverges_if_data_
     spark: SparkSession, tmp_path: Path
 ) -> None:
     data_dir, checkpoint = tmp_path / "quorum", tmp_path / "checkpoint"
-    with LocalQuorum.start(data_dir, voters=1) as quorum:
+    with local_quorum(spark, data_dir, voters=1) as quorum:
         frames = fill(quorum, spark, numbered("old", 5))
         Delivered(frames.stream(startingOffsets="earliest"), checkpoint).run()
     remove_log(data_dir)
-    with LocalQuorum.start(data_dir, voters=1) as quorum:
+    with local_quorum(spark, data_dir, voters=1) as quorum:
         fill(quorum, spark, ["of epoch 1"])
 
     # It is long enough, so only its epochs differ. Offset 2 is the LeaderChange record of epoch 2.
-    with LocalQuorum.start(data_dir, voters=1) as quorum:
+    with local_quorum(spark, data_dir, voters=1) as quorum:
         frames = fill(quorum, spark, numbered("new", 7))
         with pytest.raises(StreamingQueryException) as refusal:
             Delivered(frames.stream(), checkpoint).run()
@@ -78,13 +78,13 @@ def test_longer_log_of_the_same_epoch_is_named_and_read_from_the_checkpoint_if_d
     spark: SparkSession, tmp_path: Path
 ) -> None:
     data_dir, checkpoint = tmp_path / "quorum", tmp_path / "checkpoint"
-    with LocalQuorum.start(data_dir, voters=1) as quorum:
+    with local_quorum(spark, data_dir, voters=1) as quorum:
         frames = fill(quorum, spark, numbered("old", 5))
         Delivered(frames.stream(startingOffsets="earliest"), checkpoint).run()
     remove_log(data_dir)
 
     # Cluster, epoch and length are possible for the old log: only the records differ.
-    with LocalQuorum.start(data_dir, voters=1) as quorum:
+    with local_quorum(spark, data_dir, voters=1) as quorum:
         frames = fill(quorum, spark, numbered("new", 9))
         with pytest.raises(StreamingQueryException) as refusal:
             Delivered(frames.stream(), checkpoint).run()
@@ -106,12 +106,12 @@ def test_log_of_lower_epochs_is_named_and_read_from_its_start_if_data_may_be_los
     data_dir, checkpoint = tmp_path / "quorum", tmp_path / "checkpoint"
     for _ in range(2):
         LocalQuorum.start(data_dir, voters=1).stop()
-    with LocalQuorum.start(data_dir, voters=1) as quorum:
+    with local_quorum(spark, data_dir, voters=1) as quorum:
         frames = fill(quorum, spark, numbered("old", 3))
         Delivered(frames.stream(startingOffsets="earliest"), checkpoint).run()
     remove_log(data_dir)
 
-    with LocalQuorum.start(data_dir, voters=1) as quorum:
+    with local_quorum(spark, data_dir, voters=1) as quorum:
         frames = fill(quorum, spark, numbered("new", 20))
         impatient = {"kraft.default.api.timeout.ms": 1_000}
         with pytest.raises(StreamingQueryException) as refusal:
@@ -127,11 +127,11 @@ def test_log_of_lower_epochs_is_named_and_read_from_its_start_if_data_may_be_los
 def test_new_quorum_at_the_same_addresses_is_read_and_written_by_the_same_application(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    with LocalQuorum.start(tmp_path / "one", voters=1) as quorum:
+    with local_quorum(spark, tmp_path / "one", voters=1) as quorum:
         first = fill(quorum, spark, ["one"]).log_values()
         port = int(quorum.bootstrap_servers.split(":")[1])
 
-    with LocalQuorum.start(tmp_path / "two", voters=1, base_port=port) as quorum:
+    with local_quorum(spark, tmp_path / "two", voters=1, base_port=port) as quorum:
         second = fill(quorum, spark, ["two"]).log_values()
 
     assert (first, second) == (["one"], ["two"])

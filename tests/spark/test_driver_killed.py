@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from tests.spark.applications import Application
 from tests.spark.frames import Frames, numbered
-from tests.spark.quorums import behind_proxy
+from tests.spark.quorums import behind_proxy, handed_over
 from tests.spark.streams import Checkpoint, Input, into_log, run_to_end
 
 pytestmark = pytest.mark.spark
@@ -34,8 +34,7 @@ def test_every_row_is_written_once_when_the_driver_is_killed_and_another_continu
         return number != KILLED_AT_WRITE
 
     with behind_proxy(tmp_path / "quorum", passes) as (quorum, proxy):
-        servers = quorum.bootstrap_servers
-        arguments = (servers, tmp_path / "input", checkpoint.path, tmp_path / "warehouse")
+        arguments = (quorum.client_config, tmp_path / "input", checkpoint.path, tmp_path / "warehouse")
         with Application("tests.spark.driver", *arguments) as application:
             application.wait()
         assert proxy.produced >= KILLED_AT_WRITE
@@ -45,8 +44,10 @@ def test_every_row_is_written_once_when_the_driver_is_killed_and_another_continu
 
         # The session of this process starts now, because only one application may run at a time.
         spark: SparkSession = request.getfixturevalue("spark")
-        run_to_end(into_log(source.stream(spark), servers, checkpoint.path).start())
+        with handed_over(spark, quorum):
+            frames = Frames.of(spark, quorum)
+            run_to_end(into_log(source.stream(spark), frames.servers, checkpoint.path).start())
+            values = frames.log_values()
 
         assert checkpoint.committed == list(range(FILES))
-        expected = [value for number in range(FILES) for value in numbered(f"file-{number}", 3)]
-        assert Frames(spark, servers).log_values() == expected
+        assert values == [value for number in range(FILES) for value in numbered(f"file-{number}", 3)]

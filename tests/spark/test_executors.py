@@ -90,6 +90,6 @@ def test_executor_elsewhere_says_which_addresses_it_tried(tmp_path: Path) -> Non
         assert re.match(
             r"[01] raft\.errors\.QuorumUnreachableError: no node of the quorum could be connected to in 1\.0 s: "
             r"127\.0\.0\.1:\d+: Network is unreachable \(from host \S+\)\. Check that the nodes run, .* start the "
-            r'quorum with QuorumService\.start\(listen="driver", trust_network=True\)',
+            r'quorum with QuorumService\.start\(listen="driver"\)',
             line,
         ), line

@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 import confluent_kafka
 import pytest
 
+from raft.local import LocalQuorum
+from tests.java.librdkafka import settings_of
 from tests.spark.frames import Frames, numbered
 
 pytestmark = pytest.mark.spark
@@ -20,10 +22,19 @@ def milliseconds(time: datetime) -> int:
     return int(time.timestamp() * 1000)
 
 
-def produce(frames: Frames, values: Mapping[str, datetime], **settings: str) -> None:
+Settings = dict[str, object]
+
+
+@pytest.fixture
+def settings(quorum: LocalQuorum) -> Settings:
+    """Those of librdkafka, for the quorum of the frames."""
+    return {"bootstrap.servers": quorum.bootstrap_servers, **settings_of(quorum.client_properties)}
+
+
+def produce(settings: Settings, values: Mapping[str, datetime]) -> None:
     """Produce records with key and headers, in one batch."""
     failed: list[object] = []
-    producer = confluent_kafka.Producer({"bootstrap.servers": frames.servers, "linger.ms": 500, **settings})
+    producer = confluent_kafka.Producer({"linger.ms": 500, **settings})
     for value, time in values.items():
         producer.produce(
             "__cluster_metadata",
@@ -41,12 +52,12 @@ def timed(values: Iterable[str], start: datetime) -> dict[str, datetime]:
     return {value: start + timedelta(minutes=at) for at, value in enumerate(values)}
 
 
-def test_records_are_read_with_every_codec(frames: Frames) -> None:
+def test_records_are_read_with_every_codec(frames: Frames, settings: Settings) -> None:
     start = frames.end()
     produced: dict[str, datetime] = {}
     for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
         batch = timed(numbered(codec, 20), datetime(2020, 2, 29, 23, 59, 59, 999_000, tzinfo=UTC))
-        produce(frames, batch, **{"compression.type": codec})
+        produce({**settings, "compression.type": codec}, batch)
         produced |= batch
 
     rows = frames.read(startingOffsets=start, includeHeaders=True, minPartitions=7).orderBy("offset").collect()
@@ -60,10 +71,10 @@ def test_records_are_read_with_every_codec(frames: Frames) -> None:
 
 
 @pytest.mark.kafka_suite(2, 3, 4)
-def test_timestamps_choose_where_a_batch_starts_and_ends(frames: Frames) -> None:
+def test_timestamps_choose_where_a_batch_starts_and_ends(frames: Frames, settings: Settings) -> None:
     start = frames.end()
     values = numbered("timed", 10)
-    produce(frames, timed(values, FAR_AHEAD))
+    produce(settings, timed(values, FAR_AHEAD))
 
     def between(first: float | None, after: float | None, **options: object) -> list[int]:
         for name, minutes in (("startingTimestamp", first), ("endingTimestamp", after)):
@@ -87,9 +98,11 @@ def test_timestamps_choose_where_a_batch_starts_and_ends(frames: Frames) -> None
         pytest.param(9_223_372_036_854_775, id="the last that Spark has"),
     ],
 )
-def test_record_is_read_when_its_timestamp_is_beyond_the_range_of_python(frames: Frames, time_ms: int) -> None:
+def test_record_is_read_when_its_timestamp_is_beyond_the_range_of_python(
+    frames: Frames, settings: Settings, time_ms: int
+) -> None:
     start = frames.end()
-    producer = confluent_kafka.Producer({"bootstrap.servers": frames.servers})
+    producer = confluent_kafka.Producer(settings)
     producer.produce("__cluster_metadata", value=f"at {time_ms}", timestamp=time_ms)
     assert producer.flush(20) == 0
 

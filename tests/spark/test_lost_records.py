@@ -12,7 +12,6 @@ from random import Random
 
 import pytest
 from pyspark.errors import PySparkException, StreamingQueryException
-from pyspark.sql import SparkSession
 
 from tests.spark.frames import Frames, numbered
 from tests.spark.lone_log import LoneLog
@@ -25,8 +24,8 @@ Loss = Callable[[LoneLog], None]
 
 
 @pytest.fixture
-def frames(spark: SparkSession, lone_log: LoneLog) -> Frames:
-    return Frames(spark, lone_log.servers)
+def frames(lone_log: LoneLog) -> Frames:
+    return lone_log.frames()
 
 
 def recreated(log: LoneLog) -> None:

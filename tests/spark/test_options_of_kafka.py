@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException, PySparkException, StreamingQueryException
-from pyspark.sql import SparkSession
 
 from tests.spark.frames import Frames
 from tests.spark.lone_log import LoneLog
@@ -102,8 +101,8 @@ def test_config_of_kafkas_producer_ends_a_query_before_its_first_batch(
 
 
 @pytest.mark.kafka_suite(38)
-def test_start_after_the_end_is_refused_once_both_are_known(spark: SparkSession, lone_log: LoneLog) -> None:
-    frames, future_ms = Frames(spark, lone_log.servers), int(time.time() * 1000) + 3_600_000
+def test_start_after_the_end_is_refused_once_both_are_known(lone_log: LoneLog) -> None:
+    frames, future_ms = lone_log.frames(), int(time.time() * 1000) + 3_600_000
     lone_log.append(["a"])
     lone_log.append(["b", "c"], timestamp_ms=future_ms)
     refused: list[tuple[dict[str, Any], str]] = [

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,10 +25,17 @@ WAITS = re.compile(
 GOES_ON = re.compile(r"^a leader of the quorum has responded after \S+ s$", re.MULTILINE)
 
 
-def test_stream_says_what_it_waits_for(lone_voter: LocalQuorum, tmp_path: Path) -> None:
-    environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
-    (pid,) = lone_voter.pids.values()
-    arguments = (lone_voter.bootstrap_servers, tmp_path / "checkpoint")
+@pytest.fixture
+def quorum(tmp_path: Path) -> Iterator[LocalQuorum]:
+    """A quorum of one voter, without the shared session: an application of its own reads it."""
+    with LocalQuorum.start(tmp_path / "quorum", voters=1) as quorum:
+        yield quorum
+
+
+def test_stream_says_what_it_waits_for(quorum: LocalQuorum, tmp_path: Path) -> None:
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "KRAFT_CONFIG": str(quorum.client_config)}
+    (pid,) = quorum.pids.values()
+    arguments = (quorum.bootstrap_servers, tmp_path / "checkpoint")
 
     with Application("tests.spark.outage_application", *arguments, environment=environment) as application:
         assert application.line() == "reads"

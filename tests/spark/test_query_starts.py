@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import SparkSession
 
 from tests.spark.frames import Frames, numbered
 from tests.spark.lone_log import LoneLog
@@ -25,8 +24,8 @@ STRATEGY = "startingOffsetsByTimestampStrategy"
 
 
 @pytest.fixture
-def log_frames(spark: SparkSession, lone_log: LoneLog) -> Frames:
-    return Frames(spark, lone_log.servers)
+def log_frames(lone_log: LoneLog) -> Frames:
+    return lone_log.frames()
 
 
 @pytest.mark.kafka_suite(1, 7)

@@ -18,6 +18,7 @@ from raft.records.batch import build_batch
 from raft.records.record import Record
 from raft.types import Offset
 from tests.spark.frames import Frames, numbered
+from tests.spark.quorums import local_quorum
 from tests.spark.streams import Delivered, wait_until
 
 pytestmark = pytest.mark.spark
@@ -28,7 +29,7 @@ LEADERS = 5
 
 
 @pytest.fixture(scope="module")
-def led_often(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalQuorum]:
+def led_often(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalQuorum]:
     """A quorum of one voter whose log has 70 rows, each a record batch, and control records of five epochs."""
     folder = tmp_path_factory.mktemp("led-often")
     values = iter(numbered("row", ROWS * BATCHES))
@@ -36,7 +37,7 @@ def led_often(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalQuorum]
         with LocalQuorum.start(folder, voters=1) as quorum, quorum.client() as client:
             for _ in range(ROWS * BATCHES // LEADERS):
                 append(client, next(values))
-    with LocalQuorum.start(folder, voters=1) as quorum:
+    with local_quorum(spark, folder, voters=1) as quorum:
         yield quorum
 
 
@@ -66,7 +67,7 @@ def offsets(query: StreamingQuery, name: str) -> list[int]:
 def test_ten_batches_are_ten_whatever_lies_between_the_rows(
     spark: SparkSession, led_often: LocalQuorum, tmp_path: Path
 ) -> None:
-    frames = Frames(spark, led_often.bootstrap_servers)
+    frames = Frames.of(spark, led_often)
     delivered = Delivered(frames.stream(startingOffsets="earliest", maxOffsetsPerTrigger=ROWS), tmp_path)
 
     query = delivered.run()
@@ -81,7 +82,7 @@ def test_ten_batches_are_ten_whatever_lies_between_the_rows(
 def test_progress_says_where_the_log_ends_while_a_limit_holds_the_batches_back(
     spark: SparkSession, led_often: LocalQuorum, tmp_path: Path
 ) -> None:
-    frames = Frames(spark, led_often.bootstrap_servers)
+    frames = Frames.of(spark, led_often)
     delivered = Delivered(frames.stream(startingOffsets="earliest", maxOffsetsPerTrigger=3 * ROWS), tmp_path)
 
     query = delivered.run()

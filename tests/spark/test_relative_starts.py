@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from raft.local import LocalQuorum
 from tests.node.harness.waiting import eventually
 from tests.spark.frames import Frames, numbered
+from tests.spark.quorums import local_quorum
 from tests.spark.streams import Delivered
 from tests.spark.test_read_limits import append
 
@@ -27,8 +28,8 @@ def test_rows_before_the_end_are_counted_without_control_records(
         with LocalQuorum.start(tmp_path / "quorum", voters=1) as quorum, quorum.client() as client:
             append(client, *numbered("row", 2, start=5 * leader))
             append(client, *numbered("row", 3, start=5 * leader + 2))
-    with LocalQuorum.start(tmp_path / "quorum", voters=1) as quorum:
-        frames = Frames(spark, quorum.bootstrap_servers)
+    with local_quorum(spark, tmp_path / "quorum", voters=1) as quorum:
+        frames = Frames.of(spark, quorum)
         delivered = Delivered(frames.stream(startingOffsets=-rows), tmp_path / "checkpoint")
 
         delivered.run()

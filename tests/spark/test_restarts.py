@@ -5,14 +5,14 @@ from __future__ import annotations
 import signal
 import socket
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from raft.local import LocalQuorum
 from tests.spark.frames import Frames, numbered
-from tests.spark.quorums import kill, leader_of
+from tests.spark.quorums import kill, leader_of, local_quorum
 from tests.spark.streams import Delivered, Input, into_log, wait_until
 
 pytestmark = pytest.mark.spark
@@ -31,9 +31,11 @@ def test_streams_continue_when_voters_are_killed_and_restarted(spark: SparkSessi
             expected.extend(values)
 
     # Bound, but not listening: connections are refused.
-    with closing(socket.socket()) as dead, LocalQuorum.start(tmp_path / "quorum") as quorum:
+    with closing(socket.socket()) as dead, local_quorum(spark, tmp_path / "quorum") as quorum:
         dead.bind(("127.0.0.1", 0))
-        frames = Frames(spark, f"127.0.0.1:{dead.getsockname()[1]},{quorum.bootstrap_servers}")
+        frames = replace(
+            Frames.of(spark, quorum), servers=f"127.0.0.1:{dead.getsockname()[1]},{quorum.bootstrap_servers}"
+        )
         delivered = Delivered(frames.stream(startingOffsets="earliest"), tmp_path / "read")
         add_files("before")
         writing = into_log(source.stream(spark), frames.servers, tmp_path / "written").trigger(

@@ -14,7 +14,7 @@ from raft.local import LocalQuorum
 from raft.records.header import HEADER
 from tests.spark.flaky_source import FlakySource
 from tests.spark.frames import SERVERS, Frames, numbered
-from tests.spark.quorums import behind_proxy
+from tests.spark.quorums import behind_proxy, handed_over
 from tests.spark.streams import Checkpoint, Input, into_log, run_to_end
 
 pytestmark = pytest.mark.spark
@@ -25,7 +25,7 @@ def test_micro_batches_are_written_once_under_their_keys_when_one_is_replayed(
     spark: SparkSession, lone_voter: LocalQuorum, tmp_path: Path
 ) -> None:
     frames, source, path = (
-        Frames(spark, lone_voter.bootstrap_servers),
+        Frames.of(spark, lone_voter),
         Input(tmp_path / "input"),
         tmp_path / "checkpoint",
     )
@@ -63,8 +63,11 @@ def test_writes_are_done_once_when_their_responses_are_lost(spark: SparkSession,
     for number in range(3):
         source.add(numbered(f"batch-{number}", 2))
 
-    with behind_proxy(tmp_path / "quorum", lambda number: number % 2 == 0) as (quorum, proxy):
-        frames = Frames(spark, quorum.bootstrap_servers)
+    with (
+        behind_proxy(tmp_path / "quorum", lambda number: number % 2 == 0) as (quorum, proxy),
+        handed_over(spark, quorum),
+    ):
+        frames = Frames.of(spark, quorum)
         # The node advertises the proxy; only the first request goes to the node itself.
         run_to_end(into_log(source.stream(spark), frames.servers, tmp_path / "checkpoint").start())
         frames.write(frames.values(["by a batch"]))

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from raft.local import LocalQuorum
 from tests.spark.frames import Frames, numbered
+from tests.spark.quorums import local_quorum
 from tests.spark.streams import Input, into_log, run_to_end
 
 pytestmark = pytest.mark.spark
@@ -58,13 +59,13 @@ def test_query_whose_row_the_nodes_refuse_continues_when_their_limit_is_raised(
         stream = source.stream(spark).coalesce(1)
         run_to_end(into_log(stream, quorum.bootstrap_servers, tmp_path / "checkpoint").start())
 
-    with LocalQuorum.start(tmp_path / "quorum", voters=1, settings={"message.max.bytes": "20000"}) as quorum:
+    with local_quorum(spark, tmp_path / "quorum", voters=1, settings={"message.max.bytes": "20000"}) as quorum:
         with pytest.raises(StreamingQueryException) as refusal:
             writing(quorum)
         assert REMEDY in str(refusal.value)
-        assert Frames(spark, quorum.bootstrap_servers).log_values() == ["small"]
+        assert Frames.of(spark, quorum).log_values() == ["small"]
 
-    with LocalQuorum.start(tmp_path / "quorum", voters=1, settings={"message.max.bytes": "40000"}) as quorum:
+    with local_quorum(spark, tmp_path / "quorum", voters=1, settings={"message.max.bytes": "40000"}) as quorum:
         writing(quorum)
-        values = Frames(spark, quorum.bootstrap_servers).log_values()
+        values = Frames.of(spark, quorum).log_values()
     assert values == ["small", *large]

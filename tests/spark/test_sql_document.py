@@ -16,10 +16,10 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from raft.local import LocalQuorum
 from tests.processes.commands import ROOT
 from tests.spark.defaults import defaults
 from tests.spark.frames import Frames
+from tests.spark.quorums import local_quorum
 
 pytestmark = pytest.mark.spark
 
@@ -62,13 +62,13 @@ def ran(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     """Run all blocks in their order."""
     folder = tmp_path_factory.mktemp("sql-document")
     (properties,) = (text for language, text in BLOCKS if language == "properties")
-    with LocalQuorum.start(folder / "quorum", voters=1) as quorum:
+    with local_quorum(spark, folder / "quorum", voters=1) as quorum:
         file = re.sub(r"(?m)^bootstrap\.servers=.*$", f"bootstrap.servers={quorum.bootstrap_servers}", properties)
         with defaults(spark, file):
             spark.sql(f"CREATE DATABASE {DATABASE}")
             spark.sql(f"USE {DATABASE}")
             try:
-                ran = Ran(Frames(spark, quorum.bootstrap_servers), {"spark": spark}, [])
+                ran = Ran(Frames.of(spark, quorum), {"spark": spark}, [])
                 for language, text in BLOCKS:
                     _run(ran, language, text, folder)
                 yield ran

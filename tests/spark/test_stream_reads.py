@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from raft.local import LocalQuorum
 from tests.spark.frames import Frames, numbered
+from tests.spark.quorums import local_quorum
 from tests.spark.streams import Checkpoint, Delivered, wait_until
 
 pytestmark = pytest.mark.spark
@@ -127,11 +128,11 @@ def test_batches_have_as_many_rows_as_the_limit_when_control_records_are_between
     spark: SparkSession, tmp_path: Path
 ) -> None:
     for restart in range(2):
-        with LocalQuorum.start(tmp_path / "quorum", voters=1) as quorum:
-            frames = Frames(spark, quorum.bootstrap_servers)
+        with local_quorum(spark, tmp_path / "quorum", voters=1) as quorum:
+            frames = Frames.of(spark, quorum)
             frames.write(frames.values(numbered(f"leader-{restart}", 6)).coalesce(1))
-    with LocalQuorum.start(tmp_path / "quorum", voters=1) as quorum:
-        frames = Frames(spark, quorum.bootstrap_servers)
+    with local_quorum(spark, tmp_path / "quorum", voters=1) as quorum:
+        frames = Frames.of(spark, quorum)
         delivered = Delivered(
             frames.stream(startingOffsets="earliest", maxOffsetsPerTrigger=4), tmp_path / "checkpoint"
         )

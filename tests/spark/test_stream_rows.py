@@ -86,12 +86,10 @@ def test_headers_can_be_added_to_a_query_and_left_out_again(frames: Frames, tmp_
 
 
 @pytest.mark.kafka_suite(30)
-def test_timestamp_in_nanoseconds_is_an_error_that_names_its_place(
-    spark: SparkSession, lone_log: LoneLog, tmp_path: Path
-) -> None:
+def test_timestamp_in_nanoseconds_is_an_error_that_names_its_place(lone_log: LoneLog, tmp_path: Path) -> None:
     lone_log.append(["sound", "malformed"])
     lone_log.replace_last(Record(value=b"malformed", timestamp_ms=1_712_345_678_123_456_789))
-    stream = Frames(spark, lone_log.servers).stream(startingOffsets="earliest")
+    stream = lone_log.frames().stream(startingOffsets="earliest")
 
     with pytest.raises(StreamingQueryException) as refusal:
         Delivered(stream, tmp_path / "checkpoint").run()
@@ -108,7 +106,7 @@ def test_rows_are_counted_by_windows_of_their_timestamps(
     minute_ms = 1_800_000_000_000
     for seconds, values in ((1, ["a"]), (4, ["b", "c"]), (31, ["d"])):
         lone_log.append(values, timestamp_ms=minute_ms + 1000 * seconds)
-    stream = Frames(spark, lone_log.servers).stream(startingOffsets="earliest")
+    stream = lone_log.frames().stream(startingOffsets="earliest")
     counted = stream.withWatermark("timestamp", "10 seconds").groupBy(window("timestamp", "5 seconds"))
     writer = counted.agg(count("*").alias("rows")).selectExpr("unix_millis(window.start) start", "rows").writeStream
     writer = writer.format("memory").outputMode("append").queryName("counted_rows")

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
+from raft.local import LocalQuorum
+from tests.java.librdkafka import settings_of
 from tests.node.harness.properties import TOPIC
 from tests.spark.frames import Frames
 from tests.spark.streams import Delivered
@@ -23,8 +25,10 @@ LIMIT_S = 60
 class Transactions:
     """Transactions of librdkafka's producer, one after the other."""
 
-    def __init__(self, servers: str, name: str) -> None:
-        self._producer = Producer({"bootstrap.servers": servers, "transactional.id": name})
+    def __init__(self, quorum: LocalQuorum, name: str) -> None:
+        credentials = settings_of(quorum.client_properties)
+        servers = {"bootstrap.servers": quorum.bootstrap_servers}
+        self._producer = Producer({"transactional.id": name, **servers, **credentials})
         self._producer.init_transactions(LIMIT_S)
 
     def begin(self, values: range) -> None:
@@ -46,8 +50,8 @@ class Transactions:
 
 
 @pytest.fixture
-def transactions(lone_frames: Frames) -> Iterator[Transactions]:
-    transactions = Transactions(lone_frames.servers, "a producer")
+def transactions(lone_voter: LocalQuorum) -> Iterator[Transactions]:
+    transactions = Transactions(lone_voter, "a producer")
     yield transactions
     transactions.close()
 

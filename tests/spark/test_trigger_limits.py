@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tests.spark.frames import Frames, numbered
@@ -21,8 +20,8 @@ LIMITS = {"minOffsetsPerTrigger": 15, "maxOffsetsPerTrigger": 20}
 
 
 @pytest.fixture
-def frames(spark: SparkSession, lone_log: LoneLog) -> Frames:
-    return Frames(spark, lone_log.servers)
+def frames(lone_log: LoneLog) -> Frames:
+    return lone_log.frames()
 
 
 def sizes(delivered: Delivered) -> list[int]:

@@ -13,7 +13,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from tests.spark.frames import Frames, numbered
+from tests.spark.frames import numbered
 from tests.spark.lone_log import LoneLog
 from tests.spark.streams import Checkpoint, Delivered, Input, into_log, run_to_end, wait_until
 
@@ -34,9 +34,9 @@ def stops(query: StreamingQuery) -> bool:
 
 @pytest.mark.kafka_suite(10)
 @pytest.mark.parametrize("has_leader", [True, False], ids=["idle", "without a leader"])
-def test_query_can_be_stopped(spark: SparkSession, lone_log: LoneLog, tmp_path: Path, has_leader: bool) -> None:
+def test_query_can_be_stopped(lone_log: LoneLog, tmp_path: Path, has_leader: bool) -> None:
     lone_log.append(numbered("row", 5))
-    stream = Frames(spark, lone_log.servers).stream(startingOffsets="earliest", **PATIENT)
+    stream = lone_log.frames().stream(startingOffsets="earliest", **PATIENT)
     delivered = Delivered(stream, tmp_path / "checkpoint")
     query = delivered.start()
     query.processAllAvailable()
@@ -51,11 +51,9 @@ def test_query_can_be_stopped(spark: SparkSession, lone_log: LoneLog, tmp_path: 
 
 
 @pytest.mark.kafka_suite(20)
-def test_look_up_that_fails_changes_no_offset_and_loses_no_row(
-    spark: SparkSession, lone_log: LoneLog, tmp_path: Path
-) -> None:
+def test_look_up_that_fails_changes_no_offset_and_loses_no_row(lone_log: LoneLog, tmp_path: Path) -> None:
     lone_log.append(numbered("row", 3))
-    stream = Frames(spark, lone_log.servers).stream(startingOffsets="earliest", **IMPATIENT)
+    stream = lone_log.frames().stream(startingOffsets="earliest", **IMPATIENT)
     checkpoint = Checkpoint(tmp_path / "checkpoint")
     delivered = Delivered(stream, checkpoint.path)
     query = delivered.start()
@@ -78,10 +76,10 @@ def test_look_up_that_fails_changes_no_offset_and_loses_no_row(
 
 @pytest.mark.kafka_suite(17)
 def test_batch_that_failed_is_replayed_with_the_same_rows_when_its_query_ends_with_what_is_available(
-    spark: SparkSession, lone_log: LoneLog, tmp_path: Path
+    lone_log: LoneLog, tmp_path: Path
 ) -> None:
     lone_log.append(numbered("row", 7))
-    stream = Frames(spark, lone_log.servers).stream(startingOffsets="earliest")
+    stream = lone_log.frames().stream(startingOffsets="earliest")
     is_broken = True
 
     def fail(_number: int) -> None:

@@ -228,7 +228,7 @@ def beginning_is_gone(_patch: Patch, _folder: Path) -> str:
 
 def shorter_log_of_available_now(patch: Patch, _folder: Path) -> str:
     clients: list[Client] = [LogClient(Log(epochs=[1] * 9)), LogClient(Log(epochs=[1] * 6))]
-    patch.setattr("datasource.stream_reader.Client", lambda _settings: clients.pop(0))
+    patch.setattr("datasource.stream_reader.new_client", lambda _settings: clients.pop(0))
     reader = KraftStreamReader(_read())
     reader.prepareForTriggerAvailableNow()
     reader._own_client = None

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.troubleshooting.messages import CAUSES, NOT_FOUND, message_of
+from tests.troubleshooting.missing import MISSING
+from tests.troubleshooting.refusals import REFUSALS
 
+ALL_CAUSES = CAUSES | REFUSALS | MISSING
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "troubleshooting.md").read_text()
 HEADINGS = re.findall(r"^### `(.+)`$", DOCUMENT, re.MULTILINE)
 
@@ -19,7 +22,7 @@ def begins_as(heading: str) -> re.Pattern[str]:
 
 
 def test_every_entry_has_a_test_and_every_test_an_entry() -> None:
-    assert sorted(HEADINGS) == sorted({*CAUSES, NOT_FOUND})
+    assert sorted(HEADINGS) == sorted({*ALL_CAUSES, NOT_FOUND})
 
 
 def test_every_entry_says_something() -> None:
@@ -28,10 +31,10 @@ def test_every_entry_says_something() -> None:
     assert [heading for heading, entry in zip(HEADINGS, entries, strict=True) if not entry.strip()] == []
 
 
-@pytest.mark.parametrize("heading", CAUSES)
+@pytest.mark.parametrize("heading", ALL_CAUSES)
 def test_cause_produces_the_message(heading: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with monkeypatch.context() as patch:
-        message = CAUSES[heading](patch, tmp_path)
+        message = ALL_CAUSES[heading](patch, tmp_path)
 
     assert begins_as(heading).match(message), message
 
