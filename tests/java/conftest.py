@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from raft.local import LocalQuorum
 from tests.java.installation import installed_kafka
 from tests.java.kafka import Kafka
 from tests.java.kraft import kraft_quorum
+from tests.node.harness.properties import quorum_properties, with_client_listeners
 from tests.processes.node_quorum import NodeQuorum
 
 
@@ -21,9 +21,11 @@ def kafka() -> Kafka:
 
 
 @pytest.fixture(scope="session")
-def quorum(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalQuorum]:
-    """Three voters for all tests; each test reads the records that it wrote."""
-    with LocalQuorum.start(tmp_path_factory.mktemp("quorum")) as running:
+def quorum(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeQuorum]:
+    """Three voters for all tests, which listen for clients apart; each test reads the records that it wrote."""
+    folder = tmp_path_factory.mktemp("quorum")
+    with NodeQuorum(folder, with_client_listeners(quorum_properties(folder, 3, {}))).start() as running:
+        running.settle()
         yield running
 
 

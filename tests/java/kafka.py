@@ -27,6 +27,7 @@ class MainClass(StrEnum):
     CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"  # kafka-console-consumer
     PRODUCER_PERFORMANCE = "org.apache.kafka.tools.ProducerPerformance"  # kafka-producer-perf-test
     TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"  # kafka-transactions
+    GET_OFFSETS = "org.apache.kafka.tools.GetOffsetShell"  # kafka-get-offsets
     STORAGE = "kafka.tools.StorageTool"  # kafka-storage
     SERVER = "kafka.Kafka"  # kafka-server-start
     RAFT_SERVER = "kafka.tools.TestRaftServer"  # test-kraft-server-start
@@ -56,6 +57,10 @@ class Kafka:
             AssertionError: its exit code is not 0.
         """
         return self.run(main_class, *arguments, stdin=stdin, within_s=within_s).require_success()
+
+    def start(self, main_class: MainClass, *arguments: str) -> PipedProcess:
+        """Start a program, to be written to and read from while it runs; it logs as in `run`."""
+        return PipedProcess(main_class.name, self._command(main_class, *arguments, log_level="warn", jvm=SMALL_JVM))
 
     def run_source(self, source: Path, *arguments: str, within_s: float = 60) -> str:
         """Run a program of one Java file, with Kafka's clients; return its standard output.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from raft.local import LocalQuorum
 from raft.types import Offset
 from tests.node.harness.properties import quorum_properties
 from tests.processes.node_quorum import NodeQuorum
@@ -22,7 +21,7 @@ def kraft_quorum(folder: Path, voters: int = 3, settings: Mapping[str, str] | No
     return NodeQuorum(folder, quorum_properties(folder, voters, settings or {}))
 
 
-def end_offset(quorum: LocalQuorum | NodeQuorum) -> Offset:
+def end_offset(quorum: NodeQuorum) -> Offset:
     """Return the offset of the next record, while no client appends."""
     with quorum.client() as client:
         return client.last_stable_offset()

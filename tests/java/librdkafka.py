@@ -9,12 +9,25 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
 
 from raft.records.record import Record
+from raft.security.jaas import JaasEntry
 from raft.types import Offset
 from tests.node.harness.properties import TOPIC
 
 PARTITION = 0
 
 _LONGEST_S = 30
+
+
+def settings_of(properties: Mapping[str, str]) -> dict[str, object]:
+    """Return the settings for the properties of a Java client that uses SASL: librdkafka does not read JAAS."""
+    mechanism = properties["sasl.mechanism"]
+    username, password = JaasEntry.parse(properties["sasl.jaas.config"], mechanism).own_credentials()
+    return {
+        "security.protocol": properties["security.protocol"],
+        "sasl.mechanism": mechanism,
+        "sasl.username": username,
+        "sasl.password": password,
+    }
 
 
 def produce(

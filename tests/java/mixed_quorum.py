@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from raft.types import Epoch, NodeId, Uuid
+from raft.types import Endpoint, Epoch, NodeId, Uuid
 from tests.java.kafka import Kafka
 from tests.java.quorum_view import QuorumView, quorum_view_of
 from tests.java.raft_server import TOPIC_ID, raft_server_observer, raft_server_voters
@@ -18,6 +18,7 @@ from tests.network.connection import Direction
 from tests.network.network import Network
 from tests.node.harness.properties import Properties
 from tests.node.harness.waiting import eventually
+from tests.node.harness.wire import Wire
 from tests.processes.node_process import NodeProcess
 
 FETCH_TIMEOUT_S = 1.2
@@ -68,7 +69,7 @@ class Leadership:
 
 
 class MixedQuorum:
-    """Voters 1, 2, ... and perhaps an observer, which reach each other through proxies.
+    """Voters 1, 2, ... and perhaps an observer, which reach each other through proxies, or directly.
 
     The nodes of Kafka append records while they lead, see `Workload`.
 
@@ -77,16 +78,33 @@ class MixedQuorum:
         folder: has the files of all nodes.
         voters: the kinds of the voters.
         observer: the kind of the observer; None for no observer.
+        settings: returns further keys of a node.
+        open_wire: opens a connection to a node.
+        has_proxies: whether they reach each other through proxies, which cannot read what TLS encrypts. Without them
+            there are no faults of the network, and no observer.
 
     Attributes:
         kinds: by node id.
         nodes: the processes by node id.
     """
 
-    def __init__(self, kafka: Kafka, folder: Path, voters: Sequence[Kind], observer: Kind | None = None) -> None:
+    def __init__(
+        self,
+        kafka: Kafka,
+        folder: Path,
+        voters: Sequence[Kind],
+        observer: Kind | None = None,
+        *,
+        settings: Callable[[NodeId, Kind], Mapping[str, str]] = lambda _node_id, _kind: {},
+        open_wire: Callable[[Endpoint], Wire] = Wire,
+        has_proxies: bool = True,
+    ) -> None:
         self._kafka = kafka
         self._folder = folder
         self._voter_kinds = voters
+        self._settings = settings
+        self._open_wire = open_wire
+        self._has_proxies = has_proxies
         self._failing: tuple[NodeId, Fault] | None = None
         self._exits = ExitStack()
         kinds = [*voters, *([observer] if observer is not None else [])]
@@ -110,7 +128,9 @@ class MixedQuorum:
 
     def _configurations(self) -> dict[int, Properties]:
         advertise = self._network.open
-        configurations = raft_server_voters(self._folder, len(self._voter_kinds), _TIMEOUTS, advertise=advertise)
+        configurations = raft_server_voters(
+            self._folder, len(self._voter_kinds), _TIMEOUTS, advertise=advertise if self._has_proxies else None
+        )
         for observer_id in self.kinds.keys() - set(self.voters):
             servers = [self._network.endpoint(node_id) for node_id in self.voters]
             configurations[observer_id] = raft_server_observer(
@@ -120,6 +140,7 @@ class MixedQuorum:
 
     def _process(self, node_id: NodeId, properties: Properties) -> NodeProcess:
         folder = self._folder / f"process-{node_id}"
+        properties = {**properties, **self._settings(node_id, self.kinds[node_id])}
         if self.kinds[node_id] is Kind.OURS:
             return NodeProcess(properties, folder)
         return self._kafka.raft_server(
@@ -178,7 +199,7 @@ class MixedQuorum:
             AssertionError: it ended.
         """
         self._require_running(node_id)
-        return quorum_view_of(self.nodes[node_id].endpoint, Uuid(TOPIC_ID))
+        return quorum_view_of(self.nodes[node_id].endpoint, Uuid(TOPIC_ID), self._open_wire)
 
     def _require_running(self, node_id: NodeId) -> None:
         node = self.nodes[node_id]

@@ -6,6 +6,7 @@ node keeps any state for it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from raft.errors import ErrorCode
@@ -38,10 +39,16 @@ class QuorumView:
     high_watermark: Offset | None
 
 
-def quorum_view_of(node: Endpoint, topic_id: Uuid) -> QuorumView | None:
-    """Return what a node knows; None if it sends no response."""
+def quorum_view_of(node: Endpoint, topic_id: Uuid, open_wire: Callable[[Endpoint], Wire] = Wire) -> QuorumView | None:
+    """Return what a node knows; None if it sends no response.
+
+    Args:
+        node: where it listens.
+        topic_id: of its topic.
+        open_wire: opens a connection to it.
+    """
     try:
-        with Wire(node) as wire:
+        with open_wire(node) as wire:
             response = _fetch(wire, topic_id, Epoch(0))
             if response.error_code == ErrorCode.FENCED_LEADER_EPOCH:
                 response = _fetch(wire, topic_id, Epoch(response.current_leader.leader_epoch))

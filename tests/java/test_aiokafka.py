@@ -7,12 +7,12 @@ import asyncio
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
 
-from raft.local import LocalQuorum
 from raft.records.record import Record
 from raft.types import Offset
 from tests.java.kraft import end_offset
 from tests.java.samples import placed, records_of_every_kind
 from tests.node.harness.properties import TOPIC
+from tests.processes.node_quorum import NodeQuorum
 
 pytestmark = pytest.mark.java
 
@@ -67,7 +67,7 @@ def _record(received: ConsumerRecord) -> Record:
 
 @pytest.mark.parametrize("codec", [None, "gzip", "snappy", "lz4", "zstd"])
 @pytest.mark.parametrize("is_idempotent", [True, False], ids=["idempotent", "plain"])
-def test_aiokafka_reads_what_it_wrote(quorum: LocalQuorum, codec: str | None, is_idempotent: bool) -> None:
+def test_aiokafka_reads_what_it_wrote(quorum: NodeQuorum, codec: str | None, is_idempotent: bool) -> None:
     servers = quorum.bootstrap_servers
     start_offset = end_offset(quorum)
     # aiokafka rejects records that have neither key nor value.

@@ -7,17 +7,17 @@ import asyncio
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
-from raft.local import LocalQuorum
 from tests.java.kraft import end_offset
 from tests.java.librdkafka import produce
 from tests.java.samples import later_ms, records_of_every_kind
 from tests.node.harness.properties import TOPIC
+from tests.processes.node_quorum import NodeQuorum
 
 pytestmark = pytest.mark.java
 
 
 @pytest.mark.rule("CLIENT-5")
-def test_aiokafka_finds_offsets_by_beginning_end_and_timestamp(quorum: LocalQuorum) -> None:
+def test_aiokafka_finds_offsets_by_beginning_end_and_timestamp(quorum: NodeQuorum) -> None:
     first_ms = later_ms()
     written = produce(quorum.bootstrap_servers, records_of_every_kind(10, "offsets", first_timestamp_ms=first_ms), {})
     partition = TopicPartition(TOPIC, 0)

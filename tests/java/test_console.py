@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from raft.local import LocalQuorum
 from tests.java.kafka import Kafka, MainClass
 from tests.java.kraft import end_offset
 from tests.java.librdkafka import produce as produce_with_librdkafka
 from tests.java.samples import records_of_every_kind
 from tests.node.harness.properties import TOPIC
 from tests.processes.kraft import kraft, kraft_json
+from tests.processes.node_quorum import NodeQuorum
 
 pytestmark = pytest.mark.java
 
 _COLUMNS = ("timestamp", "offset", "headers", "key")
 
 
-def produce(kafka: Kafka, quorum: LocalQuorum, lines: list[str], *options: str) -> None:
+def produce(kafka: Kafka, quorum: NodeQuorum, lines: list[str], *options: str) -> None:
     """Run kafka-console-producer with lines on its standard input."""
     kafka.output(
         MainClass.CONSOLE_PRODUCER,
@@ -32,7 +32,7 @@ def produce(kafka: Kafka, quorum: LocalQuorum, lines: list[str], *options: str) 
     )
 
 
-def consume(kafka: Kafka, quorum: LocalQuorum, offset: str, count: int, *options: str) -> list[str]:
+def consume(kafka: Kafka, quorum: NodeQuorum, offset: str, count: int, *options: str) -> list[str]:
     """Run kafka-console-consumer until it has read this many records; return its lines, one for each record."""
     finished = kafka.run(
         MainClass.CONSOLE_CONSUMER,
@@ -53,7 +53,7 @@ def consume(kafka: Kafka, quorum: LocalQuorum, offset: str, count: int, *options
     return finished.require_success().removesuffix("\n").split("\n")
 
 
-def read(quorum: LocalQuorum, start: int | str) -> list[Any]:
+def read(quorum: NodeQuorum, start: int | str) -> list[Any]:
     """Run `kraft read`."""
     return kraft_json("read", "--bootstrap-server", quorum.bootstrap_servers, "--from", str(start))
 
@@ -71,7 +71,7 @@ def _text(value: str | None) -> str:
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_console_consumer_and_kraft_read_what_the_console_producer_wrote(
-    kafka: Kafka, quorum: LocalQuorum, codec: str
+    kafka: Kafka, quorum: NodeQuorum, codec: str
 ) -> None:
     start_offset = end_offset(quorum)
     pairs = [(f"key {at}", f"{codec} {at}, " * 20) for at in range(500)]
@@ -85,7 +85,7 @@ def test_console_consumer_and_kraft_read_what_the_console_producer_wrote(
     assert consume(kafka, quorum, str(start_offset), len(pairs)) == [as_line(row) for row in ours]
 
 
-def test_kraft_reads_headers_and_nulls_of_the_console_producer(kafka: Kafka, quorum: LocalQuorum) -> None:
+def test_kraft_reads_headers_and_nulls_of_the_console_producer(kafka: Kafka, quorum: NodeQuorum) -> None:
     start_offset = end_offset(quorum)
     options = ("parse.headers=true", "parse.key=true", "null.marker=-")
 
@@ -102,7 +102,7 @@ def test_kraft_reads_headers_and_nulls_of_the_console_producer(kafka: Kafka, quo
 @pytest.mark.rule("CONTROL-5")
 @pytest.mark.parametrize("isolation_level", ["read_committed", "read_uncommitted"])
 def test_console_consumer_reads_what_kraft_reads_from_the_beginning(
-    kafka: Kafka, quorum: LocalQuorum, isolation_level: str
+    kafka: Kafka, quorum: NodeQuorum, isolation_level: str
 ) -> None:
     kraft("append", "--bootstrap-server", quorum.bootstrap_servers, stdin=b"one\ntwo\nkey\tthree\n").require_success()
     ours = read(quorum, "earliest")
@@ -114,7 +114,7 @@ def test_console_consumer_reads_what_kraft_reads_from_the_beginning(
 
 
 @pytest.mark.rule("CLIENT-2")
-def test_console_consumer_starts_inside_a_batch_when_it_gets_such_an_offset(kafka: Kafka, quorum: LocalQuorum) -> None:
+def test_console_consumer_starts_inside_a_batch_when_it_gets_such_an_offset(kafka: Kafka, quorum: NodeQuorum) -> None:
     written = produce_with_librdkafka(quorum.bootstrap_servers, records_of_every_kind(64, "inside"), {})
     inside = written[40].offset
 

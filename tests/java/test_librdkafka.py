@@ -8,14 +8,13 @@ import pytest
 from confluent_kafka import KafkaError
 from confluent_kafka.admin import AdminClient
 
-from raft.local import LocalQuorum
 from raft.records.compression import Compression
 from raft.records.split import split_batches
 from raft.types import Offset
 from tests.java.kraft import end_offset
 from tests.java.librdkafka import PARTITION, consume, produce
 from tests.java.samples import placed, records_of_every_kind
-from tests.node.harness.properties import TOPIC
+from tests.node.harness.properties import CLUSTER_ID, TOPIC
 from tests.node.harness.waiting import eventually
 from tests.processes.kraft import kraft_json
 from tests.processes.node_quorum import NodeQuorum
@@ -23,7 +22,7 @@ from tests.processes.node_quorum import NodeQuorum
 pytestmark = pytest.mark.java
 
 
-def codec_at(quorum: LocalQuorum, offset: Offset | None) -> str:
+def codec_at(quorum: NodeQuorum, offset: Offset | None) -> str:
     """Return the codec of the batch that has a record."""
     assert offset is not None
     with quorum.client() as client:
@@ -32,7 +31,7 @@ def codec_at(quorum: LocalQuorum, offset: Offset | None) -> str:
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_librdkafka_reads_what_its_idempotent_producer_wrote(quorum: LocalQuorum, codec: str) -> None:
+def test_librdkafka_reads_what_its_idempotent_producer_wrote(quorum: NodeQuorum, codec: str) -> None:
     records = records_of_every_kind(1000, codec)
 
     written = produce(quorum.bootstrap_servers, records, {"enable.idempotence": True, "compression.type": codec})
@@ -46,7 +45,7 @@ def test_librdkafka_reads_what_its_idempotent_producer_wrote(quorum: LocalQuorum
 
 
 @pytest.mark.rule("CLIENT-2", "CONTROL-5")
-def test_librdkafka_reads_what_kraft_reads_from_the_beginning_and_from_inside_a_batch(quorum: LocalQuorum) -> None:
+def test_librdkafka_reads_what_kraft_reads_from_the_beginning_and_from_inside_a_batch(quorum: NodeQuorum) -> None:
     written = produce(quorum.bootstrap_servers, records_of_every_kind(10, "inside"), {})
     inside = written[4].offset
 
@@ -82,7 +81,7 @@ def test_librdkafka_loses_and_doubles_no_record_when_the_leader_is_killed_while_
     assert len(epochs) >= 2, "both leaders have appended records"
 
 
-def test_librdkafka_lists_every_node_and_the_topic_when_it_requests_all_metadata(quorum: LocalQuorum) -> None:
+def test_librdkafka_lists_every_node_and_the_topic_when_it_requests_all_metadata(quorum: NodeQuorum) -> None:
     admin = AdminClient({"bootstrap.servers": quorum.bootstrap_servers})
 
     # Its type hints have None for every field.
@@ -90,7 +89,7 @@ def test_librdkafka_lists_every_node_and_the_topic_when_it_requests_all_metadata
 
     with quorum.client() as client:
         leader_id = client.describe_quorum().leader_id
-    assert metadata.cluster_id == quorum.cluster_id
+    assert metadata.cluster_id == CLUSTER_ID
     assert metadata.controller_id == leader_id
     brokers = [f"{broker.host}:{broker.port}" for _, broker in sorted(metadata.brokers.items())]
     assert brokers == quorum.bootstrap_servers.split(",")
@@ -102,7 +101,7 @@ def test_librdkafka_lists_every_node_and_the_topic_when_it_requests_all_metadata
     assert partition.replicas == partition.isrs == sorted(metadata.brokers)
 
 
-def test_librdkafka_gets_an_error_when_it_requests_a_topic_that_does_not_exist(quorum: LocalQuorum) -> None:
+def test_librdkafka_gets_an_error_when_it_requests_a_topic_that_does_not_exist(quorum: NodeQuorum) -> None:
     admin = AdminClient({"bootstrap.servers": quorum.bootstrap_servers})
 
     metadata: Any = admin.list_topics("elsewhere", timeout=20)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,6 @@ from raft.records.batch import build_batch
 from raft.records.record import Record
 from tests.java.kafka import Kafka, MainClass
 from tests.java.quorum_tool import read_replication, read_status
-from tests.node.harness.settling import settled
 from tests.processes.kraft import kraft, kraft_json
 from tests.processes.node_quorum import NodeQuorum
 
@@ -28,10 +28,9 @@ _CLOCK_MS = 10
 
 
 @pytest.fixture
-def settled_quorum(quorum: LocalQuorum) -> LocalQuorum:
+def settled_quorum(quorum: NodeQuorum) -> NodeQuorum:
     """A quorum in which no client writes and every voter has the whole log."""
-    with quorum.client() as client:
-        settled(client, quorum.pids)
+    quorum.settle()
     return quorum
 
 
@@ -57,7 +56,7 @@ def without(rows: list[Row], *columns: str) -> list[Row]:
 
 
 @pytest.mark.rule("DESCRIBE-7", "DESCRIBE-8")
-def test_quorum_tool_prints_the_status_of_our_quorum(kafka: Kafka, settled_quorum: LocalQuorum) -> None:
+def test_quorum_tool_prints_the_status_of_our_quorum(kafka: Kafka, settled_quorum: NodeQuorum) -> None:
     servers = settled_quorum.bootstrap_servers
 
     theirs = read_status(describe(kafka, servers, "--status"))
@@ -73,7 +72,7 @@ def test_quorum_tool_prints_the_status_of_our_quorum(kafka: Kafka, settled_quoru
 
 
 @pytest.mark.rule("DESCRIBE-4", "DESCRIBE-5", "DESCRIBE-9", "DESCRIBE-10")
-def test_quorum_tool_prints_the_replicas_of_our_quorum(kafka: Kafka, settled_quorum: LocalQuorum) -> None:
+def test_quorum_tool_prints_the_replicas_of_our_quorum(kafka: Kafka, settled_quorum: NodeQuorum) -> None:
     servers = settled_quorum.bootstrap_servers
     before = described(servers, "--replication")
 
@@ -87,7 +86,7 @@ def test_quorum_tool_prints_the_replicas_of_our_quorum(kafka: Kafka, settled_quo
 
 
 @pytest.mark.rule("DESCRIBE-5", "DESCRIBE-11")
-def test_quorum_tool_prints_ages_when_the_output_is_human_readable(kafka: Kafka, settled_quorum: LocalQuorum) -> None:
+def test_quorum_tool_prints_ages_when_the_output_is_human_readable(kafka: Kafka, settled_quorum: NodeQuorum) -> None:
     servers = settled_quorum.bootstrap_servers
     before = described(servers, "--replication")
     asked_ms = time.time() * 1000
@@ -109,7 +108,7 @@ def test_quorum_tool_prints_ages_when_the_output_is_human_readable(kafka: Kafka,
     "form", [("--status",), ("--replication",), ("--replication", "--human-readable")], ids=" ".join
 )
 def test_kraft_prints_what_the_quorum_tool_prints_except_for_times(
-    kafka: Kafka, settled_quorum: LocalQuorum, form: tuple[str, ...]
+    kafka: Kafka, settled_quorum: NodeQuorum, form: tuple[str, ...]
 ) -> None:
     servers = settled_quorum.bootstrap_servers
 
@@ -123,6 +122,15 @@ def shape(text: str) -> list[str]:
     """Return the lines without what varies: times, ages, lags in time, and the widths of columns."""
     timeless = re.sub(r"\b\d{13}\b|\d+ ms ago|(?<=MaxFollowerLagTimeMs:   )\d+", "TIME", text)
     return [re.sub(r" *\t", "\t", line) for line in timeless.splitlines()]
+
+
+def test_quorum_tool_describes_a_local_quorum_with_the_file_for_its_clients(kafka: Kafka, tmp_path: Path) -> None:
+    with LocalQuorum.start(tmp_path, voters=1) as quorum:
+        access = ("--bootstrap-controller", quorum.bootstrap_servers, "--command-config", str(quorum.client_config))
+
+        theirs = read_status(kafka.output(MainClass.METADATA_QUORUM, *access, "describe", "--status"))
+
+    assert (theirs["ClusterId"], theirs["LeaderId"]) == (quorum.cluster_id, 1)
 
 
 @pytest.mark.rule("DESCRIBE-8", "DESCRIBE-10")

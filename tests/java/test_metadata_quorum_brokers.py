@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from raft.local import LocalQuorum
 from tests.java.kafka import Kafka, MainClass
 from tests.java.quorum_tool import read_replication, read_status
-from tests.node.harness.settling import settled
 from tests.processes.kraft import kraft, kraft_json
 from tests.processes.node_quorum import NodeQuorum
 
@@ -33,10 +31,9 @@ def expect_our_words(kafka: Kafka, server: str, form: str) -> None:
 @pytest.mark.parametrize("node_id", [1, 2, 3])
 @pytest.mark.parametrize("form", ["--status", "--replication"])
 def test_quorum_tool_describes_the_quorum_whichever_broker_it_gets(
-    kafka: Kafka, quorum: LocalQuorum, node_id: int, form: str
+    kafka: Kafka, quorum: NodeQuorum, node_id: int, form: str
 ) -> None:
-    with quorum.client() as client:
-        settled(client, quorum.pids)
+    quorum.settle()
     server = quorum.bootstrap_servers.split(",")[node_id - 1]
 
     expect_our_words(kafka, server, form)

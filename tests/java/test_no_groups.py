@@ -12,9 +12,10 @@ from aiokafka import TopicPartition as AioTopicPartition
 from aiokafka.errors import KafkaError as AioKafkaError
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
-from raft.local import LocalQuorum
 from tests.java.kafka import Kafka, MainClass
+from tests.java.kraft import kraft_quorum
 from tests.node.harness.properties import TOPIC
+from tests.processes.node_quorum import NodeQuorum
 
 pytestmark = [pytest.mark.java, pytest.mark.rule("CLIENT-14")]
 
@@ -23,7 +24,7 @@ PARTITION = 0
 
 
 @contextmanager
-def consumer_of(quorum: LocalQuorum) -> Iterator[Consumer]:
+def consumer_of(quorum: NodeQuorum) -> Iterator[Consumer]:
     """librdkafka's consumer in a group, which commits its offsets, as by default."""
     consumer = Consumer({"bootstrap.servers": quorum.bootstrap_servers, "group.id": "a group"})
     try:
@@ -32,7 +33,7 @@ def consumer_of(quorum: LocalQuorum) -> Iterator[Consumer]:
         consumer.close()
 
 
-def test_librdkafka_reports_an_error_when_it_subscribes(quorum: LocalQuorum) -> None:
+def test_librdkafka_reports_an_error_when_it_subscribes(quorum: NodeQuorum) -> None:
     with consumer_of(quorum) as consumer:
         consumer.subscribe([TOPIC])
         message = consumer.poll(LONGEST_S)
@@ -44,7 +45,7 @@ def test_librdkafka_reports_an_error_when_it_subscribes(quorum: LocalQuorum) -> 
 
 
 def test_librdkafka_reports_an_error_when_it_commits_and_when_it_requests_its_offsets(
-    quorum: LocalQuorum,
+    quorum: NodeQuorum,
 ) -> None:
     place = TopicPartition(TOPIC, PARTITION, 0)
     with consumer_of(quorum) as consumer:
@@ -58,15 +59,14 @@ def test_librdkafka_reports_an_error_when_it_commits_and_when_it_requests_its_of
 
 
 @pytest.fixture(scope="module")
-def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalQuorum]:
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeQuorum]:
     """A quorum in which Java nodes could take part."""
-    with LocalQuorum.start(
-        tmp_path_factory.mktemp("strict"), voters=1, settings={"raft.records.strict": "true"}
-    ) as running:
+    with kraft_quorum(tmp_path_factory.mktemp("strict"), 1, {"raft.records.strict": "true"}).start() as running:
+        running.settle()
         yield running
 
 
-def test_librdkafka_reports_an_error_when_it_begins_a_transaction(strict: LocalQuorum) -> None:
+def test_librdkafka_reports_an_error_when_it_begins_a_transaction(strict: NodeQuorum) -> None:
     producer = Producer({"bootstrap.servers": strict.bootstrap_servers, "transactional.id": "a transaction"})
 
     with pytest.raises(KafkaException) as refused:
@@ -113,7 +113,7 @@ async def aiokafka_begins_a_transaction(servers: str) -> None:
         pytest.param(aiokafka_begins_a_transaction, "ClusterAuthorizationFailedError", id="transaction"),
     ],
 )
-def test_aiokafka_reports_an_error(strict: LocalQuorum, call: object, words: str) -> None:
+def test_aiokafka_reports_an_error(strict: NodeQuorum, call: object, words: str) -> None:
     async def run() -> None:
         async with asyncio.timeout(LONGEST_S):
             await call(strict.bootstrap_servers)  # type: ignore[operator]
@@ -123,7 +123,7 @@ def test_aiokafka_reports_an_error(strict: LocalQuorum, call: object, words: str
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_java_consumer_reports_an_error_when_it_subscribes(kafka: Kafka, quorum: LocalQuorum, protocol: str) -> None:
+def test_java_consumer_reports_an_error_when_it_subscribes(kafka: Kafka, quorum: NodeQuorum, protocol: str) -> None:
     finished = kafka.run(
         MainClass.CONSOLE_CONSUMER,
         "--bootstrap-server",
@@ -140,7 +140,7 @@ def test_java_consumer_reports_an_error_when_it_subscribes(kafka: Kafka, quorum:
     assert "Processed a total of 0 messages" in finished.errors
 
 
-def test_java_producer_reports_an_error_when_it_begins_a_transaction(kafka: Kafka, strict: LocalQuorum) -> None:
+def test_java_producer_reports_an_error_when_it_begins_a_transaction(kafka: Kafka, strict: NodeQuorum) -> None:
     finished = kafka.run(
         MainClass.PRODUCER_PERFORMANCE,
         *("--bootstrap-server", strict.bootstrap_servers, "--topic", TOPIC),

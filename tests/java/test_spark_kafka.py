@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from raft.local import LocalQuorum
 from raft.records.record import Record
 from tests.java.installation import installed_connector
 from tests.java.librdkafka import consume, produce
@@ -17,6 +16,7 @@ from tests.java.samples import later_ms, records_of_every_kind
 from tests.java.spark_application import MOST_OFFSETS_A_BATCH
 from tests.node.harness.properties import TOPIC
 from tests.processes.finished import run_to_end
+from tests.processes.node_quorum import NodeQuorum
 
 pytestmark = [pytest.mark.java, pytest.mark.spark]
 
@@ -43,7 +43,7 @@ class Copied:
 
 
 @pytest.fixture(scope="module")
-def copied(quorum: LocalQuorum, tmp_path_factory: pytest.TempPathFactory) -> Copied:
+def copied(quorum: NodeQuorum, tmp_path_factory: pytest.TempPathFactory) -> Copied:
     jars = ",".join(str(jar) for jar in installed_connector())
     servers = quorum.bootstrap_servers
     records = records_of_every_kind(_COUNT, "spark", first_timestamp_ms=later_ms())

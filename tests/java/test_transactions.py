@@ -10,7 +10,6 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from raft.local import LocalQuorum
 from tests.java.kafka import Kafka, MainClass
 from tests.java.kraft import end_offset, kraft_quorum
 from tests.java.librdkafka import consume
@@ -39,7 +38,7 @@ def transactional_producer(servers: str, name: str) -> Producer:
 
 
 @pytest.mark.rule("TXN-1", "TXN-4", "TXN-10")
-def test_librdkafka_commits_and_aborts_and_reads_committed_records_only(quorum: LocalQuorum) -> None:
+def test_librdkafka_commits_and_aborts_and_reads_committed_records_only(quorum: NodeQuorum) -> None:
     servers, start = quorum.bootstrap_servers, end_offset(quorum)
     producer = transactional_producer(servers, "librdkafka")
     for sent, ends_with in (((b"a", b"b"), "commit"), ((b"c",), "abort"), ((b"d",), "commit")):
@@ -53,7 +52,7 @@ def test_librdkafka_commits_and_aborts_and_reads_committed_records_only(quorum: 
 
 
 @pytest.mark.rule("TXN-3")
-def test_second_librdkafka_producer_of_a_transactional_id_fences_the_first(quorum: LocalQuorum) -> None:
+def test_second_librdkafka_producer_of_a_transactional_id_fences_the_first(quorum: NodeQuorum) -> None:
     servers, start = quorum.bootstrap_servers, end_offset(quorum)
     zombie = transactional_producer(servers, "fenced")
     zombie.begin_transaction()
@@ -72,7 +71,7 @@ def test_second_librdkafka_producer_of_a_transactional_id_fences_the_first(quoru
 
 
 @pytest.mark.rule("TXN-4")
-def test_aiokafka_commits_and_aborts(quorum: LocalQuorum) -> None:
+def test_aiokafka_commits_and_aborts(quorum: NodeQuorum) -> None:
     servers, start = quorum.bootstrap_servers, end_offset(quorum)
 
     async def run() -> None:
@@ -96,7 +95,7 @@ def test_aiokafka_commits_and_aborts(quorum: LocalQuorum) -> None:
 
 @pytest.mark.rule("TXN-4", "TXN-10")
 def test_java_producer_commits_and_aborts_and_java_consumer_reads_committed_records_only(
-    kafka: Kafka, quorum: LocalQuorum
+    kafka: Kafka, quorum: NodeQuorum
 ) -> None:
     servers, start = quorum.bootstrap_servers, end_offset(quorum)
 
@@ -115,7 +114,7 @@ def test_java_producer_commits_and_aborts_and_java_consumer_reads_committed_reco
 
 
 @pytest.mark.rule("TXN-9", "TXN-4")
-def test_kafka_transactions_lists_an_open_transaction_and_aborts_it(kafka: Kafka, quorum: LocalQuorum) -> None:
+def test_kafka_transactions_lists_an_open_transaction_and_aborts_it(kafka: Kafka, quorum: NodeQuorum) -> None:
     servers, start = quorum.bootstrap_servers, end_offset(quorum)
     producer = transactional_producer(servers, "hanging")
     producer.begin_transaction()

@@ -6,6 +6,7 @@ import itertools
 import time
 
 from raft.client import Client, ClientSettings
+from raft.config.security import NO_SECURITY, ClientSecurity
 from raft.errors import QuorumUnavailableError
 from raft.records.batch import build_batch
 from raft.records.record import Record
@@ -22,14 +23,16 @@ class Workload:
 
     Args:
         quorum: its nodes, which run.
+        security: of the connections to our nodes.
 
     Attributes:
         acknowledged: the values that our nodes acknowledged, by offset.
         uncommitted: values that our nodes appended and could not commit.
     """
 
-    def __init__(self, quorum: MixedQuorum) -> None:
+    def __init__(self, quorum: MixedQuorum, security: ClientSecurity = NO_SECURITY) -> None:
         self._quorum = quorum
+        self._security = security
         self._values = (b"record %06d" % at for at in itertools.count())
         self.acknowledged: dict[Offset, bytes] = {}
         self.uncommitted: list[bytes] = []
@@ -73,7 +76,7 @@ class Workload:
 
     def _client(self, leader_id: NodeId, timeout_ms: int = _PATIENCE_S * 1000) -> Client:
         servers = (self._quorum.nodes[leader_id].client_endpoint,)
-        return Client(ClientSettings(bootstrap_servers=servers, api_timeout_ms=timeout_ms))
+        return Client(ClientSettings(bootstrap_servers=servers, api_timeout_ms=timeout_ms, security=self._security))
 
     def _high_watermark(self) -> Offset:
         """Return the highest that a voter reports; of Kafka's nodes only leaders do."""
