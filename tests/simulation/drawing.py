@@ -22,12 +22,15 @@ from tests.simulation.plan import (
     FaultPlan,
     NetworkPlan,
     Plan,
+    SecurityPlan,
     SnapshotPlan,
     TimeoutPlan,
     WirePlan,
 )
+from tests.simulation.security.mechanisms import PLAIN, SCRAM
 
 _FAULTLESS_PERCENT = 8
+_SECURED_PERCENT = 46
 _FAULT_PHASE_EVENTS = 7_000
 _LATEST_JUMP_MS = 10_000
 _LATE_START_MS = (500, 6_000)
@@ -58,6 +61,8 @@ _HALF_ROUNDS: Mapping[Fault, tuple[int | None, ...]] = {
 _HALF_ROUNDS_OF_SUSPENSIONS = (None, None, 2)
 _HALF_ROUNDS_OF_FULL_DISKS = (None, None, 1, 3)
 _HALF_ROUNDS_OF_NEW_DISKS = (None, 1, 2)
+_HALF_ROUNDS_OF_INTRUDERS = (1, 1, 2)
+_HALF_ROUNDS_OF_REVOCATIONS = (None, 1, 2)
 
 
 def draw_plan(seed: int) -> Plan:
@@ -70,6 +75,9 @@ def draw_plan(seed: int) -> Plan:
     network, faults, wire = _draw_network(dice), _draw_faults(dice, seed, timeouts), _draw_wire(dice, voters)
     if dice.chance(_FAULTLESS_PERCENT):
         network, faults = RELIABLE_NETWORK, _only_by_request(faults)
+    security = _draw_security(seed)
+    if security.is_secured:
+        faults = _with_intruders(faults, seed, timeouts)
     return Plan(
         seed=seed,
         voters=voters,
@@ -87,6 +95,7 @@ def draw_plan(seed: int) -> Plan:
         clients=_draw_clients(dice, seed),
         fault_phase_ms=30 * timeouts.election_ms + 12 * timeouts.fetch_ms,
         fault_phase_events=_FAULT_PHASE_EVENTS,
+        security=security,
     )
 
 
@@ -191,6 +200,29 @@ def _draw_faults(dice: Dice, seed: int, timeouts: TimeoutPlan) -> FaultPlan:
 
 def _only_by_request(faults: FaultPlan) -> FaultPlan:
     every_ms = {fault: every_ms for fault, every_ms in faults.every_ms.items() if fault in BY_REQUEST}
+    return replace(faults, every_ms=every_ms)
+
+
+def _draw_security(seed: int) -> SecurityPlan:
+    dice = Dice(seed, "security")
+    return SecurityPlan(
+        is_secured=dice.chance(_SECURED_PERCENT),
+        mechanism=dice.pick((PLAIN, SCRAM)),
+        max_reauth_ms=dice.pick((0, 400, 1_500, 6_000)),
+        everyone_describes=dice.draw(4) == 0,
+        operator_is_voter=dice.draw(4) == 0,
+        forgetful_percent=dice.pick((0, 10, 50)),
+        broken_percent=dice.pick((0, 0, 5)),
+    )
+
+
+def _with_intruders(faults: FaultPlan, seed: int, timeouts: TimeoutPlan) -> FaultPlan:
+    """Return a plan with intruders too. They come in runs without faults as well."""
+    dice, round_ms = Dice(seed, "intruders"), timeouts.round_ms
+    every_ms = {**faults.every_ms, Fault.INTRUDER: dice.pick(_HALF_ROUNDS_OF_INTRUDERS) * round_ms // 2}
+    revocations = dice.pick(_HALF_ROUNDS_OF_REVOCATIONS)
+    if revocations is not None:
+        every_ms[Fault.REVOCATION] = revocations * round_ms // 2
     return replace(faults, every_ms=every_ms)
 
 

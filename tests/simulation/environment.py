@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from raft.security.rules import Rules
+from raft.types import NodeId
 from tests.simulation.marks import Marks
 from tests.simulation.plan import Plan
 from tests.simulation.run_log import RunLog
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from tests.simulation.invariants.watch import Watch
     from tests.simulation.machine import Machine
     from tests.simulation.post_office import PostOffice
+    from tests.simulation.security.access import AccessControl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +35,7 @@ class Environment:
         post_office: carries requests and responses.
         went_down: called for every machine that stops, whatever the reason.
         allows_halts: whether a node may halt; if not, a halt is a broken invariant.
+        access: the users of the run and their rights; None in a plan without security.
     """
 
     plan: Plan
@@ -43,3 +47,12 @@ class Environment:
     post_office: PostOffice
     went_down: Callable[[Machine], None]
     allows_halts: bool
+    access: AccessControl | None
+
+    def rules_of(self, node_id: NodeId) -> Callable[[], Rules] | None:
+        """Return a function that returns the present rules of a node; None in a plan without security."""
+        if self.access is None:
+            return None
+        gate = self.access.gates[node_id]
+        gate.renew()
+        return lambda: gate.rules

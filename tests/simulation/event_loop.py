@@ -54,7 +54,8 @@ class EventLoop:
         self._dice = dice
         self._ready: deque[Action] = deque()
         self._arrived: list[tuple[Hashable, Action]] = []
-        self._timers: set[SimulatedTimer] = set()
+        # In the order in which they were set: a set would have another one in each process.
+        self._timers: dict[SimulatedTimer, None] = {}
         self._is_running = False
         self._is_over = False
         self._stalled_until_ms = 0
@@ -95,7 +96,7 @@ class EventLoop:
     def at(self, due_ms: int, action: Action) -> SimulatedTimer:
         """See `Scheduler.at`."""
         timer = SimulatedTimer(due_ms, action)
-        self._timers.add(timer)
+        self._timers[timer] = None
         self._plan_timer(timer)
         return timer
 
@@ -139,7 +140,7 @@ class EventLoop:
     def _on_timer(self, timer: SimulatedTimer) -> None:
         if timer not in self._timers:
             return
-        self._timers.discard(timer)
+        del self._timers[timer]
         if timer.action is not None:
             self.soon(timer.action)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from raft.core.roles import Follower
-from raft.types import NodeId
+from raft.types import CleanupPolicy, NodeId
 from tests.simulation.drawing import draw_plan
 from tests.simulation.machine import Machine
-from tests.simulation.plan import RELIABLE_NETWORK, Plan, WirePlan
+from tests.simulation.plan import NOT_SECURED, RELIABLE_NETWORK, Plan, WirePlan
 from tests.simulation.world import World
 
 _SOME_ELECTIONS_MS = 6_000
@@ -25,7 +25,22 @@ def faultless_plan() -> Plan:
         network=RELIABLE_NETWORK,
         wire=WirePlan(old_nodes=(), has_dead_address=False),
         faults=replace(plan.faults, every_ms={}),
+        security=NOT_SECURED,
     )
+
+
+def secured_plan(mechanism: str, *, max_reauth_ms: int = 0, forgetful_percent: int = 0) -> Plan:
+    """Return the same plan with users and rules, and a log without snapshots."""
+    security = replace(
+        NOT_SECURED,
+        is_secured=True,
+        mechanism=mechanism,
+        max_reauth_ms=max_reauth_ms,
+        forgetful_percent=forgetful_percent,
+    )
+    plan = faultless_plan()
+    snapshots = replace(plan.snapshots, policy=CleanupPolicy.NONE)
+    return replace(plan, observers=(NodeId(4),), late_starts_ms={}, snapshots=snapshots, security=security)
 
 
 def run_a_while(world: World) -> None:

@@ -7,6 +7,7 @@ from zlib import crc32
 from raft.core.effects import SendRequest, SendResponse
 from tests.simulation.invariants.observer import CoreRequest, Observer
 from tests.simulation.machine import Machine
+from tests.simulation.security.guarded_request import GuardedRequest
 from tests.simulation.step import Step
 from tests.simulation.timeline import Timeline
 
@@ -29,6 +30,9 @@ class Fingerprint(Observer):
 
     def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
         self._add(f"{machine.node_id} {order.request_id} {type(order.response).__name__} {len(records)}")
+
+    def request_received(self, machine: Machine, guarded: GuardedRequest) -> None:
+        self._add(f"{machine.node_id} {guarded} {guarded.expected.kind.name}")
 
     def _add(self, text: str) -> None:
         self.value = crc32(f"{self._timeline.now_ms} {text}".encode(), self.value)

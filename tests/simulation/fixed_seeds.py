@@ -6,7 +6,7 @@ from functools import cache
 
 from tests.simulation.run import Outcome, simulate
 
-FIXED_SEEDS = (*range(100), 132, 176, 186, 238)
+FIXED_SEEDS = (*range(100), 132, 140, 159, 186, 189)
 """The last ones reach marks that are rare."""
 
 

@@ -118,6 +118,34 @@ class Mark(StrEnum):
     RECORDS_REFUSED_BY_FULL_DISK = "a leader refused records, because its disk had no room"
     RECORDS_DROPPED_BY_FULL_DISK = "a replica dropped fetched records, because its disk had no room"
     ROOM_MADE_BY_SNAPSHOT = "a node with a full disk removed a part of its log"
+    REQUEST_BEFORE_AUTHENTICATION = "a request before authentication ended its connection"
+    REQUEST_WHILE_PROVING = "a request in the middle of authentication ended its connection"
+    SASL_OUT_OF_ORDER = "a message of SASL that could not come ended its connection"
+    TOO_MANY_REQUESTS = "too many requests before authentication ended their connection"
+    MECHANISM_REFUSED = "a mechanism of SASL was refused"
+    WRONG_PROOF_REFUSED = "a wrong password was refused"
+    OLD_PROOF_REFUSED = "messages of SCRAM that were sent again were refused"
+    REMOVED_USER_REFUSED = "a user that was removed was refused"
+    REMOVED_NODE_REFUSED = "a node whose user was removed was refused"
+    REMOVED_USER_STAYED = "a user that was removed was served on a connection that was open before"
+    OTHER_USER_REFUSED = "authentication again as another user was refused"
+    REQUEST_IGNORED = "a request behind a wrong one was ignored"
+    SESSION_EXPIRED = "a request after the end of its session ended the connection"
+    NODE_FORGOT_ITS_SESSION = "a node did not authenticate again, and its connection was closed"
+    NODE_AUTHENTICATED_AGAIN = "a node authenticated again on its connection"
+    CLIENT_AUTHENTICATED_AGAIN = "a client of this project authenticated again on its connection"
+    AUTHENTICATION_INTERRUPTED = "a connection broke while its user authenticated"
+    READ_REFUSED = "a client that may not read was refused"
+    APPEND_REFUSED = "a client that may not append was refused"
+    DESCRIBE_REFUSED = "a client that may not describe was refused"
+    CLIENT_AS_VOTER_REFUSED = "a client in the name of a voter was refused"
+    CLIENT_AS_OBSERVER_REFUSED = "a client in the name of an observer was refused"
+    OTHER_VOTER_REFUSED = "a voter in the name of another one was refused"
+    OBSERVER_AS_VOTER_REFUSED = "an observer in the name of a voter was refused"
+    SUPER_USER_AS_VOTER_REFUSED = "a super user in the name of a voter with a user of its own was refused"
+    SUPER_USER_AS_VOTER_SERVED = "a super user in the name of a voter without a user of its own was served"
+    RIGHT_TAKEN_ON_OPEN_CONNECTION = "a request was refused on a connection on which it was served before"
+    RIGHT_GIVEN_ON_OPEN_CONNECTION = "a request was served on a connection on which it was refused before"
     INSTALLATION_INTERRUPTED = "a node stopped while a snapshot replaced its log"
 
 
@@ -139,12 +167,14 @@ class Marks:
         counts: how often each mark was reached.
         strikes: how often each fault struck.
         interruptions: how often each interruption occurred.
+        refusals: how often each request was refused by the rules, by the name of its message.
     """
 
     def __init__(self) -> None:
         self.counts: Counter[Mark] = Counter()
         self.strikes: Counter[Fault] = Counter()
         self.interruptions: Counter[Interruption] = Counter()
+        self.refusals: Counter[str] = Counter()
 
     def count(self, mark: Mark, is_so: bool = True) -> None:
         """Count a mark, if the condition holds."""

@@ -206,6 +206,40 @@ class ClientPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SecurityPlan:
+    """Whether nodes ask their callers for names, and what becomes of these.
+
+    Fields:
+        is_secured: whether the nodes have users and rules; if not, everyone may do everything.
+        mechanism: of SASL.
+        max_reauth_ms: how long a session is valid; 0 for no limit.
+        everyone_describes: whether a rule lets everyone describe.
+        operator_is_voter: whether the last voter has no user of its own, and is run by the super user.
+        forgetful_percent: how many connections of nodes and of Kafka's clients do not authenticate again in time.
+        broken_percent: how many of their connections break while they authenticate.
+    """
+
+    is_secured: bool
+    mechanism: str
+    max_reauth_ms: int
+    everyone_describes: bool
+    operator_is_voter: bool
+    forgetful_percent: int
+    broken_percent: int
+
+
+NOT_SECURED = SecurityPlan(
+    is_secured=False,
+    mechanism="PLAIN",
+    max_reauth_ms=0,
+    everyone_describes=False,
+    operator_is_voter=False,
+    forgetful_percent=0,
+    broken_percent=0,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """The plan of one run, which decides everything in it.
 
@@ -235,6 +269,7 @@ class Plan:
     clients: ClientPlan
     fault_phase_ms: int
     fault_phase_events: int
+    security: SecurityPlan = NOT_SECURED
 
 
 RELIABLE_NETWORK = NetworkPlan(

@@ -12,12 +12,13 @@ from raft.core.effects import SendRequest
 from raft.core.events import Failure, RequestFailed, ResponseReceived
 from raft.core.messages import FetchRequest, OutgoingRequest, Response
 from raft.errors import LocalProtocolError
-from raft.runtime.caller import Caller
 from raft.types import Endpoint, NodeId
+from raft.wire.apis import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from raft.wire.frames import ReceivedRequest, decode_request, decode_response, encode_request
 from raft.wire.mapping.replica_messages import api_of, request_from_wire, request_to_wire, response_from_wire
 from raft.wire.messages.fetch import FetchResponse
 from raft.wire.messages.fetch_snapshot import FetchSnapshotResponse
+from tests.simulation.accepted import AcceptedConnections, ClientConnection, Lane
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.connections import Connection, ConnectionKind
 from tests.simulation.dice import Dice
@@ -25,16 +26,19 @@ from tests.simulation.marks import Mark, Marks
 from tests.simulation.message import Address, Message
 from tests.simulation.network import Fate, Network
 from tests.simulation.round_trip import PostedRequest, RoundTrip
-from tests.simulation.starting import OURS, endpoint_of
+from tests.simulation.starting import OURS
 from tests.simulation.versions import Versions
 
 if TYPE_CHECKING:
     from tests.simulation.machine import Machine
     from tests.simulation.process import Process
+    from tests.simulation.security.identity import Identity
 
 _KEPT_ROUND_TRIPS = 200
 _SIZE_BYTES = 4
 _CORRELATION_ID = 7
+_API_KEY_BYTES = 2
+_OF_SASL = (SASL_HANDSHAKE.key, SASL_AUTHENTICATE.key)
 
 
 class PostOffice:
@@ -47,18 +51,19 @@ class PostOffice:
         posted: called for each message between nodes when it is sent, with its fate; None for no callback.
     """
 
-    def __init__(self, network: Network, versions: Versions, *, dice: Dice, marks: Marks) -> None:
+    def __init__(
+        self, network: Network, versions: Versions, accepted: AcceptedConnections, *, dice: Dice, marks: Marks
+    ) -> None:
         self.machines: Mapping[Endpoint, Machine] = {}
         self.posted: Callable[[Message, Fate], None] | None = None
         self._network = network
         self._versions = versions
+        self._accepted = accepted
         self._dice = dice
         self._marks = marks
         # Many get no response. Only the newest matter, because the senders have timed out the others.
         self._round_trips: deque[RoundTrip] = deque(maxlen=_KEPT_ROUND_TRIPS)
         self._half_open: set[Connection] = set()
-        # By the connection, and the machine that it leads to.
-        self._callers: dict[tuple[Connection, NodeId], Caller] = {}
         self._misdirected: dict[NodeId, Machine] = {}
         self._refusing: set[tuple[NodeId, NodeId]] = set()
 
@@ -97,8 +102,10 @@ class PostOffice:
         )
         self._round_trips.append(round_trip)
         connection = Connection(one, order.node_id, ConnectionKind.of(order.request))
+        round_trip.identity = self._accepted.user_of_node(one)
         if receiver is not None:
-            round_trip.caller = self._caller_on(connection, receiver.node_id)
+            lane = Lane(one, order.node_id, receiver.node_id, connection.kind)
+            round_trip.connection = self._accepted.on(lane, round_trip.identity)
         if connection in self._half_open:
             self._marks.count(Mark.SENT_ON_HALF_OPEN_CONNECTION)
         elif receiver is None:
@@ -136,11 +143,7 @@ class PostOffice:
     def forget_connections(self, node_id: NodeId) -> None:
         """Drop the connections from and to a node whose process has ended."""
         self._half_open = {lost for lost in self._half_open if lost.sender != node_id}
-        self._callers = {
-            (connection, receiver): caller
-            for (connection, receiver), caller in self._callers.items()
-            if node_id not in (connection.sender, receiver)
-        }
+        self._accepted.forget(node_id)
 
     def misdirect(self, meant: NodeId, found: Machine) -> None:
         """Make the address of a node lead to another machine."""
@@ -169,6 +172,8 @@ class PostOffice:
         on_response: Callable[[bytes], None],
         on_failure: Callable[[Failure], None] = lambda _: None,
         request: OutgoingRequest | None = None,
+        identity: Identity | None = None,
+        connection: ClientConnection | None = None,
     ) -> RoundTrip:
         """Send a request to the node at an endpoint.
 
@@ -179,6 +184,9 @@ class PostOffice:
             on_response: gets the bytes of the response, without the size field.
             on_failure: called if the request fails; a lost message calls neither of the two.
             request: the decoded request, if it is one that nodes send to each other.
+            identity: the user of the sender, on whose connection to this node it is sent; None for a connection of this
+                request alone, in a plan without security.
+            connection: the connection of a client that proves its name itself; None for another client.
 
         Returns:
             The argument of `abandon`.
@@ -190,9 +198,29 @@ class PostOffice:
         )
         if receiver is None:
             self._fail_unreachable(round_trip)
+        elif connection is not None:
+            self._send_on(connection, round_trip, receiver)
         else:
+            if identity is not None:
+                lane = Lane(sender, receiver.node_id, receiver.node_id, None)
+                round_trip.connection, round_trip.identity = self._accepted.on(lane, identity), identity
             self._carry_request(round_trip, receiver)
         return round_trip
+
+    def _send_on(self, connection: ClientConnection, round_trip: RoundTrip, receiver: Machine) -> None:
+        """Send a request on the connection of a client. The network repeats no messages of SASL there."""
+        if connection.receiver is None:
+            connection.receiver = receiver
+            connection.accepted = self._accepted.alone(round_trip.sender, receiver.node_id, None, connection.passwords)
+        if connection.receiver is not receiver:
+            # The address leads to another machine now, which does not know the connection.
+            message = Message(receiver.node_id, round_trip.sender, is_response=True)
+            self._network.carry(message, lambda: self.fail(round_trip))
+            return
+        round_trip.connection, round_trip.is_bound = connection.accepted, True
+        round_trip.identity = connection.copied_by
+        is_of_sasl = int.from_bytes(round_trip.frame[:_API_KEY_BYTES], "big") in _OF_SASL
+        self._carry_request(round_trip, receiver, may_repeat=connection.copied_by is not None and not is_of_sasl)
 
     def abandon(self, round_trip: RoundTrip) -> None:
         """Close the connection of the sender: it gets no response any more."""
@@ -245,9 +273,9 @@ class PostOffice:
         receiver = self.machines.get(Endpoint(endpoint.host, endpoint.port))
         return None if receiver is None else self._misdirected.get(receiver.node_id, receiver)
 
-    def _carry_request(self, round_trip: RoundTrip, receiver: Machine) -> None:
+    def _carry_request(self, round_trip: RoundTrip, receiver: Machine, *, may_repeat: bool = True) -> None:
         message = Message(round_trip.sender, receiver.node_id, round_trip.request, round_trip=round_trip)
-        fate = self._network.carry(message, lambda: self._deliver(round_trip, receiver), may_repeat=True)
+        fate = self._network.carry(message, lambda: self._deliver(round_trip, receiver), may_repeat=may_repeat)
         if self.posted is not None and round_trip.request is not None:
             self.posted(message, fate)
 
@@ -256,12 +284,19 @@ class PostOffice:
         if process is None:
             self._fail_unreachable(round_trip)
             return
+        # A late copy comes from a connection that is closed by now, and so has not received any response.
+        connection, round_trip.connection = round_trip.connection, None
+        if connection is None:
+            connection = self._accepted.alone(round_trip.sender, receiver.node_id, round_trip.identity)
+        elif connection.expected is not None and not connection.is_open_at(receiver):
+            if round_trip.is_bound:
+                self.close_connection(round_trip, process)
+                return
+            connection = self._accepted.instead_of(connection)
         received = decode_request(round_trip.frame)
         assert isinstance(received, ReceivedRequest), "a version that is served"
-        round_trip.waiting = PostedRequest(self, round_trip, process, received)
-        # A late copy comes from a connection that is closed by now, and so has not received any response.
-        caller, round_trip.caller = round_trip.caller, None
-        process.receive(caller or _caller(round_trip.sender, receiver.node_id), received, round_trip.waiting)
+        round_trip.waiting = PostedRequest(self, round_trip, process, received, connection)
+        process.receive(connection, received, round_trip.waiting)
 
     def _fail_unreachable(self, round_trip: RoundTrip) -> None:
         """Refuse the connection because no node listens there, or leave the sender without a response."""
@@ -289,19 +324,8 @@ class PostOffice:
             message = Message(round_trip.sender, waiting.process.machine.node_id)
             self._network.carry(message, lambda: waiting.process.soon(waiting.abandon))
 
-    def _caller_on(self, connection: Connection, receiver: NodeId) -> Caller:
-        """Return the sender of the requests on a connection, which is opened if there is none."""
-        key = (connection, receiver)
-        if key not in self._callers:
-            self._callers[key] = _caller(connection.sender, receiver)
-        return self._callers[key]
-
     def _close_connections(self, sender: NodeId, receiver: NodeId) -> None:
-        self._callers = {
-            key: caller
-            for key, caller in self._callers.items()
-            if (key[0].sender, key[0].receiver) != (sender, receiver)
-        }
+        self._accepted.close(sender, receiver)
         for kind in ConnectionKind:
             lost = Connection(sender, receiver, kind)
             if lost in self._half_open:
@@ -314,10 +338,6 @@ class PostOffice:
     def _read_response(self, request: object, frame: bytes, version: int) -> Response:
         api = api_of(request)  # type: ignore[arg-type]  # nodes send no other requests
         return response_from_wire(decode_response(frame, api, version)[1])
-
-
-def _caller(sender: Address, receiver: NodeId) -> Caller:
-    return Caller(endpoint_of(receiver), None, str(sender))
 
 
 def _with_records(response: FetchResponse, records: Sequence[Sequence[bytes | None]]) -> FetchResponse:

@@ -10,11 +10,9 @@ from raft.core.effects import Effect, SendRequest
 from raft.core.events import Event
 from raft.errors import NodeHaltedError, StorageError
 from raft.runtime.admissions import Admissions
-from raft.runtime.caller import Caller
 from raft.runtime.fault_log import FaultLog
 from raft.runtime.requests.context import Context
 from raft.runtime.requests.handlers import handle
-from raft.runtime.respond import Respond
 from raft.runtime.response_budget import ResponseBudget
 from raft.runtime.scrubber import Scrubber
 from raft.runtime.snapshot_keeper import SnapshotKeeper
@@ -22,6 +20,7 @@ from raft.runtime.space_keeper import SpaceKeeper
 from raft.storage.aborted_transactions import aborted_in
 from raft.types import NodeId, Offset, OffsetAndEpoch
 from raft.wire.frames import ReceivedRequest
+from tests.simulation.accepted import AcceptedConnection
 from tests.simulation.admission_worker import AdmissionWorker
 from tests.simulation.clock import Clock
 from tests.simulation.dice import Dice
@@ -30,6 +29,8 @@ from tests.simulation.event_loop import EventLoop
 from tests.simulation.log_model import LogModel
 from tests.simulation.plan import DiskPlan
 from tests.simulation.relay import SimulatedRelay
+from tests.simulation.round_trip import PostedRequest
+from tests.simulation.security.guard import Guard
 from tests.simulation.snapshot_maker import SimulatedSnapshotMaker
 from tests.simulation.starting import CLUSTER_ID, OURS, RESERVE_BYTES, node_config, retention
 from tests.simulation.watched import WatchedCore, WatchedDisk, WatchedEngine
@@ -159,9 +160,11 @@ class Process:
             responses=ResponseBudget(config.queued_max_request_bytes),
             relay=SimulatedRelay(self, environment),
             refusals=FaultLog(_logger, self._loop.now_ms),
+            rules=environment.rules_of(machine.node_id),
             voter_addresses=None,
             draw=dice.draw,
         )
+        self._guard = None if environment.access is None else Guard(self, environment, environment.access)
 
     @property
     def log(self) -> LogModel:
@@ -212,10 +215,10 @@ class Process:
         if not self.is_over:
             self.engine.submit(event)
 
-    def receive(self, caller: Caller, request: ReceivedRequest, respond: Respond) -> None:
+    def receive(self, connection: AcceptedConnection, request: ReceivedRequest, posted: PostedRequest) -> None:
         """Pass a request to its handler."""
         if not self.is_over:
-            self._loop.arrive(caller, lambda: handle(self.context, caller, request, respond))
+            self._loop.arrive(connection.caller, lambda: self._handle(connection, request, posted))
 
     def soon(self, action: Callable[[], object]) -> None:
         """Run an action on the event loop."""
@@ -256,6 +259,12 @@ class Process:
         if not self.is_over:
             self._directory.close(self.engine.core.committed_producers())
             self.machine.written.find_durable_end()
+
+    def _handle(self, connection: AcceptedConnection, request: ReceivedRequest, posted: PostedRequest) -> None:
+        if self._guard is None:
+            handle(self.context, connection.caller, request, posted)
+        else:
+            self._guard.handle(connection, request, posted)
 
     def _on_ended(self, error: Exception | None) -> None:
         if error is None:

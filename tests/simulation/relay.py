@@ -24,6 +24,8 @@ class SimulatedRelay:
     def __init__(self, process: Process, environment: Environment) -> None:
         self._process = process
         self._environment = environment
+        access = environment.access
+        self._identity = None if access is None else access.node(process.machine.node_id)
 
     def ask(
         self,
@@ -44,4 +46,5 @@ class SimulatedRelay:
                 lambda: on_response(decode_response(response, api_of(request), version)[1])
             ),
             on_failure=lambda _: self._process.soon(otherwise),
+            identity=self._identity,
         )

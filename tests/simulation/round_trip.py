@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING
 from raft.codec import Message as WireMessage
 from raft.core.events import Failure
 from raft.core.messages import OutgoingRequest
-from raft.runtime.caller import Caller
+from raft.runtime.drop_cause import DropCause
 from raft.runtime.response_budget import Permit
 from raft.wire.frames import ReceivedRequest, encode_response
 from tests.simulation.message import Address
 
 if TYPE_CHECKING:
+    from tests.simulation.accepted import AcceptedConnection
     from tests.simulation.post_office import PostOffice
     from tests.simulation.process import Process
+    from tests.simulation.security.guard import Guard
+    from tests.simulation.security.guarded_request import GuardedRequest
+    from tests.simulation.security.identity import Identity
 
 _SIZE_BYTES = 4
 
@@ -35,14 +39,18 @@ class RoundTrip:
     Attributes:
         is_open: whether the sender has got neither a response nor a failure.
         waiting: the request at the receiver; None until it was delivered.
-        caller: the sender as the receiver knows it by their connection; None for a connection of this request alone.
+        connection: on which it was sent; None for a connection of this request alone, and once it was delivered there.
+        is_bound: whether it fails with that connection, and is not sent on another one.
+        identity: the user that sends it on another connection, if that is needed.
     """
 
     __slots__ = (
         "_on_failure",
         "_on_response",
-        "caller",
+        "connection",
         "frame",
+        "identity",
+        "is_bound",
         "is_open",
         "process",
         "receiver",
@@ -69,7 +77,9 @@ class RoundTrip:
         self.process = process
         self.is_open = True
         self.waiting: PostedRequest | None = None
-        self.caller: Caller | None = None
+        self.connection: AcceptedConnection | None = None
+        self.is_bound = False
+        self.identity: Identity | None = None
         self._on_response = on_response
         self._on_failure = on_failure
 
@@ -99,9 +109,17 @@ class PostedRequest:
     """
 
     def __init__(
-        self, post_office: PostOffice, round_trip: RoundTrip, process: Process, received: ReceivedRequest
+        self,
+        post_office: PostOffice,
+        round_trip: RoundTrip,
+        process: Process,
+        received: ReceivedRequest,
+        connection: AcceptedConnection,
     ) -> None:
         self.process = process
+        self._connection = connection
+        self._guard: Guard | None = None
+        self._guarded: GuardedRequest | None = None
         self._post_office = post_office
         self._round_trip = round_trip
         self._header = received.header
@@ -116,6 +134,10 @@ class PostedRequest:
         self._forget = None
         if permit is not None:
             self.process.context.responses.release(permit)
+        if self._guard is not None and self._guarded is not None:
+            self._connection.under_way.pop(self, None)
+            if not self._is_gone:
+                self._guard.responded(self._guarded, response)
         if response is not None and not self._is_gone:
             response = self._post_office.damaged(self._round_trip, response)
             version, correlation_id = self._header.request_api_version, self._header.correlation_id
@@ -130,10 +152,21 @@ class PostedRequest:
     def mark_as_from_peer(self) -> None:
         """See `Respond.mark_as_from_peer`."""
 
-    def hang_up(self, reason: str) -> None:
+    def hang_up(self, reason: str, cause: DropCause) -> None:
         """See `Respond.hang_up`."""
-        self._is_gone = True
-        self._post_office.close_connection(self._round_trip, self.process)
+        if self._guard is not None and self._guarded is not None and not self._is_gone:
+            self._guard.ended(self._guarded, cause)
+        else:
+            self._connection.end()
+            self.connection_ended()
+
+    def end(self, response: WireMessage | None, reason: str, cause: DropCause) -> None:
+        """See `Respond.end`. Only secured nodes get here."""
+        if self._is_gone:
+            return
+        if response is not None:
+            self(response)
+        self.hang_up(reason, cause)
 
     def fail(self, error: Exception) -> None:
         """See `Respond.fail`. A node in production closes the connection and continues.
@@ -143,9 +176,20 @@ class PostedRequest:
         """
         self.process.machine.failed(error)
 
+    def respond_to(self, guard: Guard, guarded: GuardedRequest) -> PostedRequest:
+        """Report the response, and the end of the connection, to the guard of a secured node."""
+        self._guard, self._guarded = guard, guarded
+        return self
+
+    def connection_ended(self) -> None:
+        """Handle the end of the connection by the node."""
+        self.abandon()
+        self._post_office.close_connection(self._round_trip, self.process)
+
     def abandon(self) -> None:
         """Handle the disconnect of the sender."""
         forget, self._forget = self._forget, None
         self._is_gone = True
+        self._connection.is_abandoned = True
         if forget is not None:
             forget()

@@ -13,6 +13,7 @@ from tests.simulation.faults.kinds import Fault
 from tests.simulation.marks import Interruption, Mark
 from tests.simulation.plan import Plan
 from tests.simulation.recovery_phase import RecoveryPhase
+from tests.simulation.security.remembered_keys import remembered_keys
 from tests.simulation.world import World
 
 LAST_LINES = 40
@@ -28,6 +29,7 @@ class Outcome:
         marks: how often each coverage mark was reached.
         strikes: how often each fault struck.
         interruptions: how often a node was interrupted at each point of its work.
+        refusals: how often each request was refused by the rules.
         fingerprint: see `Fingerprint`.
         recovery_percent: the longest time that the quorum took to recover, in percent of the time allowed.
         broken: the first broken invariant; None if all held.
@@ -41,6 +43,7 @@ class Outcome:
     marks: Counter[Mark]
     strikes: Counter[Fault]
     interruptions: Counter[Interruption]
+    refusals: Counter[str]
     fingerprint: int
     recovery_percent: int
     broken: BrokenInvariantError | None
@@ -81,9 +84,10 @@ def carry_out(
     recovery_phase = RecoveryPhase(world)
     broken: BrokenInvariantError | None = None
     try:
-        world.begin()
-        world.timeline.run(plan.fault_phase_ms, max_steps=max_events or plan.fault_phase_events)
-        recovery_phase.run()
+        with remembered_keys():
+            world.begin()
+            world.timeline.run(plan.fault_phase_ms, max_steps=max_events or plan.fault_phase_events)
+            recovery_phase.run()
     except BrokenInvariantError as error:
         broken = error
     except (AssertionError, RaftError, LookupError, TypeError, ValueError) as error:
@@ -99,6 +103,7 @@ def carry_out(
         marks=world.marks.counts,
         strikes=world.marks.strikes,
         interruptions=world.marks.interruptions,
+        refusals=world.marks.refusals,
         fingerprint=world.fingerprint.value,
         recovery_percent=recovery_phase.max_percent,
         broken=broken,

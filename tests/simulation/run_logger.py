@@ -11,6 +11,7 @@ from tests.simulation.invariants.observer import CoreRequest, Observer
 from tests.simulation.log_model import write_id_of
 from tests.simulation.machine import Machine
 from tests.simulation.run_log import RunLog
+from tests.simulation.security.guarded_request import GuardedRequest
 from tests.simulation.step import Step
 
 
@@ -57,6 +58,10 @@ class RunLogger(Observer):
                 )
             case _:
                 pass
+
+    def request_received(self, machine: Machine, guarded: GuardedRequest) -> None:
+        if guarded.expected.why is not None:
+            self._run_log.add(str(machine), "has to refuse %s: %s", guarded, guarded.expected.why)
 
     def _log_appended(self, subject: str, step: Step) -> None:
         first, last = step.appended[0].header, step.appended[-1].header

@@ -37,6 +37,7 @@ def test_simulator_leaves_another_trace_when_the_seed_is_another() -> None:
     [
         pytest.param(("--seed", str(_SEED), "--events", str(_EVENTS)), id="log of one"),
         pytest.param(("--seeds", "20-27", "--events", "1200"), id="traces of several"),
+        pytest.param(("--seed", "11", "--events", str(_EVENTS)), id="log of one with SCRAM"),
     ],
 )
 def test_simulator_prints_the_same_when_another_process_runs_it(arguments: tuple[str, ...]) -> None:

@@ -14,6 +14,7 @@ from tests.simulation.invariants.commitment import LeadersAreComplete
 from tests.simulation.invariants.elections import ElectedByMajority, OneVotePerEpoch
 from tests.simulation.invariants.observer import Invariant
 from tests.simulation.invariants.reads import ReadsAreCommitted
+from tests.simulation.invariants.security import RefusalsAreCorrect, RefusedRequestsChangeNothing
 from tests.simulation.invariants.snapshots import CompactedReadsAreCommitted, ReadersSeeTheState
 from tests.simulation.invariants.transactions import (
     LastStableOffsetIsCorrect,
@@ -26,6 +27,7 @@ from tests.simulation.mutations.clients import core_serves_records_above_the_hig
 from tests.simulation.mutations.commits import append_acknowledged_before_it_is_committed
 from tests.simulation.mutations.hunt import HUNTED_SEEDS, hunt
 from tests.simulation.mutations.mutation import Mutation
+from tests.simulation.mutations.security import rules_not_asked_for_produce
 from tests.simulation.mutations.summary import CAUGHT
 from tests.simulation.mutations.table import table_of
 from tests.simulation.mutations.votes import second_vote_in_an_epoch
@@ -48,6 +50,12 @@ _SLOWER_INVARIANTS = (
         {ReadsAreCommitted, CompactedReadsAreCommitted, ReadersSeeTheState, LastStableOffsetIsCorrect},
         "ReadersFollowCommittedLog",
         id="ReadersFollowCommittedLog",
+    ),
+    pytest.param(
+        rules_not_asked_for_produce,
+        {RefusedRequestsChangeNothing, RefusalsAreCorrect},
+        "RecordsOfIntrudersAreNotAppended",
+        id="RecordsOfIntrudersAreNotAppended",
     ),
 )
 """Invariants that always break after others: what they catch when the others are not checked."""

@@ -22,6 +22,7 @@ from tests.simulation.faults.kinds import NOT_TOLERATED, Fault
 from tests.simulation.lossy_disk import LossyDisk
 from tests.simulation.machine import Machine
 from tests.simulation.marks import Mark
+from tests.simulation.plan import NOT_SECURED
 from tests.simulation.run import Outcome, carry_out
 from tests.simulation.starting import DIRECTORY
 from tests.simulation.world import World
@@ -53,7 +54,7 @@ _EXPECTED_FAILURES = {
 def _outcome_of(fault: Fault, seed: int) -> Outcome:
     plan = draw_plan(seed)
     # The disk of a machine is changed by hand here, which a log that begins with a snapshot is not made for.
-    plan = replace(plan, snapshots=replace(plan.snapshots, policy=CleanupPolicy.NONE))
+    plan = replace(plan, snapshots=replace(plan.snapshots, policy=CleanupPolicy.NONE), security=NOT_SECURED)
     every_ms = {**plan.faults.every_ms, fault: 2 * plan.timeouts.round_ms}
     return carry_out(replace(plan, faults=replace(plan.faults, every_ms=every_ms)))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from raft.records.batch import build_batch
@@ -14,12 +16,13 @@ from raft.types import Batch, Epoch, EpochStart, Offset
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.clock import Clock
 from tests.simulation.dice import Dice
+from tests.simulation.event_loop import EventLoop
 from tests.simulation.log_model import LogModel
 from tests.simulation.lossy_disk import LossyDisk
 from tests.simulation.marks import Marks
 from tests.simulation.message import Message
 from tests.simulation.network import Network
-from tests.simulation.plan import RELIABLE_NETWORK
+from tests.simulation.plan import RELIABLE_NETWORK, ClockPlan
 from tests.simulation.timeline import Timeline
 from tests.simulation.written_log import WrittenLog
 
@@ -77,6 +80,21 @@ def test_clock_shows_a_value_from_its_true_time_on(drift: int) -> None:
         assert clock.now_ms < shown_ms
         timeline.now_ms += 1
         assert clock.now_ms >= shown_ms
+
+
+@pytest.mark.rule("TEST-2")
+def test_event_loop_keeps_the_order_of_timers_when_its_clock_jumps() -> None:
+    """Several timers may be due at the same time. The order of a set would differ from process to process."""
+    timeline, dice, done = Timeline(), Dice(1, "loop"), list[int]()
+    quiet = ClockPlan(ahead_ms=0, drift=(0, 0), busy_percent=0, busy_ms=(0, 0))
+    loop = EventLoop(timeline, Clock(timeline, ahead_ms=0, drift=0), timer_grain_ms=1, rank=1, plan=quiet, dice=dice)
+    for number in range(50):
+        loop.at(1_000, partial(done.append, number))
+
+    loop.jump_ahead(1_000)
+    timeline.run(10)
+
+    assert done == [*range(50)]
 
 
 def test_dice_draw_the_same_when_another_stream_draws_more_often() -> None:

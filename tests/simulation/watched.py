@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from tests.simulation.committed_log import CommittedLog
     from tests.simulation.invariants.watch import Watch
     from tests.simulation.machine import Machine
+    from tests.simulation.security.guarded_request import GuardedRequest
     from tests.simulation.timeline import Timeline
 
 Found = TypeVar("Found")
@@ -185,6 +186,7 @@ class WatchedEngine(Engine):
 
     Attributes:
         is_fatal: if it is true for an effect, the process is killed instead of carrying it out; None for no effect.
+        guarded: the request that a secured node begins to handle now; None for no request.
     """
 
     def attach(self, machine: Machine, core: WatchedCore, watch: Watch) -> None:
@@ -200,6 +202,7 @@ class WatchedEngine(Engine):
         self._watch = watch
         self._unread: dict[int, tuple[CoreRequest, SendResponse]] = {}
         self.is_fatal: Callable[[Effect], bool] | None = None
+        self.guarded: GuardedRequest | None = None
 
     @property
     def has_events(self) -> bool:
@@ -235,6 +238,12 @@ class WatchedEngine(Engine):
         if isinstance(effect, SendRequest):
             self._watch.request_sent(self._machine, effect)
         super().carry_out(effect)
+
+    def submit(self, event: Event) -> None:
+        """See `Engine.submit`."""
+        if self.guarded is not None:
+            self._watch.event_submitted(self._machine, self.guarded, event)
+        super().submit(event)
 
     def expect_response(self, on_response: OnResponse) -> int:
         """See `Engine.expect_response`."""

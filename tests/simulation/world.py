@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from raft.client.settings import ClientSettings, ReadFrom
 from raft.types import CleanupPolicy, NodeId
+from tests.simulation.accepted import AcceptedConnections
 from tests.simulation.clients.caller import Caller
 from tests.simulation.clients.end_reader import EndReader
 from tests.simulation.clients.gap_readers import GapReader, GapStreamReader
@@ -36,6 +37,10 @@ from tests.simulation.plan import Plan
 from tests.simulation.post_office import PostOffice
 from tests.simulation.run_log import RunLog
 from tests.simulation.run_logger import RunLogger
+from tests.simulation.security import users
+from tests.simulation.security.access import AccessControl
+from tests.simulation.security.identity import Identity
+from tests.simulation.security_marks import SecurityMarkObserver
 from tests.simulation.snapshot_marks import SnapshotMarkObserver
 from tests.simulation.space_marks import SpaceMarkObserver
 from tests.simulation.starting import endpoint_of
@@ -73,8 +78,13 @@ class World:
         self.fingerprint = Fingerprint(self.timeline)
         self.network = Network(plan.network, timeline=self.timeline, dice=Dice(plan.seed, "network"), marks=self.marks)
         self.versions = Versions(plan.wire.old_nodes)
+        self.access = AccessControl(plan, self.timeline) if plan.security.is_secured else None
         self.post_office = PostOffice(
-            self.network, self.versions, dice=Dice(plan.seed, "post office"), marks=self.marks
+            self.network,
+            self.versions,
+            AcceptedConnections(self.access, plan),
+            dice=Dice(plan.seed, "post office"),
+            marks=self.marks,
         )
         self._watch = Watch()
         self._downtimes = Dice(plan.seed, "downtimes")
@@ -89,6 +99,7 @@ class World:
             post_office=self.post_office,
             went_down=self._on_down,
             allows_halts=allows_halts,
+            access=self.access,
         )
         self.machines = [Machine(node_id, environment) for node_id in (*plan.voters, *plan.observers)]
         self.post_office.machines = {endpoint_of(machine.node_id): machine for machine in self.machines}
@@ -119,6 +130,8 @@ class World:
             nemesis.end()
         self.network.end_faults()
         self.post_office.end_faults()
+        if self.access is not None:
+            self.access.end_faults()
         for machine in self.machines:
             machine.end_faults()
         for writer in self.writers:
@@ -128,7 +141,7 @@ class World:
         """Write a record with a timestamp so late that all earlier writers expire."""
         self.run_log.add("world", "expires all writers")
         name = "latecomer"
-        late = LateWriter(name, self._client(), self._writer_world(name))
+        late = LateWriter(name, self._client(users.QUERY), self._writer_world(name))
         self.writers.append(late)
         late.make_last()
 
@@ -140,6 +153,7 @@ class World:
             TransactionMarkObserver(self.marks),
             SnapshotMarkObserver(self.marks, self.committed),
             SpaceMarkObserver(self.marks),
+            SecurityMarkObserver(self.marks),
             *all_invariants(self.plan, self.machines, self.committed),
         ]
 
@@ -174,17 +188,18 @@ class World:
         writers: list[Writer] = []
         for number in range(plan.producers):
             name = f"producer {number}"
-            writers.append(Producer(name, self._caller(name), self._writer_world(name)))
+            writers.append(Producer(name, self._caller(name, users.PRODUCER), self._writer_world(name)))
         for number in range(plan.keyed_writers):
             name = f"query {number}"
-            writers.append(KeyedWriter(name, self._client(), self._writer_world(name)))
+            writers.append(KeyedWriter(name, self._client(users.QUERY), self._writer_world(name)))
         for number in range(plan.multipart_writers):
             name = f"sink {number}"
-            executors = [self._client() for _ in range(_EXECUTORS)]
-            writers.append(MultipartWriter(name, self._client(), executors, self._writer_world(name)))
+            executors = [self._client(users.SINK) for _ in range(_EXECUTORS)]
+            writers.append(MultipartWriter(name, self._client(users.SINK), executors, self._writer_world(name)))
         for number in range(plan.transactional_producers):
             name = f"transactions {number}"
-            writers.append(TransactionalProducer(name, self._caller(name), self._writer_world(name)))
+            caller = self._caller(name, users.TRANSACTIONS)
+            writers.append(TransactionalProducer(name, caller, self._writer_world(name)))
         return writers
 
     def _make_readers(self) -> list[Reader | StreamReader | EndReader]:
@@ -195,14 +210,21 @@ class World:
         for number in range(plan.readers):
             name = f"reader {number}"
             readers.append(
-                reader(name, self._caller(name), timeline=self.timeline, dice=self._dice(name), watch=self._watch)
+                reader(
+                    name,
+                    self._caller(name, users.READER),
+                    timeline=self.timeline,
+                    dice=self._dice(name),
+                    watch=self._watch,
+                )
             )
         for number in range(plan.stream_readers):
             name = f"stream {number}"
+            read_from = self._dice(f"nodes of {name}").pick((ReadFrom.LEADER, ReadFrom.ANY))
             readers.append(
                 stream_reader(
                     name,
-                    self._client(read_from=self._dice(f"nodes of {name}").pick((ReadFrom.LEADER, ReadFrom.ANY))),
+                    self._client(users.STREAM, read_from=read_from),
                     timeline=self.timeline,
                     dice=self._dice(name),
                     watch=self._watch,
@@ -221,16 +243,18 @@ class World:
     def _dice(self, name: str) -> Dice:
         return Dice(self.plan.seed, name)
 
-    def _caller(self, name: str) -> Caller:
-        dice = self._dice(f"way of {name}")
-        return Caller(self._new_address(), [machine.node_id for machine in self.machines], self.post_office, dice)
+    def _caller(self, name: str, user: str) -> Caller:
+        node_ids, dice = [machine.node_id for machine in self.machines], self._dice(f"way of {name}")
+        return Caller(self._new_address(), node_ids, self.post_office, dice, self._identity(user))
 
     def _client_asking(self, number: int) -> OurClient:
         """Return a client that asks the node with this number first."""
         first = number % len(self.machines)
-        return self._client([*self.machines[first:], *self.machines[:first]])
+        return self._client(users.END, [*self.machines[first:], *self.machines[:first]])
 
-    def _client(self, bootstrap: Sequence[Machine] = (), *, read_from: ReadFrom = ReadFrom.LEADER) -> OurClient:
+    def _client(
+        self, user: str, bootstrap: Sequence[Machine] = (), *, read_from: ReadFrom = ReadFrom.LEADER
+    ) -> OurClient:
         plan = self.plan.clients
         settings = ClientSettings(
             bootstrap_servers=tuple(endpoint_of(machine.node_id) for machine in bootstrap or self.machines),
@@ -241,8 +265,17 @@ class World:
             read_from=read_from,
         )
         return OurClient(
-            self._new_address(), settings, post_office=self.post_office, timeline=self.timeline, watch=self._watch
+            self._new_address(),
+            settings,
+            post_office=self.post_office,
+            timeline=self.timeline,
+            watch=self._watch,
+            identity=self._identity(user),
         )
+
+    def _identity(self, user: str) -> Identity | None:
+        """Return a user; None in a plan without security."""
+        return None if self.access is None else self.access.user(user)
 
     def _new_address(self) -> Address:
         self._addresses.append(-1 - len(self._addresses))
@@ -258,5 +291,6 @@ class World:
             post_office=self.post_office,
             machines=self.machines,
             clients=self._addresses,
+            access=self.access,
         )
         return [nemesis(targets) for nemesis in NEMESES]

@@ -11,6 +11,7 @@ from raft.wire.frames import decode_response, encode_request
 from tests.simulation.dice import Dice
 from tests.simulation.message import Address
 from tests.simulation.post_office import PostOffice
+from tests.simulation.security.identity import Identity
 from tests.simulation.starting import endpoint_of
 
 _CORRELATION_ID = 1
@@ -24,13 +25,22 @@ class Caller:
         node_ids: the nodes of the quorum.
         post_office: carries requests and responses.
         dice: picks a node where no leader is known.
+        identity: the user of the client; None in a plan without security.
     """
 
-    def __init__(self, address: Address, node_ids: Sequence[NodeId], post_office: PostOffice, dice: Dice) -> None:
+    def __init__(
+        self,
+        address: Address,
+        node_ids: Sequence[NodeId],
+        post_office: PostOffice,
+        dice: Dice,
+        identity: Identity | None = None,
+    ) -> None:
         self.address = address
         self._node_ids = node_ids
         self._post_office = post_office
         self._dice = dice
+        self._identity = identity
         self._next: NodeId | None = None
         self._last: NodeId | None = None
 
@@ -51,4 +61,5 @@ class Caller:
             endpoint_of(node_id),
             encode_request(request, version, correlation_id=_CORRELATION_ID, client_id="simulated"),
             on_response=lambda frame: on_response(decode_response(frame, api_of(request), version)[1]),
+            identity=self._identity,
         )

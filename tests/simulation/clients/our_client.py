@@ -12,10 +12,13 @@ from raft.client.settings import ClientSettings
 from raft.core.events import Failure
 from raft.errors import RaftError
 from raft.types import Endpoint
+from raft.wire.protection import NO_PROTECTION
+from tests.simulation.accepted import ClientConnection
 from tests.simulation.invariants.observer import Observer
 from tests.simulation.message import Address
 from tests.simulation.post_office import PostOffice
 from tests.simulation.round_trip import RoundTrip
+from tests.simulation.security.identity import Identity
 from tests.simulation.timeline import Timeline
 
 Arguments = ParamSpec("Arguments")
@@ -32,12 +35,21 @@ class SimulatedTransport:
         endpoint: the endpoint of the node.
         post_office: carries the frames.
         moved: called when bytes were received, or the connection has failed.
+        identity: the user whose name is proved; None in a plan without security.
     """
 
     def __init__(
-        self, address: Address, endpoint: Endpoint, post_office: PostOffice, moved: Callable[[], None]
+        self,
+        address: Address,
+        endpoint: Endpoint,
+        post_office: PostOffice,
+        moved: Callable[[], None],
+        identity: Identity | None,
     ) -> None:
-        self._exchange = Exchange("simulated")
+        self._exchange = Exchange("simulated", NO_PROTECTION if identity is None else identity.protection)
+        self._connection = (
+            None if identity is None else ClientConnection({identity.user: identity.password}, copied_by=identity)
+        )
         self._address = address
         self._endpoint = endpoint
         self._post_office = post_office
@@ -54,7 +66,12 @@ class SimulatedTransport:
         data = self._exchange.data_to_send()
         if data:
             self._in_flight = self._post_office.send_frame(
-                self._address, self._endpoint, data, on_response=self._on_response, on_failure=self._on_failure
+                self._address,
+                self._endpoint,
+                data,
+                on_response=self._on_response,
+                on_failure=self._on_failure,
+                connection=self._connection,
             )
 
     def close(self) -> None:
@@ -85,6 +102,7 @@ class OurClient:
         post_office: carries requests and responses.
         timeline: virtual time.
         watch: receives the epochs that the session knows.
+        identity: its user; None in a plan without security.
     """
 
     def __init__(
@@ -95,8 +113,10 @@ class OurClient:
         post_office: PostOffice,
         timeline: Timeline,
         watch: Observer,
+        identity: Identity | None = None,
     ) -> None:
         self.address = address
+        self._identity = identity
         self.session = Session(settings, turn=-address)
         self._timeline = timeline
         self._post_office = post_office
@@ -128,7 +148,7 @@ class OurClient:
         self._go_on(is_first=True)
 
     def _open(self, endpoint: Endpoint) -> SimulatedTransport:
-        return SimulatedTransport(self.address, endpoint, self._post_office, self._on_moved)
+        return SimulatedTransport(self.address, endpoint, self._post_office, self._on_moved, self._identity)
 
     def _go_on(self, *, is_first: bool = False) -> None:
         assert self._waits is not None, "a call is running"

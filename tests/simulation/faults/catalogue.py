@@ -7,10 +7,12 @@ from tests.simulation.faults.connections import HalfOpenConnections, Misdirectio
 from tests.simulation.faults.crashes import Blackouts, Crashes, NewDisks
 from tests.simulation.faults.disks import BitRot, DiskErrors, FullDisks
 from tests.simulation.faults.foreign_requests import ForeignRequests, ForgedRequests
+from tests.simulation.faults.intruders import Intruders
 from tests.simulation.faults.nemesis import Nemesis
 from tests.simulation.faults.not_tolerated import LostDisks, StaleElectionStates, UnnoticedRot
 from tests.simulation.faults.operators import Resignations, Shutdowns
 from tests.simulation.faults.partitions import FlappingLinks, Partitions
+from tests.simulation.faults.revocations import Revocations
 from tests.simulation.faults.successions import Successions
 from tests.simulation.faults.suspensions import Suspensions
 
@@ -31,6 +33,8 @@ NEMESES: tuple[type[Nemesis], ...] = (
     Misdirections,
     ForeignRequests,
     ForgedRequests,
+    Intruders,
+    Revocations,
     DiskErrors,
     FullDisks,
     NewDisks,

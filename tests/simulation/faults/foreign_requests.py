@@ -15,9 +15,8 @@ from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, Re
 from raft.wire.frames import encode_request
 from raft.wire.mapping.replica_messages import api_of, request_to_wire
 from tests.simulation.faults.kinds import Fault
-from tests.simulation.faults.nemesis import Nemesis
+from tests.simulation.faults.nemesis import Nemesis, Targets
 from tests.simulation.machine import Machine
-from tests.simulation.post_office import PostOffice
 from tests.simulation.starting import CLUSTER_ID, OURS, endpoint_of
 
 FOREIGN_EPOCH = Epoch(1_000_000)
@@ -37,7 +36,7 @@ class ForeignRequests(Nemesis):
     def _strike(self) -> bool:
         targets = self._targets
         receiver = self._dice.pick(targets.machines)
-        _post(targets.post_office, receiver, self._draw_request())
+        _post(targets, receiver, self._draw_request())
         return True
 
     def _draw_request(self) -> OutgoingRequest:
@@ -84,7 +83,7 @@ class ForgedRequests(Nemesis):
         # A new node may be far behind its quorum, and adopts higher epochs (EPOCH-1). An observer may get an empty disk
         # before the request arrives, and is a new node then.
         if receiver.is_voter and receiver.stored.epoch:
-            _post(targets.post_office, receiver, request)
+            _post(targets, receiver, request)
         return True
 
     def _draw_request(self) -> OutgoingRequest:
@@ -114,9 +113,28 @@ def is_forged(request: Request) -> bool:
     return request.cluster_id == CLUSTER_ID and request.epoch > LARGEST_STEP
 
 
-def _post(post_office: PostOffice, receiver: Machine, request: OutgoingRequest) -> None:
+def _post(targets: Targets, receiver: Machine, request: OutgoingRequest) -> None:
+    """Send a request; on a secured quorum as the user of the node that it names, so that only the core refuses it."""
     version = api_of(request).versions.highest
     frame = encode_request(
         request_to_wire(request, OURS, version), version, correlation_id=_CORRELATION_ID, client_id="foreign"
     )
-    post_office.send_frame(_FOREIGN_ADDRESS, endpoint_of(receiver.node_id), frame, on_response=lambda _: None)
+    sender = _sender_of(request)
+    targets.post_office.send_frame(
+        _FOREIGN_ADDRESS - sender,
+        endpoint_of(receiver.node_id),
+        frame,
+        on_response=lambda _: None,
+        identity=None if targets.access is None else targets.access.node(sender),
+    )
+
+
+def _sender_of(request: OutgoingRequest) -> NodeId:
+    match request:
+        case VoteRequest():
+            return request.candidate.node_id
+        case BeginQuorumEpochRequest() | EndQuorumEpochRequest():
+            assert request.leader.leader_id is not None, "it names a leader"
+            return request.leader.leader_id
+        case _:
+            return request.replica.node_id

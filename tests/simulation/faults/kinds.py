@@ -33,6 +33,8 @@ class Fault(StrEnum):
     STALE_ELECTION_STATE = "a machine's election state is replaced by an old one"
     FULL_DISK = "another program fills a disk, or all of them, for some time"
     NEW_DISK = "an observer gets an empty disk"
+    INTRUDER = "clients send requests that they may not send"
+    REVOCATION = "a user or a right is taken away for some time"
     UNNOTICED_ROT = "a flushed bit flips where the damage looks like a torn write"
 
 

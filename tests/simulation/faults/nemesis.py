@@ -15,12 +15,18 @@ from tests.simulation.network import Network
 from tests.simulation.plan import Plan
 from tests.simulation.post_office import PostOffice
 from tests.simulation.run_log import RunLog
+from tests.simulation.security.access import AccessControl
 from tests.simulation.timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Targets:
-    """The parts of the world that a nemesis uses. `clients` are the addresses of the clients."""
+    """The parts of the world that a nemesis uses.
+
+    Fields:
+        clients: the addresses of the clients.
+        access: the users of the run and their rights; None in a plan without security.
+    """
 
     plan: Plan
     timeline: Timeline
@@ -30,6 +36,7 @@ class Targets:
     post_office: PostOffice
     machines: Sequence[Machine]
     clients: Sequence[int]
+    access: AccessControl | None
 
     @property
     def running(self) -> list[Machine]:

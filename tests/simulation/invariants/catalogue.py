@@ -53,6 +53,15 @@ from tests.simulation.invariants.observer import Invariant
 from tests.simulation.invariants.peers import ForeignRequestsAreRefused, NoResponseHaltsPeers
 from tests.simulation.invariants.persistence import FetchOffsetIsDurable, RoleIsStored, StoredBeforeSent
 from tests.simulation.invariants.reads import ReadersFollowCommittedLog, ReadOffsetsStayValid, ReadsAreCommitted
+from tests.simulation.invariants.security import (
+    AllowedRequestsAreServed,
+    ConnectionsEndWithoutProof,
+    PrincipalsAreProved,
+    RecordsOfIntrudersAreNotAppended,
+    RefusalsAreCorrect,
+    RefusalsRevealNothing,
+    RefusedRequestsChangeNothing,
+)
 from tests.simulation.invariants.snapshots import (
     CompactedReadsAreCommitted,
     LogStartsAtASnapshot,
@@ -85,6 +94,7 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
     """
     votes = OneVotePerEpoch()
     return [
+        *(_invariants_of_security() if plan.security.is_secured else ()),
         *_invariants_of_reads(plan.snapshots.policy, committed),
         EpochNeverFalls(),
         OneLeaderPerEpoch(),
@@ -134,6 +144,19 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
         LatestIsLinearizable(committed),
         SnapshotsHoldTheState(plan.snapshots, committed),
         LogStartsAtASnapshot(committed),
+    ]
+
+
+def _invariants_of_security() -> list[Invariant]:
+    """Return what has to hold for each request. They come first: a request that is served wrongly breaks others too."""
+    return [
+        RefusedRequestsChangeNothing(),
+        RecordsOfIntrudersAreNotAppended(),
+        RefusalsAreCorrect(),
+        RefusalsRevealNothing(),
+        ConnectionsEndWithoutProof(),
+        AllowedRequestsAreServed(),
+        PrincipalsAreProved(),
     ]
 
 

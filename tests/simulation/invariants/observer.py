@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from raft.client.results import BatchPlan, FoundOffset
+from raft.codec import Message
 from raft.core.effects import Effect, ReadRange, SendRequest, SendResponse
-from raft.core.events import AppendRequested, ProducerInitRequested, ReadIndexRequested, TransactionEndRequested
+from raft.core.events import AppendRequested, Event, ProducerInitRequested, ReadIndexRequested, TransactionEndRequested
 from raft.core.messages import AppendResponse, ClientFetchRequest, IncomingRequest
+from raft.runtime.drop_cause import DropCause
 from raft.types import Batch, Epoch, Offset, OffsetAndEpoch
 from raft.writers import WriteId
 from tests.simulation.broken import BrokenInvariantError
@@ -18,6 +20,7 @@ from tests.simulation.step import Step
 if TYPE_CHECKING:
     from tests.simulation.clients.transactional_producer import Transaction
     from tests.simulation.machine import Machine
+    from tests.simulation.security.guarded_request import GuardedRequest
 
 CoreRequest = (
     IncomingRequest
@@ -89,6 +92,21 @@ class Observer:
 
     def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
         """Called when a core's response is handed to the request handler, with the records that were read for it."""
+
+    def request_received(self, machine: Machine, guarded: GuardedRequest) -> None:
+        """Called before a secured node begins to handle a request, or a message of SASL."""
+
+    def event_submitted(self, machine: Machine, guarded: GuardedRequest, event: Event) -> None:
+        """Called when an event reaches the core's engine while a secured node begins to handle a request."""
+
+    def request_passed(self, machine: Machine, guarded: GuardedRequest) -> None:
+        """Called when a secured node has begun to handle a request, or has refused it."""
+
+    def response_given(self, machine: Machine, guarded: GuardedRequest, response: Message | None) -> None:
+        """Called when a secured node responds to a request; None if the client expects no response."""
+
+    def connection_ended(self, machine: Machine, guarded: GuardedRequest, cause: DropCause) -> None:
+        """Called when a secured node closes a connection because of a request."""
 
     def write_requested(self, client: str, batch: Batch) -> None:
         """Called when a client requests a write for the first time."""

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from raft.client.results import BatchPlan, FoundOffset
+from raft.codec import Message
 from raft.core.effects import Effect, ReadRange, SendRequest, SendResponse
+from raft.core.events import Event
 from raft.core.messages import AppendResponse
+from raft.runtime.drop_cause import DropCause
 from raft.types import Batch, Epoch, Offset, OffsetAndEpoch
 from raft.writers import WriteId
 from tests.simulation.clients.transactional_producer import Transaction
 from tests.simulation.invariants.observer import CoreRequest, Observer
 from tests.simulation.log_model import Entry, LogModel
 from tests.simulation.machine import Machine
+from tests.simulation.security.guarded_request import GuardedRequest
 from tests.simulation.step import Step
 
 
@@ -54,6 +58,11 @@ class Watch(Observer):
         self._for_effect_begun = overriding("effect_begun")
         self._for_request_sent = overriding("request_sent")
         self._for_response_sent = overriding("response_sent")
+        self._for_request_received = overriding("request_received")
+        self._for_event_submitted = overriding("event_submitted")
+        self._for_request_passed = overriding("request_passed")
+        self._for_response_given = overriding("response_given")
+        self._for_connection_ended = overriding("connection_ended")
         self._for_write_requested = overriding("write_requested")
         self._for_write_settled = overriding("write_settled")
         self._for_multipart_requested = overriding("multipart_requested")
@@ -152,6 +161,26 @@ class Watch(Observer):
     def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
         for call in self._for_response_sent:
             call(machine, request, order, records)
+
+    def request_received(self, machine: Machine, guarded: GuardedRequest) -> None:
+        for call in self._for_request_received:
+            call(machine, guarded)
+
+    def event_submitted(self, machine: Machine, guarded: GuardedRequest, event: Event) -> None:
+        for call in self._for_event_submitted:
+            call(machine, guarded, event)
+
+    def request_passed(self, machine: Machine, guarded: GuardedRequest) -> None:
+        for call in self._for_request_passed:
+            call(machine, guarded)
+
+    def response_given(self, machine: Machine, guarded: GuardedRequest, response: Message | None) -> None:
+        for call in self._for_response_given:
+            call(machine, guarded, response)
+
+    def connection_ended(self, machine: Machine, guarded: GuardedRequest, cause: DropCause) -> None:
+        for call in self._for_connection_ended:
+            call(machine, guarded, cause)
 
     def write_requested(self, client: str, batch: Batch) -> None:
         for call in self._for_write_requested:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 
 from raft.core.effects import SendResponse
@@ -13,7 +15,7 @@ from raft.writers import WriterTable, Written
 from raft.writers.keys import version_of
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.observer import CoreRequest, Invariant
-from tests.simulation.log_model import LogModel, is_same_write, write_id_of
+from tests.simulation.log_model import Entry, is_same_write, write_id_of
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
 from tests.simulation.transaction_history import TransactionHistory
@@ -119,7 +121,7 @@ class AppendResponsesAreCorrect(Invariant):
 
 
 class WriterTableMatchesLog(Invariant):
-    """Each node's table of writers equals one that is built from its log."""
+    """Each node's table of writers equals one that is built from its log. A start can undo what is not committed."""
 
     rules = ("CLIENT-8", "CLIENT-13", "LOG-22")
 
@@ -127,7 +129,15 @@ class WriterTableMatchesLog(Invariant):
         self._appends = 0
 
     def node_started(self, machine: Machine) -> None:
-        self._compare(machine, machine.written.model)
+        log, table, committed_end = (
+            machine.written.model,
+            machine.producers.writers,
+            machine.core.durable_high_watermark,
+        )
+        self._compare(machine, table, log.entries)
+        undone = deepcopy(table)
+        undone.truncated(committed_end)
+        self._compare(machine, undone, log.between(Offset(0), committed_end))
 
     def log_truncated(self, step: Step) -> None:
         self._check(step)
@@ -138,15 +148,16 @@ class WriterTableMatchesLog(Invariant):
             self._check(step)
 
     def _check(self, step: Step) -> None:
-        self._compare(step.machine, step.log)
+        self._compare(step.machine, step.machine.producers.writers, step.log.entries)
 
-    def _compare(self, machine: Machine, log: LogModel) -> None:
+    def _compare(self, machine: Machine, table: WriterTable, entries: Sequence[Entry]) -> None:
         fresh = machine.empty_producer_state().writers
-        for entry in log.entries:
+        for entry in entries:
             fresh.appended(entry.header)
-        is_same = content_of_table(machine.producers.writers) == content_of_table(fresh)
+        end_offset = entries[-1].header.end_offset if entries else 0
+        is_same = content_of_table(table) == content_of_table(fresh)
         self.require(
-            is_same, "%s: the table of writers differs from one built from the log up to %s", machine, log.end_offset
+            is_same, "%s: the table of writers differs from one built from the log up to %s", machine, end_offset
         )
 
 

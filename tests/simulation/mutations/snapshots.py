@@ -107,7 +107,7 @@ def records_of_the_snapshot_before_are_lost(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(making, "_runs_of_snapshot", lambda *_: iter(()))
 
 
-@mutation(breaks=("SNAPSHOT-4", "FETCH-23"), caught_by=("SnapshotsHoldTheState", "NoUnexpectedErrors"))
+@mutation(breaks=("SNAPSHOT-4", "FETCH-23"), caught_by=("SnapshotsHoldTheState", "NoUnexpectedErrors", "DamageIsFound"))
 def damaged_snapshot_is_installed(patch: pytest.MonkeyPatch) -> None:
     """The checksums of a snapshot that a replica has downloaded are not compared."""
 
@@ -240,7 +240,7 @@ def replica_behind_the_log_gets_no_snapshot(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(fetching, "_is_behind", is_behind)
 
 
-@mutation(breaks=("READ-7",), caught_by=("ReadersSeeTheState", "QuorumRecovers"))
+@mutation(breaks=("READ-7",), caught_by=("ReadersSeeTheState", "QuorumRecovers", "MissingRecordsAreReplaced"))
 def snapshot_is_not_read(patch: pytest.MonkeyPatch) -> None:
     """A read before the log begins with the log."""
 

@@ -207,7 +207,10 @@ def aborted_transactions_are_not_named(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(fetch, "aborted_among", lambda *_: [])
 
 
-@mutation(breaks=("TXN-10",), caught_by=("AbortedIndexMatchesLog", "ReadersSeeCommittedTransactions"))
+@mutation(
+    breaks=("TXN-10",),
+    caught_by=("AbortedIndexMatchesLog", "ReadersSeeCommittedTransactions", "SnapshotsHoldTheState"),
+)
 def index_of_aborted_transactions_is_empty_after_a_start(patch: pytest.MonkeyPatch) -> None:
     """A start does not build the index of aborted transactions."""
     patch.setattr("raft.storage.log_opening.AbortedFinder.appended", lambda _finder, _header: None)

@@ -1,0 +1,84 @@
+"""Who may do what in a run: the simulator's own model of the rules, from which it writes the file of the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from raft.types import NodeId
+
+EVERYONE = "*"
+
+
+class Right(Enum):
+    """What a user may do, by its name in the file."""
+
+    READ = "read"
+    APPEND = "append"
+    DESCRIBE = "describe"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permissions:
+    """Who may do what. Users are named without `User:`.
+
+    Fields:
+        rights: of each user; `EVERYONE` stands for all of them.
+        voters: who may speak as each voter.
+        observers: who may speak as another node.
+        super_users: may do everything, and speak as a voter for which `voters` has no user.
+    """
+
+    rights: Mapping[str, frozenset[Right]]
+    voters: Mapping[NodeId, str]
+    observers: frozenset[str]
+    super_users: frozenset[str]
+
+    def may(self, user: str, right: Right) -> bool:
+        """Return whether a user may do something (ACL-2)."""
+        if user in self.super_users or right in self._rights_of(user) or right in self._rights_of(EVERYONE):
+            return True
+        is_node = user in self.observers or user in self.voters.values()
+        return right is Right.DESCRIBE and (is_node or bool(self._rights_of(user)))
+
+    def may_speak_as(self, user: str, node_id: NodeId, *, is_voter: bool) -> bool:
+        """Return whether a user may send requests in the name of a node (ACL-3)."""
+        if not is_voter:
+            return user in self.observers or user in self.super_users
+        own = self.voters.get(node_id)
+        return user in self.super_users if own is None else user == own
+
+    def without(self, user: str, right: Right) -> Permissions:
+        """Return these permissions without a right of a user."""
+        return self._with_rights(user, self._rights_of(user) - {right})
+
+    def with_right(self, user: str, right: Right) -> Permissions:
+        """Return these permissions with one more right of a user."""
+        return self._with_rights(user, self._rights_of(user) | {right})
+
+    def to_text(self) -> str:
+        """Return the text of the file with these rules, without the super users."""
+        lines = ["[allow]"]
+        for right in Right:
+            users = [user for user, rights in sorted(self.rights.items()) if right in rights]
+            lines.append(f"{right.value} = {_listed(users)}")
+        lines.append("[allow.peer]")
+        lines += [f"{node_id} = {_listed([user])}" for node_id, user in sorted(self.voters.items())]
+        lines.append(f"observers = {_listed(self.observers)}")
+        return "\n".join(lines)
+
+    def _rights_of(self, user: str) -> frozenset[Right]:
+        return self.rights.get(user, frozenset())
+
+    def _with_rights(self, user: str, rights: frozenset[Right]) -> Permissions:
+        return replace(self, rights={**self.rights, user: rights})
+
+
+def principal_of(user: str) -> str:
+    """Return the principal of a user."""
+    return f"User:{user}"
+
+
+def _listed(users: Collection[str]) -> str:
+    return "[" + ", ".join(f'"{principal_of(user)}"' for user in sorted(users)) + "]"
