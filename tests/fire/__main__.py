@@ -5,6 +5,8 @@
 A streaming query on a standalone cluster copies what a feeder appends. Meanwhile executors, workers, driver, leaders
 and all voters are killed, suspended and cut off. It prints a line for each fault, and figures of the run at the end.
 
+With an odd seed both quorums are secured, and the query, the feeder and the readers use SCRAM over TLS.
+
 If a row is lost or doubled, or a reader sees other rows than the log has, it prints which, keeps the logs and the
 output of all processes, and exits with code 1. If it is interrupted (Ctrl-C, SIGTERM), it keeps nothing.
 

@@ -2,8 +2,8 @@
 
 python -m tests.fire.application MASTER SOURCE SINK FOLDER SINK_FORMAT
 
-SOURCE and SINK are bootstrap servers. FOLDER has the checkpoint. An application that is started with the same folder
-continues the query. It prints lines of JSON:
+SOURCE and SINK are the options of the quorums, as JSON; passwords are references. FOLDER has the checkpoint. An
+application that is started with the same folder continues the query. It prints lines of JSON:
 
 1. "started": the query runs
 2. "finished", after a line on its standard input: the query has copied everything and is stopped; FOLDER has offset and
@@ -27,7 +27,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from raft.types import Offset
 from tests.fire.planted import PLANTED, WithoutLastingKey
 from tests.processes.commands import ROOT
-from tests.spark.frames import Frames
+from tests.spark.frames import SERVERS, Frames
 from tests.workload.history import LoggedValue
 
 CHECKPOINT = "checkpoint"
@@ -35,17 +35,20 @@ _LOOK_S = 1
 _TASKS = 2
 _JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
+Options = dict[str, str]
+
 Checksums = list[tuple[Offset, int]]
 """Offset and CRC-32 of the value of each row."""
 
 
 def main() -> None:
     """Run it."""
-    master, source, sink, folder, sink_format = sys.argv[1:]
+    master, source_options, sink_options, folder, sink_format = sys.argv[1:]
+    source, sink = json.loads(source_options), json.loads(sink_options)
     spark = _session(master)
     for sink_with_bug in PLANTED.values():
         spark.dataSource.register(sink_with_bug)
-    query = _copy(Frames(spark, source), sink, Path(folder), sink_format)
+    query = _copy(spark, source, sink, Path(folder), sink_format)
     _say(started=query.id)
     told = threading.Event()
     threading.Thread(target=_wait_for_line, args=(told,), daemon=True).start()
@@ -53,8 +56,8 @@ def main() -> None:
         query.awaitTermination(_LOOK_S)
     query.processAllAvailable()
     query.stop()
-    for name, servers in (("source", source), ("sink", sink)):
-        _save_rows(Frames(spark, servers), _file(Path(folder), name))
+    for name, options in (("source", source), ("sink", sink)):
+        _save_rows(spark, options, _file(Path(folder), name))
     _say(finished=True)
     spark.stop()
 
@@ -82,12 +85,13 @@ def _session(master: str) -> SparkSession:
     return spark
 
 
-def _copy(frames: Frames, sink: str, folder: Path, sink_format: str) -> StreamingQuery:
-    options = {"kraft.bootstrap.servers": sink, "checkpointLocation": str(folder / CHECKPOINT)}
+def _copy(spark: SparkSession, source: Options, sink: Options, folder: Path, sink_format: str) -> StreamingQuery:
+    options = sink | {"checkpointLocation": str(folder / CHECKPOINT)}
     if sink_format == WithoutLastingKey.name():
         options[WithoutLastingKey.RUN] = str(uuid.uuid4())
     return (
-        frames.stream(startingOffsets="earliest", minPartitions=_TASKS)
+        Frames(spark, source[SERVERS])
+        .stream(**source, startingOffsets="earliest", minPartitions=_TASKS)
         .select("key", "value")
         .writeStream.format(sink_format)
         .options(**options)
@@ -96,8 +100,13 @@ def _copy(frames: Frames, sink: str, folder: Path, sink_format: str) -> Streamin
     )
 
 
-def _save_rows(frames: Frames, path: Path) -> None:
-    rows = frames.read(minPartitions=_TASKS).selectExpr("offset", "crc32(value) checksum").toArrow()
+def _save_rows(spark: SparkSession, options: Options, path: Path) -> None:
+    rows = (
+        Frames(spark, options[SERVERS])
+        .read(**options, minPartitions=_TASKS)
+        .selectExpr("offset", "crc32(value) checksum")
+        .toArrow()
+    )
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, rows.schema) as writer:
         writer.write_table(rows)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -30,7 +30,7 @@ class Driver:
 
     Args:
         master: URL of the cluster.
-        source, sink: bootstrap servers.
+        source, sink: the options of the quorums.
         folder: gets the checkpoint and the output of each application.
         sink_format: the data source of the sink.
 
@@ -39,11 +39,13 @@ class Driver:
         failed: the error of each application that ended by itself.
     """
 
-    def __init__(self, master: str, source: str, sink: str, folder: Path, *, sink_format: str) -> None:
+    def __init__(
+        self, master: str, source: Mapping[str, str], sink: Mapping[str, str], folder: Path, *, sink_format: str
+    ) -> None:
         self.runs = 0
         self.failed: list[str] = []
         self._folder = folder
-        self._arguments = (master, source, sink, folder, sink_format)
+        self._arguments = (master, json.dumps(source), json.dumps(sink), folder, sink_format)
         self._application: Application | None = None
         self._end_is_expected = False
         self.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
@@ -57,7 +58,7 @@ class Feeder:
     """Writes as the batch sink does in a task and in the driver: a large write is appended in parts.
 
     Args:
-        servers: of the source.
+        options: of the source.
         seed: decides sizes and pauses.
 
     Attributes:
@@ -66,14 +67,12 @@ class Feeder:
         error: what ended it too soon, if anything.
     """
 
-    def __init__(self, servers: str, seed: int) -> None:
+    def __init__(self, options: Mapping[str, str], seed: int) -> None:
         self.writes: list[FedWrite] = []
         self.repetitions = 0
         self.error: Exception | None = None
         self._dice = Random(f"{seed}-feeder")
-        self._options = WriteOptions.of(
-            {"kraft.bootstrap.servers": servers, "kraft.default.api.timeout.ms": str(_IMPATIENT_MS)}
-        )
+        self._options = WriteOptions.of({**options, "kraft.default.api.timeout.ms": str(_IMPATIENT_MS)})
         self._writer_id = str(uuid.UUID(int=self._dice.getrandbits(128)))
         self._is_stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="feeder", daemon=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
@@ -35,17 +36,17 @@ class LiveConsumer:
     """Reads from now on, from the beginning of the log.
 
     Args:
-        servers: some nodes.
+        access: how it connects.
 
     Attributes:
         rows: what it has read.
         error: what ended it too soon, if anything.
     """
 
-    def __init__(self, servers: str) -> None:
+    def __init__(self, access: Mapping[str, object]) -> None:
         self.rows: list[LoggedValue] = []
         self.error: Exception | None = None
-        self._settings = _SETTINGS | {"bootstrap.servers": servers}
+        self._settings = {**_SETTINGS, **access}
         self._last_offset: Offset | None = None
         self._deadline = threading.Event()
         self._thread = threading.Thread(target=self._run, name="librdkafka", daemon=True)

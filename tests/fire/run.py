@@ -21,7 +21,8 @@ from tests.fire.nemesis import EndedFault, Nemesis
 from tests.fire.stage import Stage, prepared_stage
 from tests.fire.written_log import Rows, WrittenLog
 from tests.java.librdkafka import consume
-from tests.soak.quorum import Quorum
+from tests.soak.quorum import SECURITY_FOLDER, Quorum
+from tests.soak.quorum_security import PASSWORDS
 from tests.workload.replica import Replica, differences
 from tests.workload.verdict import Verdict
 
@@ -41,12 +42,19 @@ class Plan:
         seed: decides the faults and what is written, but not how processes interleave.
         kinds: the kinds of faults.
         sink_format: the data source of the sink.
+
+    With an odd seed both quorums are secured: the query, the feeder and the readers use SCRAM over TLS.
     """
 
     faults: int
     seed: int
     kinds: tuple[str, ...] = tuple(FAULTS)
     sink_format: str = FORMAT
+
+    @property
+    def is_secured(self) -> bool:
+        """Whether both quorums are secured."""
+        return self.seed % 2 == 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +96,7 @@ def run(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Outcome:
     """
     seen = _Seen()
     with (
-        prepared_stage(folder, sink_format=plan.sink_format) as stage,
+        prepared_stage(folder, sink_format=plan.sink_format, is_secured=plan.is_secured) as stage,
         _fed(stage, plan.seed) as (feeder, consumer),
         (folder / _FAULTS).open("w") as faults,
     ):
@@ -117,15 +125,15 @@ def run(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Outcome:
     for name, log in logs.items():
         seen.complaints += [f"{name}: {each}" for each in differences_of(seen.rows[name], log.rows)]
         seen.complaints += [f"{name}: {each}" for each in differences_of(seen.checksums[name], checksums_of(log.rows))]
-    seen.complaints += _one_sided(logs["sink"])
+    seen.complaints += [*_one_sided(logs["sink"]), *_secrets_in(folder)]
     verdict = judge(feeder.writes, logs["source"], logs["sink"], complaints=seen.complaints)
     return Outcome(figures=_figures(stage, feeder, seen, logs), verdict=verdict)
 
 
 @contextmanager
 def _fed(stage: Stage, seed: int) -> Iterator[tuple[Feeder, LiveConsumer]]:
-    feeder = Feeder(stage.source.bootstrap_servers, seed)
-    consumer = LiveConsumer(stage.sink.bootstrap_servers)
+    feeder = Feeder(stage.source.options(), seed)
+    consumer = LiveConsumer(stage.sink.librdkafka_settings())
     try:
         yield feeder, consumer
     finally:
@@ -140,7 +148,8 @@ def _read(stage: Stage, folder: Path, consumer: LiveConsumer, seen: _Seen) -> No
         quorum.settle()
         with quorum.client() as client:
             seen.rows[name]["our client"] = committed_rows(client)
-        consumed = consume(quorum.bootstrap_servers, None, {"isolation.level": "read_committed", "check.crcs": True})
+        settings = quorum.librdkafka_settings() | {"isolation.level": "read_committed", "check.crcs": True}
+        consumed = consume(quorum.bootstrap_servers, None, settings)
         seen.rows[name]["librdkafka"] = [(record.offset, record.value or b"") for record in consumed]
         seen.checksums[name]["Spark's batch read"] = read_rows(folder, name)
     last_offset = seen.rows["sink"]["librdkafka"][-1][0]
@@ -161,6 +170,14 @@ def _one_sided(sink: WrittenLog) -> Iterator[str]:
     for what, count in (("in one batch", sink.single_batches), ("in parts", sink.multipart_writes)):
         if count < _LEAST_WRITES_OF_A_KIND:
             yield f"the sink has {count} writes {what}, expected {_LEAST_WRITES_OF_A_KIND} or more: the run shows less"
+
+
+def _secrets_in(folder: Path) -> Iterator[str]:
+    """Name the files of the processes that have the password of a user, but for those that exist to hold it."""
+    secret = PASSWORDS.encode()
+    for path in folder.rglob("*"):
+        if path.is_file() and SECURITY_FOLDER not in path.parts and secret in path.read_bytes():
+            yield f"{path} has a password"
 
 
 def _figures(stage: Stage, feeder: Feeder, seen: _Seen, logs: Mapping[str, WrittenLog]) -> Figures:

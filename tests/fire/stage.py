@@ -12,14 +12,13 @@ from datasource.collecting import MESSAGE_BYTES
 from tests.fire.cluster import Cluster
 from tests.fire.driver import Driver
 from tests.network.network import Network
-from tests.node.harness.properties import SHORT_TIMEOUTS, quorum_properties
+from tests.node.harness.properties import SHORT_TIMEOUTS
 from tests.node.harness.waiting import eventually
 from tests.processes.commands import ROOT
-from tests.soak.quorum import Quorum
+from tests.soak.quorum import Quorum, quorum_behind
 
 FETCH_TIMEOUT_MS = 1_500
 CHECK_QUORUM_MS = 1.5 * FETCH_TIMEOUT_MS
-VOTERS = 3
 PART_BYTES = 2 * MESSAGE_BYTES
 """A batch of this size is one of a part, because the rows of two tasks together are smaller if they are in messages."""
 
@@ -78,28 +77,29 @@ class Stage:
 
 
 @contextmanager
-def prepared_stage(folder: Path, *, sink_format: str) -> Iterator[Stage]:
+def prepared_stage(folder: Path, *, sink_format: str, is_secured: bool) -> Iterator[Stage]:
     """Run all processes during the block; nothing of them remains but files in the folder.
 
     Args:
         folder: an empty folder.
         sink_format: the data source of the sink.
+        is_secured: whether the quorums are secured.
     """
     with ExitStack() as stack, _environment(folder):
-        source, sink = (stack.enter_context(_quorum(folder / name)) for name in ("source", "sink"))
+        source, sink = (
+            stack.enter_context(_quorum(folder / name, is_secured=is_secured)) for name in ("source", "sink")
+        )
         cluster = stack.enter_context(Cluster(folder))
         driver = stack.enter_context(
-            Driver(cluster.url, source.bootstrap_servers, sink.bootstrap_servers, folder, sink_format=sink_format)
+            Driver(cluster.url, source.options(), sink.options(), folder, sink_format=sink_format)
         )
         yield Stage(source=source, sink=sink, cluster=cluster, driver=driver)
 
 
 @contextmanager
-def _quorum(folder: Path) -> Iterator[Quorum]:
-    with Network() as network:
-        configurations = quorum_properties(folder, VOTERS, _SETTINGS, advertise=network.open)
-        with Quorum(network, folder, configurations).start() as quorum:
-            yield quorum
+def _quorum(folder: Path, *, is_secured: bool) -> Iterator[Quorum]:
+    with Network() as network, quorum_behind(network, folder, _SETTINGS, is_secured=is_secured).start() as quorum:
+        yield quorum
 
 
 @contextmanager

@@ -85,8 +85,8 @@ def test_command_prints_figures_and_verdict_and_keeps_the_files_of_a_run_that_fa
 
 def test_readers_find_what_the_feeder_has_written_in_batches_and_in_parts(tmp_path: Path) -> None:
     with NodeQuorum(tmp_path, voters_properties(tmp_path, voters=1)).start() as quorum:
-        consumer = LiveConsumer(quorum.bootstrap_servers)
-        feeder = Feeder(quorum.bootstrap_servers, seed=1)
+        consumer = LiveConsumer({"bootstrap.servers": quorum.bootstrap_servers})
+        feeder = Feeder({"kraft.bootstrap.servers": quorum.bootstrap_servers}, seed=1)
         eventually(lambda: feeder.error or _has_large_write(feeder), "a large write", within_s=60, every_s=0.1)
         feeder.stop()
         with quorum.client() as client:

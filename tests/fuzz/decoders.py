@@ -6,6 +6,7 @@ from tests.fuzz.connection_decoders import CONNECTION_DECODERS
 from tests.fuzz.connector_decoders import CONNECTOR_DECODERS
 from tests.fuzz.decoder import Decoder
 from tests.fuzz.record_decoders import RECORD_DECODERS
+from tests.fuzz.security_decoders import SECURITY_DECODERS
 from tests.fuzz.storage_decoders import STORAGE_DECODERS
 from tests.fuzz.wire_decoders import WIRE_DECODERS
 
@@ -17,4 +18,5 @@ DECODERS: tuple[Decoder, ...] = (
     *COLUMN_DECODERS,
     *STORAGE_DECODERS,
     *CONNECTOR_DECODERS,
+    *SECURITY_DECODERS,
 )

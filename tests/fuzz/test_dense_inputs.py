@@ -105,6 +105,21 @@ def missing_markers() -> bytes:
     return struct.pack(">iiiqqi", 0, 0, 1, 0, 0, count) + bytes(8 * count)
 
 
+def options_of_jaas() -> bytes:
+    """An entry of JAAS with as many options as fit."""
+    return b"org.apache.kafka.common.security.plain.PlainLoginModule required " + b"a=b " * (SIZE_BYTES // 4) + b";"
+
+
+def users_without_credentials() -> bytes:
+    """A file of credentials with as many users as fit, none of whom can authenticate."""
+    return b'{"users":{' + b",".join(b'"%x":{}' % user for user in range(SIZE_BYTES // 10)) + b"}}"
+
+
+def principals_of_a_rule() -> bytes:
+    """A file of rules with as many principals as fit."""
+    return b"allow.read=[" + b",".join(b'"User:%x"' % user for user in range(SIZE_BYTES // 13)) + b"]"
+
+
 def dense_inputs() -> Iterator[tuple[str, Trial]]:
     """Yield all inputs, with their names."""
     yield "unknown tags", trial("messages", "VoteRequest v2", unknown_tags())
@@ -134,6 +149,12 @@ def dense_inputs() -> Iterator[tuple[str, Trial]]:
     yield "words of a line", trial("small files", "epochs", b"0\n1\n" + b"a " * SIZE_BYTES)
     yield "properties", trial("small files", "meta.properties", many_properties())
     yield "batches in a log", trial("log directories", "00000000000000000000.log", small_batches())
+    yield "options of JAAS", trial("entries of JAAS", "", options_of_jaas())
+    yield "users", trial("files of credentials", "", users_without_credentials())
+    yield "principals of a rule", trial("files of rules", "", principals_of_a_rule())
+    yield "rules that name clients", trial("rules that name clients", "", b"RULE://," * (SIZE_BYTES // 8))
+    yield "groups of a pattern", trial("rules that name clients", "", b"RULE:" + b"()" * (SIZE_BYTES // 2) + b"//")
+    yield "extensions of SCRAM", trial("SCRAM messages of a client", "", b"n,,n=a,r=b" + b",x=1" * (SIZE_BYTES // 4))
     yield "maps in msgpack", trial("msgpack", "a row", packed(b"\x80"))
     yield "arrays in msgpack", trial("msgpack", "a row", packed(b"\x90"))
     yield "numbers in msgpack", trial("msgpack", "a row", packed(b"\x01"))

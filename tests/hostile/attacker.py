@@ -14,15 +14,17 @@ import resource
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from random import Random
 
-from raft.client import ClientSettings
 from tests.hostile.attacks.attack import Attack, AttackInputs
-from tests.hostile.attacks.every import ATTACKS
+from tests.hostile.attacks.every import attacks_of
 from tests.hostile.connection import Connection
-from tests.hostile.recording import recorded_session
+from tests.hostile.identity import RECORDINGS_FILE, Identity
+from tests.hostile.recording import Recordings
 from tests.hostile.scene import Scene
 from tests.hostile.tally import Tally
+from tests.hostile.ways import Ways
 
 BEGINS = "the attack begins"
 
@@ -33,19 +35,28 @@ _ALL_BEGIN_S = 2.5
 _KINDS_AT_FULL_RATE = 20
 """More kinds at the same time pause for longer, so that all together keep the rate of so many."""
 
+_NARROWER_WITH_NAMES = 4
+"""So many times fewer connections of each kind are open at a time if all kinds run and each connection needs a
+handshake and a proof, which take the neighbour longer than everything else."""
+
 
 class Attacker:
     """Runs attacks at the same time.
 
     Args:
-        attacks: what to run.
-        dice: decides when each connection is opened.
+        attacks: names of what to run; empty for all of the neighbour.
+        inputs: of the attacks.
     """
 
-    def __init__(self, attacks: Sequence[Attack], dice: Random) -> None:
-        self._attacks = attacks
-        self._dice = dice
-        self._pause_factor = max(1.0, len(attacks) / _KINDS_AT_FULL_RATE)
+    def __init__(self, attacks: Sequence[str], inputs: AttackInputs) -> None:
+        kinds = attacks_of(inputs.scene.identity)
+        self._attacks = [kinds[name](inputs) for name in attacks or kinds]
+        self._scene = inputs.scene
+        self._ways = inputs.ways
+        self._dice = inputs.dice
+        has_names = inputs.scene.identity is Identity.CLIENT and len(self._attacks) > _KINDS_AT_FULL_RATE
+        self._narrower = _NARROWER_WITH_NAMES if has_names else 1
+        self._pause_factor = max(1.0, len(self._attacks) / _KINDS_AT_FULL_RATE)
         self._open: set[Connection] = set()
         self.tally = Tally()
 
@@ -54,7 +65,7 @@ class Attacker:
         tasks = [
             asyncio.create_task(self._repeat(attack), name=f"{type(attack).__name__} {number}")
             for attack in self._attacks
-            for number in range(attack.width)
+            for number in range(max(1, attack.width // self._narrower))
         ]
         _, running = await asyncio.wait(tasks, timeout=duration_s, return_when=asyncio.FIRST_EXCEPTION)
         for task in running:
@@ -71,22 +82,32 @@ class Attacker:
 
     async def _once(self, attack: Attack) -> None:
         self.tally.rounds[type(attack).__name__] += 1
+        endpoint = attack.target()
         try:
             async with asyncio.timeout(_CONNECT_S):
-                connection = await Connection.connect(attack.target(), receive_buffer_bytes=attack.receive_buffer_bytes)
-        except (OSError, TimeoutError):
+                connection = await self._ways.open(
+                    endpoint, attack.way(), receive_buffer_bytes=attack.receive_buffer_bytes
+                )
+        except (OSError, asyncio.IncompleteReadError, TimeoutError):
             self.tally.refused += 1
             return
         self.tally.connections += 1
         self._open.add(connection)
         self.tally.open_at_most = max(self.tally.open_at_most, len(self._open))
         try:
-            await attack.round(connection)
-        except (OSError, asyncio.IncompleteReadError):
-            self.tally.closed_by_node += 1
+            await self._round(attack, connection)
         finally:
             self._open.discard(connection)
             connection.close()
+            if endpoint not in self._scene.metrics_endpoints:
+                self.tally.received_at_most = max(self.tally.received_at_most, connection.received_bytes)
+
+    async def _round(self, attack: Attack, connection: Connection) -> None:
+        try:
+            await attack.round(connection)
+        except (OSError, asyncio.IncompleteReadError):
+            self.tally.closed_by_node += 1
+        self.tally.ended[type(attack).__name__] += 1
 
 
 def _allow_descriptors() -> None:
@@ -101,12 +122,14 @@ def _allow_descriptors() -> None:
 def main(arguments: Sequence[str]) -> None:
     """Do what the command line asks for."""
     scene, dice, duration_s = Scene.from_json(arguments[0]), Random(int(arguments[1])), float(arguments[2])
-    names = arguments[3].split(",") if len(arguments) > 3 else list(ATTACKS)
+    names = arguments[3].split(",") if len(arguments) > 3 else []
     os.nice(_NICENESS)
     _allow_descriptors()
-    recordings = recorded_session(ClientSettings(bootstrap_servers=scene.client_endpoints))
-    inputs = AttackInputs(scene=scene, recordings=recordings, dice=dice)
-    attacker = Attacker([ATTACKS[name](inputs) for name in names], dice)
+    recordings = Recordings.load(Path(scene.folder) / RECORDINGS_FILE)
+    # A client has a name already: another proof would end its session.
+    requests = recordings.requests if scene.identity is Identity.CLIENT else recordings.sent
+    inputs = AttackInputs(scene=scene, recordings=requests, proofs=recordings.proofs, dice=dice, ways=Ways(scene, dice))
+    attacker = Attacker(names, inputs)
     print(BEGINS, flush=True)
     asyncio.run(attacker.run(duration_s))
     print(attacker.tally.to_json(), flush=True)

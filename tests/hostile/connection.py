@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from contextlib import suppress
-from typing import cast
+from typing import Self, cast
 
 from raft.codec import Message
 from raft.types import Endpoint
@@ -20,19 +20,23 @@ _READ_BYTES = 1 << 16
 
 
 class Connection:
-    """One open connection.
+    """One open connection without TLS.
 
     Args:
         reader, writer: its streams.
+
+    Attributes:
+        received_bytes: how much the node has sent, without what TLS adds.
     """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.received_bytes = 0
         self._reader = reader
         self._writer = writer
         self._next_correlation_id = 0
 
     @classmethod
-    async def connect(cls, endpoint: Endpoint, *, receive_buffer_bytes: int | None = None) -> Connection:
+    async def connect(cls, endpoint: Endpoint, *, receive_buffer_bytes: int | None = None) -> Self:
         """Open a connection.
 
         Args:
@@ -59,6 +63,10 @@ class Connection:
         Raises:
             OSError: the node closed the connection.
         """
+        await self.send_raw(data)
+
+    async def send_raw(self, data: bytes) -> None:
+        """Send bytes as they are, also on a connection with TLS; see `send`."""
         self._writer.write(data)
         await self._writer.drain()
 
@@ -73,20 +81,27 @@ class Connection:
         Raises:
             OSError, asyncio.IncompleteReadError: the node closed the connection.
         """
-        size_bytes = int.from_bytes(await self._reader.readexactly(4), "big")
-        return await self._reader.readexactly(size_bytes)
+        size_bytes = int.from_bytes(await self._exactly(4), "big")
+        return await self._exactly(size_bytes)
 
     async def ask(self, request: Message, version: int) -> bytes:
         """Send a request and receive its response; see `send` and `frame`."""
         await self.send_request(request, version)
         return await self.frame()
 
+    async def first_bytes(self, *, within_s: float) -> bool:
+        """Whether the node sends something in time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                return bool(await self._some())
+        return False
+
     async def is_closed(self, *, within_s: float) -> bool:
         """Whether the node closes the connection in time; what it sends before that is discarded."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within_s):
                 with suppress(OSError):
-                    while await self._reader.read(_READ_BYTES):
+                    while await self._some():
                         pass
                 return True
         return False
@@ -99,3 +114,17 @@ class Connection:
     def close(self) -> None:
         """Close it at once."""
         self._writer.transport.abort()
+
+    async def _some(self) -> bytes:
+        """Receive what comes next; nothing at the end."""
+        data = await self._raw()
+        self.received_bytes += len(data)
+        return data
+
+    async def _exactly(self, size_bytes: int) -> bytes:
+        data = await self._reader.readexactly(size_bytes)
+        self.received_bytes += len(data)
+        return data
+
+    async def _raw(self) -> bytes:
+        return await self._reader.read(_READ_BYTES)

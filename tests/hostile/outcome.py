@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tests.hostile.identity import Identity
 from tests.hostile.phase import Phase
 from tests.hostile.quorum import Observation
+from tests.hostile.security_counts import SecurityCounts
 from tests.hostile.tally import Tally
 
 
@@ -15,12 +17,14 @@ class Outcome:
     """Figures of a run, and the violations that it found.
 
     Fields:
+        identity: who the neighbour is.
         quiet, hostile: the appends of the honest clients without and with the neighbour.
         begin, quiet_end, end: the quorum before, between and after the two phases.
         tally: what the neighbour did.
         wrong: the violations, except for times that are too long.
     """
 
+    identity: Identity = Identity.ANYONE
     quiet: Phase
     hostile: Phase
     begin: Observation
@@ -33,6 +37,11 @@ class Outcome:
     def p99_ratio(self) -> float:
         """99th percentile of the appends with the neighbour, divided by that without it."""
         return self.hostile.p99_ms / self.quiet.p99_ms
+
+    @property
+    def counts(self) -> SecurityCounts:
+        """What the nodes have counted in the hostile phase."""
+        return self.end.counts.since(self.quiet_end.counts)
 
     def __str__(self) -> str:
         quiet, end = self.quiet_end, self.end
@@ -52,8 +61,20 @@ class Outcome:
             ("leader", f"node {end.leader[0]}, epoch {end.leader[1]}; {end.role_changes - quiet.role_changes} changes"),
             ("peak memory", memory),
             ("logged", logged),
+            *self._of_security(),
             ("connections", f"{tally.connections}, {tally.open_at_most} at once, {tally.refused} not opened"),
             ("closed by the nodes", f"{tally.closed_by_node} rounds"),
             *((name, f"{rounds} rounds") for name, rounds in tally.rounds.items()),
         ]
         return "\n".join(f"{name:>22}  {figure}" for name, figure in rows)
+
+    def _of_security(self) -> Iterator[tuple[str, object]]:
+        if self.identity.is_secured:
+            counts = self.counts
+            yield (
+                "neighbour",
+                f"a {self.identity.value}, which received at most {self.tally.received_at_most} B at once",
+            )
+            yield "authentications", f"{counts.authenticated}, {counts.failed} failed, {counts.expired} expired"
+            yield "refused requests", counts.refused
+            yield "dropped connections", counts.dropped

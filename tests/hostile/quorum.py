@@ -5,15 +5,21 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
 
 from raft.client import Client, ClientSettings
-from tests.hostile.scene import SNAPSHOT, SNAPSHOT_BYTES, Scene
+from raft.config.security import NO_SECURITY, ClientSecurity, SecurityProtocol
+from tests.hostile.identity import AUTHORITY_FILE, CERTIFICATE_FILE, HONEST, NEIGHBOUR, Identity
+from tests.hostile.leaks import leaks
+from tests.hostile.scene import SESSION_MS, SNAPSHOT, SNAPSHOT_BYTES, Scene
+from tests.hostile.security_counts import NO_COUNTS, SecurityCounts
 from tests.metrics.scraped import port_of_metrics, with_metrics
-from tests.node.harness.properties import quorum_properties, with_client_listeners
+from tests.node.harness.keys import Keys
+from tests.node.harness.properties import Properties, quorum_properties, with_client_listeners
+from tests.node.harness.secured import MUTUAL_TLS, TLS_SCRAM, VOTERS, secured
 from tests.processes.node_quorum import NodeQuorum
 
 QUEUED_MAX_REQUEST_BYTES = 16 << 20
@@ -30,31 +36,67 @@ _PEAK = re.compile(r"VmHWM:\s+(\d+) kB")
 _ROLE_CHANGE = re.compile(r"node \d+ epoch \d+: \w+ -> \w+")
 
 
+RULES = f"""
+[allow]
+read = ["User:{HONEST}", "User:{NEIGHBOUR}"]
+append = ["User:{HONEST}", "User:{NEIGHBOUR}"]
+
+[allow.peer]
+1 = ["User:node1"]
+2 = ["User:node2"]
+3 = ["User:node3"]
+"""
+"""What a neighbour with credentials may do is the same as what the honest clients may do."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
     """The quorum at one moment.
 
     Fields:
         leader: the id of the leader and its epoch.
+        end_offset: of the committed records.
         peak_bytes: peak memory of each node since its start, by node id.
         role_changes: how many role changes the nodes have logged.
         logged_bytes: size of the output of each node, by node id.
+        counts: metrics of all nodes together.
     """
 
     leader: tuple[int, int]
+    end_offset: int = 0
     peak_bytes: Mapping[int, int]
     role_changes: int
     logged_bytes: Mapping[int, int]
+    counts: SecurityCounts = NO_COUNTS
 
 
 class Quorum(NodeQuorum):
-    """Voters 1 to 3; see `running_quorum`."""
+    """Voters 1 to 3; see `running_quorum`.
+
+    Args:
+        folder: see `NodeQuorum`.
+        configurations: see `NodeQuorum`.
+        security: of the honest clients.
+    """
+
+    def __init__(self, folder: Path, configurations: Mapping[int, Properties], security: ClientSecurity) -> None:
+        super().__init__(folder, configurations)
+        self._folder = folder
+        self._security = security
+
+    def settings(self, *, api_timeout_ms: int = 60_000, request_timeout_ms: int = 2_000) -> ClientSettings:
+        """See `NodeQuorum.settings`."""
+        settings = super().settings(api_timeout_ms=api_timeout_ms, request_timeout_ms=request_timeout_ms)
+        return replace(settings, security=self._security)
 
     def honest_client(self) -> Client:
         """Return a client with the default settings, but for a shorter API timeout."""
-        return Client(ClientSettings(bootstrap_servers=self.endpoints, api_timeout_ms=_HONEST_API_TIMEOUT_MS))
+        settings = ClientSettings(
+            bootstrap_servers=self.endpoints, api_timeout_ms=_HONEST_API_TIMEOUT_MS, security=self._security
+        )
+        return Client(settings)
 
-    def scene(self, leader_id: int, leader_epoch: int) -> Scene:
+    def scene(self, identity: Identity, leader_id: int, leader_epoch: int) -> Scene:
         """Return what the neighbour needs to know."""
         return Scene(
             client_ports={node_id: node.client_endpoint.port for node_id, node in self.nodes.items()},
@@ -62,18 +104,24 @@ class Quorum(NodeQuorum):
             metrics_ports={node_id: port_of_metrics(node.properties) for node_id, node in self.nodes.items()},
             leader_id=leader_id,
             leader_epoch=leader_epoch,
+            identity=identity,
+            folder=str(self._folder),
         )
 
     def observe(self) -> Observation:
         """Wait for a leader; return the present figures."""
+        # First, because the client that looks is counted too.
+        counts = SecurityCounts.of(self.nodes.values())
         with self.client() as client:
             described = client.describe_quorum()
         outputs = {node_id: node.output for node_id, node in self.nodes.items()}
         return Observation(
             leader=(described.leader_id, described.leader_epoch),
+            end_offset=described.high_watermark or 0,
             peak_bytes={node_id: _peak_bytes(node.pid) for node_id, node in self.nodes.items()},
             role_changes=sum(len(_ROLE_CHANGE.findall(output)) for output in outputs.values()),
             logged_bytes={node_id: len(output) for node_id, output in outputs.items()},
+            counts=counts,
         )
 
     def put_snapshots(self) -> None:
@@ -88,17 +136,31 @@ class Quorum(NodeQuorum):
         """Say which nodes do not run, and which errors the nodes have logged."""
         yield from self.unexpected_ends()
         yield from self.reported_errors()
+        yield from leaks(self.nodes.values())
 
 
-def running_quorum(folder: Path) -> Quorum:
-    """Start three nodes with Kafka's default timeouts; their directories and output are in `folder`."""
+def running_quorum(folder: Path, *, is_secured: bool) -> Quorum:
+    """Start three nodes with Kafka's default timeouts.
+
+    Args:
+        folder: gets their directories and output, and the keys of nodes and clients.
+        is_secured: whether clients have to prove their names by SCRAM over TLS, and voters by certificates.
+    """
     settings = {
         "queued.max.request.bytes": str(QUEUED_MAX_REQUEST_BYTES),
         "max.connections": str(MAX_CONNECTIONS),
         "transaction.max.timeout.ms": str(LONGEST_TRANSACTION_MS),
     }
-    configurations = with_metrics(with_client_listeners(quorum_properties(folder, 3, settings)))
-    return Quorum(folder, configurations).start()
+    configurations = quorum_properties(folder, 3, settings)
+    if not is_secured:
+        return Quorum(folder, with_metrics(with_client_listeners(configurations)), NO_SECURITY).start()
+    keys = Keys(folder, RULES)
+    assert keys.truststore.name == AUTHORITY_FILE, "the neighbour knows its name"
+    assert keys.certificate(NEIGHBOUR).name == CERTIFICATE_FILE, "the neighbour knows its name"
+    configurations = secured(configurations, keys, {VOTERS: MUTUAL_TLS, "CLIENT": TLS_SCRAM})
+    for properties in configurations.values():
+        properties["connections.max.reauth.ms"] = str(SESSION_MS)
+    return Quorum(folder, configurations, keys.client(SecurityProtocol.SASL_SSL, HONEST)).start()
 
 
 def _peak_bytes(pid: int) -> int:

@@ -9,11 +9,14 @@ from pathlib import Path
 
 from raft.errors import RaftError
 from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
-from tests.hostile.committed import values_of
+from raft.types import Offset
+from tests.hostile.committed import records_of_others, values_of
+from tests.hostile.identity import RECORDINGS_FILE, Identity
 from tests.hostile.neighbour import Neighbour
 from tests.hostile.outcome import Outcome
 from tests.hostile.phase import Phase
 from tests.hostile.quorum import QUEUED_MAX_REQUEST_BYTES, Quorum, running_quorum
+from tests.hostile.recording import Recordings
 from tests.hostile.verdict import complaints
 from tests.node.harness.batches import batch_of
 from tests.workload.appenders import Appenders
@@ -41,11 +44,13 @@ class Plan:
         seed: decides what the neighbour sends.
         duration_s: length of each of the two phases.
         clients: how many append.
+        identity: who the neighbour is, and so whether the quorum is secured.
         attacks: names of the attacks to run; empty for all.
     """
 
     seed: int
     duration_s: float
+    identity: Identity = Identity.ANYONE
     clients: int = 4
     attacks: Sequence[str] = ()
 
@@ -56,8 +61,9 @@ def run(plan: Plan, folder: Path) -> Outcome:
     Raises:
         AssertionError, RaftError: the quorum or the attacker does not work at all.
     """
-    with running_quorum(folder) as quorum:
+    with running_quorum(folder, is_secured=plan.identity.is_secured) as quorum:
         _fill(quorum)
+        Recordings.of(quorum.settings()).save(folder / RECORDINGS_FILE)
         quorum.put_snapshots()
         appenders = Appenders(quorum.honest_client, count=plan.clients, value_bytes=_VALUE_BYTES)
         outcome = _phases(plan, quorum, appenders)
@@ -72,6 +78,8 @@ def run(plan: Plan, folder: Path) -> Outcome:
     wrong += differences(replicas)
     newest = max(replicas.values(), key=lambda replica: replica.end)
     wrong += judge(appenders.history, values_of(newest, appenders.names)).sentences
+    if plan.identity is Identity.STRANGER:
+        wrong += records_of_others(newest, appenders.names, Offset(outcome.quiet_end.end_offset))
     wrong += complaints(outcome, allowance_bytes=ALLOWANCE_BYTES)
     return replace(outcome, wrong=wrong)
 
@@ -83,7 +91,7 @@ def _phases(plan: Plan, quorum: Quorum, appenders: Appenders) -> Outcome:
         time.sleep(plan.duration_s)
         quiet_end_ns = now_ns()
         quiet_end = quorum.observe()
-        scene = quorum.scene(*quiet_end.leader)
+        scene = quorum.scene(plan.identity, *quiet_end.leader)
         with Neighbour(scene, seed=plan.seed, duration_s=plan.duration_s, attacks=plan.attacks) as neighbour:
             neighbour.wait_until_it_begins()
             hostile_begin_ns = now_ns()
@@ -91,6 +99,7 @@ def _phases(plan: Plan, quorum: Quorum, appenders: Appenders) -> Outcome:
             hostile_end_ns = now_ns()
     appends = appenders.history.appends
     return Outcome(
+        identity=plan.identity,
         quiet=Phase.of(appends, begin_ns=quiet_begin_ns, end_ns=quiet_end_ns),
         hostile=Phase.of(appends, begin_ns=hostile_begin_ns, end_ns=hostile_end_ns),
         begin=begin,

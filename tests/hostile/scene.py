@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from raft.types import Endpoint
 from raft.wire.messages.fetch_snapshot import SnapshotId
+from tests.hostile.identity import Identity
 from tests.node.harness.properties import HOST
 
 SNAPSHOT = SnapshotId(end_offset=1, epoch=1)
@@ -15,6 +16,9 @@ SNAPSHOT = SnapshotId(end_offset=1, epoch=1)
 
 SNAPSHOT_BYTES = 64 << 20
 """Its size: more than the memory that all responses together may take."""
+
+SESSION_MS = 4_000
+"""`connections.max.reauth.ms` of a secured quorum: several sessions are over in each phase of a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +31,8 @@ class Scene:
         metrics_ports: the ports of the listeners for metrics, by node id.
         leader_id: the leader when the attack begins.
         leader_epoch: its epoch.
+        identity: who the neighbour is.
+        folder: has the files of the neighbour; see `tests.hostile.identity`.
     """
 
     client_ports: Mapping[int, int]
@@ -34,6 +40,8 @@ class Scene:
     metrics_ports: Mapping[int, int]
     leader_id: int
     leader_epoch: int
+    identity: Identity
+    folder: str
 
     @property
     def client_endpoints(self) -> tuple[Endpoint, ...]:
@@ -69,6 +77,8 @@ class Scene:
                 "metrics_ports": dict(self.metrics_ports),
                 "leader_id": self.leader_id,
                 "leader_epoch": self.leader_epoch,
+                "identity": self.identity.value,
+                "folder": self.folder,
             }
         )
 
@@ -82,4 +92,6 @@ class Scene:
             metrics_ports={int(node_id): port for node_id, port in read["metrics_ports"].items()},
             leader_id=read["leader_id"],
             leader_epoch=read["leader_epoch"],
+            identity=Identity(read["identity"]),
+            folder=read["folder"],
         )

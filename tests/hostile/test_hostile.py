@@ -11,27 +11,43 @@ import pytest
 
 from raft.types import Offset
 from tests.hostile import __main__ as command
-from tests.hostile.attacks.every import ATTACKS
+from tests.hostile.attacks.every import attacks_of
+from tests.hostile.identity import Identity
+from tests.hostile.leaks import leaks_in
 from tests.hostile.outcome import Outcome
 from tests.hostile.phase import Phase
 from tests.hostile.quorum import Observation
 from tests.hostile.run import Plan, run
 from tests.hostile.scene import Scene
+from tests.hostile.security_counts import NO_COUNTS, SecurityCounts
 from tests.hostile.tally import Tally
 from tests.hostile.verdict import complaints, late
 from tests.processes.endings import left_behind
 from tests.workload.history import Append
 
-SHORT = Plan(seed=1, duration_s=8)
+SHORT = {
+    Identity.ANYONE: Plan(seed=1, duration_s=8),
+    Identity.STRANGER: Plan(seed=1, duration_s=7, identity=Identity.STRANGER),
+    Identity.CLIENT: Plan(seed=1, duration_s=7, identity=Identity.CLIENT),
+}
 MS = 1_000_000
 MIB = 1 << 20
 
 
 def observed(
-    *, leader: tuple[int, int] = (1, 1), peak_mib: int = 50, role_changes: int = 5, logged: int = 100
+    *,
+    leader: tuple[int, int] = (1, 1),
+    peak_mib: int = 50,
+    role_changes: int = 5,
+    logged: int = 100,
+    counts: SecurityCounts = NO_COUNTS,
 ) -> Observation:
     return Observation(
-        leader=leader, peak_bytes={1: peak_mib * MIB}, role_changes=role_changes, logged_bytes={1: logged}
+        leader=leader,
+        peak_bytes={1: peak_mib * MIB},
+        role_changes=role_changes,
+        logged_bytes={1: logged},
+        counts=counts,
     )
 
 
@@ -56,16 +72,19 @@ def append(client: str, number: int, *, invoked_ms: int, acknowledged_ms: int | 
     )
 
 
-@pytest.mark.rule("CALLER-1", "TEST-8")
-def test_honest_clients_continue_beside_a_hostile_neighbour(tmp_path: Path) -> None:
-    outcome = run(SHORT, tmp_path)
+@pytest.mark.parametrize("identity", [pytest.param(identity, id=identity.value) for identity in Identity])
+@pytest.mark.rule("CALLER-1", "TEST-8", "AUTH-4", "AUTH-6", "AUTH-8", "AUTH-10", "AUTH-12", "ACL-1", "ACL-3", "ACL-6")
+def test_honest_clients_continue_beside_a_hostile_neighbour(tmp_path: Path, identity: Identity) -> None:
+    plan = SHORT[identity]
+
+    outcome = run(plan, tmp_path)
 
     print(outcome)
     assert not outcome.wrong, "\n".join(
         [str(outcome), *outcome.wrong, f"the logs and the output of the nodes are in {tmp_path}"]
     )
-    assert set(outcome.tally.rounds) == set(ATTACKS)
-    assert outcome.hostile.clients == SHORT.clients
+    assert set(outcome.tally.rounds) == set(attacks_of(identity))
+    assert outcome.hostile.clients == plan.clients
     assert not left_behind(tmp_path)
 
 
@@ -92,6 +111,26 @@ def test_phase_counts_what_was_acknowledged_in_it() -> None:
         pytest.param({"end": observed(peak_mib=86)}, ["peak memory of node 1: 86 MiB, 50 MiB"], id="memory"),
         pytest.param({"end": observed(logged=1 << 20)}, ["node 1 logged 1048476 bytes"], id="output"),
         pytest.param({"hostile": replace(CALM, clients=3)}, ["3 of 4 clients had appends acknowledged"], id="client"),
+        pytest.param(
+            {"identity": Identity.STRANGER, "end": observed(counts=SecurityCounts(failed=3, authenticated=5))},
+            ["5 names were proved"],
+            id="a stranger proves a name",
+        ),
+        pytest.param(
+            {"identity": Identity.STRANGER, "tally": replace(FINE.tally, received_at_most=20_000)},
+            ["a stranger received 20000 bytes"],
+            id="a stranger reads records",
+        ),
+        pytest.param(
+            {"identity": Identity.STRANGER, "tally": Tally(ended=Counter(WrongProofs=2))},
+            ["counted none as dropped", "counted none as failed"],
+            id="wrong proofs are not counted",
+        ),
+        pytest.param(
+            {"identity": Identity.CLIENT, "tally": Tally(ended=Counter(ForbiddenRequests=2))},
+            ["counted none as refused"],
+            id="refused requests are not counted",
+        ),
     ],
 )
 def test_verdict_names_violations_of_the_nodes(changed: Mapping[str, object], sentences: list[str]) -> None:
@@ -108,6 +147,21 @@ def test_verdict_names_times_that_are_too_long() -> None:
     assert [sentence[:18] for sentence in late(slow)] == ["p99 of appends: 5.", "no acknowledgement"]
 
 
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        pytest.param("dropped a connection: it did not authenticate; address=127.0.0.1", [], id="no secret"),
+        pytest.param("password=secret-of-alice", ["a password"], id="a password"),
+        pytest.param("n=alice,r=f00", ["a message of SCRAM"], id="a message of SCRAM"),
+        pytest.param("-----BEGIN PRIVATE KEY-----", ["a private key"], id="a private key"),
+    ],
+)
+def test_secret_in_a_line_is_found_and_not_repeated(line: str, found: list[str]) -> None:
+    sentences = [*leaks_in("node 1", f"first\n{line}\n")]
+
+    assert sentences == [f"node 1 has {what} in line 2" for what in found]
+
+
 def test_scene_and_tally_survive_conversion_to_json() -> None:
     scene = Scene(
         client_ports={1: 10, 2: 20},
@@ -115,6 +169,8 @@ def test_scene_and_tally_survive_conversion_to_json() -> None:
         metrics_ports={1: 12, 2: 22},
         leader_id=2,
         leader_epoch=5,
+        identity=Identity.STRANGER,
+        folder="/somewhere",
     )
 
     assert Scene.from_json(scene.to_json()) == scene
@@ -141,15 +197,16 @@ def test_command_prints_figures_and_verdict_and_keeps_the_files_of_a_run_that_fa
 
     monkeypatch.setattr(command, "run", pretend)
 
-    assert command.main(["--seconds", "5", "--seed", "3", "--attacks", "SilentConnections"]) == exit_code
+    arguments = ["--seconds", "5", "--seed", "3", "--neighbour", "stranger", "--attacks", "SilentConnections"]
+    assert command.main(arguments) == exit_code
 
     ((plan, folder),) = seen
     said = capsys.readouterr().out
-    assert plan == Plan(seed=3, duration_s=5, attacks=["SilentConnections"])
+    assert plan == Plan(seed=3, duration_s=5, identity=Identity.STRANGER, attacks=["SilentConnections"])
     assert "SilentConnections  7 rounds\n" in said
     assert folder.exists() is (str(folder) in said) is (exit_code == 1)
     if exit_code:
-        assert "again: python -m tests.hostile --seconds 5 --seed 3" in said
+        assert "again: python -m tests.hostile --seconds 5 --seed 3 --neighbour stranger" in said
         folder.rmdir()
     else:
         assert "nothing is wrong" in said

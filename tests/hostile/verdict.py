@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tests.hostile.attacks.every import attacks_of
+from tests.hostile.identity import Identity
 from tests.hostile.outcome import Outcome
 
 MEMORY_RATIO = 1.5
@@ -17,6 +19,9 @@ LONGEST_GAP_MS = 2_000
 
 LOGGED_BYTES = 256 << 10
 """Most output of a node in the hostile phase. Similar messages are counted and not repeated (`raft.node.faults`)."""
+
+RECEIVED_BYTES = 16 << 10
+"""Most that a node sends to a client without a name: it answers a few ApiVersions."""
 
 
 def complaints(outcome: Outcome, *, allowance_bytes: int) -> Iterator[str]:
@@ -37,6 +42,26 @@ def complaints(outcome: Outcome, *, allowance_bytes: int) -> Iterator[str]:
         logged_bytes = outcome.end.logged_bytes[node_id] - outcome.quiet_end.logged_bytes[node_id]
         if logged_bytes > LOGGED_BYTES:
             yield f"node {node_id} logged {logged_bytes} bytes; expected at most {LOGGED_BYTES}"
+    yield from _uncounted(outcome)
+    if outcome.identity is Identity.STRANGER:
+        yield from _effects(outcome)
+
+
+def _uncounted(outcome: Outcome) -> Iterator[str]:
+    """Yield what the nodes should have counted, and have not."""
+    if outcome.identity.is_secured:
+        attacks = attacks_of(outcome.identity)
+        for name in sorted({field for attack in outcome.tally.ended for field in attacks[attack].counted}):
+            if not getattr(outcome.counts, name):
+                yield f"the nodes have counted none as {name}"
+
+
+def _effects(outcome: Outcome) -> Iterator[str]:
+    """Yield what a stranger has got from the nodes, but for records in the log."""
+    if outcome.counts.authenticated > outcome.quiet.clients:
+        yield f"{outcome.counts.authenticated} names were proved; expected at most one by each honest client"
+    if outcome.tally.received_at_most > RECEIVED_BYTES:
+        yield f"a stranger received {outcome.tally.received_at_most} bytes; expected at most {RECEIVED_BYTES}"
 
 
 def late(outcome: Outcome) -> Iterator[str]:

@@ -19,6 +19,7 @@ from raft.records.record import Record
 from raft.records.split import split_batches
 from tests.soak.clients.state_readers import LibrdkafkaStateReader, OurStateReader, StateReader
 from tests.soak.clients.state_writer import StateWriter
+from tests.soak.crowd import outsiders
 from tests.soak.nemesis import EndedFault, Nemesis
 from tests.soak.quorum import PATIENT_MS, Quorum, running_quorum
 from tests.soak.run import Plan
@@ -97,7 +98,7 @@ def run_compacted(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Comp
     history, model = History(), StateModel()
     ended: list[EndedFault] = []
     complaints: list[str] = []
-    with running_quorum(folder, SETTINGS) as quorum:
+    with running_quorum(folder, SETTINGS, is_secured=plan.secures, command=plan.command) as quorum:
 
         def note(fault: EndedFault) -> None:
             ended.append(fault)
@@ -149,11 +150,13 @@ def _run_under_faults(
     """Run clients and inject faults; return when no client writes, and all replicas are equal."""
     writers = [_writer(plan, number, quorum, history, model) for number in range(plan.writers)]
     readers = _readers(plan, quorum, history, model)
-    for worker in (*writers, *readers):
+    others = outsiders(quorum, history, seed=plan.seed)
+    for worker in (*writers, *readers, *others):
         worker.start()
     try:
         nemesis = Nemesis(
             quorum,
+            only=plan.only,
             seed=plan.seed,
             longest_fault_s=plan.longest_fault_s,
             count_appends=lambda: model.acknowledged_count,
@@ -161,9 +164,9 @@ def _run_under_faults(
         )
         nemesis.inject_faults(plan.duration_s)
     finally:
-        for worker in (*writers, *readers):
+        for worker in (*writers, *readers, *others):
             worker.ask_to_stop()
-    for worker in (*writers, *readers):
+    for worker in (*writers, *readers, *others):
         worker.join(_JOIN_S)
     quorum.settle()
     for reader in readers:
@@ -186,5 +189,7 @@ def _readers(plan: Plan, quorum: Quorum, history: History, model: StateModel) ->
     settings = quorum.settings(api_timeout_ms=PATIENT_MS)
     return (
         OurStateReader("ours", history, model, Random(f"{plan.seed}-ours"), settings),
-        LibrdkafkaStateReader("librdkafka", history, model, Random(f"{plan.seed}-librdkafka"), quorum.endpoints),
+        LibrdkafkaStateReader(
+            "librdkafka", history, model, Random(f"{plan.seed}-librdkafka"), quorum.librdkafka_settings()
+        ),
     )

@@ -18,10 +18,12 @@ from tests.soak.clients.latest_reader import LatestReader
 from tests.soak.clients.librdkafka import LibrdkafkaProducer, LibrdkafkaReader
 from tests.soak.clients.log_reader import LogReader
 from tests.soak.clients.multipart_writer import MultipartWriter
+from tests.soak.clients.outsider import ExpiringSession, Outsider
 from tests.soak.clients.readers import FreshReader, SessionReader
 from tests.soak.clients.stream_planner import StreamPlanner
 from tests.soak.clients.transactional_producer import TransactionalProducer
 from tests.soak.quorum import LONGEST_RECOVERY_S, PATIENT_MS, Quorum
+from tests.soak.quorum_security import OUTSIDER
 from tests.workload.history import History
 from tests.workload.worker import Worker
 
@@ -53,7 +55,7 @@ class Crowd:
         self._log_readers: Sequence[LogReader] = (
             SessionReader("session", history, quorum.settings(api_timeout_ms=PATIENT_MS)),
             SessionReader("any", history, replace(quorum.settings(api_timeout_ms=PATIENT_MS), read_from=ReadFrom.ANY)),
-            LibrdkafkaReader("librdkafka", history, quorum.endpoints),
+            LibrdkafkaReader("librdkafka", history, quorum.librdkafka_settings()),
         )
         self._fresh_reader = FreshReader(
             "fresh", history, quorum.settings(api_timeout_ms=IMPATIENT_MS), Random(f"{seed}-fresh")
@@ -65,12 +67,12 @@ class Crowd:
             Random(f"{seed}-latest"),
             longest_pause_s=_LONGEST_PAUSE_S,
         )
-        options = {
-            "kraft.bootstrap.servers": ",".join(map(str, quorum.endpoints)),
+        options = quorum.options() | {
             "kraft.default.api.timeout.ms": str(PATIENT_MS),
             "startingOffsets": "earliest",
         }
         self._stream_planner = StreamPlanner("stream", history, options, Random(f"{seed}-stream"))
+        self._outsiders = outsiders(quorum, history, seed=seed)
 
     def __enter__(self) -> Self:
         for worker in self._workers:
@@ -96,7 +98,7 @@ class Crowd:
         Raises:
             AssertionError: one does not end.
         """
-        _stop([*self._writers, self._latest_reader, self._fresh_reader, self._stream_planner])
+        _stop([*self._writers, self._latest_reader, self._fresh_reader, self._stream_planner, *self._outsiders])
 
     def read_to(self, last_offset: Offset) -> None:
         """Wait until the readers of the whole log have read the record at this offset and ended.
@@ -117,11 +119,12 @@ class Crowd:
             self._latest_reader,
             self._fresh_reader,
             self._stream_planner,
+            *self._outsiders,
         ]
 
     def _writer(self, number: int, dice: Random) -> Worker:
         """Make one writer; the kinds take turns, and the two writers with one writer id have successive numbers."""
-        endpoints, history = self._quorum.endpoints, self._history
+        access, history = self._quorum.librdkafka_settings(), self._history
         match number % _KINDS:
             case 0:
                 patient = self._quorum.settings(api_timeout_ms=PATIENT_MS)
@@ -130,10 +133,10 @@ class Crowd:
                 impatient = self._quorum.settings(api_timeout_ms=IMPATIENT_MS)
                 return Appender(f"impatient{number}", history, impatient, dice, longest_pause_s=_LONGEST_PAUSE_S)
             case 2:
-                return LibrdkafkaProducer(f"librdkafka{number}", history, endpoints, pause_s=_LIBRDKAFKA_PAUSE_S)
+                return LibrdkafkaProducer(f"librdkafka{number}", history, access, pause_s=_LIBRDKAFKA_PAUSE_S)
             case 3:
                 return TransactionalProducer(
-                    f"transactional{number}", history, endpoints, dice, longest_pause_s=_LONGEST_PAUSE_S
+                    f"transactional{number}", history, access, dice, longest_pause_s=_LONGEST_PAUSE_S
                 )
             case twin:
                 settings = self._quorum.settings(api_timeout_ms=2 * IMPATIENT_MS)
@@ -146,6 +149,24 @@ class Crowd:
                     dice,
                     longest_pause_s=_LONGEST_PAUSE_S,
                 )
+
+
+def outsiders(quorum: Quorum, history: History, *, seed: int) -> Sequence[Worker]:
+    """Return clients that a secured quorum refuses; none for an open one.
+
+    Args:
+        quorum: gets their requests.
+        history: see `Worker`.
+        seed: decides what they send.
+    """
+    security = quorum.security
+    if security is None:
+        return ()
+    settings = replace(quorum.settings(api_timeout_ms=IMPATIENT_MS), security=security.client(OUTSIDER))
+    return (
+        Outsider("outsider", history, quorum, security, settings, Random(f"{seed}-outsider")),
+        ExpiringSession("session-end", history, quorum, security, Random(f"{seed}-session-end")),
+    )
 
 
 def _stop(workers: Sequence[Worker]) -> None:

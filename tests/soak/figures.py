@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tests.soak.nemesis import EndedFault
 from tests.workload import checks
@@ -30,6 +30,7 @@ class Figures:
         stalest_ms: the longest time since the acknowledgement of a record that a read did not see.
         slowest_recovery_s: the longest time from the end of a fault until appends succeeded again.
         faults: how many of each kind.
+        refused: how often the nodes have refused what they must refuse, by what that was.
     """
 
     leader_changes: int
@@ -46,9 +47,18 @@ class Figures:
     stalest_ms: float
     slowest_recovery_s: float
     faults: Mapping[str, int]
+    refused: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, history: History, ended: Sequence[EndedFault], *, replica: Replica, visible: VisibleLog) -> Figures:
+    def of(
+        cls,
+        history: History,
+        ended: Sequence[EndedFault],
+        *,
+        replica: Replica,
+        visible: VisibleLog,
+        refused: Mapping[str, int],
+    ) -> Figures:
         """Count; `visible` is what readers see of the replica."""
         writes = checks.writes_of(history.all_appends)
         logged = {value for _, value in visible.records}
@@ -77,6 +87,7 @@ class Figures:
             stalest_ms=max((late_ms for late_ms, _ in staleness), default=0.0),
             slowest_recovery_s=max((fault.recovery_s for fault in ended), default=0.0),
             faults={kind: kinds.count(kind) for kind in sorted(set(kinds))},
+            refused=dict(sorted(refused.items())),
         )
 
     def __str__(self) -> str:
@@ -91,5 +102,6 @@ class Figures:
             (f"{self.slowest_recovery_s:.1f} s", "longest time from the end of a fault until appends succeeded"),
             (f"{sum(self.faults.values())}", "faults:"),
             *((f"{count}", f"  {kind}") for kind, count in self.faults.items()),
+            *((f"{count}", f"refused: {what}") for what, count in self.refused.items()),
         ]
         return "\n".join(f"{figure:>10}  {what}" for figure, what in rows)

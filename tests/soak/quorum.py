@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from raft.client import ClientSettings
@@ -13,10 +15,19 @@ from raft.errors import QuorumUnavailableError
 from raft.storage.directory_check import DirectoryCheck
 from raft.storage.disk import DiskFiles
 from raft.storage.log_check import State
+from tests.hostile.leaks import leaks
 from tests.network.network import Network
 from tests.node.harness.properties import SHORT_TIMEOUTS, Properties, quorum_properties
 from tests.node.harness.waiting import eventually
+from tests.processes.commands import KRAFT
 from tests.processes.node_quorum import NodeQuorum
+from tests.soak.callers import Callers
+from tests.soak.quorum_security import QuorumSecurity
+
+SERVE = (*KRAFT, "serve")
+SECURITY_FOLDER = "security"
+"""Has the secrets of a secured quorum, beside the folders of its nodes."""
+
 
 FETCH_TIMEOUT_MS = 700
 CHECK_QUORUM_MS = 1.5 * FETCH_TIMEOUT_MS
@@ -42,11 +53,22 @@ class Quorum(NodeQuorum):
         network: the proxies through which nodes and clients reach each other.
         folder: see `NodeQuorum`.
         configurations: see `NodeQuorum`.
+        security: of a secured quorum; None if it is open to everyone.
+        command: see `NodeQuorum`.
     """
 
-    def __init__(self, network: Network, folder: Path, configurations: Mapping[int, Properties]) -> None:
-        super().__init__(folder, configurations)
+    def __init__(
+        self,
+        network: Network,
+        folder: Path,
+        configurations: Mapping[int, Properties],
+        *,
+        security: QuorumSecurity | None = None,
+        command: Sequence[str] = SERVE,
+    ) -> None:
+        super().__init__(folder, configurations, command=command)
         self.network = network
+        self.security = security
 
     def leader_id(self) -> int:
         """Wait for a leader.
@@ -60,7 +82,16 @@ class Quorum(NodeQuorum):
             raise AssertionError(f"no leader within {LONGEST_RECOVERY_S:g} s: {error}") from error
 
     def settings(self, *, api_timeout_ms: int = PATIENT_MS, request_timeout_ms: int = 1_500) -> ClientSettings:
-        return super().settings(api_timeout_ms=api_timeout_ms, request_timeout_ms=request_timeout_ms)
+        settings = super().settings(api_timeout_ms=api_timeout_ms, request_timeout_ms=request_timeout_ms)
+        return settings if self.security is None else replace(settings, security=self.security.client())
+
+    def librdkafka_settings(self) -> dict[str, object]:
+        """Return how clients of librdkafka connect."""
+        return {"bootstrap.servers": self.bootstrap_servers} | (self.security.librdkafka() if self.security else {})
+
+    def options(self) -> dict[str, str]:
+        """Return how the connector connects."""
+        return {"kraft.bootstrap.servers": self.bootstrap_servers} | (self.security.options() if self.security else {})
 
     def wait_for_transactions(self) -> None:
         """Wait until no transaction is open; no client may begin one meanwhile.
@@ -81,6 +112,7 @@ class Quorum(NodeQuorum):
         The nodes are stopped.
         """
         yield from self.reported_errors()
+        yield from leaks(self.nodes.values())
         leaders: dict[int, list[int]] = defaultdict(list)
         for node in self.nodes.values():
             for elected_id, epoch in _ELECTED.findall(node.output):
@@ -103,12 +135,20 @@ class Quorum(NodeQuorum):
 
 
 @contextmanager
-def running_quorum(folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Quorum]:
+def running_quorum(
+    folder: Path,
+    settings: Mapping[str, str] | None = None,
+    *,
+    is_secured: bool = False,
+    command: Sequence[str] = SERVE,
+) -> Iterator[Quorum]:
     """Run three nodes during the block.
 
     Args:
         folder: has their directories and output.
         settings: further keys of their configurations.
+        is_secured: whether they are secured.
+        command: see `NodeQuorum`.
     """
     with Network() as network:
         chosen = SHORT_TIMEOUTS | {
@@ -117,6 +157,28 @@ def running_quorum(folder: Path, settings: Mapping[str, str] | None = None) -> I
             "transaction.max.timeout.ms": str(LONGEST_TRANSACTION_MS),
             **(settings or {}),
         }
-        configurations = quorum_properties(folder, 3, chosen, advertise=network.open)
-        with Quorum(network, folder, configurations).start() as quorum:
+        quorum = quorum_behind(network, folder, chosen, is_secured=is_secured, command=command)
+        with quorum.start():
             yield quorum
+
+
+def quorum_behind(
+    network: Network,
+    folder: Path,
+    settings: Mapping[str, str],
+    *,
+    is_secured: bool,
+    command: Sequence[str] = SERVE,
+) -> Quorum:
+    """Return three nodes behind proxies, which do not run yet; see `running_quorum`."""
+    if not is_secured:
+        configurations = quorum_properties(folder, 3, settings, advertise=network.open)
+        return Quorum(network, folder, configurations, command=command)
+    callers = Callers()
+    configurations = quorum_properties(
+        folder, 3, settings, advertise=partial(network.open, caller_of=callers.of_socket)
+    )
+    security = QuorumSecurity(folder / SECURITY_FOLDER)
+    quorum = Quorum(network, folder, security.secured(configurations, network), security=security, command=command)
+    callers.nodes = quorum.nodes
+    return quorum

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import SubprocessError
@@ -12,7 +12,8 @@ from raft.types import Offset
 from tests.soak.crowd import Crowd
 from tests.soak.figures import Figures
 from tests.soak.nemesis import EndedFault, Nemesis
-from tests.soak.quorum import CHECK_QUORUM_MS, Quorum, running_quorum
+from tests.soak.planted import serve_with
+from tests.soak.quorum import CHECK_QUORUM_MS, SERVE, Quorum, running_quorum
 from tests.workload.history import History
 from tests.workload.plan_checks import overfull
 from tests.workload.replica import Replica, differences
@@ -37,12 +38,28 @@ class Plan:
         duration_s: how long faults are injected; at least one of each kind, however short this is.
         longest_fault_s: the longest duration of a fault.
         writers: how many clients write.
+        is_secured: whether clients and voters prove their names; None for every second seed.
+        only: a part of the names of the kinds of faults; empty for all.
+        planted_bug: a name in `tests.soak.planted.PLANTED`; None for none.
     """
 
     seed: int
     duration_s: float
     longest_fault_s: float = 5.0
     writers: int = 10
+    is_secured: bool | None = None
+    only: str = ""
+    planted_bug: str | None = None
+
+    @property
+    def secures(self) -> bool:
+        """Whether the quorum is secured."""
+        return self.seed % 2 == 1 if self.is_secured is None else self.is_secured
+
+    @property
+    def command(self) -> Sequence[str]:
+        """The command that starts a node."""
+        return SERVE if self.planted_bug is None else serve_with(self.planted_bug)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +82,10 @@ def run(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Outcome:
     history = History()
     ended: list[EndedFault] = []
     complaints: list[str] = []
-    with running_quorum(folder) as quorum, (folder / _FAULTS).open("w") as faults:
+    with (
+        running_quorum(folder, is_secured=plan.secures, command=plan.command) as quorum,
+        (folder / _FAULTS).open("w") as faults,
+    ):
 
         def note(fault: EndedFault) -> None:
             ended.append(fault)
@@ -94,9 +114,12 @@ def run(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Outcome:
         stale_allowed_ms=STALE_ALLOWED_MS,
         complaints=complaints,
     )
+    refused = {} if quorum.security is None else quorum.security.refused
     if not verdict.is_fine:
         history.save(folder / _HISTORY)
-    return Outcome(figures=Figures.of(history, ended, replica=newest, visible=visible), verdict=verdict)
+    return Outcome(
+        figures=Figures.of(history, ended, replica=newest, visible=visible, refused=refused), verdict=verdict
+    )
 
 
 def _run_under_faults(plan: Plan, quorum: Quorum, history: History, note: Callable[[EndedFault], None]) -> None:
@@ -104,6 +127,7 @@ def _run_under_faults(plan: Plan, quorum: Quorum, history: History, note: Callab
     with Crowd(quorum, history, writer_count=plan.writers, seed=plan.seed) as crowd:
         nemesis = Nemesis(
             quorum,
+            only=plan.only,
             seed=plan.seed,
             longest_fault_s=plan.longest_fault_s,
             count_appends=lambda: history.acknowledged_count,

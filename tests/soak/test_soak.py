@@ -16,6 +16,7 @@ from tests.soak.compacted_run import CompactedFigures, CompactedOutcome, run_com
 from tests.soak.faults import FAULTS
 from tests.soak.figures import Figures
 from tests.soak.run import Outcome, Plan, run
+from tests.soak.security_faults import SECURITY_FAULTS
 from tests.workload.history import Append, History, Read, Transaction
 from tests.workload.verdict import Verdict
 
@@ -35,24 +36,34 @@ FIGURES = Figures(
     stalest_ms=12.3,
     slowest_recovery_s=0.4,
     faults={"all killed": 2, "link cut": 1},
+    refused={"wrong passwords": 8},
 )
+REFUSED = {
+    "certificates of another authority",
+    "connections without TLS",
+    "requests after a session",
+    "requests of a client without rights",
+    "votes of a client",
+    "wrong passwords",
+}
 
 
-@pytest.mark.rule("TEST-4", "TEST-8", "TEST-13")
-def test_quorum_of_processes_loses_nothing_under_every_kind_of_fault(tmp_path: Path) -> None:
+@pytest.mark.rule("TEST-4", "TEST-8", "TEST-13", "AUTH-6", "AUTH-9", "AUTH-11", "ACL-1", "ACL-3")
+def test_secured_quorum_of_processes_loses_nothing_under_every_kind_of_fault(tmp_path: Path) -> None:
     faults: list[str] = []
 
     outcome = run(SHORT, tmp_path, faults.append)
 
     assert outcome.verdict.is_fine, "\n".join([*faults, str(outcome.verdict), f"files: {tmp_path}"])
-    assert outcome.figures.faults == dict.fromkeys(FAULTS, 1)
+    assert outcome.figures.faults == dict.fromkeys([*FAULTS, *SECURITY_FAULTS], 1)
+    assert set(outcome.figures.refused) == REFUSED
     assert outcome.figures.leader_changes >= 3
     assert outcome.figures.acknowledged >= 1000
     assert outcome.figures.committed >= 100
     assert outcome.figures.aborted >= 20
     assert outcome.figures.other_reads >= 20
     assert outcome.figures.looks >= 100
-    assert len(faults) == len(FAULTS)
+    assert len(faults) == len(FAULTS) + len(SECURITY_FAULTS)
     assert not left_behind(tmp_path)
 
 
@@ -60,7 +71,7 @@ def test_quorum_of_processes_loses_nothing_under_every_kind_of_fault(tmp_path: P
 def test_quorum_that_compacts_keeps_its_state_under_every_kind_of_fault(tmp_path: Path) -> None:
     faults: list[str] = []
 
-    outcome = run_compacted(replace(SHORT, writers=4), tmp_path, faults.append)
+    outcome = run_compacted(replace(SHORT, writers=4, is_secured=False), tmp_path, faults.append)
 
     assert outcome.verdict.is_fine, "\n".join([*faults, str(outcome.verdict), f"files: {tmp_path}"])
     assert outcome.figures.faults == dict.fromkeys(FAULTS, 1)
@@ -98,6 +109,7 @@ def test_command_prints_figures_and_verdict_and_keeps_the_files_of_a_run_that_fa
     assert said.startswith("a fault\n")
     assert "         3  leader changes\n" in said
     assert "         2    all killed\n" in said
+    assert "         8  refused: wrong passwords\n" in said
     assert f"lost {len(verdict.lost)}, doubled 0, invariants broken 0\n" in said
     assert folder.exists() is (str(folder) in said) is (exit_code == 1)
     if exit_code:
@@ -137,6 +149,38 @@ def test_command_says_that_the_run_compacts(
     assert "a key is lost\n" in said
     assert "again: python -m tests.soak --minutes 0.5 --seed 1 --clients 10 --compact" in said
     folders[0].rmdir()
+
+
+@pytest.mark.parametrize(
+    ("plan", "is_secured"),
+    [
+        pytest.param(Plan(seed=1, duration_s=0), True, id="an odd seed"),
+        pytest.param(Plan(seed=2, duration_s=0), False, id="an even seed"),
+        pytest.param(Plan(seed=2, duration_s=0, is_secured=True), True, id="chosen"),
+    ],
+)
+def test_every_second_seed_secures_the_quorum(plan: Plan, is_secured: bool) -> None:
+    assert plan.secures is is_secured
+
+
+def test_kinds_of_faults_can_be_chosen_and_the_nodes_can_have_a_bug(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plans: list[Plan] = []
+
+    def pretend(plan: Plan, folder: Path, _tell: Callable[[str], None]) -> Outcome:
+        plans.append(plan)
+        folder.rmdir()
+        return Outcome(figures=FIGURES, verdict=Verdict(lost=[], doubled=[], broken=["it is found"]))
+
+    monkeypatch.setattr(command, "run", pretend)
+
+    assert command.main(["--only", "right taken", "--planted-bug", "asks-no-rules"]) == 1
+
+    (plan,) = plans
+    assert (plan.only, plan.planted_bug) == ("right taken", "asks-no-rules")
+    assert plan.command[-2:] == ("asks-no-rules", "serve")
+    assert "--only 'right taken' --planted-bug asks-no-rules" in capsys.readouterr().out
 
 
 def test_history_is_saved_as_a_line_for_each_append_transaction_and_read(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import ClassVar
 from raft.types import Endpoint
 from tests.hostile.connection import Connection
 from tests.hostile.scene import Scene
+from tests.hostile.ways import Way, Ways
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,12 +21,16 @@ class AttackInputs:
     Fields:
         scene: the attacked quorum.
         recordings: the requests of a real client's session, each a frame with its size.
+        proofs: those by which that client has proved its name; none if the quorum is open.
         dice: decides what is random in an attack.
+        ways: opens the connections.
     """
 
     scene: Scene
     recordings: Sequence[bytes]
+    proofs: Sequence[bytes]
     dice: Random
+    ways: Ways
 
 
 class Attack(ABC):
@@ -36,20 +41,28 @@ class Attack(ABC):
         pause_s: between two rounds of one connection. It bounds the rate of an attack: enough valid requests saturate
             the processors of any node, and here the neighbour shares them with the nodes.
         receive_buffer_bytes: see `Connection.connect`.
+        counted: fields of `SecurityCounts` that a node raises, if the quorum is secured.
     """
 
     width: ClassVar[int] = 1
     pause_s: ClassVar[float] = 0.5
     receive_buffer_bytes: ClassVar[int | None] = None
+    counted: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, inputs: AttackInputs) -> None:
         self.scene = inputs.scene
         self.recordings = inputs.recordings
+        self.proofs = inputs.proofs
         self.dice = inputs.dice
+        self.ways = inputs.ways
 
     def target(self) -> Endpoint:
         """Return the listener for the next round; every second time it is the leader's."""
         return self.scene.leader if self.dice.random() < 0.5 else self.dice.choice(self.scene.client_endpoints)
+
+    def way(self) -> Way:
+        """Return how the connection of the next round is opened."""
+        return self.ways.usual()
 
     @abstractmethod
     async def round(self, connection: Connection) -> None:

@@ -6,6 +6,14 @@ from collections.abc import Mapping
 
 from tests.hostile.attacks.attack import Attack
 from tests.hostile.attacks.batches import CraftedBatches
+from tests.hostile.attacks.clients import (
+    ClientsAsVoters,
+    ExpiredSessions,
+    ForbiddenRequests,
+    ManyNames,
+    OtherNames,
+    ProofsInSeries,
+)
 from tests.hostile.attacks.connections import IdleConnections, SilentConnections, SilentVoterConnections, WaitingFetches
 from tests.hostile.attacks.frames import (
     AnnouncedFrames,
@@ -16,8 +24,29 @@ from tests.hostile.attacks.frames import (
     StalledFrames,
     TricklingFrames,
 )
+from tests.hostile.attacks.handshakes import (
+    EndlessHellos,
+    FullHandshakes,
+    HalfHandshakes,
+    HandshakesOfVoters,
+    HugeHellos,
+    PlaintextRequests,
+    RandomRecords,
+    RepeatedHellos,
+    SlowHandshakes,
+)
 from tests.hostile.attacks.lists import LongLists
+from tests.hostile.attacks.nameless import (
+    EveryRequestFirst,
+    FullFramesFirst,
+    LargeFramesFirst,
+    ManyRequestsFirst,
+    SlowRequestsFirst,
+    TinyRecords,
+    UnknownMechanisms,
+)
 from tests.hostile.attacks.noise import MutatedRecordings, OtherProtocols, RandomBytes, RepeatedSession
+from tests.hostile.attacks.proofs import DamagedProofs, ReplayedProofs, WrongProofs
 from tests.hostile.attacks.readers import TimeSearches, UnreadFetches, UnreadObserverFetches
 from tests.hostile.attacks.reads import AbsurdPlans, LinearizableReads
 from tests.hostile.attacks.scrapes import EndlessScrapes, ManyScrapes, SlowScrapes
@@ -33,6 +62,7 @@ from tests.hostile.attacks.transactions import (
     WrongEpochs,
 )
 from tests.hostile.attacks.voters import ForgedVoters
+from tests.hostile.identity import Identity
 
 ATTACKS: Mapping[str, type[Attack]] = {
     attack.__name__: attack
@@ -77,4 +107,47 @@ ATTACKS: Mapping[str, type[Attack]] = {
         EndlessScrapes,
     )
 }
-"""Every kind of attack by its name."""
+"""The attacks of every neighbour, by their names."""
+
+STRANGERS_ATTACKS: Mapping[str, type[Attack]] = {
+    attack.__name__: attack
+    for attack in (
+        HalfHandshakes,
+        RepeatedHellos,
+        FullHandshakes,
+        HandshakesOfVoters,
+        EndlessHellos,
+        HugeHellos,
+        SlowHandshakes,
+        PlaintextRequests,
+        RandomRecords,
+        LargeFramesFirst,
+        FullFramesFirst,
+        TinyRecords,
+        ManyRequestsFirst,
+        SlowRequestsFirst,
+        UnknownMechanisms,
+        EveryRequestFirst,
+        WrongProofs,
+        ReplayedProofs,
+        DamagedProofs,
+    )
+}
+"""Those of a neighbour without credentials, before it has proved its name."""
+
+CLIENTS_ATTACKS: Mapping[str, type[Attack]] = {
+    attack.__name__: attack
+    for attack in (ClientsAsVoters, ManyNames, ForbiddenRequests, ExpiredSessions, ProofsInSeries, OtherNames)
+}
+"""Those of a neighbour with credentials."""
+
+
+def attacks_of(identity: Identity) -> Mapping[str, type[Attack]]:
+    """Return the attacks of a neighbour."""
+    match identity:
+        case Identity.ANYONE:
+            return ATTACKS
+        case Identity.STRANGER:
+            return {**ATTACKS, **STRANGERS_ATTACKS}
+        case Identity.CLIENT:
+            return {**ATTACKS, **CLIENTS_ATTACKS}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from raft.types import Endpoint
 from tests.hostile.attacks.attack import Attack
 from tests.hostile.connection import Connection
+from tests.hostile.ways import Way
 
 _PATHS = (b"/metrics", b"/readyz", b"/healthz", b"/metrics?name[]=up", b"/" + b"x" * 5_000)
 _BYTE_PAUSE_S = 0.2
@@ -18,6 +19,9 @@ class ManyScrapes(Attack):
 
     def target(self) -> Endpoint:
         return self.dice.choice(self.scene.metrics_endpoints)
+
+    def way(self) -> Way:
+        return Way.PLAIN
 
     async def round(self, connection: Connection) -> None:
         await connection.send(b"GET %s HTTP/1.1\r\nHost: any\r\n\r\n" % self.dice.choice(_PATHS))

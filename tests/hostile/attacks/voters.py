@@ -27,11 +27,17 @@ class ForgedVoters(Attack):
 
     async def round(self, connection: Connection) -> None:
         voter_id = self.dice.choice((0, *self.scene.client_ports))
-        for request, version in _forged(voter_id, self.dice.choice(_EPOCHS)):
+        for request, version in forged(voter_id, self.dice.choice(_EPOCHS)):
             await connection.ask(request, version)
 
 
-def _forged(voter_id: int, epoch: int) -> Iterator[tuple[Message, int]]:
+def forged(voter_id: int, epoch: int) -> Iterator[tuple[Message, int]]:
+    """Yield requests in a voter's name, with their versions; a Vote comes first.
+
+    Args:
+        voter_id: the voter.
+        epoch: of the requests.
+    """
     candidate = vote.VoteRequestPartition(
         partition_index=0,
         replica_epoch=epoch,

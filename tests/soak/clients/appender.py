@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from random import Random
 
 from raft.client import AsyncClient, ClientSettings, calls
-from raft.errors import QuorumUnavailableError, RaftError
+from raft.errors import RaftError
 from raft.types import Offset
 from tests.node.harness.batches import batch_of
+from tests.soak.clients.unavailable import UNAVAILABLE
 from tests.workload.history import Append, History, now_ns
 from tests.workload.worker import Worker
 
@@ -44,7 +45,7 @@ class Appender(Worker):
             while not self._is_stopping.is_set():
                 try:
                     await self._append_as(client, await client.call(calls.new_producer_id))
-                except QuorumUnavailableError:
+                except UNAVAILABLE:
                     # Whether the sequence numbers of the appends in flight are used is unknown: a new id starts at 0.
                     continue
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import count
 
 from raft.client import Client, WriteKey
-from raft.errors import QuorumUnavailableError
 from raft.types import Offset
 from tests.node.harness.batches import batch_of
 from tests.soak.clients.twin_writer import TwinWriter
+from tests.soak.clients.unavailable import UNAVAILABLE
 from tests.workload.history import Append, now_ns
 
 _VALUES = 2
@@ -34,7 +34,7 @@ class KeyedWriter(TwinWriter):
         invoked_ns = now_ns()
         try:
             appended = client.append(batch)
-        except QuorumUnavailableError:
+        except UNAVAILABLE:
             for value in values:
                 self._history.appended(Append(client=self.name, value=value, invoked_ns=invoked_ns))
             return False

@@ -6,9 +6,9 @@ from dataclasses import replace
 from random import Random
 
 from raft.client import Client, ClientSettings
-from raft.errors import QuorumUnavailableError
 from tests.node.harness.batches import batch_of
 from tests.soak.clients.readers import look_of
+from tests.soak.clients.unavailable import UNAVAILABLE
 from tests.workload.history import Append, History, now_ns
 from tests.workload.worker import Worker
 
@@ -40,7 +40,7 @@ class LatestReader(Worker):
                 try:
                     self._append(writer)
                     self._look()
-                except QuorumUnavailableError:
+                except UNAVAILABLE:
                     continue
 
     def _append(self, writer: Client) -> None:

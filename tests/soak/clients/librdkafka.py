@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
 
-from raft.types import Endpoint, Offset
+from raft.types import Offset
 from tests.node.harness.properties import TOPIC
 from tests.soak.clients.log_reader import LogReader
 from tests.workload.history import Append, History, LoggedValue, Read, now_ns
@@ -39,14 +39,14 @@ class LibrdkafkaProducer(Worker):
     Args:
         name: see `Worker`.
         history: see `Worker`.
-        servers: where the nodes are.
+        access: how it connects.
         pause_s: between two values.
     """
 
-    def __init__(self, name: str, history: History, servers: Sequence[Endpoint], *, pause_s: float) -> None:
+    def __init__(self, name: str, history: History, access: Mapping[str, object], *, pause_s: float) -> None:
         super().__init__(name, history)
         self._settings = COMMON | {
-            "bootstrap.servers": joined(servers),
+            **access,
             "enable.idempotence": True,
             "linger.ms": 5,
             "request.timeout.ms": 1500,
@@ -97,13 +97,13 @@ class LibrdkafkaReader(LogReader):
     Args:
         name: see `LogReader`.
         history: see `LogReader`.
-        servers: where the nodes are.
+        access: how it connects.
     """
 
-    def __init__(self, name: str, history: History, servers: Sequence[Endpoint]) -> None:
+    def __init__(self, name: str, history: History, access: Mapping[str, object]) -> None:
         super().__init__(name, history)
         self._settings = COMMON | {
-            "bootstrap.servers": joined(servers),
+            **access,
             "group.id": "none",
             "enable.auto.commit": False,
             "auto.offset.reset": "error",
@@ -146,8 +146,3 @@ def _logged(message: Message) -> LoggedValue:
     assert offset is not None, "a consumed record has an offset"
     assert isinstance(value, bytes), "every record has a value"
     return Offset(offset), value
-
-
-def joined(servers: Sequence[Endpoint]) -> str:
-    """Return the option with these servers."""
-    return ",".join(map(str, servers))

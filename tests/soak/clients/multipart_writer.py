@@ -12,10 +12,11 @@ import pyarrow as pa
 from datasource.columns import encode_batch
 from datasource.parts import write_part
 from raft.client import Client, WriteKey
-from raft.errors import ErrorCode, QuorumUnavailableError, RequestError
+from raft.errors import ErrorCode, RequestError
 from raft.records.control import write_commit_batch
 from raft.types import WriteCommit, WritePart
 from tests.soak.clients.twin_writer import TwinWriter
+from tests.soak.clients.unavailable import UNAVAILABLE
 from tests.soak.quorum import LONGEST_TRANSACTION_MS
 from tests.workload.history import Transaction, now_ns
 
@@ -76,7 +77,7 @@ class MultipartWriter(TwinWriter):
             wants_commit = True
             driver.append(_small_write(key, tasks) if is_small else _commit(key, parts))
             acknowledged_ns = now_ns()
-        except QuorumUnavailableError:
+        except UNAVAILABLE:
             pass
         except RequestError as error:
             if error.code not in _ABORTED_MEANWHILE:
@@ -88,7 +89,7 @@ class MultipartWriter(TwinWriter):
     def _give_up(self, driver: Client, key: WriteKey, tasks: Tasks) -> None:
         """Abort the parts of a write that is not done, so that no reader waits for them."""
         requested_ns = now_ns()
-        with suppress(QuorumUnavailableError):
+        with suppress(*UNAVAILABLE):
             driver.abort_write(key.write_id)
         self._note(tasks, requested_ns, requested_ns, wants_commit=False, acknowledged_ns=None)
 

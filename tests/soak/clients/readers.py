@@ -8,11 +8,11 @@ from random import Random
 
 from raft.client import AsyncClient, Client, ClientSettings, Fetched, calls
 from raft.client.aborted import AbortedFilter
-from raft.errors import QuorumUnavailableError
 from raft.types import Offset
 from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
 from tests.node.harness.batches import batches_in, records_of
 from tests.soak.clients.log_reader import LogReader
+from tests.soak.clients.unavailable import UNAVAILABLE
 from tests.workload.history import History, Read, now_ns
 from tests.workload.worker import Worker
 
@@ -50,7 +50,7 @@ class SessionReader(LogReader):
                     fetch_count += 1
                     if fetch_count % _LOOKS == 0:
                         await self._look(client)
-                except QuorumUnavailableError:
+                except UNAVAILABLE:
                     continue
 
     async def _fetch(self, client: AsyncClient) -> None:
@@ -88,7 +88,7 @@ class FreshReader(Worker):
             session_count += 1
             try:
                 self._read_once(f"{self.name}-{session_count}")
-            except QuorumUnavailableError:
+            except UNAVAILABLE:
                 continue
 
     def _read_once(self, session: str) -> None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping
 from random import Random
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
 from raft.client import Client, ClientSettings
-from raft.errors import QuorumUnavailableError
 from raft.records.record import Record
-from raft.types import Endpoint, Offset
+from raft.types import Offset
 from tests.node.harness.batches import batches_in, records_of
 from tests.node.harness.properties import TOPIC
-from tests.soak.clients.librdkafka import COMMON, joined
+from tests.soak.clients.librdkafka import COMMON
+from tests.soak.clients.unavailable import UNAVAILABLE
 from tests.workload.history import History
 from tests.workload.state_model import StateModel, WholeRead
 from tests.workload.worker import Worker
@@ -48,7 +48,7 @@ class StateReader(Worker):
         while not self._is_stopping.is_set():
             try:
                 records = self._read()
-            except QuorumUnavailableError:
+            except UNAVAILABLE:
                 continue
             if not self._is_stopping.is_set():
                 self._model.read(WholeRead(self.name, records, is_last=False))
@@ -96,15 +96,15 @@ class LibrdkafkaStateReader(StateReader):
         history: see `StateReader`.
         model: see `StateReader`.
         dice: see `StateReader`.
-        servers: where the nodes are.
+        access: how it connects.
     """
 
     def __init__(
-        self, name: str, history: History, model: StateModel, dice: Random, servers: Sequence[Endpoint]
+        self, name: str, history: History, model: StateModel, dice: Random, access: Mapping[str, object]
     ) -> None:
         super().__init__(name, history, model, dice)
         self._settings = COMMON | {
-            "bootstrap.servers": joined(servers),
+            **access,
             "group.id": "none",
             "enable.auto.commit": False,
             "enable.partition.eof": True,

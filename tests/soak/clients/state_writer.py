@@ -6,10 +6,11 @@ from dataclasses import replace
 from random import Random
 
 from raft.client import Client, ClientSettings
-from raft.errors import QuorumUnavailableError, RaftError
+from raft.errors import RaftError
 from raft.records.batch import build_batch
 from raft.records.record import Record
 from raft.types import Offset
+from tests.soak.clients.unavailable import UNAVAILABLE
 from tests.workload.history import History
 from tests.workload.state_model import StateModel, Written
 from tests.workload.worker import Worker
@@ -54,7 +55,7 @@ class StateWriter(Worker):
             while not self._is_stopping.is_set():
                 try:
                     self._append_as(client, client.new_producer_id())
-                except QuorumUnavailableError:
+                except UNAVAILABLE:
                     # Whether the sequence numbers of the append in flight are used is unknown: a new id starts at 0.
                     continue
 

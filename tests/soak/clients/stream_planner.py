@@ -8,8 +8,8 @@ from typing import Any
 
 from datasource.options import ReadOptions
 from datasource.stream_reader import KraftStreamReader
-from raft.errors import QuorumUnavailableError
 from raft.types import Offset
+from tests.soak.clients.unavailable import UNAVAILABLE
 from tests.workload.history import History, Plan
 from tests.workload.worker import Worker
 
@@ -60,7 +60,7 @@ class StreamPlanner(Worker):
         start = json.loads(json.dumps(offset))
         try:
             end = reader.latestOffset(start, reader.getDefaultReadLimit())
-        except QuorumUnavailableError:
+        except UNAVAILABLE:
             return offset
         assert end.get("offset", 0) >= offset.get("offset", 0), f"a batch from {offset} ends at {end}"
         self._history.planned(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from random import Random
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from raft.types import Endpoint
 from tests.node.harness.properties import TOPIC
-from tests.soak.clients.librdkafka import COMMON, joined
+from tests.soak.clients.librdkafka import COMMON
 from tests.soak.quorum import LONGEST_TRANSACTION_MS
 from tests.workload.history import History, Transaction, now_ns
 from tests.workload.worker import Worker
@@ -32,17 +31,17 @@ class TransactionalProducer(Worker):
     Args:
         name: see `Worker`; also its transactional id.
         history: see `Worker`.
-        servers: where the nodes are.
+        access: how it connects.
         dice: decides how transactions end, and how long it waits.
         longest_pause_s: the longest wait between two transactions.
     """
 
     def __init__(
-        self, name: str, history: History, servers: Sequence[Endpoint], dice: Random, *, longest_pause_s: float
+        self, name: str, history: History, access: Mapping[str, object], dice: Random, *, longest_pause_s: float
     ) -> None:
         super().__init__(name, history)
         self._settings = COMMON | {
-            "bootstrap.servers": joined(servers),
+            **access,
             "transactional.id": name,
             "transaction.timeout.ms": LONGEST_TRANSACTION_MS,
             "message.timeout.ms": LONGEST_TRANSACTION_MS,
