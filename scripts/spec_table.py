@@ -41,6 +41,7 @@ PARTS = {
     "records": "raft.records",
     "runtime": "raft.runtime",
     "scenarios": "raft.core",
+    "security": "raft.security",
     "simulation": "raft.core",
     "spark": "datasource",
     "storage": "raft.storage",

@@ -50,26 +50,26 @@ def try_wheel(wheel: Path, *, version: str) -> None:
         if printed != f"{version}\n":
             raise TrialError(f"kraft --version printed {printed!r}; expected {version}")
         print(_run(programs / "python", "-c", _LOADS_LIBRARIES, folder=place), end="")
-        with _quorum(programs / "kraft", place) as servers:
-            _run(programs / "kraft", "append", "--bootstrap-server", servers, _RECORD, folder=place)
+        with _quorum(programs / "kraft", place) as access:
+            _run(programs / "kraft", "append", *access, _RECORD, folder=place)
             everything = ("--from", "earliest", "--to", "latest")
-            read = _run(programs / "kraft", "read", "--bootstrap-server", servers, *everything, folder=place)
+            read = _run(programs / "kraft", "read", *access, *everything, folder=place)
         if read != f"{_RECORD}\n":
             raise TrialError(f"kraft read printed {read!r}; expected the record {_RECORD!r}")
         print("appended and read one record")
 
 
 @contextmanager
-def _quorum(kraft: Path, folder: Path) -> Iterator[str]:
-    """Run a quorum of one node; yield its bootstrap servers."""
+def _quorum(kraft: Path, folder: Path) -> Iterator[tuple[str, ...]]:
+    """Run a quorum of one node; yield the options with which commands connect to it."""
     command = [str(kraft), "dev", "--voters", "1", "--data-dir", str(folder / "data")]
     with subprocess.Popen(command, cwd=folder, env=_environment(), stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None, "Popen made a pipe"
         try:
-            servers = process.stdout.readline().strip()
-            if not servers:
-                raise TrialError("kraft dev ended before it printed its bootstrap servers")
-            yield servers
+            servers, config = process.stdout.readline().strip(), process.stdout.readline().strip()
+            if not config:
+                raise TrialError("kraft dev ended before it printed its bootstrap servers and the file for clients")
+            yield "--bootstrap-server", servers, "--command-config", config
         finally:
             process.terminate()
             process.wait(_PATIENCE_S)

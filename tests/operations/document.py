@@ -1,4 +1,4 @@
-"""The parts of docs/operations.md: its blocks by sections, its tables, its headings."""
+"""The parts of docs/operations.md and docs/security.md: blocks by sections, tables, headings."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tests.processes.commands import ROOT
 
 TEXT = (ROOT / "docs" / "operations.md").read_text()
+SECURITY = (ROOT / "docs" / "security.md").read_text()
 
 _HEADING_OR_BLOCK = re.compile(
     r"^## (?P<heading>[^\n]+)$|^```(?P<language>\w+)(?P<hosts>[^\n]*)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL
@@ -21,7 +22,7 @@ class Block:
     Fields:
         section: the heading before it.
         language: of the block.
-        hosts: names of the hosts for which its commands are.
+        hosts: names of the hosts for which its commands are, or of another owner of a configuration.
         text: its content.
     """
 
@@ -31,10 +32,10 @@ class Block:
     text: str
 
 
-def blocks() -> list[Block]:
-    """Return all blocks in their order."""
+def blocks(text: str = TEXT) -> list[Block]:
+    """Return all blocks of a document in their order."""
     found, section = [], ""
-    for match in _HEADING_OR_BLOCK.finditer(TEXT):
+    for match in _HEADING_OR_BLOCK.finditer(text):
         if match["heading"]:
             section = match["heading"]
         else:

@@ -1,4 +1,6 @@
-"""Three hosts of docs/operations.md: folders of this machine in place of their files, ports in place of their names.
+"""The three hosts of docs/operations.md and docs/security.md.
+
+Folders of this machine stand for their files, ports for their names.
 
 `systemctl` starts and stops the process that conf/kraft.service names. All other commands are run by bash.
 """
@@ -23,7 +25,7 @@ KRAFT = "/opt/kraft/bin/kraft"
 CONFIGURATION = "/etc/kraft/node.properties"
 _UNIT = "/etc/systemd/system/kraft.service"
 _SHARED = "/var/backups"
-_PORTS = (9093, 9404)
+_PORTS = (9093, 9193, 9404)
 
 
 class Host:
@@ -64,7 +66,9 @@ class Host:
         """Append properties to the configuration; those of `node1` become those of this host."""
         number = self.name.removeprefix("node")
         own = re.sub(r"(?m)^node\.id=1$", f"node.id={number}", properties)
-        own = re.sub(r"(?m)^((?:metrics\.)?listeners=.*//)node1:", rf"\g<1>{self.name}:", own)
+        own = re.sub(
+            r"(?m)^(?:metrics\.)?listeners=.*$", lambda line: line[0].replace("//node1:", f"//{self.name}:"), own
+        )
         with self.path(CONFIGURATION).open("a") as file:
             file.write(self.here(own))
 
@@ -77,7 +81,7 @@ class Host:
             PATH=f"{self._shared / 'bin'}:{child_environment()['PATH']}", COLUMNS="200", **self.variables
         )
         # A host uses its own name where the document has that of another one.
-        own = re.sub(r"http://node\d:", f"http://{self.name}:", command)
+        own = re.sub(r"(http://|CN=|DNS:)node\d\b", rf"\g<1>{self.name}", command)
         return run_to_end(f"{self.name}: {command}", ["bash", "-c", self.here(own)], environment=environment)
 
     def restart(self) -> None:
@@ -118,18 +122,26 @@ class Hosts:
 
     Args:
         folder: gets a folder for each of them.
+
+    Attributes:
+        by_name: the hosts.
+        servers: where their nodes listen, as an option of a client.
+        client_servers: where they listen for clients only, by host.
     """
 
     def __init__(self, folder: Path) -> None:
         pairs = [(name, port) for name in NAMES for port in _PORTS]
         ports = free_ports(len(pairs))
         endpoints = {f"{name}:{port}": f"{HOST}:{free}" for (name, port), free in zip(pairs, ports, strict=True)}
+        # Certificates are for the addresses by which nodes and clients connect here.
+        endpoints |= {f"DNS:{name}": f"IP:{HOST}" for name in NAMES}
         shared = folder / "shared"
         (shared / "bin").mkdir(parents=True)
         kraft = shared / "bin" / "kraft"
         kraft.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m raft.cli "$@"\n')
         kraft.chmod(0o755)
         self.servers = ",".join(endpoints[f"{name}:9093"] for name in NAMES)
+        self.client_servers = {name: endpoints[f"{name}:9193"] for name in NAMES}
         self.by_name = {name: Host(name, folder / name, shared, endpoints) for name in NAMES}
 
     def __enter__(self) -> Hosts:
