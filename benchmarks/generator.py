@@ -88,7 +88,7 @@ class Generator:
                 "address": str(quorum.leader_endpoint),
                 "frame": str(frame),
                 "error-at": str(error_position()),
-            }
+            } | quorum.load_arguments
             summary = self._run("produce", **arguments, clients=str(clients), total=str(total))
             appended = client.last_stable_offset() - start_offset
         assert appended == summary["appends"], (

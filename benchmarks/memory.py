@@ -16,12 +16,11 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import psutil
 from pyspark.sql import SparkSession
 
-from raft.local import LocalQuorum
+from kraft_spark import QuorumService
 
 LIMIT_MB = 400
 _MB = 1e6
@@ -91,9 +90,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     rows = int(given.gigabytes * 1e9) // _VALUE_BYTES
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    with tempfile.TemporaryDirectory() as folder, LocalQuorum.start(Path(folder, "quorum")) as quorum:
-        spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-        spark.sparkContext.setLogLevel("ERROR")
+    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    with tempfile.TemporaryDirectory() as folder, QuorumService.start(spark, data_dir=folder) as quorum:
         options = {"kraft.bootstrap.servers": quorum.bootstrap_servers}
 
         def write(count: int) -> None:
@@ -109,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         seconds = time.monotonic() - started_s
         sampler.stop()
         found = spark.read.format("kraft").options(**options).load().count() - 1_000
-        spark.stop()
+    spark.stop()
     rate = rows * _VALUE_BYTES / seconds / _MB
     print(f"{rows:,} rows of {_VALUE_BYTES} B in one write: {seconds:.1f} s, {rate:.0f} MB/s")
     grown = _print_table(sampler.usages)
@@ -117,9 +116,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if found == rows and grown <= LIMIT_MB else 1
 
 
-def _roles_of(quorum: LocalQuorum) -> dict[int, str]:
-    with quorum.client(api_timeout_ms=30_000) as client:
-        leader_id = client.describe_quorum().leader_id
+def _roles_of(quorum: QuorumService) -> dict[int, str]:
+    leader_id = quorum.leader_id()
     return {pid: "leader" if node_id == leader_id else "follower" for node_id, pid in quorum.pids.items()}
 
 

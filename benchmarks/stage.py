@@ -20,6 +20,7 @@ from benchmarks.servers.etcd import Etcd
 from benchmarks.servers.jars import fetched_jars
 from benchmarks.servers.missing import MissingPeerError
 from benchmarks.servers.quorum import Quorum
+from benchmarks.servers.tls_quorum import TlsQuorum
 from benchmarks.sizes import Sizes
 from tests.java.kafka import Kafka
 
@@ -135,6 +136,10 @@ class Stage:
         """Start a new quorum of a checkout for the present work."""
         quorum = Quorum(self.checkouts[contestant], self.new_folder(f"quorum-{contestant}"))
         return self._work.enter_context(quorum).recover()
+
+    def tls_quorum(self) -> TlsQuorum:
+        """Start a new quorum of this checkout with TLS for the present work."""
+        return self._work.enter_context(TlsQuorum(self.checkouts[OURS], self.new_folder("tls"))).recover()
 
     def program(self, contestant: str, module: str, *arguments: str) -> Program:
         """Start a program of `benchmarks.side` with the code of a checkout for the present work."""

@@ -1,7 +1,7 @@
 // Command load appends to a quorum or to etcd and measures the time. One generator measures both, so that its own
 // cost is the same on both.
 //
-//	load produce -address HOST:PORT -frame FILE -error-at N -clients N -total N
+//	load produce -address HOST:PORT -frame FILE -error-at N -clients N -total N [-certificate PEM -authority PEM]
 //	load put -endpoints HOST:PORT,... -value-bytes N -clients N -total N
 //	load put-after-signal -endpoints HOST:PORT,...
 //

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/binary"
 	"flag"
 	"fmt"
@@ -17,6 +19,8 @@ func produce(arguments []string) (Summary, error) {
 	address := flags.String("address", "", "the leader, host:port")
 	frameFile := flags.String("frame", "", "file with the whole request, its size included")
 	errorAt := flags.Int("error-at", 0, "position of the error code in the response, from the end of its size field")
+	certificate := flags.String("certificate", "", "PEM file with key and certificate of the clients; empty for no TLS")
+	authority := flags.String("authority", "", "PEM file with the authority of the leader's certificate")
 	clients := flags.Int("clients", 1, "how many")
 	total := flags.Int("total", 1, "appends of all clients together")
 	if err := flags.Parse(arguments); err != nil {
@@ -26,9 +30,15 @@ func produce(arguments []string) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
+	dial := func() (net.Conn, error) { return net.Dial("tcp", *address) }
+	if *certificate != "" {
+		if dial, err = tlsDialer(*address, *certificate, *authority); err != nil {
+			return Summary{}, err
+		}
+	}
 	appends := make([]Append, *clients)
 	for i := range appends {
-		connection, err := net.Dial("tcp", *address)
+		connection, err := dial()
 		if err != nil {
 			return Summary{}, err
 		}
@@ -36,6 +46,23 @@ func produce(arguments []string) (Summary, error) {
 		appends[i] = producer(connection, frame, *errorAt)
 	}
 	return measure(appends, *total / *clients)
+}
+
+func tlsDialer(address, certificate, authority string) (func() (net.Conn, error), error) {
+	pair, err := tls.LoadX509KeyPair(certificate, certificate)
+	if err != nil {
+		return nil, err
+	}
+	pem, err := os.ReadFile(authority)
+	if err != nil {
+		return nil, err
+	}
+	trusted := x509.NewCertPool()
+	if !trusted.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s: expected certificates as PEM", authority)
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: trusted}
+	return func() (net.Conn, error) { return tls.Dial("tcp", address, config) }, nil
 }
 
 func producer(connection net.Conn, frame []byte, errorAt int) Append {

@@ -7,7 +7,7 @@ from typing import Self
 
 from benchmarks.checkout import Checkout
 from raft.types import Endpoint
-from tests.node.harness.properties import quorum_properties
+from tests.node.harness.properties import Properties, quorum_properties
 from tests.processes.node_quorum import NodeQuorum
 
 _VOTERS = 3
@@ -25,7 +25,17 @@ class Quorum(NodeQuorum):
     def __init__(self, checkout: Checkout, folder: Path) -> None:
         folder.mkdir(parents=True)
         command = (str(checkout.python), "-P", "-m", "raft.cli", "serve")
-        super().__init__(folder, quorum_properties(folder, _VOTERS, {}), command=command)
+        super().__init__(folder, self._configurations(folder), command=command)
+
+    @property
+    def client_properties(self) -> dict[str, str]:
+        """The properties by which a client is protected."""
+        return {}
+
+    @property
+    def load_arguments(self) -> dict[str, str]:
+        """The same for the load generator."""
+        return {}
 
     @property
     def leader_endpoint(self) -> Endpoint:
@@ -43,3 +53,6 @@ class Quorum(NodeQuorum):
         self.start()
         self.settle(within_s=_SETTLED_S)
         return self
+
+    def _configurations(self, folder: Path) -> dict[int, Properties]:
+        return quorum_properties(folder, _VOTERS, {})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from confluent_kafka import KafkaError, Message, Producer
 
@@ -18,11 +19,21 @@ Append = Callable[[bytes], None]
 _LONGEST_S = 60
 
 
-def client_of(servers: str) -> Client:
-    """Return a client of this project; servers are host:port,..."""
+def client_of(servers: str, security: Mapping[str, str] | None = None) -> Client:
+    """Return a client of this project.
+
+    Args:
+        servers: host:port,...
+        security: the properties by which it is protected; None for none, as in checkouts that know of none.
+    """
     pairs = [server.rpartition(":") for server in servers.split(",")]
     endpoints = tuple(Endpoint(host, int(port)) for host, _, port in pairs)
-    return Client(ClientSettings(bootstrap_servers=endpoints, api_timeout_ms=_LONGEST_S * 1000))
+    settings = ClientSettings(bootstrap_servers=endpoints, api_timeout_ms=_LONGEST_S * 1000)
+    if security:
+        from raft.config.security import client_security
+
+        settings = replace(settings, security=client_security(security))
+    return Client(settings)
 
 
 def appends_by_client(client: Client) -> Append:

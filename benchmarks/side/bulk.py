@@ -6,7 +6,7 @@ python -P -m benchmarks.side.bulk
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from benchmarks.side.appends import client_of
 from benchmarks.side.calls import answer_calls
 from benchmarks.side.rows import ROWS_A_BATCH, VALUE, key_of, rows_of_a_batch
 from datasource.columns import encode_batch
+from raft.client import Client
 
 OnDelivery = Callable[[KafkaError | None, Message], None]
 
@@ -75,12 +76,14 @@ def _produce(producer: Producer, topic: str, value: bytes, key: bytes | None, on
 def by_client(servers: str, rows: int, value_bytes: int) -> float:
     """Append rows without keys as Arrow, in batches of about 1 MB, one after the other; return the seconds."""
     each = max(1, _BATCH_BYTES // (value_bytes + 10))
-    return _append_all(servers, pa.table({"value": pa.array([b"x" * value_bytes] * each, pa.binary())}), rows)
+    batch_rows = pa.table({"value": pa.array([b"x" * value_bytes] * each, pa.binary())})
+    return _append_each(client_of(servers), lambda: batch_rows, each, rows)
 
 
-def fill_by_client(servers: str, rows: int) -> None:
-    """Append the rows of the works of Spark."""
-    _append_all(servers, pa.table(rows_of_a_batch(), names=["key", "value"]), rows)
+def fill_by_client(servers: str, rows: int, security: Mapping[str, str] | None = None) -> None:
+    """Append the rows of the works of Spark; see `client_of` for the arguments."""
+    batch_rows = pa.table(rows_of_a_batch(), names=["key", "value"])
+    _append_each(client_of(servers, security), lambda: batch_rows, batch_rows.num_rows, rows)
 
 
 def fill_keys_by_client(servers: str, rows: int, keys: int) -> None:
@@ -92,15 +95,11 @@ def fill_keys_by_client(servers: str, rows: int, keys: int) -> None:
         drawn = names.take(pa.array(draw.integers(0, keys, ROWS_A_BATCH)))
         return pa.table([drawn, values], names=["key", "value"])
 
-    _append_each(servers, next_batch, ROWS_A_BATCH, rows)
+    _append_each(client_of(servers), next_batch, ROWS_A_BATCH, rows)
 
 
-def _append_all(servers: str, batch_rows: pa.Table, rows: int) -> float:
-    return _append_each(servers, lambda: batch_rows, batch_rows.num_rows, rows)
-
-
-def _append_each(servers: str, next_batch: Callable[[], pa.Table], rows_a_batch: int, rows: int) -> float:
-    with client_of(servers) as client:
+def _append_each(to: Client, next_batch: Callable[[], pa.Table], rows_a_batch: int, rows: int) -> float:
+    with to as client:
         producer_id = client.new_producer_id()
         started = time.perf_counter()
         for at in range(0, rows, rows_a_batch):

@@ -1,6 +1,6 @@
 """The works that are measured, in the order in which they run: works that share services follow one another."""
 
-from benchmarks.works import append, backfill, bulk, failover, latency, sink, stream, values, view, write
+from benchmarks.works import append, backfill, bulk, failover, latency, sink, stream, tls, values, view, write
 from benchmarks.works.work import Work
 
 ALL: tuple[Work, ...] = (
@@ -9,6 +9,7 @@ ALL: tuple[Work, ...] = (
     stream.WORK,
     sink.WORK,
     write.WORK,
+    tls.WORK,
     latency.WORK,
     bulk.WORK,
     append.WORK,
