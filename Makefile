@@ -15,7 +15,7 @@ NEWEST := .cache/newest
 SPARK_HOME_OF_TESTS := .cache/spark
 IN_GROUPS := --dist loadscope --no-loadscope-reorder
 # These suites run in the test process itself, so their coverage can be measured there at little cost.
-MEASURED := $(addprefix tests/,core scenarios writers transactions codec records config wire client backup storage runtime node metrics columns datasource)
+MEASURED := $(addprefix tests/,core scenarios writers transactions codec records config security wire client backup storage runtime node metrics columns datasource)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-newest coverage check fix bench profile sim soak fire release lock clean
@@ -75,6 +75,8 @@ soak: $(READY) ## Real nodes under faults and attack, random bytes, simulated ru
 	$(BIN)/python -m tests.soak --minutes $(MINUTES) --seed $(SEED) --compact
 	$(BIN)/python -m tests.fire --faults 4 --seed $(SEED)
 	$(BIN)/python -m tests.hostile --seconds 20 --seed $(SEED)
+	$(BIN)/python -m tests.hostile --seconds 20 --seed $(SEED) --neighbour stranger
+	$(BIN)/python -m tests.hostile --seconds 20 --seed $(SEED) --neighbour client
 	$(BIN)/python -m tests.fuzz --inputs $(INPUTS) --seed $(SEED)
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS)
 

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from raft.local import ports
 from tests.simulation.mutations.summary import pytest_terminal_summary
 
 __all__ = ["pytest_terminal_summary"]
@@ -45,15 +46,33 @@ if _CLASSES.exists():
     os.environ.setdefault("SPARK_HOME", str(_SPARK_HOME))
 os.environ.setdefault("SPARK_SUBMIT_OPTS", f"-XX:SharedArchiveFile={_CLASSES} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
+# The processes of `make test` choose ports at the same time, and some listen on theirs seconds later.
+_PROCESSES = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+_PROCESS = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_PORTS_EACH = len(ports._PORTS) // _PROCESSES
+ports._PORTS = ports._PORTS[_PROCESS * _PORTS_EACH : (_PROCESS + 1) * _PORTS_EACH]
+
 _ALLOCATIONS_PER_COLLECTION = 20_000
 """Python's default of 700 costs a sixth of the simulator's time."""
 
 _GROUPS = {
-    "spark": "spark",
-    "kraft_spark": "spark",
-    "upgrade": "spark",
+    "spark/test_data_loss.py": "half of Spark's",
+    "spark/test_executors.py": "half of Spark's",
+    "spark/test_lost_records.py": "half of Spark's",
+    "spark/test_option_errors.py": "half of Spark's",
+    "spark/test_query_starts.py": "half of Spark's",
+    "spark/test_read_limits.py": "half of Spark's",
+    "spark": "the other half",
     "java/test_mixed_quorums.py": "mixed quorums",
     "java": "java",
+    "secured/test_mixed_quorums.py": "secured voters",
+    "secured/test_observer.py": "secured voters",
+    "secured/test_raft_server.py": "secured voters",
+    "secured/test_reauthentication.py": "secured sessions",
+    "secured/test_spark_kafka.py": "secured sessions",
+    "secured": "secured clients",
+    "kraft_spark": "application",
+    "upgrade": "application",
     "examples": "examples",
     "simulation/test_seeds.py": "seeds",
     "benchmarks": "benchmarks",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import secrets
 import socket
+from collections import deque
 from collections.abc import Collection
 from contextlib import closing
 
@@ -16,9 +17,12 @@ _PORTS = range(20_000, 32_768)
 takes the port of a voter while the voter is down."""
 _ATTEMPTS = 10_000
 
+_given: deque[int] = deque(maxlen=200)
+"""Ports that were returned last: those who asked for them may not listen yet."""
+
 
 def free_ports(count: int, *, in_a_row: int = 1, hosts: Collection[str] = (_LOOPBACK,)) -> list[int]:
-    """Return different ports that no process listens on.
+    """Return different ports that no process listens on, and that this process has not asked for just before.
 
     Args:
         count: number of ports.
@@ -29,9 +33,10 @@ def free_ports(count: int, *, in_a_row: int = 1, hosts: Collection[str] = (_LOOP
         ConfigError: fewer ports are free.
     """
     found: list[int] = []
-    taken: set[int] = set()
+    taken = set(_given)
     for _ in range(_ATTEMPTS):
         if len(found) == count:
+            _given.extend(port for first in found for port in range(first, first + in_a_row))
             return found
         # The ports are random, because another process may choose ports at the same time.
         first = _PORTS[secrets.randbelow(len(_PORTS) - in_a_row + 1)]
