@@ -7,12 +7,15 @@ the limits of a node count it too.
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from raft.errors import AuthenticationError, DecodeError
 
 _RECORD_BYTES = 1 << 14
 """The most that one read returns: the largest record of TLS."""
+
+_STEP_BYTES = 1 << 16
+"""How many bytes pass OpenSSL's buffers at once, which keep the size that they have reached once."""
 
 
 class TlsChannel:
@@ -30,6 +33,7 @@ class TlsChannel:
     def __init__(self, context: ssl.SSLContext, *, host: str | None = None) -> None:
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
+        self._encrypted: list[bytes] = []
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=host is None, server_hostname=host)
         self._other = "client" if host is None else "node"
         self.is_open = False
@@ -46,6 +50,11 @@ class TlsChannel:
             AuthenticationError: the handshake failed, or the other side refuses the certificate of this one.
             DecodeError: the bytes were changed on their way.
         """
+        if len(data) <= _STEP_BYTES:
+            return self._receive(data)
+        return b"".join([self._receive(step) for step in _steps(data)])
+
+    def _receive(self, data: bytes | memoryview) -> bytes:
         self._incoming.write(data)
         if not self.is_open and not self._shake_hands():
             return b""
@@ -74,8 +83,10 @@ class TlsChannel:
 
     def send(self, data: bytes | bytearray) -> None:
         """Encrypt bytes: `data_to_send` returns them. The handshake must be complete."""
-        if data:
-            self._tls.write(data)
+        for step in _steps(data):
+            self._tls.write(step)
+            if self._outgoing.pending >= _STEP_BYTES:
+                self._encrypted.append(self._outgoing.read())
 
     def send_pieces(self, pieces: Iterable[bytes]) -> None:
         """Encrypt bytes that are in pieces; see `send`. Small ones are joined, because each `send` makes a record."""
@@ -91,7 +102,10 @@ class TlsChannel:
 
     def data_to_send(self) -> bytes:
         """Return the encrypted bytes to send next, each only once; empty if there are none."""
-        return self._outgoing.read()
+        if not self._encrypted:
+            return self._outgoing.read()
+        encrypted, self._encrypted = self._encrypted, []
+        return b"".join([*encrypted, self._outgoing.read()])
 
     def end(self) -> None:
         """End the connection in order: `data_to_send` returns what tells it to the other side."""
@@ -122,6 +136,11 @@ class TlsChannel:
             raise AuthenticationError(f"the TLS handshake with the {self._other} failed: {_words(error)}") from error
         self.is_open = True
         return True
+
+
+def _steps(data: bytes | bytearray) -> Iterator[memoryview]:
+    view = memoryview(data)
+    return (view[start : start + _STEP_BYTES] for start in range(0, len(view), _STEP_BYTES))
 
 
 _ALERTS_OF_DAMAGE = ("BAD_RECORD_MAC", "DECODE_ERROR", "RECORD_OVERFLOW", "UNEXPECTED_MESSAGE", "INTERNAL_ERROR")

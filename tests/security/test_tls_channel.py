@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import resource
 import ssl
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +52,23 @@ def test_data_arrives_as_it_was_sent(files: Files, version: str, data: bytes) ->
     both.exchange()
 
     assert both.received == {"node": data, "client": data[::-1]}
+
+
+def resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+@pytest.mark.rule("CALLER-1")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the resident memory from /proc")
+def test_open_connection_keeps_no_memory_of_large_data(files: Files) -> None:
+    data, pairs = bytes(8 << 20), [pair(files).exchange() for _ in range(20)]
+    before = resident_bytes()
+
+    for both in pairs:
+        both.node.send(data)
+        assert both.client.receive(both.node.data_to_send()) == data
+
+    assert resident_bytes() - before < len(pairs) * len(data) // 3
 
 
 @each_version
