@@ -100,7 +100,7 @@ REFUSALS = {
         access=_that_trusts_another_authority,
         errors={
             "java": "SslAuthenticationException: SSL handshake failed",
-            "librdkafka": "_SSL: ",
+            "librdkafka": "certificate verify failed",
             "aiokafka": "CERTIFICATE_VERIFY_FAILED",
         },
     ),
