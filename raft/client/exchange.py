@@ -20,9 +20,6 @@ from raft.wire.frames import MAX_RESPONSE_BYTES
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from raft.wire.protection import NO_PROTECTION, Protection
 
-_USED_PART_OF_SESSION = 0.85
-"""After this part of its session a client proves its name again, as Kafka's clients do."""
-
 
 class Exchange:
     """Turns a request into bytes to send, and received bytes into its response.
@@ -125,13 +122,9 @@ class Exchange:
         if self._authenticated_ms is None:
             self._authenticated_ms = now_ms  # The connection is opened after its first request was begun.
             return
-        connection = self._connection
-        lifetime_ms = connection.session_lifetime_ms
-        if lifetime_ms is None or connection.state is not ConnectionState.READY:
-            return
-        if now_ms - self._authenticated_ms >= lifetime_ms * _USED_PART_OF_SESSION:
+        if self._connection.must_reauthenticate(after_ms=now_ms - self._authenticated_ms):
             self._authenticated_ms = now_ms
-            connection.reauthenticate()
+            self._connection.reauthenticate()
 
     def _send_waiting(self) -> None:
         """Send the request that waits for the versions of the node, if they are known."""

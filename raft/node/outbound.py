@@ -32,8 +32,6 @@ from raft.wire.protection import NO_PROTECTION, Protection
 
 _logger = logging.getLogger(__name__)
 
-_USED_PART_OF_SESSION = 0.85
-"""After this part of its session a node proves its name again, as Kafka's nodes do."""
 
 _ERROR_NUMBER = re.compile(r"\[Errno (\d+)\]")
 _CONTROLLERS_FEATURE = "metadata.version"
@@ -176,11 +174,8 @@ class OutboundConnection(asyncio.Protocol):
 
     def _authenticate_again(self) -> None:
         """Prove the name of this node again if the session ends soon (KIP-368)."""
-        lifetime_ms = self._connection.session_lifetime_ms
-        if lifetime_ms is None or self._connection.state is not ConnectionState.READY:
-            return
         now_s = asyncio.get_running_loop().time()
-        if (now_s - self._authenticated_s) * 1000 >= lifetime_ms * _USED_PART_OF_SESSION:
+        if self._connection.must_reauthenticate(after_ms=(now_s - self._authenticated_s) * 1000):
             self._authenticated_s = now_s
             self._connection.reauthenticate()
             self._write()

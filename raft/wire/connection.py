@@ -60,6 +60,9 @@ _SOFTWARE_NAME = "kraft-spark"
 _CORRELATION_IDS = 1 << 31
 """How many correlation ids there are: an int32 holds them, and after the last one they begin at 0 again."""
 
+_USED_PART_OF_SESSION = 0.85
+"""After this part of its session a client proves its name again, as Kafka's clients do."""
+
 _LOWEST_SASL_VERSION = {SASL_HANDSHAKE.key: 1, SASL_AUTHENTICATE.key: 0}
 """After version 0 of SaslHandshake the messages of SASL would be sent without SaslAuthenticate."""
 
@@ -196,6 +199,17 @@ class Connection(Generic[Tag]):
                 f"cannot send {api.name} in version {version}: both sides support versions {lowest} to {highest}"
             )
         self._in_flight.append((self._send(request, version), api, version, tag))
+
+    def must_reauthenticate(self, after_ms: float) -> bool:
+        """Whether it is time to prove the name of the client again (KIP-368).
+
+        Args:
+            after_ms: how long ago it was proved last.
+        """
+        lifetime_ms = self.session_lifetime_ms
+        if lifetime_ms is None or self._state is not ConnectionState.READY:
+            return False
+        return after_ms >= lifetime_ms * _USED_PART_OF_SESSION
 
     def reauthenticate(self) -> None:
         """Prove the name of the client again, before the node ends the session (KIP-368). No request can be sent then.
