@@ -58,25 +58,32 @@ class Attacker:
         self._narrower = _NARROWER_WITH_NAMES if has_names else 1
         self._pause_factor = max(1.0, len(self._attacks) / _KINDS_AT_FULL_RATE)
         self._open: set[Connection] = set()
+        self._is_over = False
         self.tally = Tally()
 
     async def run(self, duration_s: float) -> None:
-        """Run the attacks for this time."""
-        tasks = [
-            asyncio.create_task(self._repeat(attack), name=f"{type(attack).__name__} {number}")
+        """Run the attacks for this time, and until the nodes have closed what they must close.
+
+        Raises:
+            AssertionError: a node has done what it must not do.
+        """
+        tasks = {
+            asyncio.create_task(self._repeat(attack), name=f"{type(attack).__name__} {number}"): attack
             for attack in self._attacks
             for number in range(max(1, attack.width // self._narrower))
-        ]
-        _, running = await asyncio.wait(tasks, timeout=duration_s, return_when=asyncio.FIRST_EXCEPTION)
+        }
+        failed, running = await asyncio.wait(tasks, timeout=duration_s, return_when=asyncio.FIRST_EXCEPTION)
+        self._is_over = True
         for task in running:
-            task.cancel()
+            if failed or not tasks[task].is_refused:
+                task.cancel()
         for outcome in await asyncio.gather(*tasks, return_exceptions=True):
             if isinstance(outcome, Exception):
                 raise outcome
 
     async def _repeat(self, attack: Attack) -> None:
         await asyncio.sleep(self._dice.uniform(0, _ALL_BEGIN_S))
-        while True:
+        while not self._is_over:
             await self._once(attack)
             await asyncio.sleep(attack.pause_s * self._pause_factor * self._dice.uniform(0.5, 1.5))
 

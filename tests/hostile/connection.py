@@ -18,6 +18,11 @@ _READ_LIMIT_BYTES = 1 << 10
 
 _READ_BYTES = 1 << 16
 
+CLOSED_WITHIN_S = 60.0
+"""Much longer than a node needs (`raft.node.inbound.SILENT_S`): the neighbour has the lowest priority, and may see it
+late.
+"""
+
 
 class Connection:
     """One open connection without TLS.
@@ -105,6 +110,17 @@ class Connection:
                         pass
                 return True
         return False
+
+    async def must_close(self, violation: str) -> None:
+        """Wait until the node closes the connection; what it sends before that is discarded.
+
+        Args:
+            violation: what is wrong if it does not.
+
+        Raises:
+            AssertionError: it does not.
+        """
+        assert await self.is_closed(within_s=CLOSED_WITHIN_S), violation
 
     async def stay(self, for_s: float) -> None:
         """Keep the connection open without reading."""

@@ -6,11 +6,12 @@ import sys
 from collections.abc import Sequence
 
 from tests.hostile.attacker import BEGINS
+from tests.hostile.connection import CLOSED_WITHIN_S
 from tests.hostile.scene import Scene
 from tests.hostile.tally import Tally
 from tests.processes.piped_process import PipedProcess
 
-_LONGEST_END_S = 60.0
+_LONGEST_END_S = 120.0
 
 
 class Neighbour(PipedProcess):
@@ -26,7 +27,7 @@ class Neighbour(PipedProcess):
     def __init__(self, scene: Scene, *, seed: int, duration_s: float, attacks: Sequence[str] = ()) -> None:
         command = [sys.executable, "-m", "tests.hostile.attacker", scene.to_json(), str(seed), str(duration_s)]
         super().__init__("the attacker", [*command, *([",".join(attacks)] if attacks else [])])
-        self._longest_s = duration_s + _LONGEST_END_S
+        self._longest_s = duration_s + CLOSED_WITHIN_S + _LONGEST_END_S
 
     def wait_until_it_begins(self) -> None:
         """Wait until the attack begins.

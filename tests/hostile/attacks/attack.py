@@ -41,12 +41,15 @@ class Attack(ABC):
         pause_s: between two rounds of one connection. It bounds the rate of an attack: enough valid requests saturate
             the processors of any node, and here the neighbour shares them with the nodes.
         receive_buffer_bytes: see `Connection.connect`.
+        is_refused: whether the node closes each of its connections. When the attack is over, the rounds that have begun
+            end by that, however busy the machine was.
         counted: fields of `SecurityCounts` that a node raises, if the quorum is secured.
     """
 
     width: ClassVar[int] = 1
     pause_s: ClassVar[float] = 0.5
     receive_buffer_bytes: ClassVar[int | None] = None
+    is_refused: ClassVar[bool] = False
     counted: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, inputs: AttackInputs) -> None:

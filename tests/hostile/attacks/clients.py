@@ -99,13 +99,14 @@ class ExpiredSessions(Attack):
     """Requests after the end of the session."""
 
     width = 20
+    is_refused = True
     counted: ClassVar[tuple[str, ...]] = ("expired",)
 
     async def round(self, connection: Connection) -> None:
         received_bytes = connection.received_bytes
         await asyncio.sleep(SESSION_MS / 1000)
         await connection.send_request(fetch_request(0), 12)
-        assert await connection.is_closed(within_s=10), "a session goes on after its end"
+        await connection.must_close("a session goes on after its end")
         assert connection.received_bytes == received_bytes, "a request after the session gets a response"
 
 
@@ -127,10 +128,11 @@ class OtherNames(Attack):
 
     width = 5
     pause_s = 0.1
+    is_refused = True
     counted: ClassVar[tuple[str, ...]] = ("failed",)
 
     async def round(self, connection: Connection) -> None:
         # The password is right: it is the name that must not change.
         response = await prove(connection, ScramProof(HONEST, password_of(HONEST), self.ways.nonce()))
         assert response.error_code, "a client has taken another name"
-        assert await connection.is_closed(within_s=10), "a connection goes on under two names"
+        await connection.must_close("a connection goes on under two names")
