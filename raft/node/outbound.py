@@ -32,7 +32,6 @@ from raft.wire.protection import NO_PROTECTION, Protection
 
 _logger = logging.getLogger(__name__)
 
-
 _ERROR_NUMBER = re.compile(r"\[Errno (\d+)\]")
 _CONTROLLERS_FEATURE = "metadata.version"
 """A feature of Apache Kafka's controllers and brokers. Its TestRaftServer has it too, but with another topic."""

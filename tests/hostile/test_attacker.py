@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from tests.hostile import connection
+from tests.hostile import attacker, connection
 from tests.hostile.attacker import Attacker
 from tests.hostile.attacks.attack import AttackInputs
 from tests.hostile.identity import Identity
@@ -19,8 +19,12 @@ from tests.node.harness.properties import HOST
 
 Node = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
-ATTACK_S = 4.0
-"""Longer than the time in which the attacks begin."""
+ATTACK_S = 0.5
+
+
+@pytest.fixture(autouse=True)
+def _attacks_begin_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attacker, "_ALL_BEGIN_S", 0.0)
 
 
 async def keep(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -59,9 +63,9 @@ async def attacked(node: Node, tmp_path: Path) -> Attacker:
         )
         dice = Random(1)
         inputs = AttackInputs(scene=scene, recordings=[b"request"], proofs=[], dice=dice, ways=Ways(scene, dice))
-        attacker = Attacker(["PlaintextRequests"], inputs)
-        await attacker.run(ATTACK_S)
-        return attacker
+        plaintext = Attacker(["PlaintextRequests"], inputs)
+        await plaintext.run(ATTACK_S)
+        return plaintext
 
 
 @pytest.mark.parametrize(
@@ -82,6 +86,6 @@ def test_node_that_does_not_refuse_is_found(
 
 
 def test_node_that_closes_is_not_complained_about(tmp_path: Path) -> None:
-    attacker = asyncio.run(attacked(close, tmp_path))
+    plaintext = asyncio.run(attacked(close, tmp_path))
 
-    assert attacker.tally.ended["PlaintextRequests"]
+    assert plaintext.tally.ended["PlaintextRequests"]
