@@ -32,7 +32,8 @@ pytestmark = pytest.mark.java
 _OBSERVER_ID = 9
 _PATIENCE_S = 60
 _SNAPSHOT_RECORDS = 200
-_JAVA_SETTINGS = {"metadata.max.retention.bytes": "20000", "internal.metadata.log.segment.bytes": "4000"}
+# At 150 records a second, some seconds pass before a leader deletes the records behind a snapshot that it sends.
+_JAVA_SETTINGS = {"metadata.max.retention.bytes": "40000", "internal.metadata.log.segment.bytes": "4000"}
 
 
 def log_start(node: NodeProcess) -> Offset:
@@ -49,6 +50,12 @@ def batches(node: NodeProcess) -> list[Batch]:
 def checkpoints(node: NodeProcess) -> list[Path]:
     """Return the snapshots of a node, in order."""
     return sorted(node.log_dir.glob("*-0/*.checkpoint"))
+
+
+def newest_snapshot(node: NodeProcess, *, after: Offset = Offset(0)) -> Offset | None:
+    """Return the end offset of the newest snapshot of a node, if it is higher than `after`."""
+    end = max((Offset(int(path.name[:20])) for path in checkpoints(node)), default=after)
+    return end if end > after else None
 
 
 def wait_for_end(node: NodeProcess, end: Offset) -> None:
@@ -111,6 +118,16 @@ def append_until_cut(quorum: NodeQuorum, client: Client, beyond: Offset) -> None
     eventually(look, f"all logs begin behind {beyond}", within_s=_PATIENCE_S)
 
 
+def append_followed(quorum: NodeQuorum, client: Client, observer: NodeProcess) -> Offset:
+    """Append records once an observer follows, so that none is deleted before it has it, and return the end."""
+    append_values(client, 1)
+    wait_for_end(observer, end_offset(quorum))
+    append_values(client, 30)
+    end = end_offset(quorum)
+    wait_for_end(observer, end)
+    return end
+
+
 @pytest.mark.rule("SNAPSHOT-2", "FETCH-18", "DIVERGE-10")
 def test_observer_of_kafkas_loads_our_snapshot_follows_and_loads_a_newer_one_when_it_returns(
     kafka: Kafka, ours: NodeQuorum, tmp_path: Path
@@ -129,14 +146,18 @@ def test_observer_of_kafkas_loads_our_snapshot_follows_and_loads_a_newer_one_whe
 
         observer.start()
         eventually(lambda: checkpoints(observer), "the observer has a snapshot", within_s=_PATIENCE_S)
-        append_values(client, 30)
-        end = end_offset(ours)
-        wait_for_end(observer, end)
+        end = append_followed(ours, client, observer)
         (loaded,) = checkpoints(observer)
         assert log_start(observer) == int(loaded.name[:20])
         assert same_records(observer, ours.leader(), end)
         state = [row for row in kraft_json("dump-log", str(loaded)) if "baseOffset" in row]
-        described = {each.node_id: each.log_end_offset for each in client.describe_quorum().observers}
+        eventually(
+            lambda: (
+                {each.node_id: each.log_end_offset for each in client.describe_quorum().observers}
+                == {_OBSERVER_ID: end}
+            ),
+            "the leader knows the observer's end",
+        )
 
         observer.kill()
         # See `MixedQuorum`: it does not start again with this file.
@@ -144,15 +165,12 @@ def test_observer_of_kafkas_loads_our_snapshot_follows_and_loads_a_newer_one_whe
         append_until_cut(ours, client, end)
         observer.start()
         eventually(lambda: checkpoints(observer)[-1] > loaded, "it has a newer snapshot", within_s=_PATIENCE_S)
-        append_values(client, 30)
-        last_end = end_offset(ours)
-        wait_for_end(observer, last_end)
+        last_end = append_followed(ours, client, observer)
         assert same_records(observer, ours.leader(), last_end)
         output = observer.output
 
     assert {row["partitionLeaderEpoch"] for row in state} == {1, 2}
     assert [row["baseSequence"] for row in state if row["producerId"] >= 0] == [0, 1, 2]
-    assert described == {_OBSERVER_ID: end}
     assert output.count("Fetching snapshot") == 2
     assert errors(output) == set()
 
@@ -211,17 +229,20 @@ def test_voter_of_ours_that_keeps_everything_loads_the_snapshot_of_kafkas_leader
     ours = kafkas[3]
     cut_behind(kafkas, Offset(0))
     ours.start().wait_until_serving()
-    (loaded,) = eventually(lambda: checkpoints(ours), "a snapshot", within_s=_PATIENCE_S)
-    followed = Offset(int(loaded.name[:20]) + _SNAPSHOT_RECORDS)
-    wait_for_end(ours, followed)
-    assert log_start(ours) == int(loaded.name[:20])
+    first = eventually(lambda: newest_snapshot(ours), "a snapshot", within_s=_PATIENCE_S)
+    wait_for_end(ours, Offset(first + _SNAPSHOT_RECORDS))
 
+    # The leader deletes records all the time: a node that loads slowly needs the next snapshot as well.
     ours.kill()
+    loaded = newest_snapshot(ours)
+    assert loaded is not None
+    assert log_start(ours) == loaded
+
     end = batches(ours)[-1].header.end_offset
     cut_behind(kafkas, end)
     ours.start().wait_until_serving()
-    newer = eventually(lambda: next((path for path in checkpoints(ours) if path > loaded), None), "a newer snapshot")
-    wait_for_end(ours, Offset(int(newer.name[:20]) + _SNAPSHOT_RECORDS))
+    newer = eventually(lambda: newest_snapshot(ours, after=loaded), "a newer snapshot", within_s=_PATIENCE_S)
+    wait_for_end(ours, Offset(newer + _SNAPSHOT_RECORDS))
 
     # It has everything that it needs to vote and to lead.
     before = eventually(lambda: leadership(ours), "a leader", within_s=_PATIENCE_S)
