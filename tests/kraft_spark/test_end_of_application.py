@@ -13,8 +13,6 @@ from tests.spark.applications import Application
 
 pytestmark = pytest.mark.spark
 
-LIMIT_S = 15
-
 
 def voters_of(application: Application) -> list[psutil.Process]:
     """The voters of the quorum that the application has started just now."""
@@ -27,11 +25,11 @@ def voters_of(application: Application) -> list[psutil.Process]:
 def test_no_voter_is_left_when_the_session_is_stopped_and_when_the_driver_is_killed(tmp_path: Path) -> None:
     with Application("tests.kraft_spark.application", tmp_path, "stop") as application:
         # The session is stopped; the program continues, and with another session it has another quorum.
-        wait_for_ends(voters_of(application), within_s=LIMIT_S)
+        wait_for_ends(voters_of(application))
         others = voters_of(application)
         application.signal(signal.SIGKILL)
 
-        wait_for_ends(others, within_s=LIMIT_S)
+        wait_for_ends(others)
 
 
 def test_no_voter_is_left_when_the_program_ends(tmp_path: Path) -> None:
@@ -40,7 +38,7 @@ def test_no_voter_is_left_when_the_program_ends(tmp_path: Path) -> None:
         application.signal(signal.SIGUSR1)
 
         assert application.wait() == 0
-        wait_for_ends(voters, within_s=LIMIT_S)
+        wait_for_ends(voters)
 
 
 def test_no_voter_is_left_when_the_driver_is_terminated(tmp_path: Path) -> None:
@@ -48,5 +46,5 @@ def test_no_voter_is_left_when_the_driver_is_terminated(tmp_path: Path) -> None:
         voters = voters_of(application)
         application.signal(signal.SIGTERM)
 
-        wait_for_ends(voters, within_s=LIMIT_S)
+        wait_for_ends(voters)
         application.wait()

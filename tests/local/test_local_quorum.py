@@ -307,7 +307,7 @@ def test_no_voter_outlives_a_parent_that_a_signal_ends(tmp_path: Path, number: s
         voters = [psutil.Process(int(pid)) for pid in parent.line().split()]
         parent.signal(number)
 
-        wait_for_ends(voters, within_s=2)
+        wait_for_ends(voters)
 
 
 def test_no_voter_outlives_a_parent_though_another_has_its_end_of_the_pipe(tmp_path: Path) -> None:
@@ -317,7 +317,7 @@ def test_no_voter_outlives_a_parent_though_another_has_its_end_of_the_pipe(tmp_p
         (fork,) = eventually(lambda: set(family.children()) - {voter}, "it forks")
         parent.kill()
 
-        wait_for_ends([voter], within_s=2)
+        wait_for_ends([voter])
         fork.kill()
 
 

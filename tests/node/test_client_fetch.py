@@ -30,7 +30,7 @@ from tests.node.harness.wire import Wire
 NEWEST = FETCH.versions.highest
 FIRST_WITH_LEADER = 12
 FIRST_BY_ID = 13
-LONG_MS = 5_000
+LONG_MS = 9_000
 
 EVERY_VERSION = pytest.mark.parametrize("version", [*FETCH.versions])
 
@@ -156,7 +156,7 @@ def test_client_gets_no_records_when_none_is_committed_in_time(alone: NodesInPro
     with alone.wire(1) as wire:
         partition = fetch(wire, fetch_request(end, max_wait_ms=150))
 
-    assert 0.14 <= time.monotonic() - started_s < 3
+    assert 0.14 <= time.monotonic() - started_s < 8
     assert (partition.error_code, partition.records, partition.high_watermark) == (ErrorCode.NONE, b"", end)
 
 
@@ -196,7 +196,7 @@ def test_client_does_not_wait_for_more_than_fits(alone: NodesInProcess) -> None:
         partition = fetch(wire, request)
 
     assert values_in(partition.records) == [b"x" * 600]
-    assert time.monotonic() - started_s < 2, "the next batch is there already, and too large for this answer"
+    assert time.monotonic() - started_s < 8, "the next batch is there already, and too large for this answer"
 
 
 @EVERY_VERSION

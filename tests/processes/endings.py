@@ -18,7 +18,7 @@ def has_ended(process: psutil.Process) -> bool:
         return True
 
 
-def wait_for_ends(processes: Iterable[psutil.Process], *, within_s: float) -> None:
+def wait_for_ends(processes: Iterable[psutil.Process], *, within_s: float = 15) -> None:
     """Wait until all have ended.
 
     Raises:

@@ -65,7 +65,7 @@ def test_producer_and_consumer_go_on_through_several_sessions(
     # Producer and consumer have a connection to the leader each. The last session may not have ended, and on a busy
     # machine a session may end while its client authenticates again.
     least = counted + _SESSIONS
-    eventually(lambda: quorum.total(metric, listener="BRIEF") >= least, f"{metric} has grown", within_s=5)
+    eventually(lambda: quorum.total(metric, listener="BRIEF") >= least, f"{metric} has grown")
 
 
 def values(quorum: SecuredQuorum, start_offset: Offset) -> list[str]:

@@ -110,8 +110,8 @@ class NodesInProcess:
         self.thread.run(self.running.pop(node_id).stop())
 
     def leave(self, node_id: int) -> None:
-        """Stop a node gracefully."""
-        self.thread.run(self.running[node_id].resign_and_leave())
+        """Stop a node gracefully; it waits for a successor for half a minute at most."""
+        self.thread.run(self.running[node_id].resign_and_leave(timeout_ms=30_000))
         self.stop(node_id)
 
     @contextmanager

@@ -12,7 +12,7 @@ _LOOK_S = 0.01
 
 
 def eventually(
-    look: Callable[[], Found | None], what: str, *, within_s: float = 10.0, every_s: float = _LOOK_S
+    look: Callable[[], Found | None], what: str, *, within_s: float = 30.0, every_s: float = _LOOK_S
 ) -> Found:
     """Return what `look` finds, once that is truthy; fail with `what` when it never is.
 
