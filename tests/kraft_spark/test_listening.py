@@ -94,7 +94,7 @@ def test_only_clients_that_know_the_authority_and_a_password_are_served_beyond_l
             ),
         ):
             with pytest.raises((AuthenticationError, QuorumUnavailableError), match=reason):
-                leader_id(replace(served, security=security, api_timeout_ms=1_000))
+                leader_id(replace(served, security=security, api_timeout_ms=2_000))
 
         assert leader_id(served) == 1
 

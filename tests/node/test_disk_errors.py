@@ -68,7 +68,7 @@ def test_append_that_a_full_disk_refused_is_not_acknowledged(tmp_path: Path) -> 
     (properties,) = voters_properties(tmp_path, voters=1).values()
     with NodeProcess(properties, tmp_path / "process").start() as node:
         node.wait_until_serving()
-        with client_of(node, api_timeout_ms=500) as client:
+        with client_of(node, api_timeout_ms=2_000) as client:
             client.append(batch_of(b"a"))
             limit_files(node, node.segment.stat().st_size + 10)
             with pytest.raises(QuorumUnavailableError):

@@ -49,7 +49,7 @@ def _refused(
     """
     with secured_nodes(folder) as nodes:
         chosen = security(nodes.security(listener, user=user))
-        with nodes.client(listener, chosen, api_timeout_ms=1_000) as client, pytest.raises(RaftError) as refusal:
+        with nodes.client(listener, chosen, api_timeout_ms=2_000) as client, pytest.raises(RaftError) as refusal:
             call(client)
     return str(refusal.value)
 

@@ -127,7 +127,7 @@ def test_node_refuses_a_certificate_whose_subject_has_no_name_by_its_rules(
         SecurityProtocol.SSL, ssl__keystore__location=str(target.keys.certificate("alice", ()))
     )
     with (
-        client_at(target.endpoint("NAMED"), security=settings, api_timeout_ms=500) as client,
+        client_at(target.endpoint("NAMED"), security=settings, api_timeout_ms=2_000) as client,
         pytest.raises(QuorumUnavailableError, match="the node closed the connection after the TLS handshake"),
     ):
         client.last_stable_offset()

@@ -105,7 +105,7 @@ def test_client_with_another_protocol_says_what_is_wrong(
     target: SecuredNodes, listener: str, protocol: SecurityProtocol, message: str
 ) -> None:
     with (
-        target.client(listener, target.keys.client(protocol), api_timeout_ms=500) as client,
+        target.client(listener, target.keys.client(protocol), api_timeout_ms=2_000) as client,
         pytest.raises(RaftError, match=message),
     ):
         client.last_stable_offset()
