@@ -64,7 +64,7 @@ def test_write_is_rejected_when_its_options_are_invalid(frames: Frames) -> None:
         ({"txnAppId": "x"}, "ConfigError: expected both txnAppId and txnVersion"),
         ({"kraft.cluster.id": "J8qFJ5vSQ_WmUo0zCbbnZg"}, "expected J8qFJ5vSQ_WmUo0zCbbnZg"),
         (
-            {SERVERS: "127.0.0.1:1", "kraft.default.api.timeout.ms": 700},
+            {SERVERS: "127.0.0.1:1", "kraft.default.api.timeout.ms": 3000},
             " s: 127.0.0.1:1: Connection refused",
         ),
     ]

@@ -104,7 +104,7 @@ def test_query_that_writes_fails_when_no_quorum_is_there(spark: SparkSession, tm
     source = Input(tmp_path / "input")
     source.add(numbered("row", 5))
 
-    timeout = {"kraft.default.api.timeout.ms": 700}
+    timeout = {"kraft.default.api.timeout.ms": 3000}
     query = into_log(source.stream(spark), "127.0.0.1:1", tmp_path / "checkpoint", **timeout).start()
 
     with pytest.raises(StreamingQueryException) as failure:
