@@ -20,6 +20,8 @@ NEEDED_RULE = (
     "expected a rule in raft.authorization.file of the nodes that allows its user `read` for reads, `append` for "
     "writes, `describe` for descriptions"
 )
+SILENCES = frozenset([TIMED_OUT, NOT_CONNECTED])
+"""The failures of a node that has answered nothing in the time that it had."""
 
 
 def in_words(error: Exception) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from raft.client.failures import PENDING, SILENCES
 from raft.client.settings import ClientSettings
 from raft.errors import QuorumUnreachableError
 from raft.types import Endpoint
@@ -57,14 +58,22 @@ class Outage:
             self._answers.clear()
             self._unconnected.clear()
 
-    def add(self, endpoint: Endpoint, answer: str, *, is_connected: bool) -> None:
+    def add(self, endpoint: Endpoint, answer: str, *, is_connected: bool, timeout_ms: int | None = None) -> None:
         """Note what a node answered, in place of what it answered before.
+
+        The last request of a call ends with the call, perhaps milliseconds after it was sent. If it gets no response
+        in so short a time, what the node answered before is kept, because it says more.
 
         Args:
             endpoint: the node.
             answer: in words; or why there is none.
             is_connected: whether a connection to it could be opened.
+            timeout_ms: how long the node had to respond; None for long enough.
         """
+        enough_ms = min(self._settings.patience_ms, self._settings.request_timeout_ms)
+        is_cut_short = answer in SILENCES and timeout_ms is not None and timeout_ms < enough_ms
+        if is_cut_short and self._answers.get(endpoint, PENDING) != PENDING:
+            return
         self._answers[endpoint] = answer
         if is_connected:
             self._unconnected.discard(endpoint)

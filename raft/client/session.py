@@ -314,7 +314,6 @@ class Session:
         A node that does not respond soon is skipped, as another one may know the leader. In each round the nodes have
         more time, up to the request timeout: all of them may be slow.
         """
-        failures: dict[Endpoint, str] = {}
         error: type[QuorumUnavailableError] = QuorumUnavailableError
         patience_ms = self.settings.patience_ms
         while True:
@@ -330,17 +329,14 @@ class Session:
                     self._outage.remove(server)
                     self._set_leader(found)
                     return now_ms
-                failures[server] = lookup.failure
+                failure = lookup.failure
                 if found is not None:
-                    failures[server] = f"knows a leader of epoch {found.epoch}, but epoch {self.epoch} was seen"
+                    failure = f"knows a leader of epoch {found.epoch}, but epoch {self.epoch} was seen"
                     error = LowerEpochError
-                self._outage.add(server, failures[server], is_connected=lookup.is_connected)
+                self._outage.add(server, failure, is_connected=lookup.is_connected, timeout_ms=timeout_ms)
                 self._outage.check(now_ms)
                 if deadline.left_ms(now_ms) <= self.settings.retry_backoff_ms:
-                    raise error(
-                        f"no leader found within {deadline.timeout_ms} ms: "
-                        + "; ".join(f"{endpoint}: {failure}" for endpoint, failure in failures.items())
-                    )
+                    raise error(f"no leader found within {deadline.timeout_ms} ms: {self._outage}")
             now_ms = (yield Pause(duration_ms=self.settings.retry_backoff_ms)).now_ms
             patience_ms *= 2
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from raft.client.discovery import Leader
+from raft.client.failures import CLOSED_AFTER_HANDSHAKE, TIMED_OUT
 from raft.client.outage import Outage
 from raft.client.session import Deadline, ResponseStatus, Session
 from raft.client.settings import ClientSettings
@@ -133,6 +134,30 @@ def test_call_fails_in_seconds_when_the_leader_cannot_be_connected_to() -> None:
 def test_call_with_less_time_ends_with_the_same_error() -> None:
     with pytest.raises(QuorumUnreachableError, match=r"in 0\.7 s: node1:9091: Connection refused; "):
         Warned(refusing()).ask(timeout_ms=700)
+
+
+@pytest.mark.parametrize(
+    ("silent_after_ms", "first_answer"),
+    [
+        pytest.param(950, CLOSED_AFTER_HANDSHAKE, id="for the last request, which the end of the call cuts short"),
+        pytest.param(300, TIMED_OUT, id="for a whole request"),
+    ],
+)
+def test_error_says_why_a_node_did_not_respond_unless_it_was_silent(silent_after_ms: int, first_answer: str) -> None:
+    table = Table({})
+    deadline = table.deadline(1_000)
+
+    def closes(_request: Message) -> str | None:
+        return CLOSED_AFTER_HANDSHAKE if table.now_ms < deadline.started_ms + silent_after_ms else None
+
+    table.nodes = {PLACES[1]: closes, PLACES[2]: closes}
+
+    with pytest.raises(QuorumUnavailableError) as failure:
+        Warned(table).ask(deadline.timeout_ms)
+
+    assert table.now_ms == deadline.started_ms + deadline.timeout_ms, "the last request was cut short"
+    answers = f"node1:9091: {first_answer}; node2:9092: {CLOSED_AFTER_HANDSHAKE}"
+    assert str(failure.value) == f"no leader found within 1000 ms: {answers}"
 
 
 @pytest.mark.parametrize(
