@@ -25,7 +25,7 @@ help: ## Show this list
 
 setup: $(READY) ## Make .venv from pinned versions and look for Java 17
 
-$(READY): requirements/tools.txt pyproject.toml build_kernel.py raft/records/record.h raft/records/scanner.c raft/compaction/compactor.c datasource/columns/kernel.c scripts/ensure_java.sh scripts/ensure_prometheus.sh
+$(READY): requirements/tools.txt pyproject.toml build_kernel.py raft/records/record.h raft/records/scanner.c raft/compaction/compactor.c datasource/columns/kernel.c scripts/ensure_java.sh scripts/ensure_prometheus.sh scripts/ensure_etcd.sh
 	PYTHON=$(PYTHON) VENV=$(VENV) bash scripts/setup.sh
 	@touch $@
 
