@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from raft.types import Offset
 from tests.java.kafka import Kafka, MainClass
 from tests.node.harness.properties import TOPIC
-from tests.secured import aiokafka_client
+from tests.secured import aiokafka_client, connection_ends
 from tests.secured.access import Access
 from tests.secured.judges import CONSOLE_PLACE
 
@@ -97,7 +97,7 @@ class AiokafkaConversation:
 
     def hold(self, access: Access, start_offset: Offset, values: Iterator[str]) -> list[str]:
         """See `Conversation`."""
-        return asyncio.run(self._hold(access, start_offset, values))
+        return connection_ends.run(self._hold(access, start_offset, values))
 
     async def _hold(self, access: Access, start_offset: Offset, values: Iterator[str]) -> list[str]:
         received = []

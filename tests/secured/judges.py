@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
@@ -12,7 +11,7 @@ from raft.types import Offset
 from tests.java import librdkafka
 from tests.java.kafka import Kafka, MainClass
 from tests.node.harness.properties import TOPIC
-from tests.secured import aiokafka_client
+from tests.secured import aiokafka_client, connection_ends
 from tests.secured.access import Access
 
 CONSOLE_PLACE = ("--topic", TOPIC, "--partition", "0")
@@ -89,11 +88,11 @@ class Aiokafka:
 
     def produce(self, access: Access, records: Sequence[Record]) -> None:
         """See `Judge`."""
-        asyncio.run(aiokafka_client.produce(access, records))
+        connection_ends.run(aiokafka_client.produce(access, records))
 
     def consume(self, access: Access, start_offset: Offset, count: int) -> list[Record]:
         """See `Judge`."""
-        return asyncio.run(aiokafka_client.consume(access, start_offset, count))
+        return connection_ends.run(aiokafka_client.consume(access, start_offset, count))
 
 
 def record_of_line(line: str) -> Record:

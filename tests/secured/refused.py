@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from pathlib import Path
 from typing import Protocol
@@ -15,7 +14,7 @@ from raft.types import Offset
 from tests.java.kafka import Kafka, MainClass
 from tests.node.harness.properties import TOPIC
 from tests.node.harness.waiting import eventually
-from tests.secured import aiokafka_client
+from tests.secured import aiokafka_client, connection_ends
 from tests.secured.access import Access
 
 _RECORD = Record(key=b"key", value=b"refused", timestamp_ms=0)
@@ -119,13 +118,13 @@ class RefusedAiokafka:
     def error_of_producer(self, access: Access, *, is_idempotent: bool) -> str:
         """See `RefusedClient`."""
         with pytest.raises(Exception) as refused:  # noqa: PT011 - the caller compares what is reported
-            asyncio.run(aiokafka_client.produce(access, [_RECORD], is_idempotent=is_idempotent))
+            connection_ends.run(aiokafka_client.produce(access, [_RECORD], is_idempotent=is_idempotent))
         return f"{self._caplog.text}{refused.value!r}"
 
     def error_of_consumer(self, access: Access) -> str:
         """See `RefusedClient`."""
         with pytest.raises(Exception) as refused:  # noqa: PT011 - the caller compares what is reported
-            asyncio.run(aiokafka_client.consume(access, Offset(0), 1))
+            connection_ends.run(aiokafka_client.consume(access, Offset(0), 1))
         return f"{self._caplog.text}{refused.value!r}"
 
 
