@@ -9,7 +9,7 @@ if sys.version_info < (3, 11):
 PY
 bash scripts/ensure_java.sh
 bash scripts/ensure_prometheus.sh || true
-# The test of the benchmarks leaves out peers that are not installed, but not in CI.
+# In CI the test of the benchmarks requires every peer; elsewhere it leaves out those that are not installed.
 [ -z "${CI:-}" ] || bash scripts/ensure_etcd.sh || true
 [ -x "$VENV/bin/python" ] || "$PYTHON" -m venv "$VENV"
 "$VENV/bin/pip" install --quiet --disable-pip-version-check -r requirements/tools.txt

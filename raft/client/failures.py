@@ -21,7 +21,7 @@ NEEDED_RULE = (
     "writes, `describe` for descriptions"
 )
 SILENCES = frozenset([TIMED_OUT, NOT_CONNECTED])
-"""The failures of a node that has answered nothing in the time that it had."""
+"""The failures of a node that did not respond in the time that it had."""
 
 
 def in_words(error: Exception) -> str:

@@ -9,6 +9,8 @@ import psutil
 
 from tests.node.harness.waiting import eventually
 
+_PATIENCE_S = 15
+
 
 def has_ended(process: psutil.Process) -> bool:
     """Whether it has ended; a zombie, whose new parent has not waited for it yet, has ended."""
@@ -18,14 +20,14 @@ def has_ended(process: psutil.Process) -> bool:
         return True
 
 
-def wait_for_ends(processes: Iterable[psutil.Process], *, within_s: float = 15) -> None:
+def wait_for_ends(processes: Iterable[psutil.Process]) -> None:
     """Wait until all have ended.
 
     Raises:
         AssertionError: one still runs.
     """
     waited_for = tuple(processes)
-    eventually(lambda: all(map(has_ended, waited_for)), f"the end of {waited_for}", within_s=within_s)
+    eventually(lambda: all(map(has_ended, waited_for)), f"the end of {waited_for}", within_s=_PATIENCE_S)
 
 
 def left_behind(folder: Path) -> list[str]:
